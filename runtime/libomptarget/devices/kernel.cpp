@@ -33,4 +33,30 @@ bool Kernel::in_several_objects() const {
   });
 }
 
+Kernel::Loaded Kernel::search(const Device& device, std::string& reason) const {
+  reason = ambiguity();
+  if (!reason.empty())
+    return {};
+  bool any_image = false;
+  for (const Kernel::Owner& owner : owners) {
+    const auto at = owner.library->on_device.find(device.number);
+    if (at == owner.library->on_device.end())
+      continue;
+    const LibraryOnDevice& there = at->second;
+    if (!there.failure.empty() && reason.empty())
+      reason = there.failure;
+    if (there.unusable)
+      continue;
+    for (const std::shared_ptr<LoadedImage>& image : there.images) {
+      any_image = true;
+      if (void* function = image->addresses[owner.index])
+        return {device.number, function, image, nullptr};
+    }
+  }
+  if (reason.empty())
+    reason =
+        any_image ? "the image for " + device.describe() + " lacks it" : "there is no image for " + device.describe();
+  return {};
+}
+
 } // namespace omptool

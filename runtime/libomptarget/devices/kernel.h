@@ -49,6 +49,8 @@ struct Kernel {
   // Returns why the address does not say which kernel is meant, or "".
   std::string ambiguity() const;
   bool in_several_objects() const;
+  // Returns where it is on the device, or why it is not there. The caller holds the registry's lock.
+  Loaded search(const Device& device, std::string& reason) const;
 };
 
 // A kernel on a device. Valid as long as the KernelUse that it comes from.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "devices/kernel.h"
-#include "devices/kernel_index.h"
 #include "devices/registry.h"
 #include "threads/hazard_pointers.h"
 
@@ -28,8 +27,8 @@ public:
     mine_.record.store(nullptr, std::memory_order_release);
     light_barrier();
     // The child of a kernel that forked does not know who holds what.
-    if (registry_.retired_.any() && Registry::current() == &registry_) [[unlikely]]
-      registry_.retired_.collect();
+    if (registry_.kernels_.retired().any() && Registry::current() == &registry_) [[unlikely]]
+      registry_.kernels_.retired().collect();
   }
   KernelUse(const KernelUse&) = delete;
   KernelUse& operator=(const KernelUse&) = delete;
@@ -38,7 +37,7 @@ public:
 private:
   // Locals stay in registers; a store to an hazard pointer could change a member, for all that the compiler knows.
   void find(const void* host_address) {
-    const std::atomic<const KernelIndex*>& published = registry_.index_;
+    const std::atomic<const KernelIndex*>& published = registry_.kernels_.published();
     HazardPointer& mine = mine_;
     const KernelIndex* index = published.load(std::memory_order_acquire);
     for (;;) {

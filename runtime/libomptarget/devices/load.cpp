@@ -54,6 +54,61 @@ tgt_target_table* load_binary(const Device& device, LoadedImage& image) {
                                             : call.load_binary(device.rtl_id, &image.image);
 }
 
+// Returns why the image's kernels would see another variable than the host's, as the end of a message, or "". An image
+// of the same library has the variable already, and a variable has one copy on a device.
+std::string second_copy(const Library& library, const LoadedImage& image,
+                        const std::vector<std::shared_ptr<LoadedImage>>& others) {
+  const std::vector<HostEntry>& entries = library.entries->entries;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!is_variable(entries[i]) ||
+        (entries[i].kind != EntryKind::kGlobal && entries[i].kind != EntryKind::kOwnPointer))
+      continue;
+    const auto has = [&](const std::shared_ptr<LoadedImage>& other) { return other->addresses[i]; };
+    if (image.addresses[i] && std::any_of(others.begin(), others.end(), has))
+      return " (another image of this library has its global variable " + std::string(name_of(entries[i])) + ")";
+  }
+  return {};
+}
+
+// Returns why kernels on the device cannot use the host's memory, as the end of a message, or "".
+std::string fault_of_memory(const Device& device) {
+  const auto reaches_host_memory = device.rtl.call().reaches_host_memory;
+  if (device.data.sharing.any() || !reaches_host_memory || reaches_host_memory(device.rtl_id) != 0)
+    return {};
+  return " (it requires unified_shared_memory" + device.rtl.last_error() + ")";
+}
+
+// Maps an entry whose host memory is never copied as it is.
+void map_reference(const HostEntry& entry, void* there, const LoadedImage& image) {
+  const DeviceMemory& memory = image.device.memory;
+  HostRange host = HostRange::of(entry.address, entry.size);
+  if (entry.kind == EntryKind::kHostPointer && !memory.submit(there, entry.address, entry.size))
+    say("%s did not take the value of %s%s", image.device.describe().c_str(), name_of(entry),
+        memory.last_error().c_str());
+  if (entry.kind == EntryKind::kIndirect) {
+    host = HostRange::of(entry.address, entry.extent);
+    if (!memory.retrieve(&there, there, sizeof there) || !there)
+      return; // calls through it run the host's function
+  }
+  image.device.data.globals.map_global(host, there, name_of(entry), Sync::kNever);
+}
+
+// Another library may have mapped the same variable: it has one copy on each device. Constructors and kernels may have
+// changed that of an image which is constructed.
+void map_global(const HostEntry& entry, void* there, const LoadedImage& image) {
+  if (entry.kind == EntryKind::kGlobal)
+    image.device.data.globals.map_global(HostRange::of(entry.address, entry.size), there, name_of(entry),
+                                         image.constructed ? Sync::kCopied : Sync::kLoaded);
+  else
+    map_reference(entry, there, image);
+}
+
+void map_globals(const LoadedImage& image) {
+  for (std::size_t i = 0; i < image.addresses.size(); ++i)
+    if (is_variable(image.entries->entries[i]) && image.addresses[i])
+      map_global(image.entries->entries[i], image.addresses[i], image);
+}
+
 } // namespace
 
 // No lock is held: an image's constructors may call this library.
@@ -125,29 +180,6 @@ void Registry::publish(Library& library, Device& device, Images& images, std::st
       device.data.globals.unmap_global(global);
 }
 
-// Returns why the image's kernels would see another variable than the host's, as the end of a message, or "". An image
-// of the same library has the variable already, and a variable has one copy on a device.
-std::string Registry::second_copy(const Library& library, const LoadedImage& image, const Images& others) {
-  const std::vector<HostEntry>& entries = library.entries->entries;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (!is_variable(entries[i]) ||
-        (entries[i].kind != EntryKind::kGlobal && entries[i].kind != EntryKind::kOwnPointer))
-      continue;
-    const auto has = [&](const std::shared_ptr<LoadedImage>& other) { return other->addresses[i]; };
-    if (image.addresses[i] && std::any_of(others.begin(), others.end(), has))
-      return " (another image of this library has its global variable " + std::string(name_of(entries[i])) + ")";
-  }
-  return {};
-}
-
-// Returns why kernels on the device cannot use the host's memory, as the end of a message, or "".
-std::string Registry::fault_of_memory(const Device& device) {
-  const auto reaches_host_memory = device.rtl.call().reaches_host_memory;
-  if (device.data.sharing.any() || !reaches_host_memory || reaches_host_memory(device.rtl_id) != 0)
-    return {};
-  return " (it requires unified_shared_memory" + device.rtl.last_error() + ")";
-}
-
 // Makes a loaded image part of its device: variables are mapped, constructors run. Returns what it
 // lacks, as the end of a message, or "".
 std::string Registry::adopt(const Library& library, LoadedImage& image) {
@@ -167,37 +199,6 @@ std::string Registry::adopt(const Library& library, LoadedImage& image) {
   }
   image.constructed = true;
   return {};
-}
-
-void Registry::map_globals(const LoadedImage& image) {
-  for (std::size_t i = 0; i < image.addresses.size(); ++i)
-    if (is_variable(image.entries->entries[i]) && image.addresses[i])
-      map_global(image.entries->entries[i], image.addresses[i], image);
-}
-
-// Another library may have mapped the same variable: it has one copy on each device. Constructors and kernels may have
-// changed that of an image which is constructed.
-void Registry::map_global(const HostEntry& entry, void* there, const LoadedImage& image) {
-  if (entry.kind == EntryKind::kGlobal)
-    image.device.data.globals.map_global(HostRange::of(entry.address, entry.size), there, name_of(entry),
-                                         image.constructed ? Sync::kCopied : Sync::kLoaded);
-  else
-    map_reference(entry, there, image);
-}
-
-// Maps an entry whose host memory is never copied as it is.
-void Registry::map_reference(const HostEntry& entry, void* there, const LoadedImage& image) {
-  const DeviceMemory& memory = image.device.memory;
-  HostRange host = HostRange::of(entry.address, entry.size);
-  if (entry.kind == EntryKind::kHostPointer && !memory.submit(there, entry.address, entry.size))
-    say("%s did not take the value of %s%s", image.device.describe().c_str(), name_of(entry),
-        memory.last_error().c_str());
-  if (entry.kind == EntryKind::kIndirect) {
-    host = HostRange::of(entry.address, entry.extent);
-    if (!memory.retrieve(&there, there, sizeof there) || !there)
-      return; // calls through it run the host's function
-  }
-  image.device.data.globals.map_global(host, there, name_of(entry), Sync::kNever);
 }
 
 void Registry::unmap_globals(const Library& gone, Device& device) {

@@ -33,4 +33,12 @@ std::string LoadedImage::run_all(EntryKind kind) const {
   return {};
 }
 
+std::string LoadedImage::disagreement(EnvironmentPlace environment) const {
+  constexpr const char* kCalls[] = {"without a launch environment", "with a launch environment first",
+                                    "with a launch environment first", "with a launch environment last"};
+  return std::string("the program calls it ") + kCalls[static_cast<std::size_t>(environment)] +
+         ", which the image for " + device.describe() + (compiler.empty() ? "" : ", compiled by ") + compiler +
+         ", does not expect; compile both with one compiler";
+}
+
 } // namespace omptool

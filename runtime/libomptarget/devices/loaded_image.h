@@ -32,6 +32,8 @@ struct LoadedImage {
   bool constructed = false;     // its constructors have run, so its destructors will
   Passings passings = passings_of(KernelForm::kAsCalled, false, true);
   Passing passing(EnvironmentPlace of_call) const { return passings[static_cast<std::size_t>(of_call)]; }
+  // Returns why its kernels cannot be called with this environment.
+  std::string disagreement(EnvironmentPlace environment) const;
   std::string compiler; // see ImageOrigin
 };
 

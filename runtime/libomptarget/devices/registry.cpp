@@ -9,7 +9,6 @@
 #include "process/read_only.h"
 #include "rtl/launch_shape.h"
 
-#include <algorithm>
 #include <pthread.h>
 
 namespace omptool {
@@ -62,7 +61,7 @@ bool Registry::lost_any_device() noexcept {
 // Nobody but this process looks into what it got, and it has no other thread that would change it.
 const Kernel* Registry::lost_kernel(const void* host_address) noexcept {
   const Registry* const parents = lost_by_fork() ? the_parents.load() : nullptr;
-  const KernelIndex* const index = parents ? parents->index_.load(std::memory_order_acquire) : nullptr;
+  const KernelIndex* const index = parents ? parents->kernels_.published().load(std::memory_order_acquire) : nullptr;
   return index ? index->find(host_address) : nullptr;
 }
 
@@ -100,7 +99,7 @@ void Registry::add(const void* descriptor, LibraryReader read) {
 void Registry::remove(const void* descriptor) {
   read_only_memory.remove(descriptor);
   const std::shared_ptr<Library> gone = unlist(descriptor);
-  retired_.collect();
+  kernels_.retired().collect();
   // The memory may go when this returns: wait for whoever still reads it.
   {
     const std::lock_guard nobody_reads(reading_);
@@ -133,7 +132,7 @@ std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
   const std::uint64_t number = numbered->second;
   numbers_.erase(numbered);
   if (const auto waiting = pending_.find(number); waiting != pending_.end()) {
-    if (!deferred_.empty())
+    if (!deferred_.is_empty())
       forget_deferred_of(waiting->second);
     pending_.erase(waiting);
   }
@@ -143,45 +142,33 @@ std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
   const std::shared_ptr<Library> gone = at->second;
   gone->removed = true;
   libraries_.erase(at);
-  forget_deferred_within(gone->object);
+  deferred_.forget_within(gone->object);
   for (const HostRange& global : gone->globals)
-    forget_deferred_within(global);
-  KernelIndex kernels = *kernels_;
-  for (std::size_t i = 0; i < gone->entries->entries.size(); ++i) {
-    unlist_kernel(kernels, gone, i);
+    deferred_.forget_within(global);
+  kernels_.publish(kernels_.without(gone));
+  for (std::size_t i = 0; i < gone->entries->entries.size(); ++i)
     variables_.erase({reinterpret_cast<std::uintptr_t>(gone->entries->entries[i].address), number, i});
-  }
-  publish(std::move(kernels));
-  for (const HostEntry& entry : gone->entries->entries)
-    forget_deferred(entry.address);
+  forget_deferred(*gone->entries);
   return gone;
 }
 
 // Caller holds the lock. Of a library that nobody has looked into.
 void Registry::forget_deferred_of(const Registration& waiting) {
-  forget_deferred_within(waiting.object);
+  deferred_.forget_within(waiting.object);
   LibraryContents contents;
   if (!waiting.read(waiting.descriptor, contents).empty())
     return;
-  for (const HostEntry& entry : contents.table.entries) {
-    forget_deferred(entry.address);
+  forget_deferred(contents.table);
+  for (const HostEntry& entry : contents.table.entries)
     if (is_variable(entry))
-      forget_deferred_within(HostRange::of(entry.address, entry.size));
-  }
+      deferred_.forget_within(HostRange::of(entry.address, entry.size));
 }
 
-// Caller holds the lock. Devices count what they have done, so the place in line stays.
-void Registry::forget_deferred(const void* host_address) {
-  for (Deferred& work : deferred_)
-    if (host_address && work.host_address == host_address && !kernels_->find(host_address))
-      work = {[](Device&) {}, nullptr};
-}
-
-// Caller holds the lock. A data call has no entry that names its library, only memory.
-void Registry::forget_deferred_within(HostRange gone) {
-  for (Deferred& work : deferred_)
-    if (std::any_of(work.memory.begin(), work.memory.end(), [&](const HostRange& used) { return used.overlaps(gone); }))
-      work = {[](Device&) {}, nullptr};
+// Caller holds the lock. Other libraries may have the kernels, too.
+void Registry::forget_deferred(const EntryTable& table) {
+  for (const HostEntry& entry : table.entries)
+    if (entry.address && !kernels_.find(entry.address))
+      deferred_.forget(entry.address);
 }
 
 std::vector<std::shared_ptr<Library>> Registry::libraries() {
@@ -302,21 +289,21 @@ std::string Registry::reason_for_none() {
 
 void Registry::defer(Deferred work) {
   const std::lock_guard lock(mutex_);
-  deferred_.push_back(std::move(work));
+  deferred_.add(std::move(work));
   generation_.fetch_add(1, std::memory_order_release);
 }
 
 // Caller holds device.preparing, so that no region runs before the constructors have.
 void Registry::run_deferred(Device& device) {
   for (;;) {
-    Deferred next;
+    std::optional<Deferred> next;
     {
       const std::shared_lock lock(mutex_);
-      if (device.deferred_done >= deferred_.size())
-        return;
-      next = deferred_[device.deferred_done++];
+      next = deferred_.next(device);
     }
-    next.run(device);
+    if (!next)
+      return;
+    next->run(device);
   }
 }
 

@@ -7,18 +7,17 @@
 // has registered, load.cpp loads it, kernels.cpp finds kernels in it.
 #pragma once
 
+#include "devices/deferred.h"
 #include "devices/device.h"
 #include "devices/kernel.h"
-#include "devices/kernel_index.h"
+#include "devices/kernel_table.h"
 #include "devices/library.h"
 #include "process/environment.h"
 #include "rtl/rtl.h"
-#include "threads/hazard_pointers.h"
 
 #include <array>
 #include <atomic>
 #include <compare>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -29,13 +28,6 @@
 #include <vector>
 
 namespace omptool {
-
-// Work for every device, done when a device is first used (device number -2).
-struct Deferred {
-  std::function<void(Device&)> run;
-  const void* host_address = nullptr; // of a region; null for data
-  std::vector<HostRange> memory = {}; // that it uses: gone with the library that it is part of
-};
 
 class Registry {
 public:
@@ -96,7 +88,7 @@ public:
       return {};
     const Passing how = found->image->passing(environment);
     if (how == Passing::kNever) [[unlikely]] {
-      reason = disagreement(*found->image, environment);
+      reason = found->image->disagreement(environment);
       return {};
     }
     return {found->function, how};
@@ -109,7 +101,7 @@ public:
   // An address that stands for the kernel of the caller's own executable or library, where several have a
   // kernel of one name; to be asked for if there is any such kernel.
   const void* meant_by(const void* host_address, const void* caller);
-  bool any_apart() const { return any_apart_.load(std::memory_order_acquire); }
+  bool any_apart() const { return kernels_.any_apart(); }
   // No address has to be asked for, no device to be chosen, and none that is used is told the shapes of compilers'
   // kernels.
   bool launches_plainly() const { return launches_plainly_.load(std::memory_order_acquire); }
@@ -151,6 +143,14 @@ private:
   using Images = std::vector<std::shared_ptr<LoadedImage>>;
 
   Registry() = default;
+  std::vector<std::shared_ptr<Library>> libraries();
+  std::vector<std::shared_ptr<Library>> libraries_to_load(Device& device);
+  std::shared_ptr<Library> unlist(const void* descriptor);
+  void forget_deferred_of(const Registration& waiting);
+  void forget_deferred(const EntryTable& table);
+  void run_deferred(Device& device);
+  bool prepare_now(Device& device);
+
   // Takes in what has registered since the last call, in order.
   void resolve_pending() {
     if (any_pending_.load(std::memory_order_acquire)) [[unlikely]]
@@ -159,46 +159,30 @@ private:
   void resolve_registrations();
   void open_rtls();
   void number_unasked();
+  void number_devices(Rtl& rtl);
   Rtl* resolve_known();
   Rtl* uncounted(const Library& library) const;
-  std::shared_ptr<Library> examine(const Registration& registration);
-  bool copy_bytes(const Library& library, __tgt_device_image& image, std::vector<char>& bytes);
   Rtl* owner_of(__tgt_device_image& image, std::string& refusals);
-  void number_devices(Rtl& rtl);
+  std::shared_ptr<Library> examine(const Registration& registration);
   void enlist(const std::shared_ptr<Library>& library);
-  bool is_loaded(const Library& library, const Device& device);
+
+  // Loads the images that the library has for the device.
   void load(const std::shared_ptr<Library>& library, Device& device);
+  bool is_loaded(const Library& library, const Device& device);
   Images load_images(const Library& library, Device& device, std::string& failure);
+  bool copy_bytes(const Library& library, __tgt_device_image& image, std::vector<char>& bytes);
   void publish(Library& library, Device& device, Images& images, std::string failure);
-  static std::string second_copy(const Library& library, const LoadedImage& image, const Images& others);
-  static std::string fault_of_memory(const Device& device);
   std::string adopt(const Library& library, LoadedImage& image);
-  static void map_globals(const LoadedImage& image);
-  static void map_global(const HostEntry& entry, void* there, const LoadedImage& image);
-  static void map_reference(const HostEntry& entry, void* there, const LoadedImage& image);
   void unmap_globals(const Library& gone, Device& device);
   void map_again(HostRange unmapped, Device& device);
-  std::shared_ptr<Library> unlist(const void* descriptor);
-  void forget_deferred_of(const Registration& waiting);
-  void forget_deferred(const void* host_address);
-  void forget_deferred_within(HostRange gone);
-  void run_deferred(Device& device);
-  std::vector<std::shared_ptr<Library>> libraries();
-  std::vector<std::shared_ptr<Library>> libraries_to_load(Device& device);
-  Kernel::Loaded search(const Kernel& kernel, Device& device, std::string& reason);
+
   const Kernel::Loaded* look_for(const Kernel* kernel, Device& device, std::string& reason);
-  static std::string disagreement(const LoadedImage& image, EnvironmentPlace environment);
-  bool prepare_now(Device& device);
-  void list_kernel(KernelIndex& index, const std::shared_ptr<Library>& library, std::size_t entry);
-  void unlist_kernel(KernelIndex& index, const std::shared_ptr<Library>& library, std::size_t entry);
-  void list_apart(KernelIndex& index, const Kernel& kernel);
-  void publish(KernelIndex changed);
 
   Registry* parents_ = nullptr; // of the process that forked this one; never looked into
   // Held while plugins look at images. Nothing that needs the dynamic linker happens under it: no plugin
   // is opened, no driver asked for its devices, no image loaded.
   std::mutex resolving_;
-  std::vector<std::unique_ptr<Rtl>> rtls_; // under the lock until plugins_found_
+  std::vector<std::unique_ptr<Rtl>> rtls_; // under the lock until rtls_found_
   std::atomic<bool> rtls_found_{false};
   std::array<std::atomic<Device*>, kMostDevices> devices_{};
   std::atomic<int> device_count_{0};
@@ -216,15 +200,12 @@ private:
   const void* examined_ = nullptr; // neither pending nor enlisted
   std::map<std::uint64_t, std::shared_ptr<Library>> libraries_;
   std::set<Listed> variables_;
-  std::vector<Deferred> deferred_;
+  DeferredWork deferred_;
   std::atomic<bool> any_pending_{false};
-  std::atomic<bool> any_apart_{false};
   std::atomic<bool> launches_plainly_{environment().device_policy == DevicePolicy::kOpenMP};
   std::atomic<std::uint64_t> generation_{1};
 
-  std::shared_ptr<const KernelIndex> kernels_ = std::make_shared<KernelIndex>();
-  std::atomic<const KernelIndex*> index_{kernels_.get()}; // the same, for launches, which take no lock
-  Retired retired_;                                       // indexes and kernels that launches may still use
+  KernelTable kernels_;
 };
 
 } // namespace omptool

@@ -194,15 +194,13 @@ void Registry::enlist(const std::shared_ptr<Library>& library) {
   if (!examined_)
     return;
   libraries_.emplace(library->number, library);
-  KernelIndex kernels = *kernels_;
-  for (std::size_t i = 0; i < library->entries->entries.size(); ++i) {
-    const HostEntry& entry = library->entries->entries[i];
-    if (entry.address && entry.kind == EntryKind::kKernel)
-      list_kernel(kernels, library, i);
-    else if (is_variable(entry))
+  KernelIndex kernels = kernels_.with(library);
+  if (kernels_.any_apart()) // before launches find them
+    launches_plainly_.store(false, std::memory_order_release);
+  kernels_.publish(std::move(kernels));
+  for (std::size_t i = 0; i < library->entries->entries.size(); ++i)
+    if (const HostEntry& entry = library->entries->entries[i]; is_variable(entry))
       variables_.insert({reinterpret_cast<std::uintptr_t>(entry.address), library->number, i});
-  }
-  publish(std::move(kernels));
   generation_.fetch_add(1, std::memory_order_release);
 }
 
