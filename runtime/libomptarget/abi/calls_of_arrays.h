@@ -10,7 +10,7 @@
 #include "counted.h"
 #include "data/table/row.h"
 #include "offload/offload.h"
-#include "process/per_row.h"
+#include "per_row.h"
 
 #include <new>
 #include <optional>

@@ -6,7 +6,7 @@
 
 #include "data/table/mapping_table.h"
 #include "data/table/row.h"
-#include "process/per_row.h"
+#include "per_row.h"
 
 #include <algorithm>
 #include <vector>

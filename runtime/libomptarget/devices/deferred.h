@@ -3,7 +3,7 @@
 #pragma once
 
 #include "devices/device.h"
-#include "process/host_range.h"
+#include "host_range.h"
 
 #include <functional>
 #include <optional>

@@ -4,7 +4,7 @@
 
 #include "devices/library.h"
 #include "devices/loaded_image.h"
-#include "process/host_range.h"
+#include "host_range.h"
 #include "rtl/passing.h"
 
 #include <array>

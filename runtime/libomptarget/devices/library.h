@@ -4,7 +4,7 @@
 
 #include "devices/library_contents.h"
 #include "devices/loaded_image.h"
-#include "process/host_range.h"
+#include "host_range.h"
 #include "rtl/rtl.h"
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 // them, and asks nothing back.
 #pragma once
 
-#include "process/host_range.h"
+#include "host_range.h"
 
 #include <chrono>
 #include <cstddef>

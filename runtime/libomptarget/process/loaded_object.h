@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "process/host_range.h"
+#include "host_range.h"
 
 #include <cstdint>
 #include <string>

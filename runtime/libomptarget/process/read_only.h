@@ -5,7 +5,7 @@
 // by default as what it reads and writes; the copy back would end the program.
 #pragma once
 
-#include "process/host_range.h"
+#include "host_range.h"
 
 #include <array>
 #include <atomic>

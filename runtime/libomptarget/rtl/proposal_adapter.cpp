@@ -4,7 +4,7 @@
 
 #include "bytes.h"
 #include "counted.h"
-#include "process/per_row.h"
+#include "per_row.h"
 #include "rtl/proposal_descriptor.h"
 #include "rtl/rtl_symbols.h"
 

@@ -5,7 +5,7 @@
 // pointers that clang 22 wants attached are variables on a stack, near which nothing is mapped.
 #pragma once
 
-#include "process/host_range.h"
+#include "host_range.h"
 
 #include <array>
 #include <atomic>

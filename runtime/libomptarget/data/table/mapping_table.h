@@ -7,7 +7,7 @@
 
 #include "data/table/fallback_thread.h"
 #include "data/table/mapping_ptr.h"
-#include "process/host_range.h"
+#include "host_range.h"
 #include "rtl/device_memory.h"
 #include "rtl/event.h"
 #include "small_blocks.h"
