@@ -144,10 +144,14 @@ HostRange Binder::reserved_range(Rows rows, std::size_t index, Lock& lock) {
   }
 }
 
-// Tells if kernels read the pointer of the row in the host's memory, and find the host's pointee.
+// Tells if kernels find the host's pointee by the pointer of the row: they read it in the host's memory, or it is that
+// by which they reach a variable.
 bool Binder::leads_to_host(const Row& row, Lock& lock) {
-  return sharing_.any() && row.has(kPointer) && !row.has(kCounts) &&
-         table_.look_up(cell_of(row), lock).overlap != Overlap::kWhole;
+  if (!sharing_.any() || !row.has(kPointer) || row.has(kCounts))
+    return false;
+  const Lookup cell = table_.look_up(cell_of(row), lock);
+  return cell.overlap != Overlap::kWhole || cell.mapping->is_in_place() ||
+         (cell.mapping->is_named() && cell.mapping->own_value);
 }
 
 void Binder::bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock) {

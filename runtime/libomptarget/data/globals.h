@@ -20,6 +20,8 @@ public:
 
   // Returns false if something else is mapped there.
   bool map_global(HostRange host, void* device, const std::string& name, Sync sync);
+  // A variable that kernels use where the host has it; it may be larger.
+  void map_in_place(HostRange host, const std::string& name) { map_global(host, host.address(), name, Sync::kNever); }
   // Returns what was mapped there, or nothing.
   HostRange unmap_global(HostRange host);
   bool associate(HostRange host, void* device);

@@ -21,9 +21,9 @@ void report_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, Row
     observe::RowSeen one{row.base, row.begin, row.size, row.flags, nullptr, {}, {}};
     if (kind == observe::RowsSeen::Kind::kMapped && row.maps())
       one.pointer = bound[i].pointer;
-    if (const Mapping* const object = bound[i].object)
+    if (const Mapping* const object = bound[i].object; object && !object->is_in_place())
       one.object = seen(*object, bound[i].object_fresh);
-    if (const Mapping* const cell = bound[i].cell)
+    if (const Mapping* const cell = bound[i].cell; cell && !cell->is_in_place())
       one.cell = seen(*cell, bound[i].cell_fresh);
     all.rows.push_back(one);
   }

@@ -89,7 +89,7 @@ bool Transfers::copy_now(Direction direction, const Mapping& mapping, HostRange 
 }
 
 bool Transfers::attach(const Row& row, Binding& binding, CommandList& commands) {
-  if (!binding.cell)
+  if (!binding.cell || binding.cell->is_in_place()) // which the host reads, too
     return true;
   void* const host_value = binding.pointer;
   void* value = nullptr;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "bytes.h"
+#include "host_range.h"
 #include "omptarget_rtl.h"
 #include "rtl/passing.h"
 
@@ -31,7 +32,9 @@ struct HostEntry {
   const char* name; // null: none
   std::int64_t size;
   EntryKind kind;
-  std::int64_t extent; // of kIndirect: bytes at `address`; `size` is the pointer's
+  // `size` is the pointer's. Of kIndirect: bytes at `address`. Of kHostPointer: what is known to be the variable that
+  // it leads to; 0: constructs map that.
+  std::int64_t extent;
 };
 
 inline const char* name_of(const HostEntry& entry) {
@@ -39,6 +42,13 @@ inline const char* name_of(const HostEntry& entry) {
 }
 inline bool is_variable(const HostEntry& entry) {
   return entry.address && entry.size > 0;
+}
+
+// Returns what is known to be the variable that devices reach by a kHostPointer; nothing for others.
+inline HostRange variable_behind(const HostEntry& entry) {
+  const bool leads = entry.kind == EntryKind::kHostPointer && is_variable(entry) && entry.extent > 0;
+  void* const variable = leads ? *static_cast<void**>(entry.address) : nullptr;
+  return variable ? HostRange::of(variable, entry.extent) : HostRange{};
 }
 
 // The host's entry table, copied: the library may be unloaded while a plugin still looks at it.

@@ -91,6 +91,8 @@ void map_reference(const HostEntry& entry, void* there, const LoadedImage& image
       return; // calls through it run the host's function
   }
   image.device.data.globals.map_global(host, there, name_of(entry), Sync::kNever);
+  if (const HostRange variable = variable_behind(entry); variable.size() > 0)
+    image.device.data.globals.map_in_place(variable, name_of(entry));
 }
 
 // Another library may have mapped the same variable: it has one copy on each device. Constructors and kernels may have

@@ -148,6 +148,9 @@ std::shared_ptr<Library> Registry::examine(const Registration& registration) {
       library->globals.push_back(HostRange::of(entry.address, entry.size));
     else if (is_variable(entry))
       library->globals.push_back(HostRange::of(entry.address, entry.extent));
+  for (const HostEntry& entry : entries->entries)
+    if (const HostRange variable = variable_behind(entry); variable.size() > 0)
+      library->globals.push_back(variable);
   library->entries = std::move(entries);
   for (const ImageBytes& bytes : contents.images) {
     __tgt_device_image image{bytes.begin, bytes.end, first, last};

@@ -5,7 +5,8 @@
 
 int global = 4;
 int linked = 6;
-#pragma omp declare target to(global)
+int array[10];
+#pragma omp declare target to(global, array)
 #pragma omp declare target link(linked)
 
 static struct {
@@ -56,11 +57,25 @@ static void close_copies(int* x) {
 #endif
 }
 
-/* Nothing is there but what has been mapped: without `close`, by omp_target_associate_ptr() alone. */
+/* What has been mapped is there, where the host has it; LLVM's runtime says so since 23. */
 static void presence(int* x) {
   CHECK(!omp_target_is_present(x, 0));
+#ifndef ONLY_WHAT_LLVM_CAN
 #pragma omp target data map(tofrom : x[0 : 10])
-  CHECK(!omp_target_is_present(x, 0));
+  {
+    CHECK(omp_target_is_present(x, 0) && omp_target_is_present(&x[9], 0) && !omp_target_is_present(&x[10], 0));
+    uintptr_t address = 0;
+#pragma omp target map(close, alloc : x[2 : 8]) map(from : address)
+    {
+      address = (uintptr_t)x;
+      x[3] = 40;
+    }
+    CHECK(address == (uintptr_t)x && x[3] == 40);
+#pragma omp target map(x[5 : 15]) /* more than is there: it is the host's memory all the same */
+    x[5] += 1;
+  }
+  CHECK(!omp_target_is_present(x, 0) && !omp_target_is_present(&x[9], 0));
+#endif
   void* const there = omp_target_alloc(40, 0);
   CHECK(omp_target_associate_ptr(x, there, 40, 0, 0) == 0 && omp_target_is_present(x, 0));
   uintptr_t address = 0;
@@ -74,8 +89,37 @@ static void presence(int* x) {
   omp_target_free(there, 0);
 }
 
+#ifndef ONLY_WHAT_LLVM_CAN
+/* A variable of the device's is never copied, whatever part of it is mapped, and stays there. */
+static void variables(void) {
+  CHECK(omp_target_is_present(&global, 0) && omp_target_is_present(array, 0) && !omp_target_is_present(&linked, 0));
+  for (int round = 0; round < 2; ++round) {
+#pragma omp target map(close, alloc : array)
+    array[3] += 5;
+#pragma omp target update from(array)
+    CHECK(array[3] == 5 * (round + 1));
+    CHECK(omp_target_is_present(array, 0) && omp_target_is_present(&array[9], 0));
+  }
+#pragma omp target map(close, alloc : array[2 : 8])
+  array[1] = 99;
+  CHECK(array[1] == 99);
+#pragma omp target map(close, tofrom : global)
+  global = 50;
+  CHECK(global == 50 && omp_target_is_present(&global, 0));
+#pragma omp target map(close, tofrom : linked)
+  linked = 60;
+  CHECK(linked == 60);
+#pragma omp target
+  {
+    global += 1;
+    array[9] = 1;
+  }
+  CHECK(global == 51 && array[9] == 1);
+}
+#endif
+
 int main(void) {
-  int* x = calloc(10, sizeof *x);
+  int* x = calloc(20, sizeof *x);
   int host = 1;
 #pragma omp target map(from : host)
   {
@@ -100,6 +144,9 @@ int main(void) {
   CHECK(own == 3 && host == 5);
   close_copies(x);
   presence(x);
+#ifndef ONLY_WHAT_LLVM_CAN
+  variables();
+#endif
   free(x);
   return report();
 }

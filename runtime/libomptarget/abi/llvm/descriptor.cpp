@@ -242,8 +242,10 @@ std::string read_entries(Bytes table, std::size_t record, LibraryContents& conte
     if (entry->size > INT64_MAX)
       return "an entry's size is impossible";
     const EntryKind kind = kind_of(*entry, contents.host_memory);
-    const std::int64_t extent = static_cast<std::int64_t>(entry->size);
-    const std::int64_t size = kind == EntryKind::kIndirect ? static_cast<std::int64_t>(sizeof(void*)) : extent;
+    const std::int64_t bytes = static_cast<std::int64_t>(entry->size);
+    const std::int64_t size = kind == EntryKind::kIndirect ? static_cast<std::int64_t>(sizeof(void*)) : bytes;
+    // How large the variable is behind a host pointer is not said.
+    const std::int64_t extent = kind != EntryKind::kHostPointer ? bytes : entry->flags & kLink ? 0 : 1;
     contents.table.add({entry->address, entry->name, size, kind, extent});
   }
   return {};

@@ -75,6 +75,8 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   std::vector<EventPtr> pending(const EventPtr& other = {}) const;
   // Rows without a count of their own count it, as no other row does.
   bool is_apart() const { return details() && details()->apart; }
+  // Kernels use the host's memory itself.
+  bool is_in_place() const { return own_value && device == host.address(); }
   bool is_named() const { return details() && !details()->name.empty(); }
   std::string name() const { return details() ? details()->name : std::string(); }
   std::vector<AttachedPointer> pointers() const {

@@ -148,7 +148,7 @@ std::byte* PresentTable::take_out(Mapping& mapping, const std::string& region) {
   lock.touch(mapping);
   if (!is_last_user(mapping))
     mapping.make_details().released_by = region;
-  else if (mapping.device)
+  else if (mapping.device && mapping.owner)
     device = std::exchange(mapping.device, nullptr) - mapping.padding;
   if (mapping.state == Mapping::State::kLeaving)
     remove(mapping, lock);
@@ -252,9 +252,26 @@ MappingPtr PresentTable::look_up_empty(const Row& row, Lock& lock) {
   }
 }
 
-// The object that holds `wanted`, or null; it is a fault when the row maps more than is there.
+// What the table has of a variable is its first bytes, until a row names more. Null: something else is there.
+MappingPtr PresentTable::grow(Mapping& variable, HostRange wanted, Lock& lock) {
+  const HostRange larger = enclosing_range(variable.host, wanted);
+  if (mappings_.overlapping(larger).size() > 1)
+    return nullptr;
+  MappingPtr grown = MappingPtr::make(larger, static_cast<std::byte*>(larger.address()), nullptr);
+  grown->infinite = grown->own_value = true;
+  grown->references = lock.touch(variable).references;
+  grown->holds = variable.holds;
+  grown->make_details().name = variable.name();
+  remove(variable, lock);
+  add(grown, lock);
+  return grown;
+}
+
+// The object that holds `wanted`, or null; it is a fault when the row maps more than is there, if that is a copy.
 MappingPtr PresentTable::find_for(const Row& row, HostRange wanted, Lock& lock) {
   const Lookup found = look_up(wanted, lock);
+  if (found.overlap == Overlap::kPartial && found.mapping->is_in_place())
+    return found.mapping->is_named() ? grow(*found.mapping, wanted, lock) : nullptr;
   if (found.overlap == Overlap::kPartial && !row.has(kImplicit))
     throw extension(wanted, *found.mapping, row.has(kPresent));
   if (found.overlap == Overlap::kNone && row.has(kPresent) && sharing_.needs_copy(row))
@@ -264,6 +281,8 @@ MappingPtr PresentTable::find_for(const Row& row, HostRange wanted, Lock& lock) 
 
 MappingPtr PresentTable::find_known(const Row& row, HostRange wanted, Lock& lock) {
   const Lookup found = look_up(wanted, lock);
+  if (found.overlap == Overlap::kPartial && found.mapping->is_in_place())
+    return nullptr;
   if (found.overlap == Overlap::kPartial && !row.any(kImplicit | kSection))
     throw extension(wanted, *found.mapping);
   if (found.overlap == Overlap::kWhole || (found.overlap == Overlap::kPartial && row.has(kImplicit)))
@@ -274,8 +293,14 @@ MappingPtr PresentTable::find_known(const Row& row, HostRange wanted, Lock& lock
 MappingPtr PresentTable::obtain(const Row& row, HostRange wanted, const void* call, Lock& lock,
                                 std::ptrdiff_t padding) {
   MappingPtr known = find_for(row, wanted, lock);
-  if (known || !sharing_.needs_copy(row))
+  if (known || (sharing_.any() && mappings_.find(wanted).overlap != Overlap::kNone))
     return known;
+  if (!sharing_.needs_copy(row)) {
+    MappingPtr in_place = MappingPtr::make(wanted, static_cast<std::byte*>(wanted.address()), nullptr);
+    in_place->own_value = true;
+    add(in_place, lock);
+    return in_place;
+  }
   MappingPtr created = MappingPtr::make(wanted, nullptr, &memory_);
   created->padding = padding;
   created->state = Mapping::State::kCreating;
@@ -351,7 +376,7 @@ void* PresentTable::device_address(const void* host) {
 bool PresentTable::is_present(const void* host) {
   Lock lock(*this);
   const MappingPtr found = look_up_any(HostRange::of(host, 1), lock).mapping;
-  return sharing_.is_only() || (found && found->device && found->state != Mapping::State::kLeaving);
+  return found && found->device && found->state != Mapping::State::kLeaving;
 }
 
 std::vector<MappedObject> PresentTable::objects() {

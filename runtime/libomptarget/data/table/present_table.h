@@ -123,8 +123,8 @@ public:
   MappingPtr find_for(const Row& row, HostRange wanted, Lock& lock);
   // The same where nothing is to be created: on LLVM, what is there in part is not there.
   MappingPtr find_known(const Row& row, HostRange wanted, Lock& lock);
-  // Returns the object that holds `wanted`, created if absent, without memory so far. Null on a device that shares the
-  // host's memory.
+  // Returns the object that holds `wanted`, created if absent, without memory so far. On a device that uses the host's
+  // memory an object may be that memory; null: only part of it is there.
   MappingPtr obtain(const Row& row, HostRange wanted, const void* call, Lock& lock, std::ptrdiff_t padding = 0);
   // Every object that shares a byte with the range, vacant ones too.
   Mappings overlapping(HostRange range, Lock&) const { return mappings_.overlapping(range); }
@@ -180,6 +180,7 @@ private:
   bool vacate(Mapping& mapping, std::byte*& device);
   std::byte* take_out(Mapping& mapping, const std::string& region);
   MappingPtr last_share(Mapping& mapping);
+  MappingPtr grow(Mapping& variable, HostRange wanted, Lock& lock);
 
   const DeviceMemory& memory_;
   Activity& activity_;

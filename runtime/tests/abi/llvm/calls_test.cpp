@@ -92,6 +92,45 @@ TEST_CASE("what is to be close is a copy, unless the device has no memory but th
   }
 }
 
+SCENARIO_OF(llvm_presence) {
+  const Library<Record56> library = main_library<Record56>();
+  int values[4] = {1, 2, 3, 4}, other = 0;
+  for (int round = 0; round < 2; ++round) {
+    EXPECT(!omp_target_is_present(values, 0) && !omp_target_is_present(&other, 0));
+    data("__tgt_target_data_begin_mapper", {element(values, kTofrom)});
+    data("__tgt_target_data_begin_mapper", {{values, values + 1, sizeof(int), kTofrom}});
+    EXPECT(omp_target_is_present(values, 0) && omp_target_is_present(&values[3], 0) &&
+           !omp_target_is_present(&other, 0));
+    EXPECT(launch(&host::add_one, {{values, values, sizeof values, kTofrom | kParameter}, literal(4)}, 1) == 0);
+    data("__tgt_target_data_end_mapper", {{values, values + 1, sizeof(int), kTofrom}});
+    EXPECT(omp_target_is_present(values, 0));
+    data("__tgt_target_data_end_mapper", {element(values, kTofrom)});
+  }
+  EXPECT(!omp_target_is_present(values, 0) && values[0] == 3 && values[3] == 6);
+  return 0;
+}
+
+SCENARIO_OF(llvm_larger_than_there) {
+  const Library<Record56> library = main_library<Record56>();
+  int values[4] = {1, 2, 3, 4};
+  data("__tgt_target_data_begin_mapper", {{values, values + 1, sizeof(int), kTofrom}});
+  EXPECT(launch(&host::add_one, {{values, values, sizeof values, kTofrom | kParameter}, literal(4)}, 1) == 0);
+  EXPECT(omp_target_is_present(&values[1], 0) && !omp_target_is_present(values, 0));
+  data("__tgt_target_data_end_mapper", {{values, values + 1, sizeof(int), kTofrom}});
+  EXPECT(!omp_target_is_present(&values[1], 0) && values[0] == 2 && values[3] == 5);
+  return 0;
+}
+
+TEST_CASE("what constructs have mapped is present, and nothing else") {
+  for (const char* memory : {"UNUSED=", "OMPTOOL_HOST_MEMORY=shared"}) {
+    const Outcome outcome = run_scenario("llvm_presence", {"OMP_TARGET_OFFLOAD=MANDATORY", memory});
+    CHECK_MESSAGE(outcome.code == 0, std::string(memory) << ": " << outcome.output);
+  }
+  const Outcome larger =
+      run_scenario("llvm_larger_than_there", {"OMP_TARGET_OFFLOAD=MANDATORY", "OMPTOOL_HOST_MEMORY=shared"});
+  CHECK_MESSAGE(larger.code == 0, larger.output);
+}
+
 SCENARIO_OF(llvm_unmapped) {
   const Library<Record32> library = main_library<Record32>();
   int values[4] = {};
