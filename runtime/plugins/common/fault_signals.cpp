@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "fault_signals.h"
 
+#include <atomic>
 #include <csignal>
 #include <cstring>
 #include <dlfcn.h>
-#include <mutex>
 #include <ucontext.h>
 
 namespace omptool {
@@ -64,12 +64,12 @@ void watch(Watched& one, const void* driver) {
 } // namespace
 
 void watch_faults(void (*tell)(const Fault& fault), const void* driver) {
-  static std::once_flag once;
-  std::call_once(once, [&] {
-    tell_of_fault = tell;
-    for (Watched& one : watched)
-      watch(one, driver);
-  });
+  static std::atomic<bool> is_watching{false};
+  if (is_watching.exchange(true)) // nobody waits: dladdr() takes the dynamic linker's lock, which this thread may have
+    return;
+  tell_of_fault = tell;
+  for (Watched& one : watched)
+    watch(one, driver);
 }
 
 } // namespace omptool

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -131,8 +132,16 @@ SCENARIO_OF(linker_before_first_image) {
   return race(std::getenv("TEST_WHEN"));
 }
 
+// Where a program handles faults, plugins ask the linker whose handler it is.
+SCENARIO_OF(linker_before_first_handler) {
+  use_main();
+  ::signal(SIGSEGV, [](int) { ::_exit(1); });
+  omp_target_free(omp_target_alloc(8, 0), 0);
+  return race(std::getenv("TEST_WHEN"));
+}
+
 TEST_CASE("constructors and destructors of libraries may launch while another thread does first") {
-  for (const char* scenario : {"linker_before_first_use", "linker_before_first_image"})
+  for (const char* scenario : {"linker_before_first_use", "linker_before_first_image", "linker_before_first_handler"})
     for (const char* when : {"TEST_WHEN=loads", "TEST_WHEN=goes"}) {
       const Outcome outcome = run_scenario(scenario, {when});
       INFO(scenario << " " << when << ": " << outcome.output);
