@@ -130,7 +130,7 @@ ReportHeader* mapped(const char* path) {
   const File file(::open(path, O_RDWR | O_CLOEXEC));
   struct stat status{};
   if (!file || ::fstat(file.number(), &status) != 0) {
-    say("OMPTOOL_REPORT=%s cannot be opened: %s; nothing is reported", path, std::strerror(errno));
+    say("the runtime reports no regions: OMPTOOL_REPORT=%s cannot be opened: %s", path, std::strerror(errno));
     return nullptr;
   }
   ReportHeader header{};
@@ -140,12 +140,12 @@ ReportHeader* mapped(const char* path) {
   if (!is_read || std::memcmp(header.magic, kMagic, sizeof header.magic) != 0 ||
       header.record_size != sizeof(ReportRecord) || header.records == 0 || header.records > kMostRecords ||
       static_cast<std::uint64_t>(status.st_size) != size) {
-    say("OMPTOOL_REPORT=%s is no table of this omptool's doctor; nothing is reported", path);
+    say("the runtime reports no regions: OMPTOOL_REPORT=%s is no table of this omptool's doctor", path);
     return nullptr;
   }
   void* const place = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
   if (place == MAP_FAILED) {
-    say("OMPTOOL_REPORT=%s cannot be mapped: %s; nothing is reported", path, std::strerror(errno));
+    say("the runtime reports no regions: OMPTOOL_REPORT=%s cannot be mapped: %s", path, std::strerror(errno));
     return nullptr;
   }
   return static_cast<ReportHeader*>(place);

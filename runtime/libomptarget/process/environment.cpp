@@ -15,9 +15,14 @@ namespace omptool {
 namespace {
 
 // say() reads the environment, which is not there yet.
-void refuse(const Environment& read, const char* name, const char* value, const char* used) {
+void refuse(const Environment& read, const char* name, const char* value, const char* used, const char* known) {
   if (!read.quiet)
-    std::fprintf(stderr, "omptarget: %s=%s is not a value for it; %s is used\n", name, value, used);
+    std::fprintf(stderr, "omptarget: the runtime ignores %s=%s and uses %s; known values: %s\n", name, value, used,
+                 known);
+}
+
+std::string integers(long least, long most) {
+  return "integers from " + std::to_string(least) + " to " + std::to_string(most);
 }
 
 std::vector<std::string> split(const char* list, char separator) {
@@ -49,7 +54,7 @@ OffloadPolicy read_policy(const Environment& read) {
     return OffloadPolicy::kDisabled;
   if (!::strcasecmp(word.c_str(), "mandatory"))
     return OffloadPolicy::kMandatory;
-  refuse(read, "OMP_TARGET_OFFLOAD", value, "DEFAULT");
+  refuse(read, "OMP_TARGET_OFFLOAD", value, "DEFAULT", "DEFAULT, MANDATORY, DISABLED");
   return OffloadPolicy::kDefault;
 }
 
@@ -63,7 +68,7 @@ int read_default_device(const Environment& read) {
   const long number = std::strtol(word.c_str(), &end, 10);
   if (errno == 0 && *end == '\0' && number >= 0 && number <= INT_MAX)
     return static_cast<int>(number);
-  refuse(read, "OMP_DEFAULT_DEVICE", value, "0");
+  refuse(read, "OMP_DEFAULT_DEVICE", value, "0", integers(0, INT_MAX).c_str());
   return 0;
 }
 
@@ -72,7 +77,7 @@ DevicePolicy read_device_policy(const Environment& read) {
   if (value && !std::strcmp(value, "least-loaded"))
     return DevicePolicy::kLeastLoaded;
   if (value && *value && std::strcmp(value, "openmp"))
-    refuse(read, "OMPTOOL_DEVICE_POLICY", value, "openmp");
+    refuse(read, "OMPTOOL_DEVICE_POLICY", value, "openmp", "openmp, least-loaded");
   return DevicePolicy::kOpenMP;
 }
 
@@ -84,7 +89,7 @@ unsigned read_count(const Environment& read, const char* name, const char* value
   const long number = std::strtol(value, &end, 10);
   if (*end == '\0' && number >= least && number <= most)
     return static_cast<unsigned>(number);
-  refuse(read, name, value, std::to_string(usual).c_str());
+  refuse(read, name, value, std::to_string(usual).c_str(), integers(least, most).c_str());
   return usual;
 }
 
@@ -93,7 +98,7 @@ Environment read_environment() {
   const char* quiet = ::secure_getenv("OMPTOOL_QUIET");
   read.quiet = quiet && !std::strcmp(quiet, "1");
   if (quiet && *quiet && !read.quiet && std::strcmp(quiet, "0"))
-    refuse(read, "OMPTOOL_QUIET", quiet, "0");
+    refuse(read, "OMPTOOL_QUIET", quiet, "0", "0, 1");
   read.policy = read_policy(read);
   read.default_device = read_default_device(read);
   read.device_policy = read_device_policy(read);

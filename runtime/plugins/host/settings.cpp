@@ -25,7 +25,8 @@ std::optional<std::int32_t> number_of(const char* value, std::int32_t least, std
 bool is_word(const char* name, const char* value, const char* word, const char* other) {
   const bool wanted = value && !std::strcmp(value, word);
   if (value && *value && !wanted && std::strcmp(value, other))
-    std::fprintf(stderr, "omptarget: %s=%s is not %s or %s; %s is used\n", name, value, word, other, other);
+    std::fprintf(stderr, "omptarget: the runtime ignores %s=%s and uses %s; known values: %s, %s\n", name, value, other,
+                 other, word);
   return wanted;
 }
 
@@ -39,8 +40,10 @@ std::int32_t device_count() {
       return 1;
     const std::optional<std::int32_t> number = number_of(value, 0, kMost);
     if (!number)
-      std::fprintf(stderr, "omptarget: OMPTOOL_HOST_DEVICES=%s is not a number from 0 to %d; 1 is used\n", value,
-                   kMost);
+      std::fprintf(stderr,
+                   "omptarget: the runtime ignores OMPTOOL_HOST_DEVICES=%s and uses 1; known values: "
+                   "integers from 0 to %d\n",
+                   value, kMost);
     return number.value_or(1);
   }();
   return count;

@@ -21,7 +21,8 @@ MemoryKind wanted_memory() {
       return MemoryKind::kSvm;
     if (!std::strcmp(value, "shared"))
       return MemoryKind::kShared;
-    std::fprintf(stderr, "omptarget: OMPTOOL_OPENCL_MEMORY=%s is not usm, device, svm or shared; it is ignored\n",
+    std::fprintf(stderr,
+                 "omptarget: the runtime ignores OMPTOOL_OPENCL_MEMORY=%s; known values: usm, device, svm, shared\n",
                  value);
     return MemoryKind::kAny;
   }();

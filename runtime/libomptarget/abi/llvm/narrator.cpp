@@ -109,7 +109,7 @@ void read_info() {
   errno = 0;
   const long long bits = std::strtoll(value, &end, 0);
   if (errno != 0 || *end != '\0' || bits < -1 || bits > UINT32_MAX)
-    say("LIBOMPTARGET_INFO=%s is not a value for it; nothing is told", value);
+    say("the runtime ignores LIBOMPTARGET_INFO=%s; known values: integers from -1 to 4294967295", value);
   else
     put(static_cast<std::uint32_t>(bits));
 }
