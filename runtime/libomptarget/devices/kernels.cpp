@@ -24,7 +24,8 @@ std::shared_ptr<Kernel> Registry::find_kernel(const void* host_address) {
 const Kernel::Loaded* Registry::look_for(const Kernel* sought, Device& device, std::string& reason) {
   const std::lock_guard lock(mutex_);
   if (!sought) {
-    reason = "no registered library lists it" + (ignored_.empty() ? "" : "; one was ignored: " + ignored_);
+    reason =
+        "no registered library lists it" + (ignored_.empty() ? "" : "; the runtime ignores the images of " + ignored_);
     return nullptr;
   }
   const Kernel& kernel = *sought;

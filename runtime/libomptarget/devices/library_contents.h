@@ -6,6 +6,7 @@
 #pragma once
 
 #include "bytes.h"
+#include "counted.h"
 #include "host_range.h"
 #include "omptarget_rtl.h"
 #include "rtl/passing.h"
@@ -95,5 +96,16 @@ using LibraryReader = std::string (*)(const void* descriptor, LibraryContents& c
 
 // More is a damaged descriptor, not a program.
 constexpr std::uint32_t kMostImages = 1U << 16;
+
+// Returns why a descriptor cannot have that list of images, or "".
+inline std::string fault_of_images(std::int64_t count, const void* list) {
+  if (count < 0 || count > std::int64_t{kMostImages})
+    return "it counts " + counted(count, "image") + "; " + std::to_string(kMostImages) + " are the most";
+  return count > 0 && !list ? "it counts " + counted(count, "image") + ", but has no list of them" : std::string();
+}
+// The same for one of the images.
+inline std::string fault_of_bounds(std::int64_t number) {
+  return "image " + std::to_string(number) + " ends before it begins";
+}
 
 } // namespace omptool

@@ -92,7 +92,7 @@ void Registry::add(const void* descriptor, LibraryReader read) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t number = ++last_number_;
   numbers_.emplace(descriptor, number);
-  pending_.emplace(number, Registration{number, descriptor, read, home.permanent, home.object});
+  pending_.emplace(number, Registration{number, descriptor, read, home.permanent, home.object, home.name()});
   any_pending_ = true;
 }
 
@@ -273,7 +273,7 @@ std::string Registry::reason_for_none() {
   {
     const std::shared_lock lock(mutex_);
     if (!ignored_.empty())
-      return "there is no device: a library was ignored: " + ignored_;
+      return "there is no device: the runtime ignores the images of " + ignored_;
   }
   std::string names, refusals;
   for (const std::unique_ptr<Rtl>& rtl : rtls_)

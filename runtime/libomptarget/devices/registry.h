@@ -132,6 +132,7 @@ private:
     LibraryReader read;
     bool permanent;   // see Library
     HostRange object; // what the executable or shared library occupies; empty: not known
+    std::string name; // for messages
   };
   // A variable that a library lists.
   struct Listed {
@@ -196,7 +197,7 @@ private:
   std::uint64_t last_number_ = 0;
   std::unordered_multimap<const void*, std::uint64_t> numbers_; // of what has registered, by its descriptor
   std::map<std::uint64_t, Registration> pending_;
-  std::string ignored_;            // why the first descriptor was that could not be used
+  std::string ignored_;            // the first library whose images are ignored, and why
   const void* examined_ = nullptr; // neither pending nor enlisted
   std::map<std::uint64_t, std::shared_ptr<Library>> libraries_;
   std::set<Listed> variables_;

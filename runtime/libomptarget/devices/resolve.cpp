@@ -103,7 +103,7 @@ Rtl* Registry::resolve_known() {
       if (image.rtl)
         number_devices(*image.rtl);
     if (library->remark) // here, once: what has to wait for a plugin is examined again
-      say("the descriptor at %p %s", library->descriptor, library->remark);
+      say("%s %s", next.name.c_str(), library->remark);
     enlist(library);
   }
 }
@@ -126,10 +126,11 @@ std::shared_ptr<Library> Registry::examine(const Registration& registration) {
   }
   LibraryContents contents;
   if (const std::string fault = registration.read(registration.descriptor, contents); !fault.empty()) {
-    say("the descriptor at %p is ignored: %s", registration.descriptor, fault.c_str());
+    const std::string ignored = registration.name + ": " + fault;
+    say("the runtime ignores the images of %s", ignored.c_str());
     const std::lock_guard lock(mutex_);
     if (ignored_.empty())
-      ignored_ = fault;
+      ignored_ = ignored;
     return nullptr;
   }
   auto library = std::make_shared<Library>();

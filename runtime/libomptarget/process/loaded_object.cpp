@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
 #include <link.h>
 #include <span>
 #include <unistd.h>
@@ -51,6 +52,14 @@ int visit_object(dl_phdr_info* info, std::size_t size, void* context) {
 }
 
 } // namespace
+
+std::string LoadedObject::name() const {
+  if (permanent || !path.empty())
+    return permanent ? "the program" : path;
+  char text[64];
+  std::snprintf(text, sizeof text, "the library at %p", descriptor);
+  return text;
+}
 
 LoadedObject loaded_object_of(const void* descriptor) {
   LoadedObject home{descriptor, {}, false};

@@ -18,6 +18,7 @@ struct LoadedObject {
   std::vector<HostRange> constants{}; // what of it nothing can write to
   std::string path{};                 // of its file
   std::uint64_t unloads = 0;          // of objects until now: while it stays, no address has become another object's
+  std::string name() const;           // for messages
 };
 
 // Asks the dynamic linker. `descriptor` may be any address of the object.

@@ -18,24 +18,22 @@ namespace {
 
 // ---- registered libraries ----
 
-// Returns why a descriptor cannot be used, or null.
-const char* fault_of(const __tgt_bin_desc& descriptor) {
+// Returns why a descriptor cannot be used, or "".
+std::string fault_of(const __tgt_bin_desc& descriptor) {
   if (!is_range(descriptor.EntriesBegin, descriptor.EntriesEnd))
     return "its entry table does not end where an entry ends";
-  if (descriptor.NumDevices > kMostImages)
-    return "it counts more than 65536 images";
-  if (descriptor.NumDevices && !descriptor.DeviceImages)
-    return "it counts images but has none";
+  if (std::string fault = fault_of_images(descriptor.NumDevices, descriptor.DeviceImages); !fault.empty())
+    return fault;
   for (std::uint32_t i = 0; i < descriptor.NumDevices; ++i)
     if (const __tgt_device_image& image = descriptor.DeviceImages[i];
         !is_range(static_cast<const char*>(image.ImageStart), static_cast<const char*>(image.ImageEnd)))
-      return "an image ends before it begins";
-  return nullptr;
+      return fault_of_bounds(i);
+  return {};
 }
 
 std::string read_library(const void* address, LibraryContents& contents) {
   const __tgt_bin_desc& descriptor = *static_cast<const __tgt_bin_desc*>(address);
-  if (const char* fault = fault_of(descriptor))
+  if (std::string fault = fault_of(descriptor); !fault.empty())
     return fault;
   for (const __tgt_offload_entry& entry : std::span(descriptor.EntriesBegin, descriptor.EntriesEnd))
     contents.table.add(entry);

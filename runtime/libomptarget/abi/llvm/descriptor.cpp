@@ -125,17 +125,13 @@ bool wants_host_memory() {
   return the_requirements.load(std::memory_order_relaxed) & kUnifiedSharedMemory;
 }
 
-// Returns why the descriptor cannot be used, or null.
-const char* fault_of(const Descriptor& descriptor) {
+// Returns why the descriptor cannot be used, or "".
+std::string fault_of(const Descriptor& descriptor) {
   const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(descriptor.entries_begin);
   const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(descriptor.entries_end);
   if (last < first || (first == 0 && last != 0))
     return "its entry table ends before it begins";
-  if (descriptor.image_count < 0 || static_cast<std::uint32_t>(descriptor.image_count) > kMostImages)
-    return "it counts more than 65536 images";
-  if (descriptor.image_count && !descriptor.images)
-    return "it counts images but has none";
-  return nullptr;
+  return fault_of_images(descriptor.image_count, descriptor.images);
 }
 
 // Kernels of LLVM 15 to 17 have no environment, although 18's, which write the same version into their arguments, do.
@@ -151,7 +147,7 @@ std::string read_images(const Descriptor& descriptor, LibraryContents& contents)
     const auto* const begin = static_cast<const std::byte*>(raw.ImageStart);
     const auto* const end = static_cast<const std::byte*>(raw.ImageEnd);
     if (reinterpret_cast<std::uintptr_t>(end) < reinterpret_cast<std::uintptr_t>(begin) || (!begin && end))
-      return "an image ends before it begins";
+      return fault_of_bounds(i);
     const Bytes bytes(begin, end);
     std::vector<Bytes> images;
     if (std::string fault = unwrap(bytes, images); !fault.empty())
@@ -189,16 +185,17 @@ void require(std::int64_t mask, const void* where) {
     return;
   for (const auto& [bit, clause] : kClauses)
     if ((first & bit) != (mask & bit)) {
-      const std::string path = loaded_object_of(where).path;
-      die_at("", 2, "'#pragma omp requires %s' not used consistently! %s %s the clause, what registered before %s it",
-             clause, path.empty() ? "a library" : path.c_str(), mask & bit ? "has" : "lacks",
-             mask & bit ? "lacks" : "has");
+      die_at("", 2,
+             "'#pragma omp requires %s' not used consistently! The clause is %s in %s, and %s in the code that "
+             "registered before",
+             clause, mask & bit ? "present" : "absent", loaded_object_of(where).name().c_str(),
+             mask & bit ? "absent" : "present");
     }
 }
 
 void require_entries_of(const void* address) {
   const Descriptor& descriptor = *static_cast<const Descriptor*>(address);
-  if (fault_of(descriptor))
+  if (!fault_of(descriptor).empty())
     return;
   const Bytes table(descriptor.entries_begin, descriptor.entries_end);
   const std::size_t record = record_size(table);
@@ -257,8 +254,8 @@ std::string read_documents_entries(Bytes table, LibraryContents& contents) {
     contents.table.add(*read<__tgt_offload_entry>(table, at));
   for (ImageBytes& image : contents.images)
     image.origin = {};
-  contents.remark = "has entries of 24 bytes, as omptarget.h declares them, and was registered without a version: "
-                    "include omptarget.h, which names it";
+  contents.remark = "registers entries of 24 bytes, as omptarget.h declares them, by a function without a symbol "
+                    "version: include omptarget.h, which names the version";
   return {};
 }
 
@@ -266,7 +263,7 @@ std::string read_documents_entries(Bytes table, LibraryContents& contents) {
 
 std::string read_library(const void* address, LibraryContents& contents) {
   const Descriptor& descriptor = *static_cast<const Descriptor*>(address);
-  if (const char* fault = fault_of(descriptor))
+  if (std::string fault = fault_of(descriptor); !fault.empty())
     return fault;
   if (const std::string fault = read_images(descriptor, contents); !fault.empty())
     return fault;
@@ -285,7 +282,8 @@ std::string read_library(const void* address, LibraryContents& contents) {
   if (other == Name::kThere)
     return read_documents_entries(table, contents);
   return name == Name::kForbidden || other == Name::kForbidden
-             ? "whose entries they are cannot be told, where process_vm_readv is forbidden"
+             ? "its entries may be LLVM's or omptarget.h's: to tell them apart needs process_vm_readv, which is "
+               "forbidden"
              : "its entries are neither LLVM's nor those of omptarget.h";
 }
 

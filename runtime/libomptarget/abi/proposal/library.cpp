@@ -7,29 +7,28 @@
 namespace omptool::proposal {
 namespace {
 
-// Returns why the descriptor cannot be used, or null.
-const char* fault_of(const Descriptor& descriptor) {
+// Returns why the descriptor cannot be used, or "".
+std::string fault_of(const Descriptor& descriptor) {
   if (!is_range(descriptor.entries_begin, descriptor.entries_end))
     return "its entry table does not end where an entry ends";
   for (const Entry* entry = descriptor.entries_begin; entry != descriptor.entries_end; ++entry)
     if (entry->size < 0)
-      return "an entry's size is negative";
-  if (descriptor.image_count > kMostImages)
-    return "it counts more than 65536 images";
-  if (descriptor.image_count && !descriptor.images)
-    return "it counts images but has none";
+      return "the size of entry " + std::to_string(entry - descriptor.entries_begin) + " is " +
+             std::to_string(entry->size);
+  if (std::string fault = fault_of_images(descriptor.image_count, descriptor.images); !fault.empty())
+    return fault;
   for (unsigned i = 0; i < descriptor.image_count; ++i)
     if (const Image& image = descriptor.images[i];
         !is_range(static_cast<const char*>(image.begin), static_cast<const char*>(image.end)))
-      return "an image ends before it begins";
-  return nullptr;
+      return fault_of_bounds(i);
+  return {};
 }
 
 } // namespace
 
 std::string read_library(const void* address, LibraryContents& contents) {
   const Descriptor& descriptor = *static_cast<const Descriptor*>(address);
-  if (const char* fault = fault_of(descriptor))
+  if (std::string fault = fault_of(descriptor); !fault.empty())
     return fault;
   for (const Entry* entry = descriptor.entries_begin; entry != descriptor.entries_end; ++entry) {
     EntryTable& table = contents.table;

@@ -273,7 +273,7 @@ TEST_CASE("damaged descriptors are ignored and named") {
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.has("an image's OffloadBinary is damaged"));
   CHECK(outcome.has("its entry table does not end where an entry ends"));
-  CHECK(outcome.has("it counts more than 65536 images"));
+  CHECK(outcome.has("it counts -1 images; 65536 are the most"));
 }
 
 __attribute__((no_sanitize("undefined"))) static void require(std::int64_t mask) {
@@ -291,7 +291,7 @@ TEST_CASE("requirements that contradict each other end the program") {
   const Outcome outcome = run_scenario("llvm_requires");
   CHECK(outcome.signal == SIGABRT);
   CHECK(outcome.has("omptarget fatal error 2: '#pragma omp requires unified_shared_memory' not used consistently!"));
-  CHECK(outcome.has("/proc/self/exe lacks the clause, what registered before has it\n"));
+  CHECK(outcome.has("! The clause is absent in the program, and present in the code that registered before\n"));
 }
 
 // A library without images that requires something, registered and gone before anything asks for a device.
@@ -339,9 +339,10 @@ TEST_CASE("libraries that contradict each other end the program when they regist
   for (const char* name : {"llvm_requires_in_one_library", "llvm_requires_of_two_libraries"}) {
     const Outcome contradicts = run_scenario(name);
     CHECK(contradicts.signal == SIGABRT);
-    CHECK_MESSAGE(contradicts.output == "omptarget fatal error 2: '#pragma omp requires reverse_offload' not used "
-                                        "consistently! a library has the clause, what registered before lacks it\n",
+    CHECK_MESSAGE(contradicts.has("omptarget fatal error 2: '#pragma omp requires reverse_offload' not used "
+                                  "consistently! The clause is present in the library at 0x"),
                   contradicts.output);
+    CHECK_MESSAGE(contradicts.has(", and absent in the code that registered before\n"), contradicts.output);
   }
 }
 
