@@ -37,14 +37,14 @@ inline const char* fault_of_memory(const void* address, std::int64_t size) {
 //   row(i) and base(i): what a sound row is, and where a malformed one begins
 template <typename Arrays, typename Body> void with_rows(const Arrays& arrays, const Body& body) {
   if (arrays.count < 0 || (arrays.count > 0 && !arrays.complete())) {
-    body(Rows(), counted(arrays.count, "row") + ", but not all " + arrays.how_many() + " arrays");
+    body(Rows(), "the call has " + counted(arrays.count, "row") + ", but not all " + arrays.how_many() + " arrays");
     return;
   }
   std::optional<PerRow<Row>> of_each;
   try {
     of_each.emplace(static_cast<std::size_t>(arrays.count));
   } catch (const std::bad_alloc&) {
-    body(Rows(), counted(arrays.count, "row") + ", for which the process has no memory");
+    body(Rows(), "the process has no memory for " + counted(arrays.count, "row"));
     return;
   }
   PerRow<Row>& rows = *of_each;

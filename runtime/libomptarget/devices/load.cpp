@@ -83,7 +83,7 @@ void map_reference(const HostEntry& entry, void* there, const LoadedImage& image
   const DeviceMemory& memory = image.device.memory;
   HostRange host = HostRange::of(entry.address, entry.size);
   if (entry.kind == EntryKind::kHostPointer && !memory.submit(there, entry.address, entry.size))
-    say("%s did not take the value of %s%s", image.device.describe().c_str(), name_of(entry),
+    say("%s did not take the value of the variable %s%s", image.device.describe().c_str(), name_of(entry),
         memory.last_error().c_str());
   if (entry.kind == EntryKind::kIndirect) {
     host = HostRange::of(entry.address, entry.extent);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "devices/pairing.h"
 
+#include "counted.h"
+
 #include <algorithm>
 #include <span>
 #include <string_view>
@@ -24,7 +26,8 @@ bool pairs_by_name(Records there, Records host) {
 
 std::string pair_by_position(Records there, Records host, std::vector<void*>& addresses) {
   if (there.size() != host.size())
-    return " (its entry table has another length)";
+    return " (its entry table has " + counted(there.size(), "entry") + ", the host's has " +
+           std::to_string(host.size()) + ")";
   for (const __tgt_offload_entry& record : there)
     addresses.push_back(record.addr);
   return {};

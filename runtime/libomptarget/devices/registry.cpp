@@ -257,7 +257,7 @@ bool Registry::is_over() {
 
 std::string Registry::reason_for_none() {
   if (resolving_here_)
-    return "there is no device: a plugin that is asked for its devices cannot use them";
+    return "there is no device yet: a plugin makes this call while the runtime asks it for its devices";
   const std::lock_guard resolving(resolving_);
   if (rtls_.empty())
     return "there is no device: " + why_no_plugin();

@@ -29,7 +29,7 @@ static void tell_of_faults(const std::vector<UnreadFolder>& unread, const std::v
     say("OMPTOOL_PLUGIN_PATH names %s, which cannot be read: %s", folder.path.c_str(), folder.reason.c_str());
   for (const std::unique_ptr<Rtl>& rtl : found)
     if (!rtl->queues_lack().empty())
-      say("plugin %s is used through its synchronous functions: of the asynchronous ones it lacks %s",
+      say("the runtime uses the synchronous functions of plugin %s, which lacks some of the asynchronous ones: %s",
           rtl->name().c_str(), rtl->queues_lack().c_str());
 }
 

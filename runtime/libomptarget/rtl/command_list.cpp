@@ -240,7 +240,7 @@ void CommandList::end_events(const std::string& failure) {
 std::string CommandList::wait_for_links() {
   std::string failure = std::exchange(chain_->unsaid, {});
   if (!wait_for_others() && failure.empty()) // none of the operations came after that
-    failure = "what it came after failed" + chain_->failure;
+    failure = "an operation before it failed" + chain_->failure;
   if (!last())
     return failure;
   observe::Operation reported{Kind::kWait, memory_.number(), nullptr, nullptr};

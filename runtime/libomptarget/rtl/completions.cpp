@@ -61,7 +61,7 @@ Completions* Completions::make(const Rtl& rtl) {
     });
   const std::size_t slot = slots_used.fetch_add(1);
   if (slot >= kSlots)
-    die("there are more than %zu plugins with asynchronous functions", kSlots);
+    die("plugin %s is one too many: %zu plugins with asynchronous functions are the most", rtl.name().c_str(), kSlots);
   auto* const made = new Completions(rtl);
   in_slot[slot].store(made, std::memory_order_release);
   rtl.call().init_dep(callback_of(slot, std::make_index_sequence<kSlots>()));

@@ -102,7 +102,8 @@ bool DeviceMemory::shares_host_memory() {
   const bool moved = submit(there, kSent, sizeof kSent) && retrieve(received, there, sizeof received);
   const bool arrived = std::memcmp(kSent, received, sizeof kSent) == 0;
   if (!free(there))
-    say("plugin %s could not free device memory of a probe%s", rtl_.name().c_str(), last_error().c_str());
+    say("plugin %s could not free the %zu bytes by which the runtime probed device %d%s", rtl_.name().c_str(),
+        sizeof kSent, number_, last_error().c_str());
   inactive_ = moved && !arrived;
   moves_itself_ = moves_itself_ || inactive_;
   chains_ = chains_ && !moves_itself_; // copies are made at once

@@ -68,7 +68,7 @@ bool fits_int(std::int64_t size) {
   reason.clear();
   if (size >= 0 && size <= INT_MAX)
     return true;
-  reason = std::to_string(size) + " bytes are more than such a plugin can count";
+  reason = "a size of " + std::to_string(size) + " bytes is more than a plugin of libtarget_rtl.h can count";
   return false;
 }
 
@@ -171,9 +171,13 @@ tgt_target_table* Adapter::load(std::int32_t device, const __tgt_device_image& i
     reason = "__tgt_rtl_load_binary returned no table";
     return nullptr;
   }
-  if (!is_range(table->begin, table->end) || static_cast<std::size_t>(table->end - table->begin) != wanted) {
-    reason = "the plugin's table is not one of " + counted(wanted, "entry") +
-             ", as the host's is, and without names they pair by position";
+  if (!is_range(table->begin, table->end)) {
+    reason = "the plugin's table does not end where an entry ends";
+    return nullptr;
+  }
+  if (const auto found = static_cast<std::size_t>(table->end - table->begin); found != wanted) {
+    reason = "the plugin's table has " + counted(found, "entry") + ", the host's has " + std::to_string(wanted) +
+             ", and entries without names pair by position";
     return nullptr;
   }
   auto made = std::make_unique<Loaded>();

@@ -13,7 +13,7 @@ namespace omptool::plugin {
 namespace {
 
 [[gnu::noinline, gnu::cold]] std::int32_t fail_for_size(std::int64_t size) {
-  return fail("a size of " + std::to_string(size) + " bytes");
+  return fail("the call asks for " + std::to_string(size) + " bytes");
 }
 [[gnu::noinline, gnu::cold]] std::int32_t fail_for_kind(std::int32_t kind) {
   return fail("there is no memory of kind " + std::to_string(kind));
@@ -23,7 +23,7 @@ namespace {
   return OMPTARGET_RTL_NOT_STARTED;
 }
 [[gnu::noinline, gnu::cold]] std::int32_t fail_for_dependences(std::int32_t count) {
-  return fail("a call with " + std::to_string(count) + " dependences, and no place for them or for its event");
+  return fail("the call has " + std::to_string(count) + " dependences, but no array of them or no place for its event");
 }
 
 bool is_kind(std::int32_t kind) {

@@ -49,12 +49,12 @@ inline std::optional<FlatShape> flat_shape(const tgt_launch_shape* asked, const 
   const std::uint64_t teams = number_of(asked->teams), threads = number_of(asked->threads);
   std::string fault;
   if (teams > INT32_MAX || threads > INT32_MAX)
-    fault = "more than 2147483647 teams, or threads of a team";
+    fault = "the launch asks for more than 2147483647 teams, or threads of a team";
   else if ((asked->flags & OMPTARGET_SHAPE_COOPERATIVE) && (teams != 1 || threads > 1))
-    fault = "teams of " + device + " do not wait for each other";
+    fault = "the launch asks for teams that wait for each other, which " + device + " does not have";
   else if (asked->dynamic_memory > 0)
-    fault = std::to_string(asked->dynamic_memory) + " bytes of each team's own: on " + device +
-            " a launch gives teams no memory";
+    fault = "the launch asks for " + std::to_string(asked->dynamic_memory) + " bytes of each team's own memory; on " +
+            device + " a launch gives teams none";
   if (fault.empty())
     return FlatShape{static_cast<std::int32_t>(teams), static_cast<std::int32_t>(threads), asked->trip_count};
   fail(fault);

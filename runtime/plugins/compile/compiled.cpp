@@ -66,7 +66,7 @@ Outcome compile(Bytes image, const Target& target, const std::string& helper, co
   const std::string said = said_in(place.read("log").value_or(std::vector<std::byte>{}), job.image);
   if (!said.empty())
     return {said, end.exit_code == kRefusal};
-  return {end.fault.empty() ? "omptool lower left nothing" : end.fault};
+  return {end.fault.empty() ? "omptool lower ended without an image and without a reason" : end.fault};
 }
 
 // Holds the cache's folder and the helper, or why nothing can be compiled here.
@@ -120,7 +120,7 @@ std::string find_or_compile(Bytes image, const Target& target, const Means& mean
   else if (outcome.is_of_module)
     lost = failures.store(outcome.fault);
   if (!lost.empty())
-    ::dprintf(STDERR_FILENO, "omptarget: what omptool lower made or said is not kept: %s\n", lost.c_str());
+    ::dprintf(STDERR_FILENO, "omptarget: the cache does not keep the result of omptool lower: %s\n", lost.c_str());
   return outcome.fault;
 }
 

@@ -34,8 +34,8 @@ std::string Failures::find() const {
   if (age < 0 || age >= kLifetime.count()) // below 0: the clock was set back
     return {};
   return std::string(reinterpret_cast<const char*>(kept->data()) + sizeof *when, kept->size() - sizeof *when) +
-         " (said " + std::to_string(age) + " s ago; omptool lower is asked again after " +
-         std::to_string(kLifetime.count()) + " s)";
+         " (omptool lower said so " + std::to_string(age) + " s ago; it is asked again " +
+         std::to_string(kLifetime.count() - age) + " s from now)";
 }
 
 std::string Failures::store(const std::string& reason) const {

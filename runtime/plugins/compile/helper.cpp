@@ -180,7 +180,7 @@ End run_helper(const std::string& helper, const Job& job) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0)
     if (errno != EINTR) // ECHILD: the program ignores SIGCHLD, or has waited for it
-      return {"omptool lower left nothing"};
+      return {"omptool lower ended without an image and without a reason"};
   return end_of(status);
 }
 

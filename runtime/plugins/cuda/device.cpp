@@ -228,7 +228,7 @@ bool Device::reaches_host_memory() const {
     outcome =
         OMPTOOL_CUDA(driver, cuDeviceGetAttribute, &managed, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, id_.device);
   if (!outcome.ok())
-    fail_of(driver, outcome, "the GPU does not say what it reaches");
+    fail_of(driver, outcome, "the GPU does not tell which memory it reaches");
   else if (!pageable)
     fail(std::string("the GPU reaches no pageable memory of the host's: PAGEABLE_MEMORY_ACCESS is 0, "
                      "CONCURRENT_MANAGED_ACCESS ") +
@@ -250,7 +250,7 @@ std::int32_t Device::describe(tgt_device_description& description) const {
     if (outcome.ok())
       outcome = OMPTOOL_CUDA(driver, cuDeviceGetAttribute, place, attribute, id_.device);
   if (!outcome.ok())
-    return fail_of(driver, outcome, "the GPU does not say what it is");
+    return fail_of(driver, outcome, "the GPU does not describe itself");
   description.units = static_cast<std::uint32_t>(units);
   description.memory = total;
   description.team_memory = static_cast<std::uint64_t>(memory);

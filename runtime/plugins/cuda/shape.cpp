@@ -31,22 +31,23 @@ std::optional<Grid> grid_of(const tgt_launch_shape& asked, const KernelFacts& ke
   }
   for (std::size_t i = 0; i < 3; ++i)
     if (grid.blocks[i] > kMostBlocks[i])
-      return no_grid(std::to_string(grid.blocks[i]) + " teams, of " + std::to_string(kMostBlocks[i]) + " at most");
+      return no_grid("the launch asks for " + std::to_string(grid.blocks[i]) + " teams; " +
+                     std::to_string(kMostBlocks[i]) + " are the most");
   const auto threads = static_cast<unsigned __int128>(grid.threads[0]) * grid.threads[1] * grid.threads[2];
   const int most = std::min(device.most_threads, kernel.most_threads);
   if (threads > static_cast<unsigned>(most))
     return no_grid(
-        "teams of " +
+        "the launch asks for teams of " +
         (threads > INT32_MAX ? "more than 2147483647" : std::to_string(static_cast<std::uint64_t>(threads))) +
-        " threads, of which this kernel has " + std::to_string(most) + " at most");
+        " threads; the kernel allows " + std::to_string(most));
   const auto room = static_cast<std::uint64_t>(std::max(device.most_memory - kernel.memory, 0));
   if (asked.dynamic_memory > room)
-    return no_grid(std::to_string(asked.dynamic_memory) + " bytes of each team's own, of which there are " +
-                   std::to_string(room));
+    return no_grid("the launch asks for " + std::to_string(asked.dynamic_memory) +
+                   " bytes of each team's own memory; the GPU has " + std::to_string(room));
   grid.memory = static_cast<unsigned>(asked.dynamic_memory);
   grid.cooperates = asked.flags & OMPTARGET_SHAPE_COOPERATIVE;
   if (grid.cooperates && !device.cooperates)
-    return no_grid("teams of this device do not wait for each other");
+    return no_grid("the launch asks for teams that wait for each other, which this GPU does not have");
   return grid;
 }
 

@@ -54,7 +54,7 @@ std::int32_t Device::unload(const __tgt_device_image& image) {
 void* Device::allocate(std::size_t size, std::int32_t) {
   void* const memory = small_blocks::allocate(size);
   if (!memory)
-    fail("no memory for " + std::to_string(size) + " bytes");
+    fail("the process has no memory for " + std::to_string(size) + " bytes");
   return memory;
 }
 

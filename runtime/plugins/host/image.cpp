@@ -64,7 +64,10 @@ bool Image::open(Bytes bytes) {
   if (std::optional<ImageFile> kept = ImageFile::kept(bytes, changed)) {
     if (open_file(std::move(*kept)))
       return true;
-    ::dprintf(STDERR_FILENO, "omptarget: OMPTOOL_KEEP_IMAGES: not loaded from there: %s\n", last_error.data());
+    ::dprintf(
+        STDERR_FILENO,
+        "omptarget: the image kept in OMPTOOL_KEEP_IMAGES cannot be used, and the runtime loads its own copy: %s\n",
+        last_error.data());
   }
   if (std::optional<ImageFile> file = ImageFile::in_memory(bytes, changed))
     return open_file(std::move(*file));

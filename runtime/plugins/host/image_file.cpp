@@ -87,7 +87,8 @@ std::optional<ImageFile> ImageFile::kept(Bytes image, const std::optional<Dynami
   File file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (write_image(file, image, changed))
     return ImageFile(File(-1), std::move(path));
-  ::dprintf(STDERR_FILENO, "omptarget: OMPTOOL_KEEP_IMAGES: %s: %s\n", path.c_str(), std::strerror(errno));
+  ::dprintf(STDERR_FILENO, "omptarget: the runtime cannot keep an image as %s (OMPTOOL_KEEP_IMAGES): %s\n",
+            path.c_str(), std::strerror(errno));
   if (file)
     ::unlink(path.c_str());
   return std::nullopt;

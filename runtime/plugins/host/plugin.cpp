@@ -78,7 +78,8 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_data_copy_rectangle(int32_t from_device_id,
                                                          void* target_ptr, const tgt_rectangle* rectangle) {
   return omptool::host::on_both(from_device_id, to_device_id, [&](omptool::plugin::Device&) -> int32_t {
     if (rectangle->size < sizeof *rectangle) {
-      omptool::fail("a rectangle of an earlier interface");
+      omptool::fail("the rectangle's record has " + std::to_string(rectangle->size) + " bytes; this plugin reads " +
+                    std::to_string(sizeof *rectangle));
       return OMPTARGET_RTL_NOT_STARTED;
     }
     omptool::host::copy_rectangle(static_cast<std::byte*>(target_ptr), static_cast<const std::byte*>(source_ptr),

@@ -71,8 +71,9 @@ private:
 std::int32_t fault_of_team(std::int32_t threads) {
   if (threads <= OMPTOOL_TEAM_MOST_THREADS)
     return 0;
-  fail("a team of " + std::to_string(threads) + " threads: where they wait for each other or share memory, " +
-       std::to_string(OMPTOOL_TEAM_MOST_THREADS) + " are the most");
+  fail("the launch asks for teams of " + std::to_string(threads) +
+       " threads that wait for each other or share memory; " + std::to_string(OMPTOOL_TEAM_MOST_THREADS) +
+       " are the most");
   return OMPTARGET_RTL_NOT_STARTED;
 }
 
@@ -81,7 +82,7 @@ std::int32_t run_teams(const TeamWork& work, Pool& pool, Crews& crews) {
     return fault;
   std::unique_ptr<Crew> first = crews.take(work.num_threads, work.kernel.memory);
   if (!first) {
-    fail("no memory for a team of " + std::to_string(work.num_threads) + " threads that share " +
+    fail("the process has no memory for a team of " + std::to_string(work.num_threads) + " threads that share " +
          std::to_string(work.kernel.memory) + " bytes");
     return OMPTARGET_RTL_NOT_STARTED;
   }

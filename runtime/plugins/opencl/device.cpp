@@ -22,7 +22,7 @@ std::int32_t result_of(const char* call, cl_int error) {
 }
 
 std::int32_t not_reached() {
-  fail("two devices of OpenCL do not reach each other");
+  fail("OpenCL copies nothing between two devices");
   return OMPTARGET_RTL_NOT_STARTED;
 }
 
@@ -184,8 +184,8 @@ std::int32_t Device::queue_run(void* kernel, plugin::Arguments arguments, const 
 
 bool Device::reaches_host_memory() const {
   if (!found_.reaches_host_memory)
-    fail("the device reaches none that its driver has not allocated: it has neither fine-grained system SVM nor shared "
-         "system memory of cl_intel_unified_shared_memory");
+    fail("the device reaches only memory that its driver has allocated: it has neither fine-grained system SVM nor "
+         "shared system memory of cl_intel_unified_shared_memory");
   return found_.reaches_host_memory;
 }
 

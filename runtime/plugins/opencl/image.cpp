@@ -177,7 +177,7 @@ std::string Image::add_variable(const __tgt_offload_entry& wanted, __tgt_offload
     return {}; // the image lacks it
   const auto address_of = target_.found.extensions.clGetDeviceGlobalVariablePointerINTEL;
   if (!address_of)
-    return "it has the global variable " + name + ", and its driver tells no addresses of such";
+    return "it has the global variable " + name + ", and the driver lacks clGetDeviceGlobalVariablePointerINTEL";
   std::size_t size = 0;
   const cl_int error = address_of(target_.found.device, program_, wanted.name, &size, &found.addr);
   if (error != CL_SUCCESS && is_spirv_)

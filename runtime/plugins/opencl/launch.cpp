@@ -45,7 +45,8 @@ void Kernel::examine(const std::vector<Parameter>* parameters) {
     failure_ = failure_of("clGetKernelInfo", error);
   parameters_ = parameters ? *parameters : std::vector<Parameter>(count, Parameter::kInteger);
   if (parameters_.size() != count)
-    failure_ = "its driver counts " + std::to_string(count) + " parameters of " + std::to_string(parameters_.size());
+    failure_ =
+        "it has " + counted(parameters_.size(), "parameter") + ", and the driver counts " + std::to_string(count);
   const auto other = std::find(parameters_.begin(), parameters_.end(), Parameter::kOther);
   if (other != parameters_.end())
     failure_ = "its parameter " + std::to_string(other - parameters_.begin()) + " is no integer of 64 bits, or pointer";
@@ -83,10 +84,10 @@ std::string Kernel::fault_of(std::size_t count, std::size_t threads) const {
     return "it has " + counted(parameters_.size(), "parameter") + ", and the call " + counted(count, "argument");
   const std::size_t most = team_memory_ > 0 ? std::min(most_threads_, kMostThreadsOfPortable) : most_threads_;
   if (most > 0 && threads > most)
-    return "a team of " + std::to_string(threads) + " threads, of which the device has " + std::to_string(most) +
-           " at most";
+    return "the launch asks for teams of " + std::to_string(threads) + " threads; the device allows " +
+           std::to_string(most);
   if (team_memory_ > found_.team_memory)
-    return "it needs " + std::to_string(team_memory_) + " bytes of a team's own memory, of which the device has " +
+    return "it needs " + std::to_string(team_memory_) + " bytes of a team's own memory; the device has " +
            std::to_string(found_.team_memory);
   return {};
 }
@@ -103,7 +104,7 @@ std::string Kernel::set_arguments(plugin::Arguments arguments) {
     const bool by_usm = found_.memory == MemoryKind::kUsm || found_.memory == MemoryKind::kDevice;
     const auto set_pointer = by_usm ? found_.extensions.clSetKernelArgMemPointerINTEL : cl_.clSetKernelArgSVMPointer;
     if (!is_integer && !set_pointer)
-      return "its driver takes no addresses as arguments";
+      return "the driver takes no addresses as its arguments";
     const cl_int error = is_integer ? cl_.clSetKernelArg(kernel_, number, sizeof arguments[i], &arguments[i])
                                     : set_pointer(kernel_, number, arguments[i]);
     if (error != CL_SUCCESS)

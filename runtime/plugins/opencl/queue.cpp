@@ -47,7 +47,7 @@ bool Queue::take_dependences(const Device& device, const plugin::Dependences& or
     if (dependence && !known)
       return false;
     if (known && &known->stream->device != &device)
-      return fail("an event of another device, which this one cannot wait for"), false;
+      return fail("the event is one of another device, for which this device cannot wait"), false;
     if (&dependence == &order.before.front() && known)
       operation.stream = known->stream;
     if (!known || (known->is_done && !known->has_failed()))

@@ -106,7 +106,8 @@ TEST_CASE("a plugin with some of the asynchronous functions is used without them
       run_scenario("two_launches", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakesome", "OMPTOOL_PLUGINS=fakesome"});
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.output ==
-        "omptarget: plugin fakesome is used through its synchronous functions: of the asynchronous ones it lacks "
+        "omptarget: the runtime uses the synchronous functions of plugin fakesome, which lacks some of the "
+        "asynchronous ones: "
         "__tgt_rtl_enforce_dep, __tgt_rtl_release_dep, __tgt_rtl_async_data_submit, __tgt_rtl_async_data_retrieve, "
         "__tgt_rtl_async_run_target_region, __tgt_rtl_async_run_target_team_region\n");
 }

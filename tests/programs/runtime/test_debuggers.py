@@ -195,4 +195,4 @@ def test_a_kept_image_that_cannot_be_loaded_there(program: Path) -> None:
     said = output(*with_tmp("noexec"), *words, **environment)
     assert said.splitlines()[-1] == "45"
     assert said.count("\n") == 2
-    assert said.startswith("omptarget: OMPTOOL_KEEP_IMAGES: not loaded from there: ")
+    assert said.startswith("omptarget: the image kept in OMPTOOL_KEEP_IMAGES cannot be used, and ")

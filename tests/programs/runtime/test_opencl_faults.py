@@ -93,7 +93,7 @@ def _run(
 @pytest.mark.parametrize(
     ("case", "reason"),
     [
-        ("threads", r"a team of 100000 threads, of which the device has \d+ at most"),
+        ("threads", r"the launch asks for teams of 100000 threads; the device allows \d+"),
         ("memory", r"no memory for 4398046511104 bytes: the device gives \d+ at most"),
     ],
 )
@@ -114,7 +114,7 @@ def test_too_much_memory_of_a_teams_own_is_the_hosts_turn(
     done = _run(program, "right", vendors)
     assert (done.returncode, done.stdout) == (0, "host 7\n")
     (line,) = done.stderr.splitlines()
-    need = "it needs 67108864 bytes of a team's own memory, of which the device has"
+    need = "it needs 67108864 bytes of a team's own memory; the device has"
     assert re.search(rf"region right runs on the host: .*kernel right: {need} \d+", line)
 
 
@@ -132,7 +132,7 @@ def test_whether_kernels_reach_the_hosts_memory(
     )
     answer, reason = done.stdout.splitlines()
     assert answer == str(reaches)
-    assert reason.startswith("" if reaches else "the device reaches none that its driver has not")
+    assert reason.startswith("" if reaches else "the device reaches only memory that its driver has")
 
 
 def test_a_region_after_memory_ran_out_runs_on_the_device(

@@ -59,7 +59,7 @@ struct Arrays {
     if (const char* const fault = fault_of_memory(begins[i], sizes[i]))
       return fault;
     if ((types[i] & OMP_TGT_MAPTYPE_MAP_PTR) && !bases[i])
-      return "has MAP_PTR and no pointer";
+      return "has MAP_PTR, but no pointer cell";
     return nullptr;
   }
   std::string describe(std::size_t i) const {

@@ -268,7 +268,7 @@ OMPTOOL_EXPORT unsigned __llvmPopCallConfiguration(omptool::Extent* grid, omptoo
 // No plugin's kernels take what CUDA's do.
 OMPTOOL_EXPORT unsigned llvmLaunchKernel(const void* function, omptool::Extent, omptool::Extent, void*, std::size_t,
                                          void*) {
-  omptool::say("llvmLaunchKernel: no device runs CUDA kernels; the one at %p is not launched", function);
+  omptool::say("llvmLaunchKernel: the kernel at %p is not launched: no device runs CUDA kernels", function);
   return 1;
 }
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -154,6 +155,12 @@ bool Memory::are_neighbours(CUdeviceptr end, CUdeviceptr next) {
          slab->second.are_neighbours(end - slab->first, next - slab->first);
 }
 
+static std::int32_t fail_of_release(CUdeviceptr memory) {
+  char text[64];
+  std::snprintf(text, sizeof text, "the released memory at 0x%llx is not in use", memory);
+  return fail(text);
+}
+
 std::int32_t Memory::release(CUdeviceptr memory) {
   if (!memory)
     return 0;
@@ -161,9 +168,9 @@ std::int32_t Memory::release(CUdeviceptr memory) {
   {
     const std::lock_guard lock(mutex_);
     if (const auto slab = slab_with(memory); slab != slabs_.end())
-      return slab->second.give_back(memory - slab->first) ? 0 : fail("memory is released that is not in use");
+      return slab->second.give_back(memory - slab->first) ? 0 : fail_of_release(memory);
     if (std::any_of(kept_.begin(), kept_.end(), [&](const Block& one) { return one.begin == memory; }))
-      return fail("memory is released that is not in use");
+      return fail_of_release(memory);
     const auto at = in_use_.find(memory);
     gone = at == in_use_.end() ? Blocks{{memory, 0}} : keep({memory, at->second});
     if (at != in_use_.end())

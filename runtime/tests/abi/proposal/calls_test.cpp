@@ -260,8 +260,8 @@ TEST_CASE("a malformed call of 2013 is named, and the region runs on the host") 
   CHECK(outcome.has("__tgt_target_data_begin: row 1 has an unknown map type"));
   CHECK(outcome.has("row 0 has a negative size"));
   CHECK(outcome.has("row 0 names memory that cannot exist"));
-  CHECK(outcome.has("__tgt_target: 2 rows, but not all three arrays"));
-  CHECK(outcome.has("__tgt_target: -2 rows, but not all three arrays"));
+  CHECK(outcome.has("__tgt_target: the call has 2 rows, but not all three arrays"));
+  CHECK(outcome.has("__tgt_target: the call has -2 rows, but not all three arrays"));
   CHECK(outcome.has("__tgt_target: device number -2 is out of range"));
   CHECK(outcome.has("__tgt_target_data_begin: device number -2 is out of range; the call is ignored"));
 }
@@ -291,7 +291,7 @@ TEST_CASE("an image whose table cannot be the host's runs nothing") {
   };
   check("proposal_short", "host", "the host lists 5 entries, the image 3, and without names they pair by position");
   check("proposal_short", "proposal_cpu",
-        "the plugin's table is not one of 5 entries, as the host's is, and without names they pair by position");
+        "the plugin's table has 3 entries, the host's has 5, and entries without names pair by position");
   check("proposal_swapped", "host", "entry 1 has 0 bytes on the host and 4 in the image");
   check("proposal_swapped", "proposal_cpu", "entry 1 has 0 bytes on the host and 4 in the image");
 }
@@ -450,7 +450,7 @@ TEST_CASE("what a plugin of 2013 refuses before the kernel starts is the host's 
   check("number_of_devices", "plugin fakeproposal was refused: it counts -7 devices");
   check("load_binary", "its image could not be loaded on device 0 (fakeproposal) (__tgt_rtl_load_binary returned no "
                        "table)");
-  check("table", "(the plugin's table is not one of 5 entries, as the host's is");
+  check("table", "(the plugin's table has 4 entries, the host's has 5, and");
   check("sizes", "(entry 0 has 4 bytes on the host and 5 in the image)");
   check("data_alloc", "the device has no memory for the object at ");
   check("data_submit", "(__tgt_rtl_data_submit returned 7)");

@@ -199,7 +199,8 @@ TEST_CASE("what is refused is not compiled again at once, and the reason is said
   CHECK(compiled(module, kTarget).fault == reason);
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i)
-    threads.emplace_back([&] { CHECK(compiled(module, kTarget).fault.starts_with(reason + " (said ")); });
+    threads.emplace_back(
+        [&] { CHECK(compiled(module, kTarget).fault.starts_with(reason + " (omptool lower said so ")); });
   for (std::thread& thread : threads)
     thread.join();
   CHECK(place.runs() == 1);
@@ -219,7 +220,7 @@ TEST_CASE("a failure is forgotten after a while, and by a clock that was set bac
   const std::string key(64, 'a');
   const auto at = [&](std::time_t now) { return Failures(cache, key, place.helper(), now); };
   CHECK(at(1000).store("it is odd") == "");
-  CHECK(at(1007).find() == "it is odd (said 7 s ago; omptool lower is asked again after 600 s)");
+  CHECK(at(1007).find() == "it is odd (omptool lower said so 7 s ago; it is asked again 593 s from now)");
   CHECK(at(1599).find() != "");
   CHECK(at(1600).find() == "");
   CHECK(at(999).find() == "");
@@ -228,11 +229,12 @@ TEST_CASE("a failure is forgotten after a while, and by a clock that was set bac
 
 TEST_CASE("a helper that fails for another reason is quoted, and nothing is kept") {
   const std::vector<std::byte> module = module_for("x86_64-pc-linux-gnu");
-  const std::pair<const char*, const char*> cases[] = {{"echo \"Error: there is no ld\" >&2; exit 3", "there is no ld"},
-                                                       {"kill -9 $$", "omptool lower was ended by signal 9"},
-                                                       {"exit 2", "omptool lower ended with exit code 2"},
-                                                       {"exit 3", "omptool lower ended with exit code 3"},
-                                                       {"exit 0", "omptool lower left nothing"}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"echo \"Error: there is no ld\" >&2; exit 3", "there is no ld"},
+      {"kill -9 $$", "omptool lower was ended by signal 9"},
+      {"exit 2", "omptool lower ended with exit code 2"},
+      {"exit 3", "omptool lower ended with exit code 3"},
+      {"exit 0", "omptool lower ended without an image and without a reason"}};
   for (const auto& [script, reason] : cases) {
     const Place place(script);
     CHECK(compiled(module, kTarget).fault == std::string("its bitcode is not compiled: ") + reason);

@@ -171,13 +171,14 @@ TEST_CASE("what does not fit on the device is not started, with a reason") {
     return std::string(RTL(__tgt_rtl_last_error)());
   };
   shape.threads[0] = 1025;
-  CHECK(reason_of(loaded()[kNothing], {}) == "teams of 1025 threads, of which this kernel has 1024 at most");
+  CHECK(reason_of(loaded()[kNothing], {}) == "the launch asks for teams of 1025 threads; the kernel allows 1024");
   shape.threads[0] = 1;
   shape.dynamic_memory = 1 << 20;
-  CHECK(reason_of(loaded()[kNothing], {}) == "1048576 bytes of each team's own, of which there are 232448");
+  CHECK(reason_of(loaded()[kNothing], {}) ==
+        "the launch asks for 1048576 bytes of each team's own memory; the GPU has 232448");
   shape.dynamic_memory = 0;
   shape.teams[1] = 65536;
-  CHECK(reason_of(loaded()[kNothing], {}) == "65536 teams, of 65535 at most");
+  CHECK(reason_of(loaded()[kNothing], {}) == "the launch asks for 65536 teams; 65535 are the most");
   shape.teams[1] = 1;
   CHECK(reason_of(loaded()[kAdd], {nullptr}) == "kernel add has 24 bytes of parameters, and gets 8");
   CHECK(reason_of(nullptr, {}) == "a kernel with 0 arguments");

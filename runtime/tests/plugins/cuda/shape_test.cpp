@@ -50,7 +50,8 @@ TEST_CASE("limits are the kernel's and the device's") {
   shape = shape_of(1, 1);
   shape.threads[0] = shape.threads[1] = shape.threads[2] = UINT32_MAX;
   CHECK_FALSE(grid_of(shape, kKernel, kDevice));
-  CHECK(std::string(omptool::last_error.data()).starts_with("teams of more than 2147483647 threads"));
+  CHECK(
+      std::string(omptool::last_error.data()).starts_with("the launch asks for teams of more than 2147483647 threads"));
   shape = shape_of(1, 1);
   shape.flags = OMPTARGET_SHAPE_COOPERATIVE;
   CHECK_FALSE(grid_of(shape, kKernel, kDevice));
