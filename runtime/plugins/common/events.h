@@ -22,7 +22,7 @@ struct Dependences {
   tgt_event_t& made;
 };
 
-// The event of an operation. What else a plugin keeps of the operation is in a class that it derives from this one.
+// The event of an operation. A plugin that keeps more of the operation derives a class from this one.
 struct Event {
   Event();
   virtual ~Event() = default;

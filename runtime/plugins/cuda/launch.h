@@ -17,7 +17,7 @@
 
 namespace omptool::cuda {
 
-// What a launch works with.
+// The device's parts that a launch uses.
 struct Launcher {
   std::int32_t device;
   const Context& context;
@@ -43,8 +43,8 @@ struct Launch {
 // Nothing, with last_error set: the kernel does not run so.
 std::optional<Launch> prepare(const Launcher& launcher, void* handle, plugin::Arguments arguments,
                               const tgt_launch_shape* shape);
-// Whether the kernel was queued; else it certainly does not begin, and last_error says why. `lent` is memory that the
-// caller releases when the kernel has ended, or 0.
+// Queues the kernel and returns true. False: the kernel certainly does not begin, and last_error says why. `lent` is
+// memory that the caller releases when the kernel has ended, or 0.
 bool start(const Launcher& launcher, Launch& launch, CUstream stream, CUdeviceptr& lent);
 
 } // namespace omptool::cuda

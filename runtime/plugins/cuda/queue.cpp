@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How operations get into streams. queue_progress.cpp has how they end.
+// Puts operations into streams. queue_progress.cpp has how they end.
 #include "queue.h"
 
 #include "common/calls.h"
@@ -11,7 +11,7 @@
 
 namespace omptool::cuda {
 
-// False, and fail(): one is none. What has completed well needs no waiting for.
+// False, and fail(): one is none. A dependence that has completed well needs no waiting for.
 bool Queue::take_dependences(Device& device, const plugin::Dependences& order, Operation& operation) const {
   for (const tgt_event_t& dependence : order.before) {
     const OperationPtr known = dependence ? events_.find<Operation>(dependence) : nullptr;
@@ -69,7 +69,7 @@ std::int32_t Queue::add(Device& device, const plugin::Dependences& order, const 
   return 0;
 }
 
-// What a stream of its own does not order: waits for other streams.
+// Collects the waits for other streams: the operation's own stream does not order these.
 std::int32_t Queue::marks_before(const Operation& operation, MarkPtrs& marks, Lock& lock) {
   const std::vector<OperationPtr> before = operation.before;
   for (const OperationPtr& one : before) {
@@ -84,8 +84,8 @@ std::int32_t Queue::marks_before(const Operation& operation, MarkPtrs& marks, Lo
   return 0;
 }
 
-// Of an operation that is given; null, too, when it has ended meanwhile. What has no mark yet gets one behind the last
-// of its chain: more is waited for than was asked.
+// Of an operation that is given; null, too, when it has ended meanwhile. An operation without a mark gets one behind
+// the last of its chain, so that the waiter waits for more than it asked for.
 MarkPtr Queue::mark_of(Operation& operation, std::int32_t& failure, Lock& lock) {
   const std::shared_ptr<Chain> chain = operation.chain;
   changed_.wait(lock, [&] {

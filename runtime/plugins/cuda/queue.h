@@ -34,7 +34,7 @@ public:
   // With the lock held, which they give up in between.
   void await(const OperationPtr& operation, Lock& lock);
   void look_at(const OperationPtr& operation, Lock& lock);
-  // Gets on as far as that goes without waiting. Whether something is left to be done.
+  // Gets on as far as that goes without waiting. Returns whether something is still to be done.
   bool process();
 
 private:

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How operations end, and how those that are kept go on.
+// Ends operations, and goes on with those that are kept.
 #include "common/calls.h"
 #include "queue.h"
 #include "unlocked.h"

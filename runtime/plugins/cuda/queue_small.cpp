@@ -11,7 +11,8 @@
 
 namespace omptool::cuda {
 
-// The host's bytes are read now. What is before it in its stream does not write them, and nothing else is before it.
+// The host's bytes are read now. The operations before it in its stream do not write them, and nothing else is before
+// it.
 bool Queue::may_gather(const Operation& operation, const MarkPtrs& marks) {
   return operation.small == Operation::Small::kIn && !operation.chain->has_begun && marks.empty();
 }
@@ -58,7 +59,7 @@ std::int32_t Queue::send_gathered(Chain& chain, Lock& lock) {
   return failure;
 }
 
-// What is before them goes on.
+// The operations before them go on.
 void Queue::fail_gathered(Chain& chain, std::int32_t failure) {
   const auto why = last_error;
   OperationPtrs all;

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the Queue holds, and does not, while it calls the driver.
+// The Queue holds a chain's turn, and not its lock, while it calls the driver.
 #pragma once
 
 #include "operation.h"

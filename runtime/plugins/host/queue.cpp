@@ -95,7 +95,7 @@ void Queue::await(Operation& operation, Lock& lock) {
   waiter.woken.wait(lock, [&] { return operation.is_done; });
 }
 
-// What stands between the operation and its end, where no thread has begun it yet, or null. Of many dependences it
+// Returns the operation that this one waits for first, if no thread has begun it yet, or null. Of many dependences it
 // follows the first: this is for the chain that a caller has just queued and now waits for. Others are left to the
 // workers.
 Operation* Queue::ready_before(Operation& operation) {
@@ -136,7 +136,7 @@ void Queue::run_on_worker(Operation& operation) {
   }
 }
 
-// Gives all but one to workers. That one is the caller's: no other thread takes it while this one has no lock.
+// Gives all but one to workers. The caller runs that one: no other thread takes it while this one has no lock.
 void Queue::hand_out(const Ready& ready, Operation* except, Lock& lock) {
   std::vector<std::shared_ptr<Operation>> others;
   for (Operation* const operation : ready)

@@ -76,7 +76,7 @@ std::size_t Kernel::teams_for(const plugin::FlatShape& shape, std::size_t thread
   return shape.trip_count == 0 ? most : std::clamp(needed, std::uint64_t{1}, most);
 }
 
-// Why this device cannot run it so, or "".
+// Returns why this device cannot run it so, or "".
 std::string Kernel::fault_of(std::size_t count, std::size_t threads) const {
   if (!failure_.empty())
     return failure_;

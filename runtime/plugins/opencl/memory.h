@@ -32,7 +32,7 @@ public:
   void* allocate(std::size_t size, std::int32_t kind);
   std::int32_t release(void* memory);
 
-  // What is queued: 0, or an error of OpenCL's.
+  // Queue the operation and return 0, or an error of OpenCL's.
   cl_int copy(cl_command_queue queue, void* target, const void* source, std::size_t size, const Order& order) const;
   cl_int fill(cl_command_queue queue, void* target, unsigned char value, std::size_t size, const Order& order) const;
   // The call that those two make.

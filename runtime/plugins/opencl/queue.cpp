@@ -39,7 +39,7 @@ Stream::~Stream() {
   device.give_back(queue);
 }
 
-// False, and fail(): one is none. What has completed well needs no waiting for.
+// False, and fail(): one is none. A dependence that has completed well needs no waiting for.
 bool Queue::take_dependences(const Device& device, const plugin::Dependences& order, Operation& operation,
                              std::vector<cl_event>& before) {
   for (const tgt_event_t& dependence : order.before) {
@@ -152,7 +152,7 @@ void Queue::look_at(Operation& operation) {
     complete(operation, status);
 }
 
-// Where the driver does not let anybody keep an event.
+// Waits on drivers that let nobody keep an event.
 void Queue::await_by_looking(Operation& operation, Lock& lock) {
   while (look_at(operation), !operation.is_done) {
     lock.unlock();

@@ -30,7 +30,7 @@ void free_on_host(void* memory) {
     std::free(memory);
 }
 
-// Why a pointer stays associated, in LLVM's words; null where it does not.
+// Returns why a pointer stays associated, in LLVM's words; null where it does not.
 const char* reason_of(Globals::Disassociation result) {
   switch (result) {
   case Globals::Disassociation::kDone:

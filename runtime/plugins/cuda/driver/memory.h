@@ -1,9 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A device's memory, in blocks of the driver's. What programs map around each region is allocated again and
-// again, without a call of the driver: blocks that are released are kept for the next that asks for as much, up to a
-// bound, and as long as the driver has memory. Small ones are pieces of such blocks; those of a construct are
+// A device's memory, in blocks of the driver's. Programs allocate the same sizes around each region again and again,
+// which must not call the driver each time. Released blocks are therefore kept for later requests of the same size, up
+// to a bound, and as long as the driver has memory. Small ones are pieces of such blocks; those of a construct are
 // neighbours.
 #pragma once
 

@@ -27,7 +27,7 @@ using namespace omptool::plugin;
 
 namespace {
 
-// What a process has of both.
+// The process's one instance of both.
 struct Queues {
   explicit Queues(unsigned most) : queue(events, most) {}
 
