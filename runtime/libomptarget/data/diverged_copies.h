@@ -29,8 +29,8 @@ public:
   // The host gets what the device has, but for `newer`; from now on the host version changes it there. The caller holds
   // the lock.
   bool give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostFallback& fallback);
-  // The device gets what the host versions have written so far. What those that still run are about to write goes there
-  // with the next region that needs it. False: the device did not take part. The caller holds the lock.
+  // The device gets what the host versions have written so far. Later writes of those that still run go there with the
+  // next region that needs them. False: the device did not take part. The caller holds the lock.
   bool give_to_device(Mapping& mapping);
 
   // As Transfers::copy() to the device, of an object whose copies may have diverged.

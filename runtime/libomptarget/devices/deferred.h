@@ -18,7 +18,7 @@ struct Deferred {
   std::vector<HostRange> memory = {}; // that it uses: gone with the library that it is part of
 };
 
-// What has been deferred, in order. Every device counts what it has done, so the places stay. Used under the registry's
+// The deferred work, in order. Every device counts what it has done, so the places stay. Used under the registry's
 // lock.
 class DeferredWork {
 public:

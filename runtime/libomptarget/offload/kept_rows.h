@@ -11,8 +11,8 @@
 
 namespace omptool {
 
-// The rows, without kReturn, and the bytes that private copies begin with. What is mapped is not copied: it
-// is the program's to keep.
+// The rows, without kReturn, and the bytes that private copies begin with. Mapped objects are not copied: they are the
+// program's to keep.
 class KeptRows {
 public:
   explicit KeptRows(Rows rows);

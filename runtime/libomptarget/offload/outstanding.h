@@ -31,8 +31,8 @@ void end(const Callback& callback);
 // It has been refused after all.
 void withdraw();
 
-// Lets plugins make progress, and waits a moment for it. Whether anything is outstanding: calls, or callbacks unless
-// this is called in one.
+// Lets plugins make progress, and waits a moment for it. Returns whether anything is outstanding: calls, or callbacks
+// unless this is called in one.
 bool process();
 
 } // namespace omptool::outstanding

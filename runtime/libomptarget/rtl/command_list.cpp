@@ -261,8 +261,8 @@ std::string CommandList::failure_of_others() const {
   return {};
 }
 
-// There is a chain, whose end somebody has seen. What a failed copy leaves unusable is known before others hear of it,
-// by set_ended().
+// There is a chain, whose end somebody has seen. set_ended() makes the objects of a failed copy unusable before others
+// hear of it.
 std::string CommandList::has_ended(const std::string& why) {
   Chain& own = chain();
   if (why.empty() && own.filled && own.filled->is_queued())

@@ -87,8 +87,8 @@ public:
   // Blocks until all that was handed over has ended. "", or what has failed and why, as the end of a sentence. More may
   // follow.
   std::string wait() { return chain_ ? wait_for_links() : std::string(); }
-  // Why something has failed that the operations came after, so that they have not begun; or "". Waits for the end of
-  // it.
+  // Returns why something has failed that the operations came after, so that they have not begun; or "". Waits for the
+  // end of it.
   std::string failure_of_others() const;
   // The plugin's event after which all has ended; null: it has, or it is no chain.
   tgt_event_t last() const { return chain_ && !chain_->links.empty() ? chain_->links.back().native : nullptr; }

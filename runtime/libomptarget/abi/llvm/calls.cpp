@@ -202,7 +202,7 @@ Waiting waiting_of(const KernelArguments& arguments, const RecordVersion& versio
           region};
 }
 
-// Why a call cannot be understood, by the version of its record; "": it can be.
+// Returns why a call cannot be understood, by the version of its record; "": it can be.
 [[gnu::cold]] std::string fault_of(const KernelArguments* arguments, const void* caller) {
   if (!arguments)
     return "its call has no kernel arguments";

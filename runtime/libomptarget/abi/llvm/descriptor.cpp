@@ -241,7 +241,7 @@ std::string read_entries(Bytes table, std::size_t record, LibraryContents& conte
     const EntryKind kind = kind_of(*entry, contents.host_memory);
     const std::int64_t bytes = static_cast<std::int64_t>(entry->size);
     const std::int64_t size = kind == EntryKind::kIndirect ? static_cast<std::int64_t>(sizeof(void*)) : bytes;
-    // How large the variable is behind a host pointer is not said.
+    // The entry does not say how large the variable behind a host pointer is.
     const std::int64_t extent = kind != EntryKind::kHostPointer ? bytes : entry->flags & kLink ? 0 : 1;
     contents.table.add({entry->address, entry->name, size, kind, extent});
   }

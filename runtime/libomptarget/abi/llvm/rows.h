@@ -84,7 +84,8 @@ private:
   std::unique_ptr<Row[]> large_;
 };
 
-// Of a kernel's argument that is mapped. What is not there it gets by the host's address (decision 29).
+// Of a kernel's argument that is mapped. The argument is the host's address where the object is not there (decision
+// 29).
 inline constexpr std::uint32_t kMappedArgument = kArgument | kHostIfAbsent;
 
 // The fault of the arrays; "": none. Unknown map-type bits are a newer compiler's: then the rows are all there, as far

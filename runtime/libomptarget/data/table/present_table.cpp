@@ -252,7 +252,7 @@ MappingPtr PresentTable::look_up_empty(const Row& row, Lock& lock) {
   }
 }
 
-// What the table has of a variable is its first bytes, until a row names more. Null: something else is there.
+// The table has the first bytes of a variable, until a row names more. Null: something else is there.
 MappingPtr PresentTable::grow(Mapping& variable, HostRange wanted, Lock& lock) {
   const HostRange larger = enclosing_range(variable.host, wanted);
   if (mappings_.overlapping(larger).size() > 1)

@@ -97,9 +97,9 @@ public:
   Mapping* pin(const MappingPtr& mapping, Lock& lock);
   void unpin(Mapping& mapping);
   void unpin(Mapping& mapping, Lock& lock);
-  // The object leaves, and its bytes are where they belong. Gives up the caller's pin. What has left keeps its place
-  // for a while, without device memory: programs map the same memory again and again. Returns the device memory that
-  // nobody uses any more, or null. `region` released it; "": no region did.
+  // The object leaves, and its bytes are where they belong. Gives up the caller's pin. An object that has left keeps
+  // its place for a while, without device memory: programs map the same memory again and again. Returns the device
+  // memory that nobody uses any more, or null. `region` released it; "": no region did.
   std::byte* leave(Mapping& mapping, const std::string& region);
 
   // ---- objects ----
