@@ -63,6 +63,13 @@ std::string add_from(const std::string& folder, std::map<std::string, std::strin
   return {};
 }
 
+template <typename First, typename Second> void both_or_neither(First& first, Second& second) {
+  if (first && second)
+    return;
+  first = nullptr;
+  second = nullptr;
+}
+
 } // namespace
 
 Rtl::Rtl(std::string name, std::string path) : name_(std::move(name)), path_(std::move(path)) {
@@ -84,48 +91,33 @@ void Rtl::bind(void* handle) {
   symbols.require("__tgt_rtl_is_valid_binary", functions_.is_valid_binary);
   if (!symbols.missing().empty())
     refusal_ = "it lacks " + symbols.missing();
-  symbols.find("__tgt_rtl_shares_host_memory", functions_.shares_host_memory);
-  symbols.find("__tgt_rtl_memory_is_addressable", functions_.memory_is_addressable);
-  symbols.find("__tgt_rtl_reaches_host_memory", functions_.reaches_host_memory);
-  symbols.find("__tgt_rtl_moves_like_memmove", functions_.moves_like_memmove);
-  symbols.find("__tgt_rtl_load_indirect", functions_.load_indirect);
-  symbols.find("__tgt_rtl_unload_binary", functions_.unload_binary);
-  symbols.find("__tgt_rtl_last_error", functions_.last_error);
   bind_optional(symbols);
   if (refusal_.empty())
     bind_queues(handle);
 }
 
+#define OMPTOOL_RTL_FIND(function) symbols.find("__tgt_rtl_" #function, found.function);
+
 void Rtl::bind_optional(const RtlSymbols& symbols) {
-  symbols.find("__tgt_rtl_run_shaped", functions_.run_shaped);
-  symbols.find("__tgt_rtl_kernels_make_teams", functions_.kernels_make_teams);
-  symbols.find("__tgt_rtl_data_fill", functions_.data_fill);
-  symbols.find("__tgt_rtl_data_exchange", functions_.data_exchange);
-  symbols.find("__tgt_rtl_data_copy_rectangle", functions_.data_copy_rectangle);
-  symbols.find_both("__tgt_rtl_memory_alloc", functions_.memory_alloc, "__tgt_rtl_memory_free", functions_.memory_free);
-  symbols.find_both("__tgt_rtl_host_lock", functions_.host_lock, "__tgt_rtl_host_unlock", functions_.host_unlock);
-  symbols.find("__tgt_rtl_describe_device", functions_.describe_device);
+  RtlFunctions& found = functions_;
+  OMPTOOL_RTL_OPTIONAL(OMPTOOL_RTL_FIND)
+  both_or_neither(found.memory_alloc, found.memory_free);
+  both_or_neither(found.host_lock, found.host_unlock);
 }
 
 // Decision 11: all or nothing.
 void Rtl::bind_queues(void* handle) {
-  RtlFunctions with = functions_;
+  RtlFunctions found = functions_;
   RtlSymbols symbols(handle);
-  symbols.require_queues(with);
+  symbols.require_queues(found);
   if (symbols.found_none())
     return;
   if (!symbols.missing().empty()) {
     queues_lack_ = symbols.missing();
     return;
   }
-  symbols.find("__tgt_rtl_wait_event", with.wait_event);
-  symbols.find("__tgt_rtl_query_event", with.query_event);
-  symbols.find("__tgt_rtl_prefers_queues", with.prefers_queues);
-  symbols.find("__tgt_rtl_in_kernel", with.in_kernel);
-  symbols.find("__tgt_rtl_async_run_shaped", with.async_run_shaped);
-  symbols.find("__tgt_rtl_async_data_fill", with.async_data_fill);
-  symbols.find("__tgt_rtl_async_data_exchange", with.async_data_exchange);
-  functions_ = with;
+  OMPTOOL_RTL_OPTIONAL_QUEUES(OMPTOOL_RTL_FIND)
+  functions_ = found;
 }
 
 const std::string& Rtl::refusal() const {

@@ -16,6 +16,35 @@
 
 namespace omptool {
 
+// The functions that a plugin may lack. omptarget_rtl.h names the fallback of each.
+#define OMPTOOL_RTL_OPTIONAL(X)                                                                                        \
+  X(shares_host_memory)                                                                                                \
+  X(memory_is_addressable)                                                                                             \
+  X(reaches_host_memory)                                                                                               \
+  X(moves_like_memmove)                                                                                                \
+  X(load_indirect)                                                                                                     \
+  X(unload_binary)                                                                                                     \
+  X(last_error)                                                                                                        \
+  X(describe_device)                                                                                                   \
+  X(run_shaped)                                                                                                        \
+  X(kernels_make_teams)                                                                                                \
+  X(data_fill)                                                                                                         \
+  X(data_exchange)                                                                                                     \
+  X(data_copy_rectangle)                                                                                               \
+  X(memory_alloc)                                                                                                      \
+  X(memory_free)                                                                                                       \
+  X(host_lock)                                                                                                         \
+  X(host_unlock)
+// The same of plugins with the asynchronous functions.
+#define OMPTOOL_RTL_OPTIONAL_QUEUES(X)                                                                                 \
+  X(wait_event)                                                                                                        \
+  X(query_event)                                                                                                       \
+  X(prefers_queues)                                                                                                    \
+  X(in_kernel)                                                                                                         \
+  X(async_run_shaped)                                                                                                  \
+  X(async_data_fill)                                                                                                   \
+  X(async_data_exchange)
+
 struct RtlFunctions {
   decltype(&__tgt_rtl_number_of_devices) number_of_devices = nullptr;
   decltype(&__tgt_rtl_is_valid_binary) is_valid_binary = nullptr;
@@ -37,34 +66,10 @@ struct RtlFunctions {
   decltype(&__tgt_rtl_async_data_retrieve) async_data_retrieve = nullptr;
   decltype(&__tgt_rtl_async_run_target_region) async_run_target_region = nullptr;
   decltype(&__tgt_rtl_async_run_target_team_region) async_run_target_team_region = nullptr;
-  // Optional beside them.
-  decltype(&__tgt_rtl_wait_event) wait_event = nullptr;
-  decltype(&__tgt_rtl_query_event) query_event = nullptr;
-  decltype(&__tgt_rtl_prefers_queues) prefers_queues = nullptr;
-  decltype(&__tgt_rtl_in_kernel) in_kernel = nullptr;
-  // Optional.
-  decltype(&__tgt_rtl_shares_host_memory) shares_host_memory = nullptr;
-  decltype(&__tgt_rtl_memory_is_addressable) memory_is_addressable = nullptr;
-  decltype(&__tgt_rtl_reaches_host_memory) reaches_host_memory = nullptr;
-  decltype(&__tgt_rtl_moves_like_memmove) moves_like_memmove = nullptr;
-  decltype(&__tgt_rtl_load_indirect) load_indirect = nullptr;
-  decltype(&__tgt_rtl_unload_binary) unload_binary = nullptr;
-  decltype(&__tgt_rtl_last_error) last_error = nullptr;
-  // Optional: shapes.
-  decltype(&__tgt_rtl_run_shaped) run_shaped = nullptr;
-  decltype(&__tgt_rtl_async_run_shaped) async_run_shaped = nullptr;
-  decltype(&__tgt_rtl_kernels_make_teams) kernels_make_teams = nullptr;
-  // Optional: memory.
-  decltype(&__tgt_rtl_data_fill) data_fill = nullptr;
-  decltype(&__tgt_rtl_async_data_fill) async_data_fill = nullptr;
-  decltype(&__tgt_rtl_data_exchange) data_exchange = nullptr;
-  decltype(&__tgt_rtl_async_data_exchange) async_data_exchange = nullptr;
-  decltype(&__tgt_rtl_data_copy_rectangle) data_copy_rectangle = nullptr;
-  decltype(&__tgt_rtl_memory_alloc) memory_alloc = nullptr; // with the next, or null
-  decltype(&__tgt_rtl_memory_free) memory_free = nullptr;
-  decltype(&__tgt_rtl_host_lock) host_lock = nullptr; // with the next, or null
-  decltype(&__tgt_rtl_host_unlock) host_unlock = nullptr;
-  decltype(&__tgt_rtl_describe_device) describe_device = nullptr;
+#define OMPTOOL_RTL_MEMBER(function) decltype(&__tgt_rtl_##function) function = nullptr;
+  OMPTOOL_RTL_OPTIONAL(OMPTOOL_RTL_MEMBER)
+  OMPTOOL_RTL_OPTIONAL_QUEUES(OMPTOOL_RTL_MEMBER)
+#undef OMPTOOL_RTL_MEMBER
 };
 
 class Completions;

@@ -17,14 +17,6 @@ public:
     function = reinterpret_cast<Function>(::dlsym(handle_, name));
     return function != nullptr;
   }
-  // Both, or neither.
-  template <typename First, typename Second>
-  void find_both(const char* first_name, First& first, const char* second_name, Second& second) const {
-    if (find(first_name, first) && find(second_name, second))
-      return;
-    first = nullptr;
-    second = nullptr;
-  }
   template <typename Function> void require(const char* name, Function& function) {
     if (find(name, function))
       found_none_ = false;
