@@ -63,7 +63,7 @@ def build_driver(folder: Path) -> Path:
 
 
 def calls(program: Path, driver: Path, runtime: Path | str, log: Path) -> dict[str, int]:
-    """How many calls each construct takes, in the order of the program."""
+    """Count the calls of each construct, in the order of the program."""
     log.unlink(missing_ok=True)
     own = {
         "LD_LIBRARY_PATH": f"{runtime}:{driver}:{libraries(INSTALLED)}",

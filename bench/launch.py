@@ -89,7 +89,7 @@ class Program:
         return cls(compiler, path)
 
     def on(self, libraries: str, *arguments: object, **more: str) -> Figures:
-        """What it prints when it runs with the libraries of that search path."""
+        """Return what it prints when it runs with the libraries of that search path."""
         environment = os.environ | more
         environment |= {
             "LD_LIBRARY_PATH": libraries,
@@ -151,7 +151,7 @@ def main() -> None:
                 ours_alone(programs, part, options.runs)
 
 
-# What is measured in nanoseconds or milliseconds; all else is a speed or a ratio of speeds.
+# These rows are measured in nanoseconds or milliseconds; all others are speeds or their ratios.
 TIME = re.compile(r"^(empty|scalar|map-.*|present|update-.*|enter|launch|leave|.*-ms)$")
 
 
@@ -244,13 +244,13 @@ def paired(ours: list[Figures], others: list[Figures]) -> dict[str, list[tuple[f
 
 
 def has_queues(libraries: Path) -> bool:
-    """Whether that build's CPU device has the asynchronous functions."""
+    """Return whether that build's CPU device has the asynchronous functions."""
     plugin = libraries / "libomptarget.rtl.host.so"
     return b"__tgt_rtl_async_run_target_region" in plugin.read_bytes()
 
 
 def growth(program: Program, few: int, many: int, runs: int) -> None:
-    """What one object costs among many, beside among few."""
+    """Return the cost of one object among many, beside that among few."""
     small, large = in_turn(
         runs, partial(program.on_ours, "objects", few), partial(program.on_ours, "objects", many)
     )

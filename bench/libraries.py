@@ -27,7 +27,7 @@ SHORTEST = 0.2  # seconds of cuobjdump
 
 
 class Question(NamedTuple):
-    """What is asked about a library; the last command is what the others are compared with."""
+    """The commands about a library; the others are compared with the last one."""
 
     library: str
     asked: str

@@ -58,7 +58,7 @@ def figures(command: Sequence[str]) -> Figures:
 
 
 def in_turn(runs: int, *actions: Callable[[], T]) -> list[list[T]]:
-    """What each action returned in each of its runs; they run A B A B …, after one warm-up."""
+    """Return each action's results in each of its runs; they run A B A B …, after one warm-up."""
     results: list[list[T]] = [[] for _ in actions]
     for _ in range(runs + 1):
         for action, kept in zip(actions, results, strict=True):

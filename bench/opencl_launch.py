@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a launch on OpenCL costs beside the driver's own calls.
+"""Measure the cost of a launch on OpenCL beside the driver's own calls.
 
 Usage: python bench/opencl_launch.py [--launches 2000] [--batches 31]
 

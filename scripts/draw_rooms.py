@@ -155,7 +155,7 @@ def draw_tree(tree: Tree, left: int) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Box:
-    """Where a room is drawn."""
+    """The place where a room is drawn."""
 
     left: float
     top: float

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests share that lives as long as the session; which way each takes to the device."""
+"""Fixtures of the whole session, and each test's way to the device."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
-    """What the environment says of the device while a test runs."""
+    """Set the environment that speaks of the device while a test runs."""
     chosen: Mapping[str, str] = getattr(request, "param", queues.NO_DEVICE)
     for name, value in chosen.items():
         monkeypatch.setenv(name, value)
@@ -38,7 +38,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Mapp
 
 @pytest.fixture(scope="session", autouse=True)
 def products(tmp_path_factory: pytest.TempPathFactory) -> Products:
-    """What is made once, for all workers of the run."""
+    """Make a product once, for all workers of the run."""
     own = tmp_path_factory.getbasetemp()
     # pytest-xdist gives each worker a folder of its own, in one of the run's.
     run = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
@@ -62,5 +62,5 @@ def programs(way: Mapping[str, str], programs_either_way: dict[str, Programs]) -
 
 @pytest.fixture(scope="session")
 def diagnosed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the programs are that doctor is tested with, by the clang that made them."""
+    """Return the folder of the programs that doctor is tested with, by the clang that made them."""
     return tmp_path_factory.mktemp("diagnosed")

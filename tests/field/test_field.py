@@ -23,7 +23,7 @@ from twins import KINDS, both
 
 pytestmark = pytest.mark.slow
 
-# What is damaged and then looked at again is at most so large.
+# Larger files are not damaged and looked at again.
 MAX_DAMAGED = 64 << 20
 # Of the disk stays free.
 ROOM = 1 << 30
@@ -42,7 +42,7 @@ UNSOUND = {"OMP110", "OMP111", "unread"}
 
 
 def ran(*words: object, codes: tuple[int, ...] = (0,)) -> str:
-    """What a command of omptool's says on stdout, when it ends as it may."""
+    """Return what a command of omptool's says on stdout, when it ends as it may."""
     result = omptool(*words)
     assert result.exit_code in codes, (words[0], result.exit_code, result.stderr[-2000:])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception

@@ -31,11 +31,11 @@ from omptool.installation import libdir  # noqa: E402
 SPIRV = "spirv64-unknown-unknown"
 SOURCES = HERE / "sources"
 APPLICATIONS = {"stream": ("30000", "3"), "stencil": ("20", "70", "11"), "nbody": ("60", "5")}
-# What PTX for sm_75 is assembled for; other GPUs have the driver compile it.
+# PTX for sm_75 is assembled for these; other GPUs have the driver compile it.
 ARCHITECTURES = ("sm_90", "sm_80", "sm_75")
 # The machine's C++ library need not be this one.
 STATIC = ("-static-libstdc++", "-static-libgcc")
-# What the driver's compiler has itself.
+# The driver's compiler has these functions itself.
 OF_THE_DRIVER = {"malloc", "free", "vprintf", "__assertfail"}
 TOO_NEW = ".version 9.9"
 
@@ -177,7 +177,7 @@ def bundled_program(
 
 
 def images_of_the_suite(kit: Path, tools: Tools) -> None:
-    """What conformance_tests runs on."""
+    """Make the image of conformance_tests."""
     support = ROOT / "runtime" / "tests" / "support" / "images"
     out = kit / "images" / "conformance.ptx"
     lower(support / "conformance.ll", out, "--cpu", nvptx.ARCHITECTURE, triple=NVPTX)
@@ -187,7 +187,7 @@ def images_of_the_suite(kit: Path, tools: Tools) -> None:
 
 
 def faults_by_hand(kit: Path, tools: Tools) -> None:
-    """What kit/faults.py runs, of portable kernels."""
+    """Make the programs of kit/faults.py, of portable kernels."""
     faults, host = kit / "faults", SOURCES / "faults.c"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -201,7 +201,7 @@ def faults_by_hand(kit: Path, tools: Tools) -> None:
 
 
 def more_faults(kit: Path, tools: Tools) -> None:
-    """What kit/faults.py runs beside them: 1,000 arguments, a region of clang's."""
+    """Make the other programs of kit/faults.py: 1,000 arguments, a region of clang's."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         ir = folder / "sum.ll"
@@ -218,7 +218,7 @@ def more_faults(kit: Path, tools: Tools) -> None:
 
 
 def programs_of_figures(kit: Path, tools: Tools) -> None:
-    """What kit/figures.py runs."""
+    """Make the programs of kit/figures.py."""
     figures = kit / "figures"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -263,6 +263,6 @@ def libomp() -> Path:
 
 
 def clang_name() -> str:
-    """What made the programs."""
+    """Return the name of the compiler that made the programs."""
     said = subprocess.run([*tool(INSTALLED), "--version"], capture_output=True, text=True)
     return said.stdout.splitlines()[0]

@@ -99,7 +99,7 @@ def found_tools(ptxas: Path | None, libdevice: Path | None) -> Tools:
 
 
 def copy_fixed(kit: Path) -> None:
-    """What is in the tree or built by the package already."""
+    """Copy files that are in the tree, or that the package has built already."""
     shutil.copytree(
         HERE / "carried", kit, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
     )
@@ -171,7 +171,7 @@ def pack(kit: Path, out: Path) -> Path:
 
 
 def report(path: Path, manifest: dict[str, Any]) -> None:
-    """What is in it, and what is not."""
+    """Print what is in it, and what is not."""
     print(f"{path}: {path.stat().st_size / (1 << 20):.1f} MiB, needs glibc {manifest['glibc']}")
     print(f"{len(manifest['programs'])} programs; images by {manifest['ptxas'] or 'no ptxas: PTX'}")
     for one in manifest["not built"]:

@@ -30,7 +30,7 @@ OUTPUT = (66,)
 COMMENT = re.compile(r"/\* Figures? (?P<numbers>[0-9., and]+): (?P<what>.+?)\*/", re.DOTALL)
 BEGIN, END = "<!-- begin: python tests/support/book_table.py --write -->\n", "<!-- end -->\n"
 
-# How a table names the builds that are alike but for the clang.
+# The table's names of the builds that are alike but for the clang.
 SORTS = {
     ("wrapper", "-O2"): "by the clang's own linker wrapper, `-O2`",
     ("link", "-O2"): "by `clang -c` and `omptool link`, `-O2`",
@@ -73,7 +73,7 @@ def summary(ends: Ends) -> str:
 
 
 def counts(ends: Ends) -> str:
-    """How many of the programs that are not refused run, and how many show their error."""
+    """Count the programs that are not refused: those that run, and those that show their error."""
     table = []
     for (way, level), name in SORTS.items():
         cells = []
@@ -126,7 +126,7 @@ def _cells(ends: Ends, path: Path) -> tuple[str, ...]:
 
 
 def _cell(ends: Ends, path: Path, version: str) -> str:
-    """How the program ends that this clang compiles, if it ends alike in all ways."""
+    """Return how the program ends that this clang compiles, if it ends alike in all ways."""
     said = {_short(ends(build, path)) for build in SWEEP if build.version == version}
     return said.pop() if len(said) == 1 else "as below"
 

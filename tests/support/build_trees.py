@@ -14,7 +14,7 @@ from typing import NamedTuple
 from fixture_programs import OMPTOOL
 from places import FIXTURES
 
-# What a build system keeps for itself.
+# A build system keeps these for itself.
 OWN = ("CMakeFiles", "build.ninja", ".ninja_log", ".ninja_deps", "CMakeCache.txt", "Makefile")
 
 Build = Callable[[Path], object]
@@ -36,7 +36,7 @@ def environment() -> dict[str, str]:
 
 
 def done(folder: Path, *command: object) -> subprocess.CompletedProcess[str]:
-    """What becomes of a command in a folder."""
+    """Run a command in a folder, and return how it ended."""
     words = [str(word) for word in command]
     return subprocess.run(
         words, cwd=folder, env=environment(), capture_output=True, text=True, check=False
@@ -44,7 +44,7 @@ def done(folder: Path, *command: object) -> subprocess.CompletedProcess[str]:
 
 
 def call(folder: Path, *command: object) -> str:
-    """What a command says that must succeed."""
+    """Return what a command says that must succeed."""
     ran = done(folder, *command)
     assert ran.returncode == 0, f"{command}\n{ran.stdout}{ran.stderr}"
     return ran.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How programs are built: by which clang, which of three ways, and optimised how."""
+"""The ways to build programs: by which clang, by which of three ways, and optimised how."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Build(NamedTuple):
         return f"{self.version}-{self.way}{self.level}"
 
 
-# What `make test-all` tries of each program.
+# `make test-all` tries these builds of each program.
 SWEEP = [
     *(Build(version, way, "-O2") for version in EVERY for way in WAYS),
     *(Build(version, "wrapper", "-O0") for version in EVERY),

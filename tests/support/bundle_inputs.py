@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests of `omptool bundle` and `omptool emit` put together."""
+"""Inputs for the tests of `omptool bundle` and `omptool emit`."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from products import of_this_run
 from packager.generations import of_release
 
 INSTALLED = "19"
-# Where scripts/compilers.sh unpacks other clangs.
+# scripts/compilers.sh unpacks other clangs here.
 UNPACKED = ROOT / "build" / "compilers"
 # A test of each clang runs with all of these in `make test`: they differ the most.
 FULL = ("14", "16", INSTALLED, "22", "23")
@@ -52,7 +52,7 @@ def compiled_by(version: str, source: Path, into: Path) -> Path:
 
 
 def made(out: Path, *command: object) -> Path:
-    """What a compiler makes, once in a run of the tests: those who ask later get a copy."""
+    """Make a compiler's output once in a run of the tests: those who ask later get a copy."""
     words = [str(word) for word in command]
     return once(out, words, lambda path: call(*words, "-o", path))
 
@@ -99,7 +99,7 @@ def tool(version: str, name: str = "clang") -> list[str]:
 
 
 def libraries(version: str) -> str:
-    """Where a clang has its libraries and LLVM's own runtime, as a search path."""
+    """Return the folder of a clang's libraries and LLVM's own runtime, as a search path."""
     if version == INSTALLED:
         return f"/usr/lib/llvm-{version}/lib"
     root = unpacked(version)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What commands print as JSON; every document must fit its schema, which must know all its keys."""
+"""Documents that commands print as JSON. Each must fit its schema, which must know all its keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from toolchain import omptool
 
 
 def document(command: str, printed: str) -> dict[str, Any]:
-    """What `command` printed with --json."""
+    """Return what `command` printed with --json."""
     read: dict[str, Any] = json.loads(printed)
     _schema(command).validate(read)
     for image in read["images"] if command == "extract" else ():
@@ -31,7 +31,7 @@ def _schema(command: str) -> Draft202012Validator:
 
 @cache
 def _dumped_image() -> Draft202012Validator:
-    """What `extract` says of an image is what `dump` says, and where it went."""
+    """Compare what `extract` says of an image with what `dump` says, and return where it went."""
     schema = _schema("dump").schema
     assert isinstance(schema, dict)
     return Draft202012Validator(schema["$defs"]["image"])
@@ -57,7 +57,7 @@ def dumped_files(*arguments: object) -> list[dict[str, Any]]:
 
 
 def dumped(path: Path) -> dict[str, Any]:
-    """What `dump` says of one file."""
+    """Return what `dump` says of one file."""
     (file,) = dumped_files(path)
     return file
 

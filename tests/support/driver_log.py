@@ -24,7 +24,7 @@ class Launch:
 
 
 class Log:
-    """What the fake driver was asked for."""
+    """The calls that the fake driver got."""
 
     def __init__(self, path: Path) -> None:
         self.calls = [line.split() for line in path.read_text().splitlines()]

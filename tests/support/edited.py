@@ -24,7 +24,7 @@ GPU = "nvptx64-nvidia-cuda"
 ON_DEVICE, ON_HOST = "device 10\n", "host 10\n"
 Images = list[tuple[str, bytes]]
 
-# How programs are linked; the addresses of their images are relocated in as many ways.
+# The ways to link programs; the addresses of their images are relocated in as many ways.
 LINKS = {
     "pie": ["--ld-path=/usr/bin/ld"],
     "no-pie": ["-fno-pie", "-no-pie", "--ld-path=/usr/bin/ld"],
@@ -56,7 +56,7 @@ def program(products: Products, version: str, link: str) -> Path:
 
 
 def edited(path: Path, out: Path, *options: object) -> Path:
-    """What an edit makes of `path`, whatever verify says of it."""
+    """Return what an edit makes of `path`, whatever verify says of it."""
     done = omptool("edit", path, *options, "--force", "-o", out)
     assert done.exit_code == 0, done.output
     return out
@@ -72,14 +72,14 @@ def images(path: Path) -> Images:
 
 
 def on_ours(path: Path, **environment: str) -> str:
-    """What a program prints on the bundled runtime."""
+    """Return what a program prints on the bundled runtime."""
     done = running.run(path, **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def on_llvms(path: Path, version: str) -> str:
-    """What it prints on LLVM's own."""
+    """Return what it prints on LLVM's own."""
     done = subprocess.run(
         [str(path)],
         capture_output=True,
@@ -93,14 +93,14 @@ def on_llvms(path: Path, version: str) -> str:
 
 
 def stripped(path: Path, *command: object) -> Path:
-    """What a tool like strip leaves of it."""
+    """Return what a tool like strip leaves of it."""
     out = path.with_name(f"{path.name}.{Path(str(command[0])).name}")
     call(*command, path, "-o", out)
     return out
 
 
 def patched(path: Path) -> Path:
-    """What patchelf makes of it, with a search path that needs room."""
+    """Return what patchelf makes of it, with a search path that needs room."""
     out = Path(shutil.copy(path, path.with_name(f"{path.name}.patchelf")))
     call("patchelf", "--set-rpath", "/nowhere/" * 40, out)
     return out

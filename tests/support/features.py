@@ -131,12 +131,12 @@ def dumped(path: Path, *options: str) -> dict[str, Any]:
 
 
 def images(path: Path, count: int = 1) -> bool:
-    """Whether dump shows that many images."""
+    """Return whether dump shows that many images."""
     return len(dumped(path)["images"]) >= count
 
 
 def finds(code: str, path: Path) -> bool:
-    """Whether verify finds a code."""
+    """Return whether verify finds a code."""
     return code in omptool("verify", path).stdout
 
 
@@ -158,7 +158,7 @@ def mixed(bench: Bench) -> Path:
 
 
 def extracts(bench: Bench, *options: str) -> bool:
-    """Whether what comes out of the program is what is in it."""
+    """Return whether the images that come out of the program are those in it."""
     out = bench.folder / f"out{''.join(options)}"
     result = omptool("extract", bench.program, "-o", out, *options)
     (image,) = dumped(bench.program)["images"]
@@ -167,7 +167,7 @@ def extracts(bench: Bench, *options: str) -> bool:
 
 
 def survives(bench: Bench) -> bool:
-    """Whether damaged files are one line each and exit code 2 or none."""
+    """Return whether damaged files are one line each and exit code 2 or none."""
     data = bench.program.read_bytes()
     path = bench.folder / "damaged"
     for at in range(0, 4096, 97):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What other tools count in shipped files: images, architectures and kernels.
+"""Counts of other tools in shipped files: images, architectures and kernels.
 
 NVIDIA's cuobjdump is fetched by pip. It no longer reads cubins for sm_35 to sm_72: where a
 `cuobjdump-11.8` is on PATH it is asked for them. Each image's own file is read by LLVM's readelf,
@@ -30,7 +30,7 @@ WINDOWS = (".dll", ".pyd")
 FATBIN = b"\x50\xed\x55\xba\x01\0\x10\0"  # its version and the size of its header
 BUNDLE, PACKED = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"
 ENTRY_POINT, KERNEL = 15, 6
-# What Intel's compiler puts beside the kernels' code.
+# Intel's compiler puts this beside the kernels' code.
 NO_KERNEL = "Intel_Symbol_Table_Void_Program"
 _ENTRY = re.compile(rb"\.entry\s+([\w$.]+)")
 _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -123,7 +123,7 @@ def _members(path: Path, images: Sequence[Image]) -> Iterator[str]:
 
 
 def _cuobjdump(peer: Path | str | None, what: str, path: Path) -> str | None:
-    """What it says of a file that it can read."""
+    """Return what it says of a file that it can read."""
     if peer is None:
         return None
     command = [str(peer), "-all", what, str(path)]
@@ -221,7 +221,7 @@ def _zebin(pairs: Pairs) -> str:
 
 
 def _readelf(pairs: Pairs, option: str) -> Iterator[tuple[tuple[Image, Path], str]]:
-    """What readelf says of each file; many in one call."""
+    """Yield what readelf says of each file; many in one call."""
     for start in range(0, len(pairs), 64):
         some = pairs[start : start + 64]
         command = ["llvm-readelf-19", option, *(str(path) for _, path in some)]

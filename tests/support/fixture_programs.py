@@ -54,7 +54,7 @@ def bundled(name: str, into: Path, *flags: str, host: str = "host", ir: str = "k
 
 
 def runtime_flags() -> tuple[str, ...]:
-    """What a link with the runtime needs."""
+    """Return the options that a link with the runtime needs."""
     return (f"-L{libdir()}", "-lomptarget")
 
 

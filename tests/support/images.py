@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests need to know of an image, read apart from the code under test."""
+"""Facts about an image for the tests, read apart from the code under test."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _dynsym(elf: ELFFile) -> SymbolTableSection:
 
 
 def _relocated(elf: ELFFile) -> dict[int, int]:
-    """What each relocated word of a shared object loaded at 0 holds."""
+    """Return the value of each relocated word of a shared object loaded at 0."""
     symbols = _dynsym(elf)
     return {
         relocation["r_offset"]: relocation["r_addend"]

@@ -60,7 +60,7 @@ class _Moment:
 
 
 class LaunchLog:
-    """What one run of a program has left."""
+    """The logs of one run of a program."""
 
     def __init__(self, text: str) -> None:
         self._program = self._stack = range(0)
@@ -156,7 +156,7 @@ class LaunchLog:
         )
 
     def _mapped_to(self, moment: _Moment, device: int, wanted: int = -1) -> str:
-        """What of the host's an address is: it may be before what is mapped if that is `wanted`."""
+        """Name the host object of an address, which may precede it if that is `wanted`."""
         for start, (host, size) in moment.mapped.items():
             if start <= device < start + max(size, 1) or host + device - start == wanted:
                 at = host + device - start

@@ -21,7 +21,7 @@ PRINTED = "10 150\n"
 # Bitcode, which needs no CUDA; the options that come last count.
 GPU = ("-Xopenmp-target=" + NVPTX, "-march=sm_90", "-foffload-lto", "-nogpulib")
 TWO_TARGETS = (f"-fopenmp-targets={NVPTX},{X86_64}", *GPU, "--cuda-path=/nowhere")
-# Which way the runtime takes to the device is no matter here.
+# The runtime's way to the device is no matter here.
 DEVICES = {**running.MANDATORY, "OMPTOOL_PLUGINS": "host"}
 
 
@@ -56,7 +56,7 @@ def searched() -> str:
 
 
 def printed(path: Path, **environment: str) -> str:
-    """What a program prints, all of whose regions must offload, on the runtime that it finds."""
+    """Return what a program prints whose regions must all offload, on the runtime that it finds."""
     done = subprocess.run(
         [path], capture_output=True, text=True, check=False, timeout=running.PATIENCE,
         env=os.environ | DEVICES | environment,

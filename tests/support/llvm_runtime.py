@@ -16,7 +16,7 @@ MESSAGES = TESTS / "programs" / "messages"
 
 
 def llvm_libraries() -> Path:
-    """Where clang 19 has its own runtime."""
+    """Return the folder of clang 19's own runtime."""
     found = subprocess.run(
         [CLANG[".c"], "-print-file-name=libomptarget.so.19.1"],
         capture_output=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What this machine lacks for a test."""
+"""Name what this machine lacks for a test."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def lacks(what: str) -> NoReturn:
     pytest.skip(what)
 
 
-# What a build step prints on a distribution that lacks a part of clang 19, and the part.
+# A build step prints this on a distribution that lacks a part of clang 19, the value.
 LACKING = {
     # Debian 13: glibc 2.41's <stdlib.h>, compiled for NVIDIA's GPUs.
     "unsupported machine mode '__TC__'": "a clang 19 that compiles this glibc's headers for GPUs",
@@ -38,7 +38,7 @@ def output(*command: object) -> str:
     return done.stdout
 
 
-# Where what is in /tmp is found under `with_tmp`.
+# Files of /tmp are found here under `with_tmp`.
 OLD_TMP = Path("/mnt")
 
 
@@ -71,5 +71,5 @@ def with_nothing_to_write() -> list[str]:
 
 
 def moved(path: Path) -> Path:
-    """Where a path is there."""
+    """Return where a path is there."""
     return OLD_TMP / path.relative_to("/tmp") if path.is_relative_to("/tmp") else path

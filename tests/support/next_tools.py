@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What packagers do to a file after an edit: strip, objcopy and patchelf, of several makers."""
+"""Tools that packagers run after an edit: strip, objcopy and patchelf, of several makers."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def fake_driver(products: Products) -> Path:
 
 
 def fake_kernels(products: Products) -> Path:
-    """What the fake driver runs for kernels of the plugins' suite: the CPU's."""
+    """Return the image that the fake driver runs for the plugins' suite: the CPU's."""
     return products.made(
         "fake-kernels", lambda _: _built("image_conformance") / "image_conformance.so"
     )

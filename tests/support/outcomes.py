@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What becomes of programs that every clang compiles: refused, or run on the device.
+"""The ends of programs that every clang compiles: refused, or run on the device.
 
 In a run of the tests each is built once in each way, when the first of them asks, and run once on
 each way to the device.
@@ -36,7 +36,7 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one program ended. `refusal` is clang's first error, without the place.
+    """The end of one program. `refusal` is clang's first error, without the place.
 
     What it says on stderr has no addresses.
     """
@@ -84,12 +84,12 @@ class Programs:
                 self._outcomes[build, source] = future
 
     def outcome(self, build: Build, source: Path) -> Outcome:
-        """How the program of `source` ends that is built so."""
+        """Return how the program of `source` ends that is built so."""
         self.start([(build, source)])
         return self._outcomes[build, source].result()
 
     def path(self, build: Build, source: Path) -> Path:
-        """Where the program is, if it was not refused."""
+        """Return where the program is, if it was not refused."""
         return self._built(build, source)[0]
 
     def _found_out(self, build: Build, source: Path) -> Outcome:
@@ -121,12 +121,12 @@ def _refusal(build: Build, source: Path, program: Path) -> str | None:
 
 
 def attempts(version: str, source: Path) -> int:
-    """How often the program of `source` may be started."""
+    """Return how often the program of `source` may be started."""
     return ATTEMPTS if version == RACING and WAITS.search(source.read_text()) else 1
 
 
 def ended(program: Path, starts: int, **environment: str) -> Outcome:
-    """How a program ends, or, where libomp's race ended it, another attempt."""
+    """Return how a program ends, or, where libomp's race ended it, another attempt."""
     try:
         done = run(program, **ENVIRONMENT, **environment)
     except subprocess.TimeoutExpired:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where the tests find what they test, and what they test it with."""
+"""Places of the code under test, and of the tools that test it."""
 
 from __future__ import annotations
 

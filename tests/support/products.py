@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests of a run make once, whichever of its workers needs it first: programs, wheels."""
+"""Products that a run of the tests makes once, by whichever worker needs them first."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Products:
         root.mkdir(exist_ok=True)
 
     def made(self, name: str, make: Callable[[Path], Product]) -> Product:
-        """What `make` returns when it is called with the folder of this name: paths, mostly.
+        """Return what `make` returns for the folder of this name: paths, mostly.
 
         What it raises is raised, and the next who asks tries again.
         """

@@ -62,13 +62,13 @@ SOUND = [
 
 
 def rows(file: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """What is compared of the entries in a document of dump."""
+    """Return what is compared of the entries in a document of dump."""
     keys = ("kind", "name", "symbol", "size", "images")
     return [tuple(entry[key] for key in keys) for entry in file["entries"]]
 
 
 def started(path: Path, *command: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """What becomes of a program, or of a command with it as its last word."""
+    """Run a program, or a command with it as its last word, and return how it ended."""
     words = [str(word) for word in (*command, path)]
     return subprocess.run(
         words, capture_output=True, text=True, check=False, timeout=60, env=os.environ | environment

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def assembles(ptx: Path, arch: str) -> bool:
-    """Whether ptxas takes the file; true where there is no ptxas to ask."""
+    """Return whether ptxas takes the file; true where there is no ptxas to ask."""
     tool = shutil.which("ptxas")
     if not tool:
         return True

@@ -19,7 +19,7 @@ AT_ONCE = {VARIABLE: "0"}
 QUEUED = {VARIABLE: "1"}
 NO_DEVICE = {"OMPTOOL_PLUGINS": "only-of-tests-that-offload"}
 
-# What is in them is about the runtime, and the way to the device may change how it ends.
+# Tests in these rooms are about the runtime, and the way to the device may change how they end.
 ROOMS = ("applications", "book", "faults", "messages", "openmp", "runtime")
 LIST = TESTS / "not_over_queues.txt"
 

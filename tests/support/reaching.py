@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether kernels of the OpenCL plugin reach all of the host's memory: its answer, and why not."""
+"""Ask whether kernels of the OpenCL plugin reach all of the host's memory, and why not."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a command reads of its files: opens and bytes, counted by strace."""
+"""A command's reads of its files: opens and bytes, counted by strace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAPPED = re.compile(r"[^,]*, (\d+), [^,]*, [^,]*, \d+<([^<>]*)>")
 
 
 class Reads(NamedTuple):
-    """How often a process opened a file, and how many bytes it read of it in all."""
+    """The number of times that a process opened a file, and of the bytes that it read of it."""
 
     opens: int
     bytes: int

@@ -26,7 +26,7 @@ def on_the_runtime(program: Path, environment: Mapping[str, str]) -> dict[str, s
 def run(
     program: Path | str, *arguments: object, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """What becomes of `program`, with more in its environment."""
+    """Run `program` with more in its environment, and return how it ended."""
     found = shutil.which(program)
     assert found, program
     return subprocess.run(

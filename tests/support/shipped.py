@@ -24,7 +24,7 @@ from packager.hosts.host_file import open_host
 from packager.writers.host_object import HostSymbol
 
 SYSTEM = Path("/usr/lib/x86_64-linux-gnu")
-# Where other wheels than these are: beside this Python's modules.
+# Other wheels than these are beside this Python's modules.
 FETCHED = {
     "cffi": "cffi==2.1.1",
     "cryptography": "cryptography==50.0.2",

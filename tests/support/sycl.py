@@ -89,7 +89,7 @@ def zebin(folder: Path, first: str = "first", second: str = "second") -> bytes:
 
 
 def opencl_elf(module: bytes) -> bytes:
-    """What ocloc puts SPIR-V into: ELF of type 0xff02 with a section of type 0xff000009."""
+    """Pack SPIR-V as ocloc does: ELF of type 0xff02 with a section of type 0xff000009."""
     names = b"\0SPIRV Object\0.shstrtab\0"
     header, row = 64, 64
     module_at = header + 3 * row

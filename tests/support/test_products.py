@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tests share is made once, and what could not be made is tried again."""
+"""A product that tests share is made once, and one that could not be made is tried again."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the compiled helper says of an image, and its twin in Python."""
+"""Compare what the compiled helper says of an image with what its twin in Python says."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from packager.look import WHOLE, Look
 from packager.model import Contents
 
 Inspect = Callable[[Reader], Contents]
-# What looks into the kinds of images that the helper knows.
+# The functions that look into the kinds of images that the helper knows.
 KINDS: dict[str, Inspect] = {"cubin": device_elf.inspect, "ptx": ptx.inspect}
 
 
 def both(inspect: Inspect, content: bytes, look: Look = WHOLE) -> tuple[object, object]:
-    """What is said with the helper and by the twin alone, and how much each has read."""
+    """Return what is said with the helper and by the twin alone, and how much each has read."""
     with pytest.MonkeyPatch.context() as patch:
         first = said(inspect, content, look)
         patch.setattr(helper, "built", lambda: None)

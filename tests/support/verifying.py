@@ -48,7 +48,7 @@ class Bench:
 
 
 def findings(path: Path, *options: str) -> list[dict[str, Any]]:
-    """What verify finds, through its JSON and its SARIF, which must fit their schemas.
+    """Return what verify finds, through its JSON and its SARIF, which must fit their schemas.
 
     That an image is PTX (OMP116) is true of most programs of the tests, and left out.
     """

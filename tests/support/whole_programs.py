@@ -17,7 +17,7 @@ def sources(folder: Path) -> list[Path]:
 
 
 def is_error(figure: Path) -> bool:
-    """Whether a figure's program breaks a rule on purpose."""
+    """Return whether a figure's program breaks a rule on purpose."""
     return figure.stem.endswith("_error")
 
 
@@ -29,7 +29,7 @@ SOUND = [path for path in sources(SOURCES) if path.stem not in FATAL]
 FIGURES = sources(BOOK)
 PROGRAMS = [*SOUND, *FIGURES]
 
-# What no clang accepts, in clang's words.
+# No clang accepts these; the value is clang's words.
 REFUSED = {
     "fig_6_12_stride": "expected ']'",
     "fig_6_51_sections": "multiple array elements associated with the same variable are not "
@@ -47,7 +47,7 @@ omptarget error: Consult https://openmp.llvm.org/design/Runtimes.html for debugg
 omptarget error: Source location information not present. Compile with -g or -gline-tables-only.
 omptarget fatal error 1: failure of target construct while offloading is mandatory
 """
-# How the figures end that show an error; the others say "ok".
+# The figures that show an error end so; the others say "ok".
 ERRORS = {
     "fig_6_08_error": Outcome(stdout="the region wrote to memory of the host\n"),
     "fig_6_09_error": Outcome(stdout="the host wrote to memory of the device\n"),
@@ -58,20 +58,20 @@ ERRORS = {
 
 
 def expected(program: Path) -> Outcome:
-    """How the program ends, whatever built it."""
+    """Return how the program ends, whatever built it."""
     if program.stem in REFUSED:
         return Outcome(refusal=REFUSED[program.stem])
     return ERRORS.get(program.stem, Outcome(stdout="ok\n"))
 
 
 def chosen(program: Path) -> list[Build]:
-    """How `make test` builds a program: one for a feature by each clang, each in its turn."""
+    """Return a program's builds in `make test`: for a feature by each clang, each in its turn."""
     if program in SOUND:
         return in_turn(SOUND.index(program), EVERY)
     return [Build(version) for version in FULL]
 
 
 def source(name: str) -> Path:
-    """Where program `name` is."""
+    """Return where program `name` is."""
     (path,) = (path for path in SOURCES.glob(f"{name}.*"))
     return path

@@ -22,7 +22,7 @@ ENVIRONMENT = os.environ | {"PATH": f"{OMPTOOL.parent}:{os.environ['PATH']}"}
 
 
 def in_bash(*words: str) -> list[str]:
-    """What bash would offer for the last of `words`, after the line that README documents."""
+    """Return bash's offers for the last of `words`, after the line that README documents."""
     script = f"""
 eval "$(_OMPTOOL_COMPLETE=bash_source omptool)"
 COMP_WORDS=({" ".join(f"'{word}'" for word in words)})

@@ -57,7 +57,7 @@ def test_bitcode(tmp_path: Path) -> None:
 
 
 def test_a_tool_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What needs none is shown all the same."""
+    """Images that need no tool are shown all the same."""
     monkeypatch.setenv("PATH", str(tmp_path))
     result = omptool("dump", "--disassemble", "first", CUDA)
     assert result.exit_code == 3

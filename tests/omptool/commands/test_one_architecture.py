@@ -65,7 +65,7 @@ def code_object(folder: Path) -> Path:
 
 
 def own(folder: Path) -> Path:
-    """What `emit` writes, with less declared than the bytes say, with as much, and with more."""
+    """Return what `emit` writes: less declared than the bytes say, as much, and more."""
     (folder / "k.ptx").write_text(PTX.replace("sm_70", "sm_90"))
     (folder / "k.spv").write_bytes(sycl.spirv("first"))
     (folder / "gpu.spv").write_bytes(sycl.spirv("first"))

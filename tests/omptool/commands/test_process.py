@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How the command ends when it is stopped, or when its output cannot be written."""
+"""The command ends properly when it is stopped, or when its output cannot be written."""
 
 from __future__ import annotations
 

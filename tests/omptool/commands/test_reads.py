@@ -19,8 +19,8 @@ from toolchain import CLANG, X86_64, run
 pytestmark = pytest.mark.slow
 
 PADDING = 1 << 20
-# What may be read beside a file's bytes, once, where a command copies them, and instead of them
-# where it copies none: headers, names, symbols and records, which are a twentieth of these files.
+# Headers, names, symbols and records are a twentieth of these files. A command that copies a
+# file's bytes may read them once beside the bytes; one that copies none, instead of the bytes.
 # They tell what is copied to where, so they are read first, and in blocks of 4 KiB where little is
 # asked for at a time. Whoever reads the padding twice needs four times as much.
 TABLES = PADDING // 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a terminal shows: tables that fit it, and colours where they are wanted."""
+"""A terminal shows tables that fit it, and colours where they are wanted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CORPUS = TESTS / "packager" / "fuzz" / "corpus"
 
 
 def on_terminal(*words: object, **environment: str) -> str:
-    """What a command shows on a terminal of 80 columns, its errors too."""
+    """Return what a command shows on a terminal of 80 columns, its errors too."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, COLUMNS, 0, 0))
     plain = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS")}

@@ -52,7 +52,7 @@ def clang(version: str, *words: object) -> None:
 
 
 def refused(version: str, *words: object, source: str = "") -> str:
-    """What a clang says that fails."""
+    """Return the words of a clang that fails."""
     line = [*command(version), *map(str, words)]
     done = subprocess.run(line, capture_output=True, text=True, check=False, input=source)
     assert done.returncode != 0

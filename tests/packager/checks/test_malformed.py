@@ -60,7 +60,7 @@ def text(made: Containers) -> tuple[Path, int]:
     return path, path.read_bytes().rindex(b"__END__")
 
 
-# What is changed in the second part, and what is said of it; then how many images are left.
+# A change in the second part, the message about it, and the number of images that are left.
 Change = tuple[int, bytes, str, int]
 CASES: dict[str, tuple[Callable[[Containers], tuple[Path, int]], Change]] = {
     "blob-size": (blobs, (8, b"\xff\xff", "OffloadBinary at 0x.* runs past the end", 1)),

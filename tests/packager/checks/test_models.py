@@ -40,7 +40,7 @@ REGISTER = "__tgt_register_lib@VERS1.0"
 
 
 def contents(*symbols: DeviceSymbol, **more: Any) -> Contents:
-    """What a shared object for x86-64 with these symbols says of itself, or what `more` says."""
+    """Return the contents of a shared object for x86-64 with these symbols, or what `more` says."""
     said: dict[str, Any] = {"kind": "elf", "machine": "x86_64", "form": "shared object"}
     return Contents(**{**said, "symbols": symbols, **more})
 
@@ -250,7 +250,7 @@ def test_the_table_has_every_code_of_the_structure() -> None:
 
 
 def between(one: FatBinary, other: FatBinary) -> list[Finding]:
-    """What is found of two files of one program."""
+    """Return what is found of two files of one program."""
     return against([one._replace(path="a.o")], other._replace(path="b.o"), CHECKS)
 
 

@@ -85,7 +85,7 @@ def both(data: bytes, path: Path) -> bytes:
 
 
 def places(path: Path) -> set[str]:
-    """Where doctor says that entries are used."""
+    """Return the places where doctor says that entries are used."""
     return {
         str(entry["runs_on"])
         for entry in json.loads(omptool("doctor", "--json", path).stdout)["entries"]

@@ -263,7 +263,7 @@ class TestRegistration:
 
 
 def section_of(path: Path, name: str) -> dict[str, int]:
-    """Where a section is, by pyelftools."""
+    """Return where a section is, by pyelftools."""
     from elftools.elf.elffile import ELFFile
 
     with path.open("rb") as file:

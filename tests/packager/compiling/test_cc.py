@@ -49,7 +49,7 @@ def targets(path: Path) -> list[tuple[str, str | None]]:
 
 
 def printed(program: Path) -> str:
-    """What a program prints all of whose regions run on the CPU as a device."""
+    """Return what a program prints if all its regions run on the CPU as a device."""
     ran = running.run(program, **running.MANDATORY, OMPTOOL_PLUGINS="host")
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
@@ -327,7 +327,7 @@ def test_a_dry_run_makes_nothing(plain: Path) -> None:
     ],
 )
 def test_what_ends_elsewhere_is_compiled_alike(words: str, shown: str) -> None:
-    """What a build system asks beforehand, such as for headers, is asked of the same compiler."""
+    """A build system asks the same compiler beforehand, for instance for headers."""
     ran = omptool("cc", "--cc", "clang-19", "--dry-run", *words.split())
     assert ran.exit_code == 0
     first = ran.output.splitlines()[0].replace(str(includedir()), "INCLUDES")
@@ -394,7 +394,7 @@ def test_rules_are_of_the_object(words: list[str], rule: str, plain: Path) -> No
 
 @pytest.mark.parametrize("end", ["-E", "-c"])
 def test_a_long_command_keeps_what_stands_before_the_compiler(end: str, plain: Path) -> None:
-    """What does not fit goes into a response file, which only a compiler reads."""
+    """Words that do not fit go into a response file, which only a compiler reads."""
     (plain / "words").write_text("".join(f"-D{'LONG' * 16}{i}\n" for i in range(2500)))
     two = ("--triple", "x86_64", "--device-compiler", "x86_64=env A=B clang-19")
     words = (OMPTOOL, "cc", "--cc", "env A=B clang-19", *two, "@words", end, "plain.c")

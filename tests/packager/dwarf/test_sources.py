@@ -94,7 +94,7 @@ def test_sections_that_binutils_compressed(tmp_path: Path, image: bytes, form: s
 
 @pytest.mark.parametrize("version", FULL)
 def test_objects_and_archives(tmp_path: Path, version: str) -> None:
-    """What their debug information says of itself is relocated by the linker."""
+    """The linker relocates what their debug information says of itself."""
     path = program(version, tmp_path, "-c", "-g" if version == "22" else "-gdwarf-4")
     expected = {(str(tmp_path / "kernels" / "regions.c"), line) for line in (6, 8)}
     assert sources(path) == expected

@@ -49,7 +49,7 @@ def test_an_image_of_any_size_takes_the_place_of_another(
     back = edited.edited(out, tmp_path / "back", "--replace", f"x86_64-pc-linux-gnu={own}")
     assert [data for _, data in images(back)] == [data for _, data in before]
     assert on_llvms(back, version) == ON_DEVICE
-    # What the second edit put in has taken the place of what the first one had.
+    # The parts of the second edit have taken the place of those of the first.
     assert back.stat().st_size < out.stat().st_size
 
 
@@ -131,7 +131,7 @@ def test_lief_reads_the_same_file(
 
 
 def _holds(load: lief.ELF.Segment, section: lief.ELF.Section) -> bool:
-    """Whether a section is in a segment, at the same place in both."""
+    """Return whether a section is in a segment, at the same place in both."""
     inside = section.virtual_address - load.virtual_address
     return (
         0 <= inside <= load.virtual_size - section.size

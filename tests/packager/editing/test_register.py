@@ -29,7 +29,7 @@ PLAIN = (SOURCES / "plain.c").read_text()
 
 
 def given(path: Path, out: Path, image: Path, *options: object) -> Path:
-    """What `bundle` makes of a finished file."""
+    """Return what `bundle` makes of a finished file."""
     done = omptool("bundle", path, "--image", f"{X86_64}={image}", *options, "-o", out)
     assert done.exit_code == 0, done.output
     return out
@@ -137,7 +137,7 @@ int main(int count, char **words) { return count < 2 || dlopen(words[1], RTLD_NO
 
 
 def refused(path: Path, image: Path, *options: object) -> str:
-    """What `bundle` says when it refuses a finished file."""
+    """Return what `bundle` says when it refuses a finished file."""
     out = path.with_name("refused")
     done = omptool("bundle", path, "--image", f"{X86_64}={image}", *options, "-o", out)
     assert done.exit_code == 2, done.output

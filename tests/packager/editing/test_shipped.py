@@ -32,7 +32,7 @@ FEW = {"bash", "libgcc_s.so.1", WHEELS[0], WHEELS[-1]}
 
 
 def each() -> list[object]:
-    """Which ones, of which few are tried by `make test`."""
+    """Return the names, of which `make test` tries few."""
     every = [*PROGRAMS, *LIBRARIES, *WHEELS]
     return [name if name in FEW else pytest.param(name, marks=pytest.mark.exhaustive)
             for name in every]  # fmt: skip

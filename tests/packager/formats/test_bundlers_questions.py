@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What LLVM's tests of clang-offload-bundler ask of bundles, asked of omptool.
+"""Questions of LLVM's tests of clang-offload-bundler about bundles, asked of omptool.
 
 They are `clang/test/OffloadTools/clang-offload-bundler/*`, before LLVM 22 one each of
 `clang/test/Driver/clang-offload-bundler*` and `fat_archive_unbundle_ext.c`. Each test here is named
@@ -52,7 +52,7 @@ class Bundler:
         return out
 
     def taken(self, path: Path, kind: str, target: str) -> bytes:
-        """What the bundler takes out for a target."""
+        """Return what the bundler takes out for a target."""
         out = self.folder / "taken"
         words = (
             f"-type={kind}",
@@ -85,7 +85,7 @@ def named(path: Path) -> list[str]:
 
 
 def extracted(path: Path, *options: str) -> list[bytes]:
-    """What the options choose, in the order of the file."""
+    """Return what the options choose, in the order of the file."""
     to = path.with_name(f"{path.name}.out")
     result = omptool("extract", *(options or ("--all",)), "-o", to, path)
     assert result.exit_code == 0, result.output

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What LLVM's tests of its readers ask, asked of omptool.
+"""Questions of LLVM's tests of its readers, asked of omptool.
 
 Each test is named by one in `llvm/test/tools/llvm-objdump/Offloading` or `llvm-offload-binary`.
 The inputs are our own. Where LLVM's tool on this machine reads them, it is asked as well; else the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What LLVM's test of its linker wrapper's output asks, asked of omptool.
+"""Questions of LLVM's test of its linker wrapper's output, asked of omptool.
 
 `linker-wrapper-image.c`, of `clang/test/OffloadTools/clang-linker-wrapper` and before LLVM 22 of
 `clang/test/Driver`: what the wrapper of LLVM 19 writes for a program of each kind, and for
@@ -52,7 +52,7 @@ def wrapped(folder: Path, kind: str, system: str) -> Path:
 
 
 def module(folder: Path, kind: str, system: str, version: str) -> str:
-    """What the linker wrapper of a release of LLVM writes in a dry run."""
+    """Return what the linker wrapper of a release of LLVM writes in a dry run."""
     packed = offload_binary(KINDS[kind])
     (folder / "in.o").write_bytes(elf(RELOCATABLE, [Section(".llvm.offloading", packed)]))
     command = (
@@ -122,7 +122,7 @@ def test_sycl(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "section"), [("cuda", ".nvFatBin"), ("hip", ".hipFatBin")])
 def test_cuda_and_hip_of_windows(tmp_path: Path, kind: str, section: str) -> None:
-    """What registers the fat binary, which is empty here, is named: it is not read there."""
+    """The registration of the fat binary, which is empty here, is named: it is not read there."""
     done = omptool("dump", wrapped(tmp_path, kind, "windows"))
     assert done.exit_code == 2
     assert f"section {section}Segment has registrations of images in a COFF file" in done.stderr

@@ -19,7 +19,7 @@ from target import COMMANDS, MEMORY, SECONDS, FaultError, invoked
 
 
 def commands(work: Path, other: Path) -> Iterator[tuple[str, ...]]:
-    """What is called on a file; `other` is what it is compared with."""
+    """Yield the commands to call on a file; `other` is the file to compare it with."""
     yield from COMMANDS
     yield "extract", "--all", "-o", str(work / "out")
     yield "extract", "--kernels", "--json"

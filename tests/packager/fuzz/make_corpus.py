@@ -170,7 +170,7 @@ def windows(work: Path) -> list[Path]:
 
 
 def gcc_programs(work: Path) -> list[Path]:
-    """What gcc links for NVIDIA's GPUs, with the user's PTX alone: GCC's own library is large."""
+    """Link as gcc does for NVIDIA's GPUs, with the user's PTX alone: GCC's own library is large."""
     (work / "gcc.c").write_text(GCC_SOURCE)
     bounds = [GCC_FOLDER / f"crtoffload{part}.o" for part in ("begin", "table", "end")]
     gcc = ("env", "-C", work, "PATH=/usr/bin:/bin", "gcc-12")

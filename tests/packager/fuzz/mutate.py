@@ -25,7 +25,7 @@ from packager.formats.containers import (
     offload_binary,
 )
 
-# What is read begins there: the magics of what may be in a file.
+# Formats begin with these magics; a reader starts there.
 MAGICS = (
     headers.MAGIC,
     offload_binary.MAGIC,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What fuzzing calls: every reading command on a file, in this process, and what it must not do."""
+"""The target of fuzzing: every reading command on a file, in this process, and its limits."""
 
 from __future__ import annotations
 

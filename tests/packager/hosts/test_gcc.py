@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 SOURCE = (TESTS / "packager" / "hosts" / "gcc_program.c").read_text()
 FORMS = ("-pie", "-no-pie")
-# What each kind of device calls the functions and variables, and its images are.
+# The kind of image of each kind of device, and its names of the functions and variables.
 NAMED = {
     NVPTX: ("ptx", {"main$_omp_fn$0", "main$_omp_fn$1"}, {"table", "linked$linkptr"}),
     GCN: ("amdgcn", {"main._omp_fn.0", "main._omp_fn.1"}, {"table", "linked.linkptr"}),
@@ -40,7 +40,7 @@ class Program(NamedTuple):
 
     @property
     def dot(self) -> bytes:
-        """What separates the parts of the names of its functions there."""
+        """Return what separates the parts of the names of its functions there."""
         return b"$" if self.triple == NVPTX else b"."
 
 
@@ -142,7 +142,7 @@ def test_it_is_sound(each: Program) -> None:
 
 
 def registered(data: bytes, name: bytes) -> int:
-    """Where the name of a function is that the constructor registers."""
+    """Return where the name of a function is that the constructor registers."""
     if b"$" in name:
         return data.rindex(name)  # behind the modules
     return data.index(name, data.index(b"_fini_array\0"))  # in front of the image

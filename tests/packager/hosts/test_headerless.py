@@ -74,7 +74,7 @@ def test_segments_that_share_a_page_of_the_file_do_not_overlap(program: Path) ->
 
 
 def addends(data: bytes, value: int) -> list[int]:
-    """Where the addends of relocations are that give an address."""
+    """Return where the addends of relocations are that give an address."""
     file = headers.read(Reader(data))
     dynamic = file.dynamic()
     start, size = dynamic[7][0], dynamic[8][0]  # DT_RELA, in the first segment, and DT_RELASZ
@@ -133,7 +133,7 @@ def test_entries_cut_off_with_their_segment(program: Path) -> None:
 
 
 def test_entries_in_an_image(program: Path) -> None:
-    """What is there are no entries."""
+    """The words of an image are no entries."""
     (image,) = load(program).images
     assert image.address is not None
     begin = image.address + 8

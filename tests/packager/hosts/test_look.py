@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How far images are looked into: the list is the same, and what nobody asks for is not read."""
+"""Images are looked into only as far as asked: the list is the same, and the rest is not read."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_long_names_in_archives(
 
 
 def value_of(data: bytes, tag: int) -> int:
-    """Where in the file the value of a dynamic tag is."""
+    """Return where in the file the value of a dynamic tag is."""
     (dynamic,) = (s for s in headers.read(Reader(data)).segments if s.type == headers.PT_DYNAMIC)
     for at in range(dynamic.offset, dynamic.offset + dynamic.file_size, headers.DYNAMIC.size):
         if headers.DYNAMIC.unpack_from(data, at)[0] == tag:
@@ -109,7 +109,7 @@ def test_a_program_without_section_headers(
 
 
 def gcc_fields(data: bytes) -> dict[str, int]:
-    """Where in the seed of GCC the fields are of what its constructor registers."""
+    """Return where in the seed of GCC the fields are of what its constructor registers."""
     (image,) = load(CORPUS / "seed-gcc-program").images
     module = data.index(struct.pack("<QQ", image.address or 0, image.size))
     (section,) = (s for s in headers.read(Reader(data)).sections if s.name == ".data.rel.ro")

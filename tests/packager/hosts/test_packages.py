@@ -41,7 +41,7 @@ LIBRARY = "kernels/lib/libkernels.so"
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is packed: a library with an image, an archive, a fat binary, PTX, and other files."""
+    """Make the files to pack: a library with an image, an archive, a fat binary, PTX, others."""
     folder = tmp_path_factory.mktemp("tree")
     work = tmp_path_factory.mktemp("made")
     host = compile_c(HOST + MAIN, work / "host.o", "-c", "-fPIC")
@@ -261,7 +261,7 @@ def _of_files(path: Path, *files: tuple[str, bytes], method: int = zipfile.ZIP_D
 
 
 def faults(package: Path) -> list[str]:
-    """What `dump` and `verify` say, which must be lines; nothing is left in the folder."""
+    """Return what `dump` and `verify` say, which must be lines; nothing is left in the folder."""
     before = sorted(package.parent.rglob("*"))
     check(package)
     result = omptool("dump", package)

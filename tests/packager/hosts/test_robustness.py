@@ -55,7 +55,7 @@ NAMES = (
     "packed.whl",
     "packed.deb",
 )
-# What headers and tables count on: small numbers, all ones, signs, one off.
+# Headers and tables count on these values: small numbers, all ones, signs, one off.
 BYTES = st.one_of(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]), st.integers(0, 255))
 BOUNDED = settings(
     max_examples=60,
@@ -225,7 +225,7 @@ def test_cut_at_each_kilobyte(work: Path, name: str) -> None:
 
 
 def test_the_sound_files_are_sound(work: Path, tmp_path: Path) -> None:
-    """What is attacked is read whole to begin with."""
+    """The files under attack are read whole to begin with."""
     for name in NAMES:
         copy = tmp_path / name
         shutil.copy(work / name, copy)

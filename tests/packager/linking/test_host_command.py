@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the words of a link command mean."""
+"""The words of a link command mean to omptool what they mean to drivers and linkers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_words_that_a_driver_passes_on() -> None:
 
 
 def test_a_value_is_no_input(tmp_path: Path) -> None:
-    """What is added must not part an option from its value, be the option known or not."""
+    """An added word must not part an option from its value, be the option known or not."""
     given = tmp_path / "a.o"
     given.touch()
     for words in ("-Xlinker --wrap -Xlinker malloc", "--wondrous malloc", "-Wl,-T -Wl,script"):
@@ -118,7 +118,7 @@ def test_response_files_are_opened(tmp_path: Path) -> None:
 
 
 def test_a_response_file_for_the_linker(tmp_path: Path) -> None:
-    """Which a driver passes on as it is."""
+    """A driver passes such a file on as it is."""
     path = tmp_path / "words"
     path.write_text("a.o -Lx -lk")
     for words in (f"-Wl,@{path},b.o", f"-Xlinker @{path} b.o"):

@@ -36,7 +36,7 @@ def test_a_device_symbol_that_nothing_defines_names_the_object(tmp_path: Path) -
 
 
 def refused(tmp_path: Path, *words: object) -> str:
-    """What is said of objects that cannot be linked together."""
+    """Return what is said of objects that cannot be linked together."""
     done = omptool("link", "--", *driver(), *words, "-o", tmp_path / "app")
     assert done.exit_code == 2, done.output
     assert not (tmp_path / "app").exists()
@@ -45,7 +45,7 @@ def refused(tmp_path: Path, *words: object) -> str:
 
 
 def warned(tmp_path: Path, *words: object) -> str:
-    """What is said of objects that can be linked."""
+    """Return what is said of objects that can be linked."""
     return linked(tmp_path / "app", *driver(), *words).replace(f"{tmp_path}/", "")
 
 
@@ -112,7 +112,7 @@ def test_two_bodies_of_one_kernel(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["14", INSTALLED])
 def test_one_body_between_others(version: str, tmp_path: Path) -> None:
-    """What a compiler numbers differs, and the code is one."""
+    """The numbers that a compiler gives differ, and the code is one."""
     clang = [*tool(version, "clang++"), "-O1", "-ffunction-sections", "-fopenmp"]
     words = [*clang, f"-fopenmp-targets={X86_64}", "-c", SOURCES / "inlined.cpp"]
     parts = [made(tmp_path / "one.o", *words), made(tmp_path / "two.o", *words, "-DOTHER")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What of a link is looked into."""
+"""A link's inputs are looked into where they may have device code."""
 
 from __future__ import annotations
 

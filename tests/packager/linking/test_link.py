@@ -48,7 +48,7 @@ def test_each_clangs_objects_run_on_its_runtime_and_ours(version: str, tmp_path:
 
 @pytest.mark.parametrize("command", ["link", "cc"])
 def test_our_runtime_is_found_before_a_folder_of_llvms(command: str, tmp_path: Path) -> None:
-    """Which may be named for libomp's sake, and has a libomptarget.so, too."""
+    """A folder may be named for libomp's sake, and have a libomptarget.so, too."""
     out, folder = tmp_path / "app", libraries(INSTALLED)
     words = [*driver(), f"-Wl,-rpath,{folder}", *program(tmp_path), "-o", out]
     call(OMPTOOL, command, "--", *words)

@@ -49,7 +49,7 @@ def cases() -> list[object]:
 
 
 def ended(program: Path, search: str, source: Path) -> tuple[int, str]:
-    """How it ends on LLVM's runtime, without lines that tell a speed."""
+    """Return how it ends on LLVM's runtime, without lines that tell a speed."""
     arguments = SMALL.get(source.stem, ())
     environment = os.environ | DEVICES | LIMITED | {"LD_LIBRARY_PATH": search}
     done = subprocess.run(

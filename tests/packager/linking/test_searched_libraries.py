@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which files a link command means."""
+"""The libraries of a link command are found as the linker finds them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the commands of a link are started with."""
+"""The commands of a link start with an environment for large heaps."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What `lower` does with plain pointers, team variables and parameters, and what it refuses."""
+"""`lower` rewrites plain pointers, team variables and parameters, and refuses some modules."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What doctor finds on a machine beside where regions run: OMP203 to OMP208, each with its like."""
+"""Findings of doctor on a machine beside where regions run: OMP203 to OMP208, and near cases."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from packager.machine.facts import NODES, Answer, Machine
 
 pytestmark = pytest.mark.offloads
 
-# What every plugin has, named without __tgt_rtl_.
+# Every plugin has these functions, named without __tgt_rtl_.
 RTL_FUNCTIONS = (
     "number_of_devices",
     "init_device",

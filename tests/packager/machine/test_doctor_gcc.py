@@ -63,7 +63,7 @@ def looked_up() -> set[str]:
 
 
 def ran_on(path: Path, **environment: str) -> set[str]:
-    """Where its regions ran: the program prints whether that is the host."""
+    """Return where its regions ran: the program prints whether that is the host."""
     done = subprocess.run(
         [path], capture_output=True, text=True, check=True, env=os.environ | environment
     )

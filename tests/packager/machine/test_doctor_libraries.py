@@ -95,7 +95,7 @@ def test_a_program_without_any(library: Path, tmp_path: Path) -> None:
 
 
 def test_a_library_of_sycl(tmp_path: Path) -> None:
-    """What it needs, and that it is not here; neither command finds nothing in it."""
+    """doctor names what it needs, and that it is not here; neither command finds nothing in it."""
     parts = [Part(sycl.spirv("first")) for _ in range(3)]
     soname = ("-shared", "-Wl,-soname,libsycl.so.9")
     needed = compile_c("void __sycl_register_lib(void *p) {}", tmp_path / "libsycl.so.9", *soname)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What doctor says of LLVM's own runtimes: they are put where the loader looks first, and run."""
+"""doctor is right about LLVM's own runtimes: they are put where the loader looks first, and run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from packager.machine.llvm_runtime import Outcome, Surroundings, outcome
 from packager.machine.program import inspect_program
 from packager.machine.runtimes import Runtime
 
-# What a program prints whose regions run on a device, and on the host.
+# The output of a program whose regions run on a device, and on the host.
 PRINTED = {"00\n": "device", "11\n": "host"}
 OWN = [(version, version) for version in FULL]
 # LLVM's runtimes that are here: Debian's by the number of their release, others by the name of
@@ -92,14 +92,14 @@ def search(path: Path, name: str, folder: Path) -> dict[str, str]:
 
 
 def ended(path: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """How a program ends that is started by itself."""
+    """Return how a program ends that is started by itself."""
     return subprocess.run(
         [path], capture_output=True, text=True, check=False, env=os.environ | environment
     )
 
 
 def happened(path: Path, environment: dict[str, str]) -> str:
-    """Where its regions ran."""
+    """Return where its regions ran."""
     return where(ended(path, environment))
 
 
@@ -123,7 +123,7 @@ def test_each_program_on_each_runtime(
     assert ("OMP202" in codes(document)) == (picked["outcome"] != "device")
     if picked["outcome"] == "device":
         assert ("`requires`" in picked["reason"]) == ("__tgt_register_requires" in done.stderr)
-    # What verify says of a program that needs the library of that release.
+    # The findings of verify for a program that needs the library of that release.
     needs = load(path)._replace(needed=(f"libomptarget.so.{release_of(name)}.1",))
     found = {finding.code for finding in verify(needs)}
     assert ("OMP104" in found) == (picked["outcome"] == "fails")

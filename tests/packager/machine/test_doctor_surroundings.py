@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What doctor says of rights, file systems and other runtimes is what then happens."""
+"""doctor's words about rights, file systems and other runtimes come true."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which GPU runs which code, as CUDA's and LLVM's documents have it."""
+"""Each GPU runs the code that CUDA's and LLVM's documents name."""
 
 from __future__ import annotations
 

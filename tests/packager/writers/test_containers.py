@@ -51,7 +51,7 @@ def tool(version: str, name: str, *arguments: object) -> str:
 
 
 class Entry(NamedTuple):
-    """What an OffloadBinary says of an image, in the order of its strings, and the image."""
+    """An OffloadBinary's words about an image, in the order of its strings, and the image."""
 
     version: int
     image_kind: int

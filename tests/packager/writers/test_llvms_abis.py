@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is written for LLVM's ABIs runs on LLVM's own runtime of that release, and on ours."""
+"""Files that are written for LLVM's ABIs run on LLVM's own runtime of that release, and on ours."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def linked(
     version: str, out: Path, *objects: Path, linker: str = "bfd", flags: tuple[str, ...] = ()
 ) -> Path:
     """A program of LLVM's runtime, that its driver has no hand in."""
-    # What LLVM's libraries need of others is no matter of the program.
+    # The needs of LLVM's libraries are no matter of the program.
     search = f"-Wl,-rpath-link,{clangs.own_runtime(version)}"
     options = (*flags, "-Wl,--allow-shlib-undefined", search)
     link(out, *objects, *clangs.linked_libraries(version), linker=linker, flags=options)
@@ -60,7 +60,7 @@ def linked(
 
 @pytest.fixture
 def made(version: str, products: Products) -> Path:
-    """What a clang makes of regions.c, and what is written for it; each program has its object."""
+    """Make a clang's objects of regions.c, and others written for it, one for each program."""
 
     def make(folder: Path) -> None:
         command = clangs.compiler(version, REGIONS)
@@ -99,7 +99,7 @@ def _emitted(version: str, folder: Path) -> Path:
 
 
 def _of_text(version: str, folder: Path, name: str) -> Path:
-    """What the clang makes of a wrapper as text."""
+    """Return what the clang makes of a wrapper as text."""
     ending = "ll" if name == "of-ir" else "s"
     options = ("--abi", abi(version), "--format", TEXTS[name])
     image = ("--image", f"{X86_64}={folder}/image.so")

@@ -54,7 +54,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Work:
 
 
 def contents(path: Path) -> list[object]:
-    """What is in an object, as a reader sees it: nothing about where it is."""
+    """Return what is in an object, as a reader sees it: nothing about where it is."""
     binary = load(path)
     table = [(e.name, e.kind, e.size, e.flags, e.symbol) for e in binary.entries]
     images = [(i.triple, i.arch, i.kind, i.container, i.is_wrapped) for i in binary.images]

@@ -65,7 +65,7 @@ def wrap(work: Path, host: str | None, out: Path, entries: list[EntryInput] | No
 def linked(
     work: Path, out: Path, *objects: Path, linker: str = "bfd", flags: tuple[str, ...] = ()
 ) -> str:
-    """What the linked program prints."""
+    """Return what the linked program prints."""
     libraries = (f"-L{work}", "-lrecorder", f"-Wl,-rpath,{work}", "-lstdc++")
     return run(link(out, *objects, linker=linker, flags=libraries + flags))
 

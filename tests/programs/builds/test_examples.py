@@ -21,7 +21,7 @@ IMAGE = f"scale.{X86_64}.image"
 
 
 def commands(heading: str) -> list[str]:
-    """What the page has people type in a section."""
+    """Return the lines that the page has people type in a section."""
     section = PAGE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
     return section.partition("```sh\n")[2].partition("```")[0].splitlines()
 

@@ -26,7 +26,7 @@ SOURCES = TESTS / "programs" / "builds"
 
 
 def configured(name: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """What CMake says of a project, without the line breaks it puts into messages."""
+    """Return what CMake says of a project, without the line breaks it puts into messages."""
     ran = done(folder, "cmake", "-S", SOURCES / name, "-B", "build", "-G", "Ninja", *options)
     ran.stderr = re.sub(r"\s+", " ", ran.stderr)
     return ran

@@ -45,7 +45,7 @@ EVERY_CALL = [pytest.param(fault, 1, marks=pytest.mark.exhaustive) for fault in 
 # Every reason to end; OBJECT is a mapped one or a global variable, REGION a kernel.
 OBJECT = r"(the object at 0x[0-9a-f]+|\w+ at 0x[0-9a-f]+) \(\d+ bytes\)"
 REGION = r"region __omp_offloading_\w+"
-# What a wait reports of a queue names the construct alone.
+# A wait for a queue reports the construct alone.
 ENDS = [
     rf"{REGION} failed on device 0 \(fakefail\) (with error 1|\(error 1)",
     rf"{REGION}: copying objects back failed \(error 1",

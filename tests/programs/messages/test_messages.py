@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the runtime tells its user, beside what LLVM 19's runtime says about the same program."""
+"""The runtime's messages are those of LLVM 19's runtime about the same program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BROKEN = ("DATA", "ENTER", "EXIT", "REGION", "UPDATE", "DEVICE", "EMPTY", "GROWN
 
 
 def both(program: Path, **environment: str) -> tuple[object, object]:
-    """What the program says on this runtime and on LLVM's."""
+    """Return what the program says on this runtime and on LLVM's."""
     llvm = llvm_libraries()
     ours = said(program, [libdir(), llvm], **environment)
     return ours, said(program, [llvm], **environment)

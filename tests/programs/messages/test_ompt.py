@@ -18,7 +18,7 @@ pytestmark = pytest.mark.offloads
 
 
 def heard(program: Path, libraries: list[Path], host: int) -> list[str]:
-    """What the tool prints; LLVM has four host devices, this runtime one."""
+    """Return what the tool prints; LLVM has four host devices, this runtime one."""
     code, stderr, stdout = said(program, libraries)
     assert (code, stderr) == (0, [])
     return [

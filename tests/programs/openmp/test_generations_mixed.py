@@ -33,7 +33,7 @@ def compiled(version: str, source: Path, out: Path) -> Path:
 
 
 def said(program: Path, **environment: str) -> str:
-    """What it prints on the device; nothing may be said about falling back."""
+    """Return what it prints on the device; nothing may be said about falling back."""
     done = run(program, **MANDATORY | environment)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
@@ -75,7 +75,7 @@ def with_image(folder: Path, host: str, image: str) -> Path:
     call(OMPTOOL, "extract", programs[image], "--image", "0", "-o", folder / "images")
     (taken,) = (folder / "images").iterdir()
     changed = folder / "changed"
-    # What verify finds is tried here.
+    # verify would refuse this: the tests try it.
     call(OMPTOOL, "edit", programs[host], "--replace", f"0={taken}", "--force", "-o", changed)
     return changed
 

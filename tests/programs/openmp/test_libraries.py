@@ -26,7 +26,7 @@ def library(version: str, source: Path, output: Path, *flags: str) -> Path:
 
 
 def ran(*command: Path, **environment: str) -> str:
-    """What a program says on the device; nothing may be said about falling back."""
+    """Return what a program says on the device; nothing may be said about falling back."""
     done = run(*command, **MANDATORY | environment)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout

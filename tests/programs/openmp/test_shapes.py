@@ -23,7 +23,7 @@ FLAGS = ("-std=c99", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-shared", 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a plugin is that says the shapes."""
+    """Return the folder of a plugin that says the shapes."""
     into = tmp_path_factory.mktemp("shapes")
     host = f'-DHOST_PLUGIN="{libdir() / "libomptarget.rtl.host.so"}"'
     plugin = into / "libomptarget.rtl.shapes.so"

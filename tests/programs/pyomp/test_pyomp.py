@@ -44,7 +44,7 @@ def test_programs_run_on_the_device(program: str) -> None:
 
 
 class Suite(NamedTuple):
-    """How PyOMP's own tests ended."""
+    """The results of PyOMP's own tests."""
 
     ran: int
     skipped: int

@@ -23,7 +23,7 @@ N = 10000
 REGIONS = TESTS / "support" / "sources" / "nvptx_regions.c"
 # Of the device library: by this, images are known as clang's.
 LIBRARY = ".visible .const .align 8 .b8 __omp_rtl_device_environment[48];\n"
-# What LLVM 22 does not know of 23's IR.
+# LLVM 22 does not know these parts of 23's IR.
 NEW = (", target_mem: none", "target_mem: none, ")
 
 

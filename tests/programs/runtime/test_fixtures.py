@@ -28,7 +28,7 @@ from omptool.installation import libdir
 
 pytestmark = pytest.mark.offloads
 
-# What one of their regions is there to show: that it falls back.
+# One of their regions is there to show that it falls back.
 FALL_BACK = {
     "missing_kernel": "omptarget: region second runs on the host: the image for device 0 (host) "
     "lacks it\n",

@@ -47,7 +47,7 @@ def driver(products: Products) -> Path:
 
 @pytest.fixture(scope="module")
 def telling(products: Products) -> Path:
-    """What is linked into each program."""
+    """Make the objects that are linked into each program."""
 
     def make(folder: Path) -> Path:
         told = folder / "told_regions.o"
@@ -69,7 +69,7 @@ def built(source: Path, folder: Path, telling: Path) -> Path:
 
 
 def launches(program: Path, runtime: Path, driver: Path) -> tuple[int, str, launch_logs.LaunchLog]:
-    """How the program ends on a runtime, what is said, and its launches."""
+    """Return how the program ends on a runtime, what is said, and its launches."""
     arguments = map(str, APPLICATIONS.get(program.parent.name, ()))
     log = runtime.with_suffix(".log")
     environment = {
@@ -100,7 +100,7 @@ def launches(program: Path, runtime: Path, driver: Path) -> tuple[int, str, laun
 
 
 def told(text: str) -> list[str]:
-    """What users are told of the regions' launches."""
+    """Return what users are told of the regions' launches."""
     return re.findall(r"Launching kernel \w+ with .*", text)
 
 

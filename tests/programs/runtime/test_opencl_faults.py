@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What goes wrong on OpenCL: the device's limits, and a driver that fails, on Intel's for CPUs.
+"""Faults on OpenCL: the device's limits, and a driver that fails, on Intel's for CPUs.
 
 A loader that fails (runtime/tests/support/fakes/opencl) stands before the real one: kernels run.
 """
@@ -132,7 +132,9 @@ def test_whether_kernels_reach_the_hosts_memory(
     )
     answer, reason = done.stdout.splitlines()
     assert answer == str(reaches)
-    assert reason.startswith("" if reaches else "the device reaches only memory that its driver has")
+    assert reason.startswith(
+        "" if reaches else "the device reaches only memory that its driver has"
+    )
 
 
 def test_a_region_after_memory_ran_out_runs_on_the_device(
@@ -175,7 +177,7 @@ def test_a_kernel_that_faults_is_named_and_the_signal_ends_the_program(
 def test_a_native_binary_runs_and_a_broken_one_does_not(
     program: Path, vendors: dict[str, str], tmp_path: Path
 ) -> None:
-    """What Intel's driver for CPUs makes of the module goes to clCreateProgramWithBinary."""
+    """The image that Intel's driver for CPUs makes goes to clCreateProgramWithBinary."""
     binary = tmp_path / "native"
     make = [sys.executable, str(NATIVE), str(program.parent / "k.spv"), str(binary)]
     subprocess.run(make, check=True, env=os.environ | vendors)

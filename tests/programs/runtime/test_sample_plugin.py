@@ -24,7 +24,7 @@ FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC", "
 
 @pytest.fixture(scope="module", params=FORMS)
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the plugin is, alone."""
+    """Return the folder that has the plugin alone."""
     into = tmp_path_factory.mktemp("plugin")
     plugin = into / "libomptarget.rtl.sample.so"
     call("cc", *FLAGS, f"-I{includedir()}", SOURCES / request.param, "-o", plugin)

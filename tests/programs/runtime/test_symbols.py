@@ -11,7 +11,7 @@ from clangs import WITH_RUNTIME, llvm_library
 
 from omptool.installation import libdir
 
-# What LLVM's library has and this one does not need.
+# LLVM's library has these, and this one does not need them.
 LEFT_OUT = {
     "ompt_libomptarget_connect": "libomp asks nobody for it; the library connects to libomp",
 }

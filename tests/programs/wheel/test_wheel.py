@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 README = (ROOT / "README.md").read_text()
 FIXTURE = ROOT / "fixtures" / "two_images"
 TRIPLES = ("x86_64-pc-linux-gnu", "nvptx64-nvidia-cuda")
-# What makes an object an executable; a C library brings them, not a compiler.
+# These files make an object an executable; a C library brings them, not a compiler.
 STARTUP = ("Scrt1.o", "crti.o", "crtn.o", "libc.so.6", "libm.so.6")
 
 
@@ -33,18 +33,18 @@ def run(*command: object, env: dict[str, str] | None = None, cwd: Path | None = 
 
 
 def way() -> dict[str, str]:
-    """What says which way the CPU device takes."""
+    """Return the variables that say which way the CPU device takes."""
     return {name: value for name, value in os.environ.items() if name.startswith("OMPTOOL_")}
 
 
 def commands(heading: str) -> list[str]:
-    """What the README has people type in the section under a heading."""
+    """Return the lines that the README has people type in the section under a heading."""
     section = README.partition(f"## {heading}\n")[2].partition("\n## ")[0]
     return section.partition("```sh\n")[2].partition("```")[0].splitlines()
 
 
 def picture(command: str) -> str:
-    """What the README shows of the output of a command."""
+    """Return the README's example of the output of a command."""
     shown = README.partition(f"<!-- begin: {command} -->\n```text\n")[2]
     return shown.partition("```")[0]
 

@@ -64,7 +64,7 @@ def _suite(machine: Machine, report: Report, plugin: str, image: str, more: dict
 
 
 def _fault_of(machine: Machine, program: Path, environment: dict[str, str], case: str) -> str:
-    """Why a test case did not pass, or ""."""
+    """Return why a test case did not pass, or ""."""
     chosen = f"--test-case={case.replace(',', '?')}"  # a comma separates filters
     done = machine.start([program, chosen], environment, PATIENCE)
     if done.code == 0 and re.search(r"test cases: +([1-9]\d*)", done.out):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What goes wrong on a GPU, and what is said then: DECISIONS 1, 3 and 23."""
+"""Faults on a GPU, and the messages about them: DECISIONS 1, 3 and 23."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def run(machine: Machine, report: Report) -> None:
 
 
 def _fault_of(case: Case, done: Done, other: str) -> str:
-    """Why it did not end so, or ""."""
+    """Return why it did not end so, or ""."""
     wanted = (
         ("exit code", str(done.code), f"^{case.code}$"),
         ("output", done.out, case.out),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What this machine has, and how the kit's programs are started on it."""
+"""Look at this machine, and start the kit's programs on it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Found = TypeVar("Found")
 PATIENCE = 120.0  # seconds
 AT_ONCE = 4
 NOTHING: Mapping[str, str] = {}
-# Whether the plugin has a device, asked in a process of its own.
+# Tells whether the plugin has a device, in a process of its own.
 OPENCL = """
 import ctypes, sys
 plugin = ctypes.CDLL(sys.argv[1])
@@ -39,7 +39,7 @@ UNPACKED = ".unpacked"
 
 @dataclass
 class Done:
-    """How a program ended."""
+    """The end of a program."""
 
     code: int
     out: str
@@ -76,7 +76,7 @@ class Machine:
 
     @property
     def is_fake(self) -> bool:
-        """Whether the driver is the fake one of the runtime's tests, which runs no kernel."""
+        """Return whether the driver is the fake of the runtime's tests, which runs no kernel."""
         return self.name.startswith("FAKE")
 
     def libraries(self, *first: Path) -> str:
@@ -127,13 +127,13 @@ class Machine:
 
 
 def at_once(test: Callable[[Asked], Found], all_of_it: Iterable[Asked]) -> Iterator[Found]:
-    """What `test` finds for each, in their order; several run at once."""
+    """Yield what `test` finds for each, in their order; several run at once."""
     with ThreadPoolExecutor(min(AT_ONCE, os.cpu_count() or 1)) as pool:
         yield from pool.map(test, all_of_it)
 
 
 def look(kit: Path, driver: Path | None) -> Machine:
-    """What there is, by the drivers' own calls."""
+    """Return what this machine has, by the drivers' own calls."""
     manifest = json.loads((kit / "manifest.json").read_text())
     machine = _with_gpu(Machine(kit, driver.resolve() if driver else None, manifest=manifest))
     plugin = kit / "lib" / "libomptarget.rtl.opencl.so"

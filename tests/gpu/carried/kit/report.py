@@ -14,7 +14,7 @@ VERDICTS = ("passed", "failed", "skipped")
 
 
 class Report:
-    """What was found so far; it is in the files after each part, so that a cut loses little."""
+    """The findings so far. The files have them after each part, so that a cut loses little."""
 
     def __init__(self, folder: Path, machine: Machine, only: str) -> None:
         self.only = only
@@ -32,11 +32,11 @@ class Report:
         )
 
     def wants(self, name: str) -> bool:
-        """Whether this test was asked for."""
+        """Return whether this test was asked for."""
         return self.only in name
 
     def begin(self, part: str) -> None:
-        """What follows is of this part."""
+        """Begin this part of the report."""
         self._part = part
         self._say(f"\n== {part}")
 

@@ -228,7 +228,7 @@ def test_where_the_images_of_members_are(
 
 
 def test_device_images_in_an_archive(made: Containers, tmp_path: Path) -> None:
-    """What is for a GPU by its own words is listed, bitcode for the host is not."""
+    """An image that names a GPU is listed, bitcode for the host is not."""
     (tmp_path / "one.o").write_text(PTX)
     (tmp_path / "host.ll").write_text('target triple = "x86_64-pc-linux-gnu"\n')
     run("llvm-as-19", tmp_path / "host.ll", "-o", tmp_path / "host.bc")

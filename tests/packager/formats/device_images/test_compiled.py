@@ -145,7 +145,7 @@ def test_lines_of_which_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_strings_at_their_limit() -> None:
-    """What would say more than is read leaves it to the twin, which says so."""
+    """The helper leaves an image with too many strings to the twin, which says so."""
     content = CUBINS["driver.cubin"]
     data = Reader(content)
     data.context.strings = 1 << 40

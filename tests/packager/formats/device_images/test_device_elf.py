@@ -150,7 +150,7 @@ def test_what_kernels_of_amd_need(tmp_path: Path) -> None:
 
 
 def test_a_code_object_without_metadata(tmp_path: Path) -> None:
-    """What is allocated is known then, and not what is used."""
+    """The allocated registers are known then, and not the used ones."""
     (tmp_path / "k.s").write_text(
         '.amdgcn_target "amdgcn-amd-amdhsa--gfx90a"\n.text\n.globl k\n.type k,@function\n'
         "k:\n s_endpgm\n.rodata\n.amdhsa_kernel k\n .amdhsa_next_free_vgpr 33\n"

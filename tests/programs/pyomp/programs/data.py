@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What stays on the device between regions moves when the program says so, and at no other time."""
+"""Data that stays on the device between regions moves when the program says so, and only then."""
 
 import numpy as np
 from numba.openmp import njit, openmp_context
