@@ -48,7 +48,7 @@ void BeginConstruct::report(const std::string& failure) {
     return;
   if (mandatory())
     die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", failure.c_str());
-  say("regions that use it run on the host: %s", failure.c_str());
+  say("the device lacks an object, and regions that use it run on the host: %s", failure.c_str());
 }
 
 // ---- end ----
