@@ -218,8 +218,6 @@ bool Registry::start(Device& device) {
     device.failure = device.describe() + " is lost";
     return false;
   }
-  if (device.memory.takes_shapes())
-    launches_plainly_.store(false, std::memory_order_release);
   device.state = Device::State::kReady;
   device.usable.store(true, std::memory_order_release);
   observe::report(observe::DeviceReady{device.number, device.rtl.name(), &device});

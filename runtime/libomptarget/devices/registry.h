@@ -102,9 +102,6 @@ public:
   // kernel of one name; to be asked for if there is any such kernel.
   const void* meant_by(const void* host_address, const void* caller);
   bool any_apart() const { return kernels_.any_apart(); }
-  // No address has to be asked for, no device to be chosen, and none that is used is told the shapes of compilers'
-  // kernels.
-  bool launches_plainly() const { return launches_plainly_.load(std::memory_order_acquire); }
   // The kernel alone: its name and its library.
   std::shared_ptr<Kernel> find_kernel(const void* host_address);
   // Returns what is known of the images of the executable or library around the address, as far as it is the same of
@@ -203,7 +200,6 @@ private:
   std::set<Listed> variables_;
   DeferredWork deferred_;
   std::atomic<bool> any_pending_{false};
-  std::atomic<bool> launches_plainly_{environment().device_policy == DevicePolicy::kOpenMP};
   std::atomic<std::uint64_t> generation_{1};
 
   KernelTable kernels_;

@@ -198,10 +198,7 @@ void Registry::enlist(const std::shared_ptr<Library>& library) {
   if (!examined_)
     return;
   libraries_.emplace(library->number, library);
-  KernelIndex kernels = kernels_.with(library);
-  if (kernels_.any_apart()) // before launches find them
-    launches_plainly_.store(false, std::memory_order_release);
-  kernels_.publish(std::move(kernels));
+  kernels_.publish(kernels_.with(library));
   for (std::size_t i = 0; i < library->entries->entries.size(); ++i)
     if (const HostEntry& entry = library->entries->entries[i]; is_variable(entry))
       variables_.insert({reinterpret_cast<std::uintptr_t>(entry.address), library->number, i});
