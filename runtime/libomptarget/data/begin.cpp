@@ -32,7 +32,7 @@ void Begin::make_room(Rows rows, Held& held) {
   }
   if (!held.leaves_events)
     return;
-  publish(rows, held); // what is there is said by its events
+  publish(rows, held); // its events tell others when the bytes are there
   wait_for_others(held);
 }
 

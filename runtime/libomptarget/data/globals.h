@@ -10,8 +10,8 @@
 
 namespace omptool {
 
-// The two sides of a global variable, whether they hold the same thing. kCopied: they do after a copy. kLoaded: also,
-// and nothing has run on the device since it got the variable, so that the host's side is the newer one.
+// Says when the two sides of a global variable hold the same bytes. kCopied: after a copy. kLoaded: also, and nothing
+// has run on the device since it got the variable, so that the host's side is the newer one.
 enum class Sync { kLoaded, kCopied, kNever };
 
 class Globals {

@@ -108,7 +108,7 @@ private:
     std::vector<EventPtr> awaited; // of others, not waited for yet
     std::vector<EventPtr> behind;  // of others, which the links come after
     EventPtr stream;               // whose stream to join
-    EventPtr filled, ended;        // null: nobody has asked for them
+    EventPtr filled, ended;        // null: no construct has to wait for them
     std::vector<Link> links;       // in their order
     std::deque<std::vector<std::byte>> kept;
     std::uint64_t number = 0; // as those who listen know it

@@ -64,7 +64,7 @@ public:
   // data functions that do nothing do not move (device-rtl-interface.tex, last paragraph). To be asked before the
   // device is used.
   bool shares_host_memory();
-  // Returns whether the plugin is told the shape of kernels that an OpenMP compiler made.
+  // Returns whether the core tells the plugin the shape of kernels that an OpenMP compiler made.
   bool takes_shapes() const { return takes_shapes_; }
   // Returns whether this thread makes each copy itself, at once.
   bool moves_itself() const { return moves_itself_; }

@@ -23,7 +23,7 @@ struct LaunchShape {
   EnvironmentPlace environment = EnvironmentPlace::kNone;
   tgt_launch_shape asked{sizeof(tgt_launch_shape), 0, 0, 0, {1, 1, 1}, {1, 1, 1}};
 };
-// The shape that a call asks for, made where a device is told: most are not.
+// The shape that a call asks for, made only where the core tells the plugin: most plugins need none.
 struct AskedShape {
   AskedShape(LaunchShape::Origin whose, EnvironmentPlace place, const void* what, LaunchShape (*maker)(const void*))
       : origin(whose), environment(place), call(what), make(maker) {}
@@ -56,7 +56,7 @@ constexpr LaunchShape with_environment(LaunchShape shape, Passing how) {
   return shape;
 }
 
-// Returns whether the plugin is told the shape of kernels that an OpenMP compiler made.
+// Returns whether the core tells the plugin the shape of kernels that an OpenMP compiler made.
 bool takes_compilers_shapes(const RtlFunctions& rtl, std::int32_t rtl_id);
 
 // Runs a kernel by the function that can say most of its shape. Returns what the function returns.

@@ -11,7 +11,7 @@
 
 namespace omptool::cuda {
 
-// False, and fail(): one is none. A dependence that has completed well needs no waiting for.
+// False, and fail(): one of them is no event. A dependence that has completed well needs no waiting for.
 bool Queue::take_dependences(Device& device, const plugin::Dependences& order, Operation& operation) const {
   for (const tgt_event_t& dependence : order.before) {
     const OperationPtr known = dependence ? events_.find<Operation>(dependence) : nullptr;

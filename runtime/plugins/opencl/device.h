@@ -63,14 +63,14 @@ public:
 
   bool shares_host_memory() const override { return found_.memory == MemoryKind::kShared; }
   bool memory_is_addressable() const override { return found_.is_direct; }
-  // Whatever kind of memory data_alloc gives: kernels may use addresses of system SVM unless they are told otherwise.
+  // Kernels may use addresses of system SVM, whatever kind of memory data_alloc gives, unless a setting forbids it.
   bool reaches_host_memory() const override;
   bool moves_like_memmove() const override { return found_.is_direct; }
-  // Where nothing is moved by the driver, kernels are all that would be queued, and each is waited for.
+  // Kernels are all that would be queued where the driver moves nothing, and the host waits for each.
   bool prefers_queues() const override { return !found_.is_direct; }
   std::int32_t describe(tgt_device_description& description) const override;
 
-  // An idle queue of OpenCL's. Throws what says why there is none.
+  // Returns an idle queue of OpenCL's. Throws the reason where OpenCL makes none.
   cl_command_queue take_queue();
   void give_back(cl_command_queue queue);
 

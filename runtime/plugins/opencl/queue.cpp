@@ -39,7 +39,7 @@ Stream::~Stream() {
   device.give_back(queue);
 }
 
-// False, and fail(): one is none. A dependence that has completed well needs no waiting for.
+// False, and fail(): one of them is no event. A dependence that has completed well needs no waiting for.
 bool Queue::take_dependences(const Device& device, const plugin::Dependences& order, Operation& operation,
                              std::vector<cl_event>& before) {
   for (const tgt_event_t& dependence : order.before) {

@@ -22,7 +22,7 @@ class Device;
 // A queue of a device's that operations run in one after another; the device has it back in the end.
 class Stream {
 public:
-  explicit Stream(Device& its_device); // throws what says why there is none
+  explicit Stream(Device& its_device); // throws the reason where OpenCL makes none
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
