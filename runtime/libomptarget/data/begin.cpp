@@ -22,18 +22,17 @@ void* null_for(const Row& row) {
 
 } // namespace
 
-// Gives what the call has created its memory.
-void Begin::make_room(Rows rows, Held& held) {
-  if (held.creates)
-    provide(held);
-  if (observe::heard()) [[unlikely]] {
+void Begin::make_room_in_order(Rows rows, Held& held) {
+  provide(held);
+  if (observe::heard()) {
     PresentTable::Lock lock(table_);
     report_rows(observe::RowsSeen::Kind::kMapped, memory_.number(), sharing_.any(), rows, held.bound);
   }
   if (!held.leaves_events)
     return;
   publish(rows, held); // its events tell others when the bytes are there
-  wait_for_others(held);
+  if (held.awaits)
+    wait_for_others(held);
 }
 
 // Some rows have created their objects already, and others have to wait: nobody may wait for these meanwhile. They get
@@ -48,10 +47,8 @@ void Begin::fill_own(Rows rows, Held& held, CommandList& commands) {
       if (!row.maps() || !row.has(kTo) || row.size <= 0 || !own.object->host.contains(range_of(row)))
         continue;
       table_.note_written(own.object);
-      if (!transfers_.copy(Direction::kToDevice, *own.object, range_of(row), commands)) {
-        own.refused = held.lacks = true;
-        table_.break_object(*own.object);
-      }
+      if (!transfers_.copy(Direction::kToDevice, *own.object, range_of(row), commands))
+        break_own(*own.object, own.refused, held);
     }
   }
   publish(rows, held);
@@ -77,64 +74,14 @@ void Begin::place_in_order(Rows rows, Held& held, Purpose purpose, Passage passa
   }
 }
 
-bool Begin::copy_in_owed(Rows rows, Held& held, Purpose purpose, CommandList& commands, std::string& reason) {
-  if (held.creates)
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (rows[i].maps())
-        copy_in(rows[i], held.bound[i], held, commands);
-  if (!held.leaves_events) {
-    publish(rows, held);
-    wait_for_others(held);
-  }
-  const bool is_refreshed = refresh(rows, held.bound, purpose, commands);
-  const std::string failure = held.lacks || !is_refreshed ? fault(held, commands.failure()) : std::string();
-  commands.set_filled(failure);
-  if (!failure.empty()) [[unlikely]]
-    reason = failure;
-  return failure.empty();
-}
-
 std::string Begin::lacks(Held& held) {
   return held.lacks ? fault(held, {}) : std::string();
 }
 
-// Gives memory to what this call created; no lock is held, and nobody else looks at the objects. One that the
-// device has no room for is for the host alone.
-void Begin::provide(Held& held) {
-  for (Binding& binding : held.bound) {
-    if (binding.object_fresh)
-      provide(*binding.object, binding.refused);
-    if (binding.cell_fresh)
-      provide(*binding.cell, binding.cell_refused);
-    held.lacks = held.lacks || binding.refused || binding.cell_refused;
-  }
-}
-
-void Begin::provide(Mapping& mapping, bool& refused) {
-  if (mapping.device || mapping.unusable) // by another row: nobody else writes that
-    return;
-  std::byte* const device =
-      memory_.allocate(static_cast<std::int64_t>(mapping.host.size()) + mapping.padding, mapping.host.address());
-  refused = !device;
-  if (!device) {
-    table_.break_object(mapping);
-    return;
-  }
-  const auto guard = table_.guard(mapping); // others may leave their events with it
-  mapping.device = device + mapping.padding;
-}
-
-// Fills what this call created.
-void Begin::copy_in(const Row& row, Binding& binding, Held& held, CommandList& commands) {
-  if (binding.object_fresh && !binding.filled && row.has(kTo) && row.size > 0 &&
-      !transfers_.copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host), commands)) {
-    binding.refused = held.lacks = true;
-    table_.break_object(*binding.object);
-  }
-  if (row.has(kPointer) && binding.cell_fresh && !transfers_.attach(row, binding, commands)) {
-    binding.cell_refused = held.lacks = true;
-    table_.break_object(*binding.cell);
-  }
+// The device did not take what the call owes to its own object, or has no room for it: it is for the host alone.
+void Begin::break_own(Mapping& mapping, bool& refused, Held& held) {
+  refused = held.lacks = true;
+  table_.break_object(mapping);
 }
 
 // Nobody can tell which copy has failed after it was queued: all that the call created is for the host alone. Returns
@@ -157,39 +104,8 @@ std::string Begin::refuse(Rows rows, Held& held, const std::string& why) {
   return fault(held, " (" + why + ")");
 }
 
-// This call's objects are complete.
-void Begin::publish(Rows rows, Held& held) {
-  if (!held.creates)
-    return;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    Binding& binding = held.bound[i];
-    if (binding.object_fresh)
-      publish(*binding.object, rows[i].has(kTo), held);
-    if (binding.cell_fresh)
-      publish(*binding.cell, false, held);
-  }
-}
-
-void Begin::publish(Mapping& mapping, bool is_written, Held& held) {
-  bool awaited = false;
-  {
-    const auto guard = table_.guard(mapping);
-    mapping.written = mapping.written || is_written;
-    if (mapping.creator != &held.bound) // by another row
-      return;
-    if (mapping.state == Mapping::State::kCreating) // else it has left already
-      mapping.state = Mapping::State::kReady;
-    mapping.creator = nullptr;
-    awaited = std::exchange(mapping.awaited, false);
-  }
-  if (awaited)
-    table_.wake();
-}
-
 // Waits until what other calls create is there. No call does so with an unfinished object of its own.
 void Begin::wait_for_others(Held& held) {
-  if (!held.awaits)
-    return;
   PresentTable::Lock lock(table_);
   for (Binding& binding : held.bound)
     for (Mapping* mapping : {binding.object, binding.cell}) {
@@ -272,16 +188,6 @@ void Begin::return_pointers(Rows rows, Held& held) {
     table_.note_written(bound[i].object);
     table_.note_written(bound[i].cell);
   }
-}
-
-void* Begin::argument(const Row& row, const Binding& binding) const {
-  if (row.has(kValue))
-    return row.base;
-  const Mapping* object = row.has(kPointer) ? binding.cell : binding.object;
-  if (!object)
-    return sharing_.any() || row.has(kHostIfAbsent) ? row.base : nullptr;
-  const void* named = row.has(kPointer) || (row.size == 0 && !row.has(kSection)) ? row.base : row.begin;
-  return device_base(object->at(reinterpret_cast<std::uintptr_t>(named)), named, row.base);
 }
 
 // For a kAttach row, once everything of the call is in place.

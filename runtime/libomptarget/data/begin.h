@@ -32,14 +32,31 @@ public:
         !commands.leaves_events() && !table_.any_host_current() && (rows.empty() || binder_.bind_exactly(rows, held));
     if (!is_bound) [[unlikely]]
       place_in_order(rows, held, purpose, passage, commands, globals);
-    if (held.creates || held.leaves_events || observe::heard())
-      make_room(rows, held);
+    if (held.leaves_events || observe::heard()) [[unlikely]]
+      make_room_in_order(rows, held);
+    else if (held.creates)
+      provide(held);
   }
   // Queues the copies to the device. False, and why: the device cannot hold all rows. They are still to be released,
   // and regions that name an object without a device copy run on the host.
   [[nodiscard]] bool copy_in(Rows rows, Held& held, Purpose purpose, CommandList& commands, std::string& reason) {
-    const bool is_owed = held.creates || held.awaits || held.lacks || held.leaves_events || (held.flags & kOwed);
-    return !is_owed || copy_in_owed(rows, held, purpose, commands, reason);
+    if (held.creates) {
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        if (rows[i].maps())
+          copy_in(rows[i], held.bound[i], held, commands);
+      if (!held.leaves_events)
+        publish(rows, held);
+    }
+    if (held.awaits && !held.leaves_events) [[unlikely]]
+      wait_for_others(held);
+    const bool is_refreshed = !(held.flags & kOwed) || refresh(rows, held.bound, purpose, commands);
+    if (!held.lacks && is_refreshed) [[likely]] {
+      commands.set_filled();
+      return true;
+    }
+    reason = fault(held, commands.failure());
+    commands.set_not_filled(reason);
+    return reason.empty();
   }
   // Once the construct has its position: which object the device has no memory for, or "".
   std::string lacks(Held& held);
@@ -50,7 +67,15 @@ public:
   std::string refuse(Rows rows, Held& held, const std::string& failure);
 
   // The kernel's argument for a kArgument row that is not private.
-  void* argument(const Row& row, const Binding& binding) const;
+  void* argument(const Row& row, const Binding& binding) const {
+    if (row.has(kValue))
+      return row.base;
+    const Mapping* const object = row.has(kPointer) ? binding.cell : binding.object;
+    if (!object)
+      return sharing_.any() || row.has(kHostIfAbsent) ? row.base : nullptr;
+    const void* named = row.has(kPointer) || (row.size == 0 && !row.has(kSection)) ? row.base : row.begin;
+    return device_base(object->at(reinterpret_cast<std::uintptr_t>(named)), named, row.base);
+  }
   // Returns the value of the device's copy of a kAttach row's pointer; null: the pointee is not present.
   void* pointee(const Row& row, const Binding& binding) const;
 
@@ -58,17 +83,50 @@ private:
   static constexpr std::uint32_t kOwed =
       kAlways | kAttach | kPointer; // flags of rows that may owe something to old objects
 
-  void fill_own(Rows rows, Held& held, CommandList& commands);
-  void make_room(Rows rows, Held& held);
-  bool copy_in_owed(Rows rows, Held& held, Purpose purpose, CommandList& commands, std::string& reason);
+  [[gnu::noinline]] void make_room_in_order(Rows rows, Held& held);
   void place_in_order(Rows rows, Held& held, Purpose purpose, Passage passage, CommandList& commands,
                       std::span<const HostRange> globals);
-  void provide(Held& held);
-  void provide(Mapping& mapping, bool& refused);
-  void publish(Rows rows, Held& held);
-  void publish(Mapping& mapping, bool is_written, Held& held);
+  // Gives memory to what this call created; no lock is held, and nobody else looks at the objects. One that the
+  // device has no room for is for the host alone.
+  void provide(Held& held) {
+    for (Binding& binding : held.bound) {
+      if (binding.object_fresh)
+        provide(*binding.object, binding.refused, held);
+      if (binding.cell_fresh) [[unlikely]]
+        provide(*binding.cell, binding.cell_refused, held);
+    }
+  }
+  void provide(Mapping& mapping, bool& refused, Held& held) {
+    if (mapping.device || mapping.unusable) // by another row: nobody else writes that
+      return;
+    std::byte* const device =
+        memory_.allocate(static_cast<std::int64_t>(mapping.host.size()) + mapping.padding, mapping.host.address());
+    if (!device) [[unlikely]]
+      return break_own(mapping, refused, held);
+    mapping.device.set(device + mapping.padding);
+  }
+  // Fills what this call created.
+  void copy_in(const Row& row, Binding& binding, Held& held, CommandList& commands) {
+    if (binding.object_fresh && !binding.filled && row.has(kTo) && row.size > 0 &&
+        !transfers_.copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host), commands))
+        [[unlikely]]
+      break_own(*binding.object, binding.refused, held);
+    if (row.has(kPointer) && binding.cell_fresh && !transfers_.attach(row, binding, commands)) [[unlikely]]
+      break_own(*binding.cell, binding.cell_refused, held);
+  }
+  // What this call created is complete.
+  void publish(Rows rows, Held& held) {
+    for (std::size_t i = 0; held.creates && i < rows.size(); ++i) {
+      Binding& binding = held.bound[i];
+      if (binding.object_fresh)
+        table_.publish(*binding.object, rows[i].has(kTo), &held.bound);
+      if (binding.cell_fresh) [[unlikely]]
+        table_.publish(*binding.cell, false, &held.bound);
+    }
+  }
+  void break_own(Mapping& mapping, bool& refused, Held& held);
+  void fill_own(Rows rows, Held& held, CommandList& commands);
   void wait_for_others(Held& held);
-  void copy_in(const Row& row, Binding& binding, Held& held, CommandList& commands);
   bool attach_later(const Row& row, Binding& binding, CommandList& commands);
   std::string not_there(const Mapping& mapping, const std::string& why) const;
   std::string fault(Held& held, const std::string& why);

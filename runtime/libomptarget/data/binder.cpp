@@ -17,12 +17,6 @@ std::ptrdiff_t padding_of(HostRange enclosing) {
   return static_cast<std::ptrdiff_t>(enclosing.begin % kMost);
 }
 
-// A row that needs nothing but its object's count, and a copy when that is new or goes.
-bool is_plain(const Row& row) {
-  constexpr std::uint32_t kPlain = kTo | kFrom | kCounts | kArgument | kSection | kImplicit | kHostIfAbsent | kClose;
-  return row.has(kCounts) && !row.any(~kPlain) && row.size > 0;
-}
-
 // A row that only asks where its object is.
 bool is_lookup(const Row& row) {
   return row.any(kArgument | kReturn) && !row.any(kCounts | kTo | kFrom);
@@ -82,33 +76,11 @@ bool Binder::may_attach(const Row& pointer, Rows rows) const {
          });
 }
 
-bool Binder::bind_exactly(Rows rows, Held& held) {
-  bool may_create = true;
+bool Binder::needs_no_lock(Rows rows, bool& may_create) const {
   for (const Row& row : rows) {
     if (row.has(kAttach) && !row.has(kAlways))
       may_create = may_create && !may_attach(row, rows);
     else if (!row.has(kValue) && !is_plain(row))
-      return false;
-  }
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!rows[i].maps())
-      continue;
-    const PresentTable::Entered entered = table_.enter(rows[i], may_create, &held.bound);
-    held.bound[i].object = entered.object;
-    held.bound[i].object_fresh = entered.is_fresh;
-    held.creates = held.creates || entered.is_fresh;
-    if (!entered.object)
-      return false;
-  }
-  return true;
-}
-
-bool Binder::find_exactly(Rows rows, Held& held, bool updates) {
-  if (!std::all_of(rows.begin(), rows.end(), is_plain))
-    return false;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    held.bound[i].object = table_.find(rows[i], updates);
-    if (!held.bound[i].object)
       return false;
   }
   return true;

@@ -17,11 +17,33 @@ public:
 
   // The same without the table's lock, of values and of whole objects that are named by where they begin. False: some
   // row takes the table's lock; the others keep what they have.
-  [[gnu::hot]] bool bind_exactly(Rows rows, Held& held);
+  bool bind_exactly(Rows rows, Held& held) {
+    bool may_create = true;
+    if (!held.all_plain && !needs_no_lock(rows, may_create))
+      return false;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!rows[i].maps())
+        continue;
+      const PresentTable::Entered entered = table_.enter(rows[i], may_create, &held.bound);
+      held.bound[i].object = entered.object;
+      held.bound[i].object_fresh = entered.is_fresh;
+      held.creates = held.creates || entered.is_fresh;
+      if (!entered.object) [[unlikely]]
+        return false;
+    }
+    return true;
+  }
   // Finds, creates and counts what the rows name and have not yet.
   void bind(Rows rows, Held& held, Lock& lock);
   // Finds what earlier calls have mapped, of rows that release or update it. False: as above.
-  [[gnu::hot]] bool find_exactly(Rows rows, Held& held, bool updates);
+  bool find_exactly(Rows rows, Held& held, bool updates) {
+    for (std::size_t i = 0; i < rows.size() && held.all_plain; ++i) {
+      held.bound[i].object = table_.find(rows[i], updates);
+      if (!held.bound[i].object) [[unlikely]]
+        return false;
+    }
+    return held.all_plain;
+  }
   // Finds what an earlier call has mapped, of a row that releases it.
   void bind_released(const Row& row, Binding& binding, Lock& lock);
   // The same of a row that updates it. False: another call is still filling the object; when it was done, others may
@@ -32,6 +54,8 @@ public:
 
 private:
   HostRange reserved_range(Rows rows, std::size_t index, Lock& lock);
+  // Tells if each row may be an exact match. `may_create` becomes false where no row may create its object.
+  bool needs_no_lock(Rows rows, bool& may_create) const;
   bool may_attach(const Row& pointer, Rows rows) const;
   bool leads_to_host(const Row& row, Lock& lock);
   void bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock);

@@ -99,9 +99,9 @@ bool DivergedCopies::fill_all(Mapping& mapping) {
   return true;
 }
 
-// As copy() to the device, of an object whose sides may have diverged.
-bool DivergedCopies::send(Mapping& mapping, HostRange range, CommandList& commands) {
-  if (table_.any_host_current() && table_.is_host_current(mapping)) {
+// The same where the host may have the newer side.
+bool DivergedCopies::send_to_newer(Mapping& mapping, HostRange range, CommandList& commands) {
+  if (table_.is_host_current(mapping)) {
     if (!commands.wait().empty()) // what follows is done at once
       return false;
     const observe::Postponed postponed;
@@ -112,9 +112,8 @@ bool DivergedCopies::send(Mapping& mapping, HostRange range, CommandList& comman
   return transfers_.copy(Direction::kToDevice, mapping, range, commands);
 }
 
-// As copy() to the host, of an object whose sides may have diverged, or that only the host has.
-bool DivergedCopies::fetch(Mapping& mapping, HostRange range, CommandList& commands) {
-  if (table_.any_host_current() && table_.is_host_current(mapping)) {
+bool DivergedCopies::fetch_to_newer(Mapping& mapping, HostRange range, CommandList& commands) {
+  if (table_.is_host_current(mapping)) {
     if (!commands.wait().empty())
       return false;
     const observe::Postponed postponed;

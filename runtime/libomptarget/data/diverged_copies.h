@@ -34,11 +34,21 @@ public:
   bool give_to_device(Mapping& mapping);
 
   // As Transfers::copy() to the device, of an object whose copies may have diverged.
-  bool send(Mapping& mapping, HostRange range, CommandList& commands);
+  bool send(Mapping& mapping, HostRange range, CommandList& commands) {
+    if (table_.any_host_current()) [[unlikely]]
+      return send_to_newer(mapping, range, commands);
+    return transfers_.copy(Direction::kToDevice, mapping, range, commands);
+  }
   // As Transfers::copy() to the host, of an object whose copies may have diverged, or that only the host has.
-  bool fetch(Mapping& mapping, HostRange range, CommandList& commands);
+  bool fetch(Mapping& mapping, HostRange range, CommandList& commands) {
+    if (table_.any_host_current()) [[unlikely]]
+      return fetch_to_newer(mapping, range, commands);
+    return transfers_.copy(Direction::kToHost, mapping, range, commands);
+  }
 
 private:
+  bool send_to_newer(Mapping& mapping, HostRange range, CommandList& commands);
+  bool fetch_to_newer(Mapping& mapping, HostRange range, CommandList& commands);
   enum class Toward { kHost, kBoth };
   bool is_untouched(const Mapping& mapping) const;
   bool note_before(Mapping& mapping, std::span<const HostRange> newer);

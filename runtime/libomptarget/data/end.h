@@ -8,7 +8,7 @@
 #include "data/diverged_copies.h"
 #include "data/order.h"
 
-#include <string>
+#include <string_view>
 
 namespace omptool {
 
@@ -20,35 +20,113 @@ public:
       : memory_(memory), sharing_(sharing), table_(table), binder_(binder), order_(order), diverged_(diverged) {}
 
   // Finds what rows that an earlier call mapped refer to, and takes the position of a construct that releases them.
-  void take_position(Rows rows, Held& held, CommandList& commands);
+  void take_position(Rows rows, Held& held, CommandList& commands) {
+    if (commands.leaves_events() || table_.any_host_current() || !binder_.find_exactly(rows, held, false)) [[unlikely]]
+      place_in_order(rows, held, commands);
+    else
+      release(rows, held, Release::kNormal, commands);
+  }
   // Releases the rows. kAbandoned: no region has run, nothing is copied back but what other constructs have left.
   void release(Rows rows, Held& held, Release how, CommandList& commands) {
-    if (!rows.empty())
-      release_rows(rows, held, how, commands);
+    std::size_t left = rows.size();
+    while (left > 0 && !held.leaves_events && release_at_once(rows[left - 1], held, held.bound[left - 1], how))
+      --left;
+    if (left > 0 || observe::heard()) [[unlikely]]
+      release_in_order(left, rows, held, how, commands);
   }
   // The same under the table's lock.
   void release(Rows rows, Held& held, Release how, CommandList& commands, Lock& lock);
   // Queues the copies back. A failure ends the program. `region` names the region that has run, for the message; "":
   // none has.
-  void copy_back(Rows rows, Held& held, Release how, CommandList& commands, const std::string& region = {}) {
-    if (held.any_leaves || (held.flags & kAlways))
-      copy_rows_back(rows, held, how, commands, region);
+  void copy_back(Rows rows, Held& held, Release how, CommandList& commands, std::string_view region = {}) {
+    for (std::size_t i = held.any_leaves || (held.flags & kAlways) ? rows.size() : 0; i-- > 0;) {
+      const Row& row = rows[i];
+      Mapping* const object = held.bound[i].object;
+      if (!object || !row.maps() || !row.has(kFrom) || row.size <= 0)
+        continue;
+      const bool is_wanted = held.bound[i].object_leaves || held.gives_up(*object)
+                                 ? how == Release::kNormal || holds_results(*object, held)
+                                 : how == Release::kNormal && row.has(kAlways);
+      if (is_wanted && !diverged_.fetch(*object, common(range_of(row), object->host), commands)) [[unlikely]]
+        fail(*object, commands, region);
+    }
   }
-  // All that was queued has ended; "" or why it failed. No lock may be held.
-  void finish(Held& held, CommandList& commands, const std::string& failure = {}, const std::string& region = {}) {
-    commands.set_ended(failure);
-    if (held.bound.size() != 0)
-      let_go(held, commands, region);
+  // All that was queued has ended. No lock may be held.
+  void finish(Held& held, CommandList& commands, std::string_view region = {}) {
+    for (const Binding& one : held.bound) {
+      if (one.object && !one.object_leaves && !one.unpinned)
+        table_.unpin(*one.object);
+      if (one.cell && !one.cell_leaves) [[unlikely]]
+        table_.unpin(*one.cell);
+    }
+    for (std::size_t i = 0; held.any_leaves && i < held.bound.size(); ++i) {
+      if (held.bound[i].object_leaves)
+        give_up(*held.bound[i].object, region);
+      if (held.bound[i].cell_leaves) [[unlikely]]
+        give_up(*held.bound[i].cell, region);
+    }
+    if (held.departs) [[unlikely]]
+      forget_departures(commands.own_end());
+    memory_.free_discarded();
   }
 
 private:
   void place_in_order(Rows rows, Held& held, CommandList& commands);
-  void release_rows(Rows rows, Held& held, Release how, CommandList& commands);
-  void copy_rows_back(Rows rows, Held& held, Release how, CommandList& commands, const std::string& region);
-  void let_go(Held& held, CommandList& commands, const std::string& region);
-  bool release_at_once(const Row& row, Held& held, Binding& binding, Release how);
+  // Takes away the row's reference to its object. The caller holds the lock of the object's shard, here and below.
+  static void drop(const Row& row, Mapping& object, Release how) {
+    if (object.infinite && !row.has(kHold))
+      return;
+    std::int64_t& count = row.has(kHold) ? object.holds : object.references;
+    if (how == Release::kNormal && row.has(kDelete))
+      count = 0;
+    else if (count > 0 && (row.any(kCounts | kPointer) || object.is_apart()))
+      --count;
+  }
+  // DELETE is about the pointee: the pointer's cell goes by its count.
+  static void drop_cell(const Row& row, Mapping& cell) {
+    if ((!row.has(kCounts) && !cell.is_apart()) || (cell.infinite && !row.has(kHold)))
+      return;
+    if (std::int64_t& count = row.has(kHold) ? cell.holds : cell.references; count > 0)
+      --count;
+  }
+  // Tells if nobody refers to the object any more, and it is there.
+  static bool is_left(const Mapping& object, const Held& held) {
+    return !object.infinite && object.references == 0 && object.holds == 0 &&
+           (object.state == Mapping::State::kReady ||
+            (object.state == Mapping::State::kCreating && object.creator == &held.bound));
+  }
+  // Releases a row by the lock of one shard. False: the object is queued for, or the row has a cell, too, and nothing
+  // has been done.
+  bool release_at_once(const Row& row, Held& held, Binding& binding, Release how) {
+    if (binding.cell) [[unlikely]]
+      return false;
+    if (!binding.object || !row.maps())
+      return true;
+    Mapping& object = *binding.object;
+    const auto guard = table_.guard(object);
+    if (object.queued) [[unlikely]]
+      return false;
+    drop(row, object, how);
+    if (is_left(object, held)) {
+      object.state = Mapping::State::kLeaving;
+      held.any_leaves = binding.object_leaves = true;
+    } else if (object.state == Mapping::State::kReady && !row.has(kAlways) && !observe::heard()) {
+      --object.pins; // nothing more is done with it for this row
+      binding.unpinned = true;
+    }
+    return true;
+  }
+  [[gnu::noinline]] void release_in_order(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands);
   void release_first(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands, Lock& lock);
-  void give_up(Mapping& mapping, const std::string& region);
+  void report(Rows rows, Held& held);
+  static bool holds_results(const Mapping& object, Held& held);
+  [[noreturn]] static void fail(const Mapping& object, const CommandList& commands, std::string_view region);
+  void give_up(Mapping& mapping, std::string_view region) {
+    const HostRange host = mapping.host; // a vacant record is anybody's
+    if (std::byte* const device = table_.leave(mapping, region))
+      memory_.release(device, host.address(), host.size(), region);
+  }
+  void forget_departures(const EventPtr& end);
 
   const DeviceMemory& memory_;
   const Sharing& sharing_;

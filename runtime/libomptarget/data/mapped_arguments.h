@@ -24,6 +24,7 @@ struct Binding {
   bool refused = false;       // the device did not take what this call owes to the object
   bool cell_refused = false;  // or to the cell
   bool object_leaves = false; // this row gives up the last reference
+  bool unpinned = false;      // the object stays, and the row has let go of it
   bool cell_leaves = false;   // and that to the cell
   bool host_current = false;  // at the time the call began to copy
 };
@@ -32,8 +33,10 @@ using Bindings = PerRow<Binding>;
 // A construct's hold on a device's data, from its position among the others to the end of its operations.
 struct Held {
   explicit Held(Rows rows) : bound(rows.size()) {
-    for (const Row& row : rows)
+    for (const Row& row : rows) {
       flags |= row.flags;
+      all_plain = all_plain && is_plain(row);
+    }
   }
   // Some row gives up the object: several may name it.
   bool gives_up(const Mapping& object) {
@@ -44,6 +47,7 @@ struct Held {
 
   Bindings bound;
   std::uint32_t flags = 0;       // of all rows
+  bool all_plain = true;         // each of them is
   bool creates = false;          // some of its objects are its own to fill
   bool awaits = false;           // others fill some of them
   bool lacks = false;            // the device may not have some of them

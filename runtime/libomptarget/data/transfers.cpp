@@ -5,7 +5,6 @@
 #include "data/report.h"
 #include "data/table/row_ranges.h"
 #include "observe/sink.h"
-#include "process/read_only.h"
 
 #include <algorithm>
 #include <utility>
@@ -36,24 +35,14 @@ void add_pointers(const Mapping& mapping, std::vector<HostRange>& holes) {
 
 } // namespace
 
-bool Transfers::copy(Direction direction, const Mapping& mapping, HostRange range, CommandList& commands,
-                     std::span<const HostRange> except) {
-  if (!mapping.device || mapping.own_value)
-    return true;
-  if (direction == Direction::kToHost && read_only_memory.hold(range.begin))
-    return true;
-  if (observe::heard()) [[unlikely]]
+bool Transfers::copy_pieces(Direction direction, const Mapping& mapping, HostRange range, CommandList& commands,
+                            std::span<const HostRange> except) {
+  if (observe::heard())
     report_copy(memory_.number(), direction == Direction::kToDevice, mapping, range.address(), mapping.at(range.begin),
                 range.size());
-  const auto move = [&](HostRange piece) {
-    std::byte* const device = mapping.at(piece.begin);
-    return direction == Direction::kToDevice ? commands.submit(device, piece.address(), piece.size())
-                                             : commands.retrieve(piece.address(), device, piece.size());
-  };
-  if (!mapping.details() && except.empty()) [[likely]]
-    return move(range);
   const std::vector<HostRange> pieces = without_pointers(mapping, range, except);
-  return std::all_of(pieces.begin(), pieces.end(), move);
+  return std::all_of(pieces.begin(), pieces.end(),
+                     [&](HostRange piece) { return move(direction, mapping, piece, commands); });
 }
 
 std::vector<HostRange> Transfers::without_pointers(const Mapping& mapping, HostRange range,

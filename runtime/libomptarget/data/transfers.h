@@ -6,6 +6,7 @@
 
 #include "data/mapped_arguments.h"
 #include "data/table/present_table.h"
+#include "process/read_only.h"
 #include "rtl/command_list.h"
 
 #include <span>
@@ -19,7 +20,14 @@ public:
 
   // Queues copies of a range of a mapping, except for pointers that have been attached and what `except` names.
   bool copy(Direction direction, const Mapping& mapping, HostRange range, CommandList& commands,
-            std::span<const HostRange> except = {});
+            std::span<const HostRange> except = {}) {
+    if (!mapping.device || mapping.own_value || (direction == Direction::kToHost && read_only_memory.hold(range.begin)))
+        [[unlikely]]
+      return true;
+    if (mapping.details() || !except.empty() || observe::heard()) [[unlikely]]
+      return copy_pieces(direction, mapping, range, commands, except);
+    return move(direction, mapping, range, commands);
+  }
   // The same at once.
   bool copy_now(Direction direction, const Mapping& mapping, HostRange range);
   bool copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except);
@@ -32,6 +40,14 @@ public:
   std::vector<HostRange> parts_of(const Mapping& mapping);
 
 private:
+  static bool move(Direction direction, const Mapping& mapping, HostRange piece, CommandList& commands) {
+    std::byte* const device = mapping.at(piece.begin);
+    return direction == Direction::kToDevice ? commands.submit(device, piece.address(), piece.size())
+                                             : commands.retrieve(piece.address(), device, piece.size());
+  }
+  bool copy_pieces(Direction direction, const Mapping& mapping, HostRange range, CommandList& commands,
+                   std::span<const HostRange> except);
+
   const DeviceMemory& memory_;
   PresentTable& table_;
   const Sharing& sharing_;

@@ -42,12 +42,11 @@ public:
 
   // Waits for what is queued, and undoes it.
   void abandon(Placed) {}
-  // Undoes the construct if its failure is that of a construct before it, so that nothing of it has begun (decision
-  // 32). Returns true then, and why.
-  bool retreat(const HandedOver&, const std::string&, std::string&) { return false; }
-
-  // All has ended; "" or why it failed.
-  // void finish(HandedOver handed_over, const std::string& failure);
+  // All has ended.
+  // void finish(HandedOver handed_over);
+  // An operation has failed. Returns true, and why, if nothing of the construct has begun, because that is the failure
+  // of one before it (decision 32): nothing of it is left then. Ends the program where it cannot go on.
+  // bool fail(HandedOver handed_over, const std::string& failure, std::string& reason);
 
   // Returns how messages name it.
   std::string name() const { return "an asynchronous data call"; }
@@ -77,10 +76,10 @@ template <typename Body> [[nodiscard]] bool carry_out(Body&& body, std::string& 
     body.abandon(placed);
     return false;
   }
-  const std::string failure = body.commands().wait();
-  if (!failure.empty() && body.retreat(*handed_over, failure, reason)) [[unlikely]]
-    return false;
-  body.finish(*handed_over, failure);
+  if (!body.commands().is_done()) [[unlikely]]
+    if (const std::string failure = body.commands().wait(); !failure.empty())
+      return !body.fail(*handed_over, failure, reason);
+  body.finish(*handed_over);
   return true;
 }
 

@@ -34,12 +34,20 @@ std::optional<HandedOver> BeginConstruct::hand_over(Placed, std::string&) {
   return handed_over();
 }
 
-void BeginConstruct::finish(HandedOver, const std::string& failure) {
-  const std::string refused = device_.data.beginning.refuse(rows_, held_, failure);
-  if (use_ == kNow) // one object that the device does not take leaves the others' addresses as they are
+void BeginConstruct::finish(HandedOver) {
+  if (use_ == kNow && (held_.flags & kReturn))
     device_.data.beginning.return_pointers(rows_, held_);
-  device_.data.ending.finish(held_, commands_, failure);
+  commands_.set_ended();
+  device_.data.ending.finish(held_, commands_);
+}
+
+// One object that the device does not take leaves the others' addresses as they are.
+bool BeginConstruct::fail(HandedOver handed_over, const std::string& failure, std::string&) {
+  const std::string refused = device_.data.beginning.refuse(rows_, held_, failure);
+  commands_.set_failed(failure);
+  finish(handed_over);
   report(refused);
+  return false;
 }
 
 // Reports once which object the device does not have, if any: regions that use it run on the host.
@@ -64,10 +72,13 @@ std::optional<HandedOver> EndConstruct::hand_over(Placed, std::string&) {
   return handed_over();
 }
 
-void EndConstruct::finish(HandedOver, const std::string& failure) {
-  if (!failure.empty())
-    die("%s", failure.c_str());
+void EndConstruct::finish(HandedOver) {
+  commands_.set_ended();
   device_.data.ending.finish(held_, commands_);
+}
+
+bool EndConstruct::fail(HandedOver, const std::string& failure, std::string&) {
+  die("%s", failure.c_str());
 }
 
 // ---- update ----
@@ -83,15 +94,19 @@ std::optional<HandedOver> UpdateConstruct::hand_over(Placed, std::string&) {
   return handed_over();
 }
 
-void UpdateConstruct::finish(HandedOver, const std::string& failure) {
-  if (!failure.empty())
-    die("%s", failure.c_str());
+void UpdateConstruct::finish(HandedOver) {
+  commands_.set_ended();
   device_.data.ending.finish(held_, commands_);
+}
+
+bool UpdateConstruct::fail(HandedOver, const std::string& failure, std::string&) {
+  die("%s", failure.c_str());
 }
 
 // ---- all ----
 
-void carry_out(DataAction action, Device& device, Rows rows) {
+// The steps are one function here: their bounds cost as much as they do themselves.
+[[gnu::flatten]] void carry_out(DataAction action, Device& device, Rows rows) {
   std::string none; // they are never abandoned
   switch (action) {
   case DataAction::kBegin:

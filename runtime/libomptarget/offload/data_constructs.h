@@ -20,7 +20,8 @@ public:
   Placed place();
   bool settle(const Placed&, std::string&);
   std::optional<HandedOver> hand_over(Placed, std::string&);
-  void finish(HandedOver, const std::string& failure);
+  void finish(HandedOver);
+  bool fail(HandedOver, const std::string& failure, std::string&);
 
 private:
   void report(const std::string& failure);
@@ -32,7 +33,8 @@ public:
   EndConstruct(Device& device, Rows rows, CommandList::Use use) : Construct(device, rows, use) {}
   Placed place();
   std::optional<HandedOver> hand_over(Placed, std::string&);
-  void finish(HandedOver, const std::string& failure);
+  void finish(HandedOver);
+  bool fail(HandedOver, const std::string& failure, std::string&);
 };
 
 class UpdateConstruct final : public Construct {
@@ -40,7 +42,8 @@ public:
   UpdateConstruct(Device& device, Rows rows, CommandList::Use use) : Construct(device, rows, use) {}
   Placed place();
   std::optional<HandedOver> hand_over(Placed, std::string&);
-  void finish(HandedOver, const std::string& failure);
+  void finish(HandedOver);
+  bool fail(HandedOver, const std::string& failure, std::string&);
 };
 
 // All of one whose call waits.

@@ -37,7 +37,13 @@ protected:
     handed_over_ = body_->hand_over(*placed_, reason);
     return handed_over_.has_value();
   }
-  void finish(const std::string& failure) override { body_->finish(*handed_over_, failure); }
+  void finish(const std::string& failure) override {
+    std::string reason; // no host version is left to run
+    if (failure.empty())
+      body_->finish(*handed_over_);
+    else
+      body_->fail(*handed_over_, failure, reason);
+  }
   std::string name() const final { return body_->name(); }
 
   std::optional<Body> body_; // made when the rows are there
@@ -58,8 +64,8 @@ public:
   PendingRegion(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel, const Resolved& there,
                 Rows rows, const AskedShape& shape, const outstanding::Callback& callback)
       : PendingBody(device, rows, callback), placement_(std::move(placement)), kernel_(std::move(kernel)),
-        shape_(shape.whole()) {
-    body_.emplace(device, *kernel_, there, rows_, shape_, CommandList::Use::kLater);
+        there_(there), shape_(shape.whole()), asked_(shape_) {
+    body_.emplace(device, *kernel_, there_, rows_, asked_, CommandList::Use::kLater);
   }
   ~PendingRegion() override { body_.reset(); } // before what it names
   void read_private() override { body_->read_private(*placed_); }
@@ -72,7 +78,9 @@ private:
 
   Placement placement_;
   const std::shared_ptr<const Kernel> kernel_;
+  const Resolved there_;
   const LaunchShape shape_;
+  const AskedShape asked_;
 };
 
 } // namespace

@@ -148,31 +148,28 @@ HandedOver Region::queue_end(const Filled&) {
   release(Release::kAbandoned);
   if (const std::string why = commands_.wait(); !why.empty())
     die("region %s: %s", kernel_.name.c_str(), why.c_str());
-  device_.data.ending.finish(held_, commands_, failure, kernel_.name);
+  commands_.set_failed(failure);
+  device_.data.ending.finish(held_, commands_, kernel_.name);
 }
 
-[[gnu::noinline]] bool Region::retreat(const HandedOver&, const std::string& failure, std::string& reason) {
+[[gnu::cold, gnu::noinline]] bool Region::fail(HandedOver handed_over, const std::string& failure,
+                                               std::string& reason) {
   const std::string others = commands_.failure_of_others();
   if (others.empty())
-    return false;
+    die("region %s%s %s", kernel_.name.c_str(), failure.starts_with("failed") ? "" : ":", failure.c_str());
+  if (use_ == CommandList::Use::kLater)
+    die("region %s cannot be done on %s, and its call has returned: %s", kernel_.name.c_str(),
+        device_.describe().c_str(), others.c_str());
   reason = others;
-  copies_.release();
-  device_.data.ending.finish(held_, commands_, failure, kernel_.name);
+  commands_.set_failed(failure);
+  finish(handed_over);
   return true;
 }
 
-[[gnu::cold, gnu::noinline]] void Region::fail(const std::string& failure) {
-  if (const std::string others = commands_.failure_of_others(); !others.empty())
-    die("region %s cannot be done on %s, and its call has returned: %s", kernel_.name.c_str(),
-        device_.describe().c_str(), others.c_str());
-  die("region %s%s %s", kernel_.name.c_str(), failure.starts_with("failed") ? "" : ":", failure.c_str());
-}
-
-void Region::finish(HandedOver, const std::string& failure) {
-  if (!failure.empty()) [[unlikely]]
-    fail(failure);
+void Region::finish(HandedOver) {
   copies_.release();
-  device_.data.ending.finish(held_, commands_, {}, kernel_.name);
+  commands_.set_ended();
+  device_.data.ending.finish(held_, commands_, kernel_.name);
 }
 
 // ---- all ----

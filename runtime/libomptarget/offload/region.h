@@ -31,8 +31,8 @@ public:
   void read_private(const Placed&);
   std::optional<HandedOver> hand_over(Placed placed, std::string& reason);
   void abandon(Placed);
-  void finish(HandedOver, const std::string& failure);
-  bool retreat(const HandedOver&, const std::string& failure, std::string& reason);
+  void finish(HandedOver);
+  bool fail(HandedOver, const std::string& failure, std::string& reason);
   std::string name() const { return "region " + kernel_.name; }
 
 private:
@@ -44,11 +44,10 @@ private:
   bool fill_private(std::string& reason);
   bool bring_up_to_date(std::string& reason);
   void release(Release how);
-  void fail(const std::string& failure);
 
   const Kernel& kernel_;
-  const Resolved there_;
-  const AskedShape shape_;
+  const Resolved& there_;
+  const AskedShape& shape_;
   PrivateCopies copies_;
   Arguments arguments_;
   bool resolved_ = false;

@@ -14,7 +14,7 @@ using Kind = observe::Operation::Kind;
 void CommandList::end() {
   if (last())
     wait();
-  set_ended({});
+  set_ended();
 }
 
 void CommandList::after(EventPtr event) {
@@ -213,8 +213,8 @@ void CommandList::hand_over(Event& event) {
   event.set_handed_over(last());
 }
 
-void CommandList::set_filled(const std::string& failure) {
-  if (!chain_ || !chain_->filled || chain_->filled->is_queued())
+void CommandList::tell_filled(const std::string& failure) {
+  if (!chain_->filled || chain_->filled->is_queued())
     return;
   const std::string& own = chain_->failure;
   if (failure.empty() && own.empty())
@@ -226,7 +226,7 @@ void CommandList::set_filled(const std::string& failure) {
 }
 
 void CommandList::hand_over_events() {
-  set_filled();
+  tell_filled({});
   if (chain_->ended && !chain_->ended->is_queued() && memory_.chains())
     hand_over(*chain_->ended);
 }
@@ -261,7 +261,7 @@ std::string CommandList::failure_of_others() const {
   return {};
 }
 
-// There is a chain, whose end somebody has seen. set_ended() makes the objects of a failed copy unusable before others
+// There is a chain, whose end somebody has seen. set_failed() makes the objects of a failed copy unusable before others
 // hear of it.
 std::string CommandList::has_ended(const std::string& why) {
   Chain& own = chain();

@@ -72,18 +72,31 @@ public:
   // The event of ended(), if anybody has asked for it.
   EventPtr own_end() const { return chain_ ? chain_->ended : nullptr; }
   // The last copy to the device has been handed over, or has failed: `failure`.
-  void set_filled(const std::string& failure = {});
+  void set_filled() {
+    if (chain_) [[unlikely]]
+      tell_filled({});
+  }
+  void set_not_filled(const std::string& failure) {
+    if (chain_) [[unlikely]]
+      tell_filled(failure);
+  }
   // All has been handed over.
   void set_handed_over() {
     if (chain_) [[unlikely]]
       hand_over_events();
   }
-  // All is done; "" or why not.
-  void set_ended(const std::string& failure) {
+  // All is done, or has failed.
+  void set_ended() {
+    if (chain_) [[unlikely]]
+      end_events({});
+  }
+  void set_failed(const std::string& failure) {
     if (chain_) [[unlikely]]
       end_events(failure);
   }
 
+  // Nothing goes on, is awaited, or has failed.
+  bool is_done() const { return !chain_; }
   // Blocks until all that was handed over has ended. "", or what has failed and why, as the end of a sentence. More may
   // follow.
   std::string wait() { return chain_ ? wait_for_links() : std::string(); }
@@ -153,6 +166,7 @@ private:
     return !memory_.is_lost();
   }
   void end();
+  void tell_filled(const std::string& failure);
   void hand_over_events();
   void end_events(const std::string& failure);
   std::string wait_for_links();

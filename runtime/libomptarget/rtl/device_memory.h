@@ -18,6 +18,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace omptool {
@@ -33,7 +34,7 @@ public:
   bool retrieve(void* host, const void* device, std::int64_t size) const;
   // Frees memory. If the device cannot, the memory is lost, and a message names the host object whose copy it was, and
   // the region for which it was, if any: the results are right (decision 23).
-  void release(void* device, const void* host, std::int64_t size, const std::string& region = {}) const;
+  void release(void* device, const void* host, std::int64_t size, std::string_view region = {}) const;
   // False when the device could not free it.
   bool free(void* device) const;
   // Sets each byte to the value.

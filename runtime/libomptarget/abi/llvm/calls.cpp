@@ -119,7 +119,7 @@ struct AskedRegion {
   Waiting waiting;
 };
 
-std::int32_t on_region(const AskedRegion& asked, const AskedShape& shape) {
+[[gnu::always_inline]] inline std::int32_t on_region(const AskedRegion& asked, const AskedShape& shape) {
   RowList rows;
   check_device(asked.device);
   const void* region = asked.region;

@@ -41,6 +41,32 @@ struct Diverged {
   std::vector<HostFallback> running; // that may still be
 };
 
+// Where an object is on the device. The call that creates it writes this without a lock; what others read before it is
+// published may be null.
+class DeviceAddress {
+public:
+  explicit DeviceAddress(std::byte* begin) : begin_(begin) {}
+  std::byte* get() const { return begin_.load(std::memory_order_relaxed); }
+  operator std::byte*() const { return get(); }
+  void set(std::byte* begin) { begin_.store(begin, std::memory_order_relaxed); }
+  // Returns it, and is null from now on.
+  std::byte* take() {
+    std::byte* const begin = get();
+    set(nullptr);
+    return begin;
+  }
+
+private:
+  std::atomic<std::byte*> begin_;
+};
+
+// Objects are divided by their beginnings among shards with a lock each; those in the same kilobyte share one.
+constexpr std::uint64_t kAddressHash = 0x9e3779b97f4a7c15ULL;
+constexpr std::size_t kAddressShards = 256;
+constexpr std::uint8_t shard_number(std::uintptr_t begin) {
+  return static_cast<std::uint8_t>(((begin >> 10) * kAddressHash) >> 56);
+}
+
 // A launch looks at the first cache line; the next one is of those who map and unmap.
 struct alignas(64) Mapping : small_blocks::Allocated {
   // An object appears when its first reference does, is filled by the call that created it, and
@@ -60,12 +86,12 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   };
 
   Mapping(HostRange range, std::byte* device_begin, const DeviceMemory* memory)
-      : host(range), device(device_begin), base(range.begin), owner(memory) {}
+      : host(range), device(device_begin), base(range.begin), shard(shard_number(range.begin)), owner(memory) {}
   ~Mapping();
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
-  std::byte* at(std::uintptr_t address) const { return device + (address - host.begin); }
+  std::byte* at(std::uintptr_t address) const { return device.get() + (address - host.begin); }
 
   // Null: there are none.
   const Details* details() const { return details_.load(std::memory_order_acquire); }
@@ -84,7 +110,7 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   }
 
   const HostRange host;
-  std::byte* device; // null: the device had no memory for it, host only
+  DeviceAddress device; // null: the device had no memory for it, host only
   std::int64_t references = 0;
   std::uintptr_t base; // what the program's pointer to the object was: host.begin or before it
   // Alive because of the MappingPtrs, and of the calls that have pinned it under its shard's lock: a launch
@@ -92,6 +118,7 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   std::uint32_t pins = 0;
   std::atomic<std::uint32_t> shares{1};
   State state = State::kReady;
+  const std::uint8_t shard;   // of `host`
   bool awaited = false;       // a call waits until it is ready or has left
   bool infinite = false;      // never released by counting
   bool own_value = false;     // the device's copy holds something else than the host's: nothing is copied
@@ -215,7 +242,7 @@ std::vector<MappingPtr> MappingTable::on_device(DeviceRange range, const Visit& 
   for (const auto& [key, block] : blocks_)
     for (const Entry& entry : block->all()) {
       before(*entry.mapping);
-      const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(entry.mapping->device);
+      const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(entry.mapping->device.get());
       const std::size_t size = entry.end - entry.begin;
       // Differences: a sum of an address and a size may overflow.
       if (begin && (begin <= range.begin ? range.begin - begin < size : begin - range.begin < range.size))

@@ -20,7 +20,7 @@ namespace omptool {
 
 class ObjectIndex {
 public:
-  static constexpr std::size_t kShards = 256;
+  static constexpr std::size_t kShards = kAddressShards;
   struct Hint {
     std::uintptr_t begin = 0;
     Mapping* object = nullptr; // null: none
@@ -34,14 +34,11 @@ public:
   };
   static_assert(sizeof(Shard) == 64); // a cache line
 
-  static std::size_t shard_number(std::uintptr_t begin) {
-    constexpr int kNeighbours = 10; // objects in the same kilobyte
-    return static_cast<std::size_t>(((begin >> kNeighbours) * kHash) >> 56);
-  }
   Shard& shard(std::size_t number) { return shards_[number]; }
+  Shard& shard_of(const Mapping& mapping) { return shards_[mapping.shard]; }
   Shard& shard_of(std::uintptr_t begin) { return shards_[shard_number(begin)]; }
   [[nodiscard]] std::unique_lock<BiasedLock> guard(const Mapping& mapping) {
-    return std::unique_lock(shard_of(mapping.host.begin).lock);
+    return std::unique_lock(shards_[mapping.shard].lock);
   }
 
   // The caller holds the shard's lock here and below. Returns null where no hint is.
@@ -64,12 +61,11 @@ public:
   }
 
 private:
-  static constexpr std::uint64_t kHash = 0x9e3779b97f4a7c15ULL;
   static constexpr std::size_t kPlaces = 4, kFirst = 8;
 
   // Objects of a shard differ in other bits than those that choose it.
   static std::size_t place(const Shard& shard, std::uintptr_t begin, std::size_t more) {
-    return (static_cast<std::size_t>((begin * kHash) >> 32) + more) & (shard.size - 1);
+    return (static_cast<std::size_t>((begin * kAddressHash) >> 32) + more) & (shard.size - 1);
   }
   static void put(Shard& shard, const Hint& wanted) {
     for (std::size_t i = 0; i < kPlaces; ++i)

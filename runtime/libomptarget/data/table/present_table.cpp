@@ -9,58 +9,7 @@
 #include <bit>
 
 namespace omptool {
-namespace {
-
-// Returns the program's pointer to a new object: its beginning, or before that.
-std::uintptr_t base_of(const Row& row) {
-  return reinterpret_cast<std::uintptr_t>(std::min(row.base, row.begin));
-}
-
-// Nothing is left to tell from a record that has never been filled.
-bool can_be_vacant(const Mapping& mapping) {
-  return mapping.owner && !mapping.host_current && !mapping.details() && !mapping.enclosing && mapping.padding == 0;
-}
-
-// Nobody looks at it but the call that has it leave: a share of the table and a pin of the call are all.
-bool is_last_user(const Mapping& mapping) {
-  return mapping.pins == 1 && mapping.shares.load(std::memory_order_acquire) == 1;
-}
-
-} // namespace
-
 // ---- exact matches ----
-
-PresentTable::Entered PresentTable::enter(const Row& row, bool may_create, const void* call) {
-  const HostRange wanted = range_of(row);
-  may_create = may_create && !sharing_.any();
-  {
-    ObjectIndex::Shard& shard = index_.shard_of(wanted.begin);
-    const std::lock_guard lock(shard.lock);
-    Mapping* const known = ObjectIndex::find(shard, wanted.begin);
-    if (known && (known->host.end < wanted.end || known->unusable || known->enclosing || known->queued))
-      return {};
-    if (known && known->state == Mapping::State::kReady) {
-      ++known->references;
-      ++known->pins;
-      return {known, false};
-    }
-    if (known) {
-      if (!may_create || known->state != Mapping::State::kVacant || known->host.end != wanted.end ||
-          known->base != base_of(row))
-        return {};
-      --shard.vacant;
-      known->state = Mapping::State::kCreating;
-      known->creator = call;
-      known->references = 1;
-      ++known->pins;
-      known->written = false;
-      if (!row.has(kTo)) // else it will have been written to
-        known->born = activity_.birth();
-      return {known, true};
-    }
-  }
-  return may_create ? create(row, call) : Entered{};
-}
 
 PresentTable::Entered PresentTable::create(const Row& row, const void* call) {
   MappingPtr created = MappingPtr::make(range_of(row), nullptr, &memory_);
@@ -78,18 +27,6 @@ PresentTable::Entered PresentTable::create(const Row& row, const void* call) {
   return {fresh, true};
 }
 
-Mapping* PresentTable::find(const Row& row, bool updates) {
-  const HostRange wanted = range_of(row);
-  ObjectIndex::Shard& shard = index_.shard_of(wanted.begin);
-  const std::lock_guard lock(shard.lock);
-  Mapping* const known = ObjectIndex::find(shard, wanted.begin);
-  if (!known || known->host.end < wanted.end || known->state != Mapping::State::kReady || known->queued)
-    return nullptr;
-  ++known->pins;
-  known->written = known->written || (updates && row.has(kTo));
-  return known;
-}
-
 // ---- leaving ----
 
 Mapping* PresentTable::pin(const MappingPtr& mapping, Lock& lock) {
@@ -98,50 +35,12 @@ Mapping* PresentTable::pin(const MappingPtr& mapping, Lock& lock) {
   return mapping.get();
 }
 
-// Takes back a pin. The caller holds the shard's lock, and gives the share back without it.
-MappingPtr PresentTable::last_share(Mapping& mapping) {
-  if (--mapping.pins == 0 && mapping.state == Mapping::State::kGone)
-    return std::move(mapping.self);
-  return {};
-}
-
-void PresentTable::unpin(Mapping& mapping) {
-  MappingPtr last;
-  const auto guard = index_.guard(mapping);
-  last = last_share(mapping);
-}
-
 void PresentTable::unpin(Mapping& mapping, Lock& lock) {
   last_share(lock.touch(mapping));
 }
 
-std::byte* PresentTable::leave(Mapping& mapping, const std::string& region) {
-  std::byte* device = nullptr;
-  return vacate(mapping, device) ? device : take_out(mapping, region);
-}
-
-bool PresentTable::vacate(Mapping& mapping, std::byte*& device) {
-  bool awaited = false;
-  {
-    ObjectIndex::Shard& shard = index_.shard_of(mapping.host.begin);
-    const std::lock_guard lock(shard.lock);
-    if (mapping.state != Mapping::State::kLeaving || shard.vacant >= kMostVacant || !can_be_vacant(mapping) ||
-        !is_last_user(mapping))
-      return false;
-    ++shard.vacant;
-    mapping.pins = 0;
-    device = std::exchange(mapping.device, nullptr);
-    set_sound(mapping);
-    mapping.state = Mapping::State::kVacant;
-    awaited = std::exchange(mapping.awaited, false);
-  }
-  if (awaited)
-    wake();
-  return true;
-}
-
 // Gives up the object's place, if it has not departed, and its device memory, unless others look at it.
-std::byte* PresentTable::take_out(Mapping& mapping, const std::string& region) {
+std::byte* PresentTable::take_out(Mapping& mapping, std::string_view region) {
   MappingPtr last; // given up without the lock
   std::byte* device = nullptr;
   Lock lock(*this);
@@ -149,7 +48,7 @@ std::byte* PresentTable::take_out(Mapping& mapping, const std::string& region) {
   if (!is_last_user(mapping))
     mapping.make_details().released_by = region;
   else if (mapping.device && mapping.owner)
-    device = std::exchange(mapping.device, nullptr) - mapping.padding;
+    device = mapping.device.take() - mapping.padding;
   if (mapping.state == Mapping::State::kLeaving)
     remove(mapping, lock);
   else
@@ -341,22 +240,6 @@ void PresentTable::wake() {
     const std::lock_guard lock(mutex_); // whoever waits holds it until it sleeps
   }
   changed_.notify_all();
-}
-
-void PresentTable::set_host_current(Mapping& mapping, bool value) {
-  if (value && mapping.state == Mapping::State::kGone) // no region will ask for it
-    return;
-  if (mapping.host_current != value)
-    host_current_count_.fetch_add(value ? 1 : -1, std::memory_order_relaxed);
-  mapping.host_current = value;
-}
-
-// It leaves: what was wrong with it matters no more.
-void PresentTable::set_sound(Mapping& mapping) {
-  set_host_current(mapping, false);
-  if (mapping.unusable)
-    host_current_count_.fetch_sub(1, std::memory_order_relaxed);
-  mapping.unusable = false;
 }
 
 void PresentTable::set_unusable(Mapping& mapping) {

@@ -15,7 +15,7 @@
 #include "data/table/mapped_regions.h"
 #include "data/table/mapping_table.h"
 #include "data/table/object_index.h"
-#include "data/table/row.h"
+#include "data/table/row_ranges.h"
 #include "data/table/sharing.h"
 #include "observe/sink.h"
 
@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace omptool {
@@ -53,7 +54,7 @@ public:
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
     ObjectIndex::Shard& shard_of(const Mapping& mapping) {
-      const std::size_t number = ObjectIndex::shard_number(mapping.host.begin);
+      const std::size_t number = mapping.shard;
       const std::uint64_t bit = std::uint64_t{1} << (number % 64);
       if (!(held_[number / 64] & bit))
         table_.index_.shard(number).lock.lock();
@@ -100,7 +101,7 @@ public:
   // The object leaves, and its bytes are where they belong. Gives up the caller's pin. An object that has left keeps
   // its place for a while, without device memory: programs map the same memory again and again. Returns the device
   // memory that nobody uses any more, or null. `region` released it; "": no region did.
-  std::byte* leave(Mapping& mapping, const std::string& region);
+  std::byte* leave(Mapping& mapping, std::string_view region);
 
   // ---- objects ----
 
@@ -148,6 +149,8 @@ public:
   void note_written(Mapping* mapping);
   // The device did not take what a call created: the object is for the host alone, unless it has left already.
   void break_object(Mapping& mapping);
+  // The call has filled what it created. `is_written`: with the host's data.
+  void publish(Mapping& mapping, bool is_written, const void* call);
   // Wakes those who wait for an object that changed without the table's lock.
   void wake();
 
@@ -176,9 +179,17 @@ public:
 private:
   static constexpr unsigned kMostVacant = 4; // of a shard
 
-  Entered create(const Row& row, const void* call);
+  [[gnu::noinline]] Entered create(const Row& row, const void* call);
   bool vacate(Mapping& mapping, std::byte*& device);
-  std::byte* take_out(Mapping& mapping, const std::string& region);
+  // Nothing is left to tell from a record that has never been filled.
+  static bool can_be_vacant(const Mapping& mapping) {
+    return mapping.owner && !mapping.host_current && !mapping.details() && !mapping.enclosing && mapping.padding == 0;
+  }
+  // Nobody looks at it but the call that has it leave: a share of the table and a pin of the call are all.
+  static bool is_last_user(const Mapping& mapping) {
+    return mapping.pins == 1 && mapping.shares.load(std::memory_order_acquire) == 1;
+  }
+  [[gnu::noinline]] std::byte* take_out(Mapping& mapping, std::string_view region);
   MappingPtr last_share(Mapping& mapping);
   MappingPtr grow(Mapping& variable, HostRange wanted, Lock& lock);
 
@@ -193,5 +204,119 @@ private:
   std::vector<Departure> departures_;
   std::atomic<std::int64_t> host_current_count_{0};
 };
+
+inline PresentTable::Entered PresentTable::enter(const Row& row, bool may_create, const void* call) {
+  const HostRange wanted = range_of(row);
+  may_create = may_create && !sharing_.any();
+  {
+    ObjectIndex::Shard& shard = index_.shard_of(wanted.begin);
+    const std::lock_guard lock(shard.lock);
+    Mapping* const known = ObjectIndex::find(shard, wanted.begin);
+    if (known && (known->host.end < wanted.end || known->unusable || known->enclosing || known->queued))
+      return {};
+    if (known && known->state == Mapping::State::kReady) {
+      ++known->references;
+      ++known->pins;
+      return {known, false};
+    }
+    if (known) {
+      if (!may_create || known->state != Mapping::State::kVacant || known->host.end != wanted.end ||
+          known->base != base_of(row))
+        return {};
+      --shard.vacant;
+      known->state = Mapping::State::kCreating;
+      known->creator = call;
+      known->references = 1;
+      ++known->pins;
+      known->written = false;
+      if (!row.has(kTo)) // else it will have been written to
+        known->born = activity_.birth();
+      return {known, true};
+    }
+  }
+  return may_create ? create(row, call) : Entered{};
+}
+
+inline Mapping* PresentTable::find(const Row& row, bool updates) {
+  const HostRange wanted = range_of(row);
+  ObjectIndex::Shard& shard = index_.shard_of(wanted.begin);
+  const std::lock_guard lock(shard.lock);
+  Mapping* const known = ObjectIndex::find(shard, wanted.begin);
+  if (!known || known->host.end < wanted.end || known->state != Mapping::State::kReady || known->queued)
+    return nullptr;
+  ++known->pins;
+  known->written = known->written || (updates && row.has(kTo));
+  return known;
+}
+
+// Takes back a pin. The caller holds the shard's lock, and gives the share back without it.
+inline MappingPtr PresentTable::last_share(Mapping& mapping) {
+  if (--mapping.pins == 0 && mapping.state == Mapping::State::kGone)
+    return std::move(mapping.self);
+  return {};
+}
+
+inline void PresentTable::unpin(Mapping& mapping) {
+  MappingPtr last;
+  const auto guard = index_.guard(mapping);
+  last = last_share(mapping);
+}
+
+inline void PresentTable::set_host_current(Mapping& mapping, bool value) {
+  if (value && mapping.state == Mapping::State::kGone) // no region will ask for it
+    return;
+  if (mapping.host_current != value)
+    host_current_count_.fetch_add(value ? 1 : -1, std::memory_order_relaxed);
+  mapping.host_current = value;
+}
+
+// It leaves: what was wrong with it matters no more.
+inline void PresentTable::set_sound(Mapping& mapping) {
+  set_host_current(mapping, false);
+  if (mapping.unusable)
+    host_current_count_.fetch_sub(1, std::memory_order_relaxed);
+  mapping.unusable = false;
+}
+
+inline std::byte* PresentTable::leave(Mapping& mapping, std::string_view region) {
+  std::byte* device = nullptr;
+  return vacate(mapping, device) ? device : take_out(mapping, region);
+}
+
+inline bool PresentTable::vacate(Mapping& mapping, std::byte*& device) {
+  bool awaited = false;
+  {
+    ObjectIndex::Shard& shard = index_.shard_of(mapping);
+    const std::lock_guard lock(shard.lock);
+    if (mapping.state != Mapping::State::kLeaving || shard.vacant >= kMostVacant || !can_be_vacant(mapping) ||
+        !is_last_user(mapping))
+      return false;
+    ++shard.vacant;
+    mapping.pins = 0;
+    device = mapping.device.take();
+    set_sound(mapping);
+    mapping.state = Mapping::State::kVacant;
+    awaited = std::exchange(mapping.awaited, false);
+  }
+  if (awaited)
+    wake();
+  return true;
+}
+
+inline void PresentTable::publish(Mapping& mapping, bool is_written, const void* call) {
+  bool awaited = false;
+  {
+    const auto guard = index_.guard(mapping);
+    mapping.written = mapping.written || is_written;
+    if (mapping.creator != call) // by another row
+      return;
+    if (mapping.state == Mapping::State::kCreating) // else it has left already
+      mapping.state = Mapping::State::kReady;
+    mapping.creator = nullptr;
+    awaited = std::exchange(mapping.awaited, false);
+  }
+  if (awaited) [[unlikely]]
+    wake();
+}
 
 } // namespace omptool

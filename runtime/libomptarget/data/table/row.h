@@ -46,4 +46,10 @@ struct Row {
 
 using Rows = std::span<const Row>;
 
+// A row that needs nothing but its object's count, and a copy when that is new or goes.
+inline bool is_plain(const Row& row) {
+  constexpr std::uint32_t kPlain = kTo | kFrom | kCounts | kArgument | kSection | kImplicit | kHostIfAbsent | kClose;
+  return row.has(kCounts) && !row.any(~kPlain) && row.size > 0;
+}
+
 } // namespace omptool

@@ -19,6 +19,10 @@ inline HostRange range_of(const Row& row) {
 inline HostRange cell_of(const Row& row) {
   return HostRange::of(row.base, kPointerSize);
 }
+// Returns the program's pointer to a new object: its beginning, or before that.
+inline std::uintptr_t base_of(const Row& row) {
+  return reinterpret_cast<std::uintptr_t>(std::min(row.base, row.begin));
+}
 inline void* pointer_value(const Row& row) {
   return *static_cast<void**>(row.base);
 }
