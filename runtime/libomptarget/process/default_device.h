@@ -7,7 +7,7 @@
 namespace omptool {
 
 // The default device: LLVM's libomp keeps it where that is loaded, this library otherwise.
-[[gnu::hot]] int default_device();
+int default_device();
 void set_default_device(int number);
 // Calls use this number for it.
 inline constexpr std::int64_t kDefaultDevice = -1;

@@ -344,9 +344,8 @@ OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t devi
 // ---- data ----
 
 #define OMPTOOL_LLVM_DATA(function, construct, waiting)                                                                \
-  [[gnu::hot]] OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count,           \
-                                            void** base, void** begin, std::int64_t* size, std::int64_t* type,         \
-                                            void** names, void** mappers) {                                            \
+  OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count, void** base,           \
+                               void** begin, std::int64_t* size, std::int64_t* type, void** names, void** mappers) {   \
     omptool::llvm::on_data({__func__,                                                                                  \
                             construct,                                                                                 \
                             waiting,                                                                                   \
