@@ -38,6 +38,8 @@ public:
   // Finds what earlier calls have mapped, of rows that release or update it. False: as above.
   bool find_exactly(Rows rows, Held& held, bool updates) {
     for (std::size_t i = 0; i < rows.size() && held.all_plain; ++i) {
+      if (!rows[i].maps()) [[unlikely]]
+        continue;
       held.bound[i].object = table_.find(rows[i], updates);
       if (!held.bound[i].object) [[unlikely]]
         return false;

@@ -54,7 +54,7 @@ public:
   // All that was queued has ended. No lock may be held.
   void finish(Held& held, CommandList& commands, std::string_view region = {}) {
     for (const Binding& one : held.bound) {
-      if (one.object && !one.object_leaves && !one.unpinned)
+      if (one.object && !one.object_leaves && one.pinned)
         table_.unpin(*one.object);
       if (one.cell && !one.cell_leaves) [[unlikely]]
         table_.unpin(*one.cell);
@@ -112,7 +112,7 @@ private:
       held.any_leaves = binding.object_leaves = true;
     } else if (object.state == Mapping::State::kReady && !row.has(kAlways) && !observe::heard()) {
       --object.pins; // nothing more is done with it for this row
-      binding.unpinned = true;
+      binding.pinned = false;
     }
     return true;
   }

@@ -24,7 +24,7 @@ struct Binding {
   bool refused = false;       // the device did not take what this call owes to the object
   bool cell_refused = false;  // or to the cell
   bool object_leaves = false; // this row gives up the last reference
-  bool unpinned = false;      // the object stays, and the row has let go of it
+  bool pinned = true;         // until the row lets go of an object that stays
   bool cell_leaves = false;   // and that to the cell
   bool host_current = false;  // at the time the call began to copy
 };
@@ -35,7 +35,7 @@ struct Held {
   explicit Held(Rows rows) : bound(rows.size()) {
     for (const Row& row : rows) {
       flags |= row.flags;
-      all_plain = all_plain && is_plain(row);
+      all_plain = all_plain && (is_plain(row) || row.has(kValue));
     }
   }
   // Some row gives up the object: several may name it.
@@ -47,7 +47,7 @@ struct Held {
 
   Bindings bound;
   std::uint32_t flags = 0;       // of all rows
-  bool all_plain = true;         // each of them is
+  bool all_plain = true;         // each of them is, or is a value
   bool creates = false;          // some of its objects are its own to fill
   bool awaits = false;           // others fill some of them
   bool lacks = false;            // the device may not have some of them

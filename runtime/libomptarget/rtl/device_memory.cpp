@@ -41,11 +41,10 @@ bool DeviceMemory::free_heard(void* device) const {
   return done;
 }
 
-void DeviceMemory::release(void* device, const void* host, std::int64_t size, std::string_view region) const {
-  if (!free(device))
-    say("%s%s%splugin %s could not free device memory of the object at %p (%lld bytes)%s",
-        region.empty() ? "" : "region ", std::string(region).c_str(), region.empty() ? "" : ": ", rtl_.name().c_str(),
-        host, static_cast<long long>(size), rtl_.last_error().c_str());
+void DeviceMemory::tell_of_leak(const void* host, std::int64_t size, std::string_view region) const {
+  say("%s%s%splugin %s could not free device memory of the object at %p (%lld bytes)%s",
+      region.empty() ? "" : "region ", std::string(region).c_str(), region.empty() ? "" : ": ", rtl_.name().c_str(),
+      host, static_cast<long long>(size), rtl_.last_error().c_str());
 }
 
 bool DeviceMemory::submit_by_rtl(void* device, const void* host, std::int64_t size) const {

@@ -34,7 +34,10 @@ public:
   bool retrieve(void* host, const void* device, std::int64_t size) const;
   // Frees memory. If the device cannot, the memory is lost, and a message names the host object whose copy it was, and
   // the region for which it was, if any: the results are right (decision 23).
-  void release(void* device, const void* host, std::int64_t size, std::string_view region = {}) const;
+  void release(void* device, const void* host, std::int64_t size, std::string_view region = {}) const {
+    if (!free(device)) [[unlikely]]
+      tell_of_leak(host, size, region);
+  }
   // False when the device could not free it.
   bool free(void* device) const;
   // Sets each byte to the value.
@@ -106,6 +109,7 @@ private:
   bool copy_through_host(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const;
   void free_discarded_now() const;
   void note_loss() const;
+  void tell_of_leak(const void* host, std::int64_t size, std::string_view region) const;
 
   const Rtl& rtl_;
   std::int32_t rtl_id_;
