@@ -167,7 +167,7 @@ MappingPtr Binder::obtain_part(const Row& row, HostRange wanted, const void* cal
   if (part && part->is_apart())
     ++(row.has(kHold) ? part->holds : part->references);
   if (!part && !sharing_.any() && !row.has(kImplicit))
-    say("nothing is mapped at %p (%lld bytes): no row that counts maps what this row is part of; it is ignored",
+    say("the runtime ignores the row of %p (%lld bytes): no row that counts maps the struct of which it is part",
         wanted.address(), static_cast<long long>(wanted.size()));
   return part;
 }

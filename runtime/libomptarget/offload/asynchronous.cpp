@@ -185,7 +185,7 @@ void ignore_data_later(const std::string& reason, const Later& call) {
 
 bool enforces(const char* function, std::int32_t from, std::int32_t to, tgt_event_t event) {
   if (const event_handles::Found found = event_handles::find(event); !found.fault.empty()) {
-    say("%s: event %s; the host has to enforce what comes after it", function, found.fault.c_str());
+    say("%s: event %s; the program has to order the calls after it", function, found.fault.c_str());
     return false;
   }
   const auto works = [](std::int32_t number) {

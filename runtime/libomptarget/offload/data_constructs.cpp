@@ -55,7 +55,7 @@ void BeginConstruct::report(const std::string& failure) {
   if (failure.empty() || std::exchange(is_reported_, true))
     return;
   if (mandatory())
-    die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", failure.c_str());
+    die("the data of a construct cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", failure.c_str());
   say("the device lacks an object, and regions that use it run on the host: %s", failure.c_str());
 }
 

@@ -72,7 +72,7 @@ Found take(tgt_event_t handle) {
 
 std::string find_all(std::int32_t count, const tgt_event_t* handles, std::vector<EventPtr>& events) {
   if (count < 0 || (count > 0 && !handles))
-    return std::to_string(count) + " events, but no array of them";
+    return "the call has " + std::to_string(count) + " dependences, but no array of them";
   for (std::int32_t i = 0; i < count; ++i) {
     Found found = find(handles[i]);
     if (!found.fault.empty())

@@ -202,11 +202,11 @@ void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason) {
   if (disabled())
     return;
   if (mandatory())
-    die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", reason.c_str());
+    die("the data of a construct cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", reason.c_str());
   for (Device* device : devices_meant(device_id, nullptr))
     device->data.host_side.make_host_current(rows, {}, "of the construct");
   if (!said.exchange(true))
-    say("a construct that maps or updates data is ignored: %s", reason.c_str());
+    say("the runtime ignores a construct that maps or updates data: %s", reason.c_str());
 }
 
 void run_data(DataAction action, std::int64_t device_id, Rows rows) {
@@ -230,7 +230,7 @@ void run_data(DataAction action, std::int64_t device_id, Rows rows) {
   if (selected.device)
     carry_out(action, *selected.device, rows);
   else if (mandatory() && !selected.reason.empty())
-    die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", selected.reason.c_str());
+    die("the data of a construct cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", selected.reason.c_str());
 }
 
 int number_of_devices() {

@@ -167,7 +167,7 @@ void Pending::run_later() {
 void Pending::run() {
   try {
     if (std::string reason; !start(reason)) // no host version is left to run (decision 23)
-      die("%s cannot be done on %s, and its call has returned: %s", name().c_str(), device_.describe().c_str(),
+      die("%s failed on %s after its call had returned: %s", name().c_str(), device_.describe().c_str(),
           reason.c_str());
     started();
   } catch (const std::exception& error) {

@@ -124,7 +124,7 @@ bool Region::run(const Filled&, std::string& reason) {
     die("region %s failed on %s with error %d%s", kernel_.name.c_str(), device_.describe().c_str(), result,
         commands_.failure().c_str());
   device_.data.activity.take_back(noted);
-  reason = device_.describe() + " did not start it" + commands_.failure();
+  reason = device_.describe() + " did not start the kernel" + commands_.failure();
   return false;
 }
 
@@ -158,8 +158,8 @@ HandedOver Region::queue_end(const Filled&) {
   if (others.empty())
     die("region %s%s %s", kernel_.name.c_str(), failure.starts_with("failed") ? "" : ":", failure.c_str());
   if (use_ == CommandList::Use::kLater)
-    die("region %s cannot be done on %s, and its call has returned: %s", kernel_.name.c_str(),
-        device_.describe().c_str(), others.c_str());
+    die("region %s failed on %s after its call had returned: %s", kernel_.name.c_str(), device_.describe().c_str(),
+        others.c_str());
   reason = others;
   commands_.set_failed(failure);
   finish(handed_over);

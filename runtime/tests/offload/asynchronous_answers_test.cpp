@@ -110,9 +110,9 @@ TEST_CASE("events that are none, and malformed calls, are said; data calls compl
          {"region add_one runs on the host: __tgt_target_async: event 0x", " has been released\n",
           "__tgt_target_async_data_begin: event 0x", " has been released; the call is ignored\n",
           " is no event of this runtime\n", "__tgt_enforce_dep: event 0x",
-          " has been released; the host has to enforce what comes after it\n", "__tgt_release_dep: event 0x",
-          "__tgt_target_async_data_begin: -1 events, but no array of them; the call is ignored\n",
-          "region nothing runs on the host: __tgt_target_async: 2 events, but no array of them\n",
+          " has been released; the program has to order the calls after it\n", "__tgt_release_dep: event 0x",
+          "__tgt_target_async_data_begin: the call has -1 dependences, but no array of them; the call is ignored\n",
+          "region nothing runs on the host: __tgt_target_async: the call has 2 dependences, but no array of them\n",
           "__tgt_target_async: row 0 has an unknown bit in its map type",
           "__tgt_target_async_data_begin: row 0 has an unknown bit in its map type"})
       CHECK_MESSAGE(outcome.has(line), line << " is not in\n" << outcome.output);

@@ -211,12 +211,12 @@ TEST_CASE("a kernel that the plugin has not started is the host's turn") {
   Outcome outcome = run_scenario("kernels_not_started", not_started({"FAKEFAIL_AT=1", "FAKEFAIL_ON=1"}));
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.has("done\n"));
-  CHECK(
-      outcome.has("omptarget: region add_one runs on the host: device 0 (fakefail) did not start it (FAKE failure)\n"));
+  CHECK(outcome.has(
+      "omptarget: region add_one runs on the host: device 0 (fakefail) did not start the kernel (FAKE failure)\n"));
   CHECK(!outcome.has("FAKE: 0x")); // left, or freed twice
   outcome = run_scenario("kernels_not_started", not_started({"FAKEFAIL_AT=1", "OMP_TARGET_OFFLOAD=MANDATORY"}));
   CHECK(outcome.signal == SIGABRT);
-  CHECK(outcome.has("MANDATORY: device 0 (fakefail) did not start it (FAKE failure)\n"));
+  CHECK(outcome.has("MANDATORY: device 0 (fakefail) did not start the kernel (FAKE failure)\n"));
 }
 
 SCENARIO_OF(one_of_three_not_started) {
@@ -255,8 +255,9 @@ SCENARIO_OF(far_too_many_arguments) {
 TEST_CASE("the CPU device starts no kernel with more arguments than a stack holds") {
   const Outcome outcome = run_scenario("far_too_many_arguments");
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
-  CHECK(outcome.output == "omptarget: region nothing runs on the host: device 0 (host) did not start it (a kernel with "
-                          "40000 arguments)\n");
+  CHECK(outcome.output ==
+        "omptarget: region nothing runs on the host: device 0 (host) did not start the kernel (a kernel with "
+        "40000 arguments)\n");
 }
 
 static Rows* ended_meanwhile;

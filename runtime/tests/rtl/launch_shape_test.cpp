@@ -141,7 +141,7 @@ SCENARIO_OF(shape_refused) {
 TEST_CASE("a shape that the plugin does not launch is the host's turn") {
   const Outcome outcome = run_on("fakewhole", "shape_refused", "FAKEWHOLE_NOT_STARTED=1");
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
-  CHECK(outcome.has("region nothing runs on the host: device 0 (fakewhole) did not start it (FAKE shape)\n"));
+  CHECK(outcome.has("region nothing runs on the host: device 0 (fakewhole) did not start the kernel (FAKE shape)\n"));
 }
 
 // One call of the kernel, whatever the shape.

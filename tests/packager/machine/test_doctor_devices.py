@@ -57,7 +57,7 @@ def _where_it_ran(program: Path, log: Path, environment: dict[str, str]) -> str:
         env=os.environ | environment | {"LD_LIBRARY_PATH": path, "FAKE_CUDA_LOG": str(log)},
     )
     device = environment.get("OMP_DEFAULT_DEVICE", "0")
-    if refused := re.search(r"device (\d+) \(opencl\) did not start it", done.stderr):
+    if refused := re.search(r"device (\d+) \(opencl\) did not start the kernel", done.stderr):
         return f"device {refused[1]} (opencl)"
     if log.exists() and "cuLaunchKernel" in log.read_text():
         return f"device {device} (cuda)"

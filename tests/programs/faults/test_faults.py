@@ -52,13 +52,13 @@ ENDS = [
     r"copying objects back from device 0 failed \(error 1",
     r"updating objects of device 0 failed \(error 1",
     rf"({REGION}: )?copying {OBJECT} to the device failed",
-    rf"{REGION} cannot be done on device 0 \(fakefail\), and its call has returned: .+",
+    rf"{REGION} failed on device 0 \(fakefail\) after its call had returned: .+",
     rf"{REGION}: copying back {OBJECT} failed",
     rf"{REGION} must run on the host, but copying {OBJECT} from the device failed",
     rf"copying back {OBJECT} failed",
     rf"updating the device's copy of {OBJECT} failed",
     rf"updating {OBJECT} from the device failed",
-    rf"({REGION} cannot run on a device|data cannot be mapped), and OMP_TARGET_OFFLOAD is "
+    rf"({REGION} cannot run on a device|the data of a construct cannot be mapped), and OMP_TARGET_OFFLOAD is "
     r"MANDATORY: .+",
 ]
 # The device's own word for it follows, where the end does not hold it already.
@@ -167,7 +167,7 @@ def test_where_offloading_is_mandatory_no_region_falls_back(
     outcomes = sweep(program, failing, step, **MANDATORY)
     assert not any(FELL_BACK.search(one.output) for one in outcomes)
     ends = [one.output for one in outcomes if one.says_why]
-    assert any("data cannot be mapped" in end for end in ends)
+    assert any("the data of a construct cannot be mapped" in end for end in ends)
     assert any("cannot run on a device" in end for end in ends)
 
 
