@@ -20,7 +20,7 @@ from statistics import median
 from launch import CLANG_19, CLANG_22, Figures, Program, show
 from measure import in_turn
 
-SOURCES = Path(__file__).parent.parent / "tests" / "applications"
+SOURCES = Path(__file__).parent.parent / "tests" / "programs" / "applications"
 # Elements and repetitions; rows, columns and steps; bodies and steps.
 SIZES: dict[str, tuple[tuple[int, ...], ...]] = {
     "stream": ((1 << 14, 2000), (1 << 24, 10)),
