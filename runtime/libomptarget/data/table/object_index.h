@@ -21,16 +21,12 @@ namespace omptool {
 class ObjectIndex {
 public:
   static constexpr std::size_t kShards = kAddressShards;
-  struct Hint {
-    std::uintptr_t begin = 0;
-    Mapping* object = nullptr; // null: none
-  };
   struct alignas(64) Shard {
     BiasedLock lock;
-    unsigned vacant = 0;           // of its objects
-    std::size_t objects = 0;       // how many there are, with a hint or without
-    std::size_t size = 0;          // of `hints`, a power of two; 0: there are none yet
-    std::unique_ptr<Hint[]> hints; // open addressing over a few places: what finds none there has no hint
+    unsigned vacant = 0;               // of its objects
+    std::size_t objects = 0;           // how many there are, with a hint or without
+    std::size_t size = 0;              // of `hints`, a power of two; 0: there are none yet
+    std::unique_ptr<Mapping*[]> hints; // open addressing over a few places: what finds none there has no hint
   };
   static_assert(sizeof(Shard) == 64); // a cache line
 
@@ -44,20 +40,20 @@ public:
   // The caller holds the shard's lock here and below. Returns null where no hint is.
   static Mapping* find(const Shard& shard, std::uintptr_t begin) {
     for (std::size_t i = 0; i < kPlaces && shard.size != 0; ++i)
-      if (const Hint& hint = shard.hints[place(shard, begin, i)]; hint.begin == begin)
-        return hint.object;
+      if (Mapping* const hint = shard.hints[place(shard, begin, i)]; hint && hint->host.begin == begin)
+        return hint;
     return nullptr;
   }
   static void insert(Shard& shard, Mapping& mapping) {
     if (2 * ++shard.objects > shard.size)
       grow(shard);
-    put(shard, {mapping.host.begin, &mapping});
+    put(shard, mapping);
   }
   static void erase(Shard& shard, const Mapping& mapping) {
     --shard.objects;
     for (std::size_t i = 0; i < kPlaces; ++i)
-      if (Hint& hint = shard.hints[place(shard, mapping.host.begin, i)]; hint.object == &mapping)
-        hint = {};
+      if (Mapping*& hint = shard.hints[place(shard, mapping.host.begin, i)]; hint == &mapping)
+        hint = nullptr;
   }
 
 private:
@@ -67,22 +63,22 @@ private:
   static std::size_t place(const Shard& shard, std::uintptr_t begin, std::size_t more) {
     return (static_cast<std::size_t>((begin * kAddressHash) >> 32) + more) & (shard.size - 1);
   }
-  static void put(Shard& shard, const Hint& wanted) {
+  static void put(Shard& shard, Mapping& wanted) {
     for (std::size_t i = 0; i < kPlaces; ++i)
-      if (Hint& hint = shard.hints[place(shard, wanted.begin, i)]; !hint.object) {
-        hint = wanted;
+      if (Mapping*& hint = shard.hints[place(shard, wanted.host.begin, i)]; !hint) {
+        hint = &wanted;
         return;
       }
-    shard.hints[place(shard, wanted.begin, 0)] = wanted; // another object loses its hint
+    shard.hints[place(shard, wanted.host.begin, 0)] = &wanted; // another object loses its hint
   }
   static void grow(Shard& shard) {
     const std::size_t before = shard.size;
-    const std::unique_ptr<Hint[]> old =
-        std::exchange(shard.hints, std::make_unique<Hint[]>(before ? 2 * before : kFirst));
+    const std::unique_ptr<Mapping*[]> old =
+        std::exchange(shard.hints, std::make_unique<Mapping*[]>(before ? 2 * before : kFirst));
     shard.size = before ? 2 * before : kFirst;
     for (std::size_t i = 0; i < before; ++i)
-      if (old[i].object)
-        put(shard, old[i]);
+      if (old[i])
+        put(shard, *old[i]);
   }
 
   std::array<Shard, kShards> shards_;
