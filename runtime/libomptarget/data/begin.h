@@ -114,7 +114,7 @@ private:
     if (row.has(kPointer) && binding.cell_fresh && !transfers_.attach(row, binding, commands)) [[unlikely]]
       break_own(*binding.cell, binding.cell_refused, held);
   }
-  // What this call created is complete.
+  // Tells others that what this call created is complete.
   void publish(Rows rows, Held& held) {
     for (std::size_t i = 0; held.creates && i < rows.size(); ++i) {
       Binding& binding = held.bound[i];

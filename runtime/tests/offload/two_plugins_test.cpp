@@ -274,8 +274,8 @@ TEST_CASE("a released or unknown event is said, whatever its plugin") {
   for (const auto& [fake, queues] : kPairs) {
     const Outcome outcome = run_scenario("pair_faults", pair_of(fake, queues));
     CHECK_MESSAGE(outcome.code == 0, outcome.output);
-    for (const char* line : {"__tgt_enforce_dep: event 0x", " has been released; the host has to enforce",
-                             " is no event of this runtime; the host has to enforce",
+    for (const char* line : {"__tgt_enforce_dep: event 0x", " has been released; the program has to order",
+                             " is no event of this runtime; the program has to order",
                              "region add_one runs on the host: __tgt_target_async: event 0x"})
       CHECK_MESSAGE(outcome.has(line), line << " is not in\n" << outcome.output);
   }

@@ -41,8 +41,8 @@ struct Diverged {
   std::vector<HostFallback> running; // that may still be
 };
 
-// Where an object is on the device. The call that creates it writes this without a lock; what others read before it is
-// published may be null.
+// The device address of an object. The call that creates the object writes it without a lock; others may read null
+// until the object is published.
 class DeviceAddress {
 public:
   explicit DeviceAddress(std::byte* begin) : begin_(begin) {}
