@@ -43,21 +43,22 @@ void End::place_in_order(Rows rows, Held& held, CommandList& commands) {
 
 // ---- release ----
 
-void End::release_in_order(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands) {
+void End::release_in_order(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands, bool is_told) {
   Lock lock(table_);
   if (count > 0)
     release_first(count, rows, held, how, commands, lock);
-  report(rows, held);
+  if (is_told)
+    report(rows, held);
 }
 
 void End::report(Rows rows, Held& held) {
-  if (observe::heard())
-    report_rows(observe::RowsSeen::Kind::kReleased, memory_.number(), sharing_.any(), rows, held.bound);
+  report_rows(observe::RowsSeen::Kind::kReleased, memory_.number(), sharing_.any(), rows, held.bound);
 }
 
 void End::release(Rows rows, Held& held, Release how, CommandList& commands, Lock& lock) {
   release_first(rows.size(), rows, held, how, commands, lock);
-  report(rows, held);
+  if (observe::heard()) [[unlikely]]
+    report(rows, held);
 }
 
 void End::release_first(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands, Lock& lock) {

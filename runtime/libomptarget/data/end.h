@@ -28,11 +28,12 @@ public:
   }
   // Releases the rows. kAbandoned: no region has run, nothing is copied back but what other constructs have left.
   void release(Rows rows, Held& held, Release how, CommandList& commands) {
+    const bool is_told = observe::heard() && !rows.empty();
     std::size_t left = rows.size();
-    while (left > 0 && !held.leaves_events && release_at_once(rows[left - 1], held, held.bound[left - 1], how))
+    while (left > 0 && !held.leaves_events && release_at_once(rows[left - 1], held, held.bound[left - 1], how, is_told))
       --left;
-    if (left > 0 || observe::heard()) [[unlikely]]
-      release_in_order(left, rows, held, how, commands);
+    if (left > 0 || is_told) [[unlikely]]
+      release_in_order(left, rows, held, how, commands, is_told);
   }
   // The same under the table's lock.
   void release(Rows rows, Held& held, Release how, CommandList& commands, Lock& lock);
@@ -95,9 +96,9 @@ private:
            (object.state == Mapping::State::kReady ||
             (object.state == Mapping::State::kCreating && object.creator == &held.bound));
   }
-  // Releases a row by the lock of one shard. False: the object is queued for, or the row has a cell, too, and nothing
-  // has been done.
-  bool release_at_once(const Row& row, Held& held, Binding& binding, Release how) {
+  // Releases a row by the lock of one shard. `is_told`: those who listen have yet to see the object. False: the object
+  // is queued for, or the row has a cell, too, and nothing has been done.
+  bool release_at_once(const Row& row, Held& held, Binding& binding, Release how, bool is_told) {
     if (binding.cell) [[unlikely]]
       return false;
     if (!binding.object || !row.maps())
@@ -110,13 +111,14 @@ private:
     if (is_left(object, held)) {
       object.state = Mapping::State::kLeaving;
       held.any_leaves = binding.object_leaves = true;
-    } else if (object.state == Mapping::State::kReady && !row.has(kAlways) && !observe::heard()) {
+    } else if (object.state == Mapping::State::kReady && !row.has(kAlways) && !is_told) {
       --object.pins; // nothing more is done with it for this row
       binding.pinned = false;
     }
     return true;
   }
-  [[gnu::noinline]] void release_in_order(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands);
+  [[gnu::noinline]] void release_in_order(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands,
+                                          bool is_told);
   void release_first(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands, Lock& lock);
   void report(Rows rows, Held& held);
   static bool holds_results(const Mapping& object, Held& held);
