@@ -39,11 +39,21 @@ class RunCommand(click.Command):
             raise click.exceptions.Exit(CANNOT_START) from error
 
 
+class DeviceNumber(click.IntRange):
+    """A number of a device; the program's runtime knows if there is such a device."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        if not (str(value).isascii() and str(value).isdigit()):
+            self.fail(f"{value!r} is no device number; `omptool devices` lists them", param, ctx)
+        return int(super().convert(value, param, ctx))
+
+
 @click.command(cls=RunCommand, context_settings={"allow_interspersed_args": False})
 @click.option(
     "--plugin", "plugins", multiple=True, metavar="P", help="Use only plugin P (repeatable)."
 )
-@click.option("--device", type=click.IntRange(0), metavar="N", help="Make device N the default.")
+@click.option("--device", type=DeviceNumber(0), metavar="N", help="Make device N the default.")
 @click.option("--mandatory", is_flag=True, help="Abort, with the reason, instead of falling back.")
 @click.option("--gdb", is_flag=True, help="Start PROG in gdb, which sees its kernels.")
 @click.argument("program", metavar="[--] PROG")

@@ -144,6 +144,12 @@ def test_wrong_usage_is_no_exit_code_of_the_program(words: list[str]) -> None:
     assert run("run", "--help").returncode == 0
 
 
+def test_what_is_no_device_number_is_named() -> None:
+    done = run("run", "--device", "x", "/bin/true")
+    assert done.returncode == 125
+    assert "'x' is no device number; `omptool devices` lists them" in done.stderr
+
+
 def test_runtime_whose_path_the_loader_cannot_read_is_refused(tmp_path: Path) -> None:
     copy = tmp_path / "with space"
     shutil.copytree(libdir().parent, copy / "omptool" / "_runtime")
