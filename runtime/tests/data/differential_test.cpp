@@ -21,7 +21,6 @@ namespace {
 
 constexpr std::size_t kBytes = 256;
 constexpr unsigned kWalks = 600;
-constexpr std::int64_t kImplicit = 0x200, kPresent = 0x1000;
 using Memory = std::array<unsigned char, kBytes>;
 
 alignas(4096) Memory host_memory;

@@ -23,6 +23,8 @@ enum Type : std::int64_t {
   kReturn = 0x40,
   kPrivate = 0x80,
   kLiteral = 0x100,
+  kImplicit = 0x200,
+  kPresent = 0x1000,
   kHold = 0x2000,
   kAttach = 0x4000,
   kNullify = 0x8000,
