@@ -7,6 +7,9 @@
 #include "data/binder.h"
 #include "data/diverged_copies.h"
 #include "data/order.h"
+#include "process/read_only.h"
+
+#include <cstring>
 
 namespace omptool {
 
@@ -18,9 +21,13 @@ public:
 
   // Finds the objects that are there, and takes the position of a construct that copies them.
   void take_position(Rows rows, Held& held, CommandList& commands) {
-    if (commands.leaves_events() || table_.any_host_current() || !binder_.find_exactly(rows, held, true)) [[unlikely]]
+    const bool is_told = observe::heard();
+    const bool is_exact = !commands.leaves_events() && !table_.any_host_current();
+    if (is_exact && !is_told && held.all_plain && rows.size() == 1 && move_few(rows.front()))
+      return;
+    if (!is_exact || !binder_.find_exactly(rows, held, true)) [[unlikely]]
       place_in_order(rows, held, commands);
-    if (observe::heard()) [[unlikely]]
+    if (is_told) [[unlikely]]
       report(rows, held);
   }
   // Queues the copies. A failure ends the program.
@@ -39,6 +46,22 @@ public:
   }
 
 private:
+  // Moves a few bytes while the object is found, so that nothing is left to copy, or to let go of.
+  bool move_few(const Row& row) {
+    constexpr std::int64_t kFew = 256;
+    return row.maps() && row.size <= kFew && memory_.moves_itself() &&
+           table_.use(row, true, [&](const Mapping& object) {
+             if (!object.device || object.own_value || object.details()) [[unlikely]]
+               return false;
+             const HostRange range = range_of(row);
+             const std::size_t size = static_cast<std::size_t>(row.size);
+             if (row.has(kTo))
+               std::memmove(object.at(range.begin), row.begin, size);
+             if (row.has(kFrom) && !read_only_memory.hold(range.begin))
+               std::memmove(row.begin, object.at(range.begin), size);
+             return true;
+           });
+  }
   void report(Rows rows, Held& held);
   [[noreturn]] static void fail(Direction direction, const Mapping& object, const CommandList& commands);
   void place_in_order(Rows rows, Held& held, CommandList& commands);

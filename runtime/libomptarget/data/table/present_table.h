@@ -90,7 +90,15 @@ public:
   // needs nothing but a count, and a copy when its object is new or leaves.
   Entered enter(const Row& row, bool may_create, const void* call);
   // Finds the object and pins it, unless operations on it are queued. `updates`: the row's copy to the device follows.
-  Mapping* find(const Row& row, bool updates);
+  Mapping* find(const Row& row, bool updates) {
+    return use(row, updates, [](Mapping& object) {
+      ++object.pins;
+      return true;
+    });
+  }
+  // The same, but calls `what`, which must take few instructions, by the lock of the shard. Returns null, too, where
+  // that returns false.
+  template <typename What> Mapping* use(const Row& row, bool updates, const What& what);
 
   // ---- leaving ----
 
@@ -237,14 +245,15 @@ inline PresentTable::Entered PresentTable::enter(const Row& row, bool may_create
   return may_create ? create(row, call) : Entered{};
 }
 
-inline Mapping* PresentTable::find(const Row& row, bool updates) {
+template <typename What> Mapping* PresentTable::use(const Row& row, bool updates, const What& what) {
   const HostRange wanted = range_of(row);
   ObjectIndex::Shard& shard = index_.shard_of(wanted.begin);
   const std::lock_guard lock(shard.lock);
   Mapping* const known = ObjectIndex::find(shard, wanted.begin);
   if (!known || known->host.end < wanted.end || known->state != Mapping::State::kReady || known->queued)
     return nullptr;
-  ++known->pins;
+  if (!what(*known))
+    return nullptr;
   known->written = known->written || (updates && row.has(kTo));
   return known;
 }
