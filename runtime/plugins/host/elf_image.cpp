@@ -116,7 +116,7 @@ const char* fault_of(Bytes image) {
   if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
     return "it is not a 64-bit little-endian ELF file";
   if (header->e_machine != kMachine)
-    return "it is for another machine";
+    return "it is for a machine other than x86-64";
   if (header->e_type != ET_DYN)
     return "it is not a shared object";
   if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == 0)

@@ -76,7 +76,8 @@ def _choices(said: dict[str, Any]) -> list[str]:
 
 
 NONE_FOR_AMD = (
-    "[] cuda: it is no PTX, no cubin and no CUDA fat binary; host: it is for another machine; "
+    "[] cuda: it is no PTX, no cubin and no CUDA fat binary; "
+    "host: it is for a machine other than x86-64; "
     "opencl: it does not begin as a SPIR-V module does"
 )
 

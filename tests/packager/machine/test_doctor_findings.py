@@ -216,7 +216,7 @@ def test_xnack(tmp_path: Path, arch: str, value: str, expected: set[str]) -> Non
     host = compile_c(HOST + MAIN, tmp_path / "host.o", "-c", "-fPIC")
     out = bundled(host, tmp_path / "b.o", {f"amdgcn-amd-amdhsa:{arch}": tmp_path / "image.elf"})
     binary = load(linked([out], tmp_path / "x", runtime=fake_runtime(tmp_path)))
-    refused = [[Answer("host", False, "it is for another machine")]]
+    refused = [[Answer("host", False, "it is for a machine other than x86-64")]]
     machine = Machine([], [], {"host": 1}, refused, {"HSA_XNACK": value})
     found = {f.code for f in diagnose(binary, machine).findings}
     assert found - {"OMP204"} == expected

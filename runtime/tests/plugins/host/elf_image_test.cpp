@@ -96,7 +96,8 @@ TEST_CASE("one wrong field of an image is named") {
   CHECK(fault({}) == "it is not an ELF file");
   CHECK(fault(with(0, 'x')) == "it is not an ELF file");
   CHECK(fault(with<char>(EI_CLASS, ELFCLASS32)) == "it is not a 64-bit little-endian ELF file");
-  CHECK(fault(with<Elf64_Half>(offsetof(Elf64_Ehdr, e_machine), EM_AARCH64)) == "it is for another machine");
+  CHECK(fault(with<Elf64_Half>(offsetof(Elf64_Ehdr, e_machine), EM_AARCH64)) ==
+        "it is for a machine other than x86-64");
   CHECK(fault(with<Elf64_Half>(offsetof(Elf64_Ehdr, e_type), ET_REL)) == "it is not a shared object");
   CHECK(fault(with<Elf64_Half>(offsetof(Elf64_Ehdr, e_phnum), 0)) == "it has no program headers");
   CHECK(fault(with<Elf64_Half>(offsetof(Elf64_Ehdr, e_phnum), 0xffff)) == "its program headers run past its end");
