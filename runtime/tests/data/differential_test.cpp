@@ -263,7 +263,7 @@ private:
     std::vector<Part> parts;
     for (std::size_t i = 1 + below(4); i > 0; --i) {
       Part part = parts.empty() || !one_in(3) ? anywhere() : parts[below(parts.size())];
-      part.type = (this->*type)(part) | (one_in(4) ? kImplicit : 0);
+      part.type = (this->*type)(part) | (one_in(4) ? std::int64_t{kImplicit} : 0);
       const bool known = then.find(part) != then.objects.end();
       if (!known && then.overlaps(part))
         continue;
@@ -311,7 +311,7 @@ private:
     std::vector<Part> parts;
     for (std::size_t i = 1 + below(3); i > 0; --i) {
       Part part = anywhere();
-      part.type = (one_in(2) ? kTo : kFrom) | (one_in(4) ? kImplicit : 0);
+      part.type = (one_in(2) ? kTo : kFrom) | (one_in(4) ? std::int64_t{kImplicit} : 0);
       parts.push_back(part);
     }
     call("__tgt_target_data_update_mapper", parts);
