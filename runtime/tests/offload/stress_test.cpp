@@ -415,7 +415,7 @@ SCENARIO_OF(stress_memory) {
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i)
     threads.emplace_back([] {
-      for (int round = 0; round < kRounds; ++round) {
+      for (int round = 0; round < 10 * kRounds; ++round) {
         long own = 1;
         if (launch(&add_shared, {element(own, kTofrom | kParameter), literal(2)}) != 0)
           own += 2;
