@@ -91,38 +91,44 @@ bool has_names(const __tgt_device_image& image) {
                      [](const __tgt_offload_entry& entry) { return entry.name != nullptr; });
 }
 
-// One plugin. Made once for each, never freed: devices outlive every library.
+// One plugin, with the functions that the core calls. Made once for each, never freed: devices outlive every library.
 class Adapter {
 public:
   explicit Adapter(void* handle) : handle_(handle) {}
-  // Returns the first function that is missing, or null.
+  // Returns the functions that are missing, or "".
   std::string bind();
   void* handle() const { return handle_; }
 
-  std::int32_t number_of_devices() const { return call_.number_of_devices(); }
-  bool accepts(const __tgt_device_image& image) const;
-  std::int32_t init_device(std::int32_t device) const {
+  std::int32_t number_of_devices() { return call_.number_of_devices(); }
+  std::int32_t is_valid_binary(__tgt_device_image* image);
+  std::int32_t init_device(std::int32_t device) {
     call_.init_device(device);
     return 0;
   }
-  tgt_target_table* load(std::int32_t device, const __tgt_device_image& image);
-  void* allocate(std::int32_t device, std::int64_t size) const {
+  tgt_target_table* load_binary(std::int32_t device, __tgt_device_image* image);
+  void* data_alloc(std::int32_t device, std::int64_t size) {
     return fits_int(size) ? call_.data_alloc(device, static_cast<int>(size)) : nullptr;
   }
-  std::int32_t submit(std::int32_t device, void* target, void* host, std::int64_t size) const {
+  std::int32_t data_submit(std::int32_t device, void* target, void* host, std::int64_t size) {
     if (!fits_int(size))
       return 1;
     return result_of("__tgt_rtl_data_submit", call_.data_submit(device, target, host, static_cast<int>(size)));
   }
-  std::int32_t retrieve(std::int32_t device, void* host, void* target, std::int64_t size) const {
+  std::int32_t data_retrieve(std::int32_t device, void* host, void* target, std::int64_t size) {
     if (!fits_int(size))
       return 1;
     return result_of("__tgt_rtl_data_retrieve", call_.data_retrieve(device, host, target, static_cast<int>(size)));
   }
-  std::int32_t release(std::int32_t device, void* target) const {
+  std::int32_t data_delete(std::int32_t device, void* target) {
     return result_of("__tgt_rtl_data_delete", call_.data_delete(device, target));
   }
-  std::int32_t run(std::int32_t device, void* entry, void** variables, std::int32_t count, bool teams) const;
+  std::int32_t run_target_region(std::int32_t device, void* entry, void** variables, std::int32_t count) {
+    return run("__tgt_rtl_run_target_region", call_.run_target_region, device, entry, variables, count);
+  }
+  std::int32_t run_target_team_region(std::int32_t device, void* entry, void** variables, std::int32_t count,
+                                      std::int32_t, std::int32_t) {
+    return run("__tgt_rtl_run_target_team_region", call_.run_target_team_region, device, entry, variables, count);
+  }
 
 private:
   // A plugin's table with the host's names, for as long as the image is loaded: for ever.
@@ -131,6 +137,8 @@ private:
     tgt_target_table table{};
     Loaded* next = nullptr;
   };
+  static std::int32_t run(const char* name, int (*call)(int, void*, void*), std::int32_t device, void* entry,
+                          void** variables, std::int32_t count);
 
   void* handle_;
   Functions call_;
@@ -144,12 +152,12 @@ std::string Adapter::bind() {
   return symbols.missing();
 }
 
-bool Adapter::accepts(const __tgt_device_image& image) const {
-  const std::optional<int> machine = machine_of(image);
+std::int32_t Adapter::is_valid_binary(__tgt_device_image* image) {
+  const std::optional<int> machine = machine_of(*image);
   const int type = machine ? call_.device_type(0) : 0;
   if (!machine)
     reason = "the image is not in ELF";
-  else if (has_names(image))
+  else if (has_names(*image))
     reason = "it is for programs of libtarget.h, whose entries have no names";
   else if (type != *machine)
     reason =
@@ -161,12 +169,13 @@ bool Adapter::accepts(const __tgt_device_image& image) const {
 
 // Pairs by position. Where the plugin says how large an entry is, that must be what the host says: it
 // may show that the two tables do not belong together.
-tgt_target_table* Adapter::load(std::int32_t device, const __tgt_device_image& image) {
-  if (!fits_int(size_of(image)))
+tgt_target_table* Adapter::load_binary(std::int32_t device, __tgt_device_image* image) {
+  const std::int64_t size = size_of(*image);
+  if (!fits_int(size))
     return nullptr;
   const auto* const table =
-      reinterpret_cast<const Table*>(call_.load_binary(device, image.ImageStart, static_cast<int>(size_of(image))));
-  const std::size_t wanted = static_cast<std::size_t>(image.EntriesEnd - image.EntriesBegin);
+      reinterpret_cast<const Table*>(call_.load_binary(device, image->ImageStart, static_cast<int>(size)));
+  const std::size_t wanted = static_cast<std::size_t>(image->EntriesEnd - image->EntriesBegin);
   if (!table) {
     reason = "__tgt_rtl_load_binary returned no table";
     return nullptr;
@@ -183,7 +192,7 @@ tgt_target_table* Adapter::load(std::int32_t device, const __tgt_device_image& i
   auto made = std::make_unique<Loaded>();
   for (std::size_t i = 0; i < wanted; ++i) {
     const Entry& entry = table->begin[i];
-    const __tgt_offload_entry& host = image.EntriesBegin[i];
+    const __tgt_offload_entry& host = image->EntriesBegin[i];
     if (entry.address && entry.size != host.size) {
       reason = "entry " + std::to_string(i) + " has " + std::to_string(host.size) + " bytes on the host and " +
                std::to_string(entry.size) + " in the image";
@@ -200,14 +209,13 @@ tgt_target_table* Adapter::load(std::int32_t device, const __tgt_device_image& i
 }
 
 // The plugin does not learn the count, so what it may read goes on behind the arguments.
-std::int32_t Adapter::run(std::int32_t device, void* entry, void** variables, std::int32_t count, bool teams) const {
+std::int32_t Adapter::run(const char* name, int (*call)(int, void*, void*), std::int32_t device, void* entry,
+                          void** variables, std::int32_t count) {
   constexpr std::size_t kReadable = 8;
   const std::size_t used = static_cast<std::size_t>(count);
   PerRow<void*> table(std::max(used + 1, kReadable));
   std::copy_n(variables, used, table.begin());
-  const std::int32_t result =
-      teams ? result_of("__tgt_rtl_run_target_team_region", call_.run_target_team_region(device, entry, table.data()))
-            : result_of("__tgt_rtl_run_target_region", call_.run_target_region(device, entry, table.data()));
+  const std::int32_t result = result_of(name, call(device, entry, table.data()));
   return result == OMPTARGET_RTL_NOT_STARTED ? 1 : result; // there, it is an error as any other
 }
 
@@ -215,29 +223,17 @@ std::int32_t Adapter::run(std::int32_t device, void* entry, void** variables, st
 constexpr std::size_t kMostPlugins = 8;
 std::array<std::atomic<Adapter*>, kMostPlugins> adapters{};
 
-template <std::size_t kPlace> Adapter& self() {
-  return *adapters[kPlace].load(std::memory_order_acquire);
+template <std::size_t kPlace, auto kMember, typename Result, typename... Parameters>
+auto plain(Result (Adapter::*)(Parameters...)) {
+  return +[](Parameters... given) { return (adapters[kPlace].load(std::memory_order_acquire)->*kMember)(given...); };
 }
 
 template <std::size_t kPlace> RtlFunctions functions_of() {
   RtlFunctions all;
-  all.number_of_devices = [] { return self<kPlace>().number_of_devices(); };
-  all.is_valid_binary = [](__tgt_device_image* image) -> std::int32_t { return self<kPlace>().accepts(*image); };
-  all.init_device = [](std::int32_t device) { return self<kPlace>().init_device(device); };
-  all.load_binary = [](std::int32_t device, __tgt_device_image* image) { return self<kPlace>().load(device, *image); };
-  all.data_alloc = [](std::int32_t device, std::int64_t size) { return self<kPlace>().allocate(device, size); };
-  all.data_submit = [](std::int32_t device, void* target, void* host, std::int64_t size) {
-    return self<kPlace>().submit(device, target, host, size);
-  };
-  all.data_retrieve = [](std::int32_t device, void* host, void* target, std::int64_t size) {
-    return self<kPlace>().retrieve(device, host, target, size);
-  };
-  all.data_delete = [](std::int32_t device, void* target) { return self<kPlace>().release(device, target); };
-  all.run_target_region = [](std::int32_t device, void* entry, void** variables, std::int32_t count) {
-    return self<kPlace>().run(device, entry, variables, count, false);
-  };
-  all.run_target_team_region = [](std::int32_t device, void* entry, void** variables, std::int32_t count, std::int32_t,
-                                  std::int32_t) { return self<kPlace>().run(device, entry, variables, count, true); };
+#define OMPTOOL_RTL_PLAIN(function) all.function = plain<kPlace, &Adapter::function>(&Adapter::function);
+  OMPTOOL_RTL_COMMON(OMPTOOL_RTL_PLAIN)
+  OMPTOOL_RTL_PLAIN(is_valid_binary)
+  OMPTOOL_RTL_PLAIN(init_device)
   all.last_error = []() -> const char* { return reason.empty() ? nullptr : reason.c_str(); };
   return all;
 }

@@ -89,35 +89,31 @@ void Rtl::bind(void* handle) {
   RtlSymbols symbols(handle);
   symbols.require_common(functions_);
   symbols.require("__tgt_rtl_is_valid_binary", functions_.is_valid_binary);
-  if (!symbols.missing().empty())
+  if (!symbols.missing().empty()) {
     refusal_ = "it lacks " + symbols.missing();
-  bind_optional(symbols);
-  if (refusal_.empty())
-    bind_queues(handle);
-}
-
-#define OMPTOOL_RTL_FIND(function) symbols.find("__tgt_rtl_" #function, found.function);
-
-void Rtl::bind_optional(const RtlSymbols& symbols) {
-  RtlFunctions& found = functions_;
+    return;
+  }
+#define OMPTOOL_RTL_FIND(function) symbols.find("__tgt_rtl_" #function, functions_.function);
   OMPTOOL_RTL_OPTIONAL(OMPTOOL_RTL_FIND)
-  both_or_neither(found.memory_alloc, found.memory_free);
-  both_or_neither(found.host_lock, found.host_unlock);
+  both_or_neither(functions_.memory_alloc, functions_.memory_free);
+  both_or_neither(functions_.host_lock, functions_.host_unlock);
+  bind_queues(handle);
 }
 
 // Decision 11: all or nothing.
 void Rtl::bind_queues(void* handle) {
-  RtlFunctions found = functions_;
   RtlSymbols symbols(handle);
-  symbols.require_queues(found);
+  RtlFunctions functions = functions_;
+#define OMPTOOL_RTL_REQUIRE(function) symbols.require("__tgt_rtl_" #function, functions.function);
+  OMPTOOL_RTL_QUEUES(OMPTOOL_RTL_REQUIRE)
   if (symbols.found_none())
     return;
   if (!symbols.missing().empty()) {
     queues_lack_ = symbols.missing();
     return;
   }
+  functions_ = functions;
   OMPTOOL_RTL_OPTIONAL_QUEUES(OMPTOOL_RTL_FIND)
-  functions_ = found;
 }
 
 const std::string& Rtl::refusal() const {

@@ -16,7 +16,28 @@
 
 namespace omptool {
 
-// The functions that a plugin may lack. omptarget_rtl.h names the fallback of each.
+// The functions of plugins, by what follows "__tgt_rtl_". Those that both interfaces have:
+#define OMPTOOL_RTL_COMMON(X)                                                                                          \
+  X(number_of_devices)                                                                                                 \
+  X(load_binary)                                                                                                       \
+  X(data_alloc)                                                                                                        \
+  X(data_submit)                                                                                                       \
+  X(data_retrieve)                                                                                                     \
+  X(data_delete)                                                                                                       \
+  X(run_target_region)                                                                                                 \
+  X(run_target_team_region)
+// The asynchronous ones: all of them or none.
+#define OMPTOOL_RTL_QUEUES(X)                                                                                          \
+  X(init_dep)                                                                                                          \
+  X(enforce_dep)                                                                                                       \
+  X(release_dep)                                                                                                       \
+  X(process_dep)                                                                                                       \
+  X(async_dep)                                                                                                         \
+  X(async_data_submit)                                                                                                 \
+  X(async_data_retrieve)                                                                                               \
+  X(async_run_target_region)                                                                                           \
+  X(async_run_target_team_region)
+// Those that a plugin may lack. omptarget_rtl.h names the fallback of each.
 #define OMPTOOL_RTL_OPTIONAL(X)                                                                                        \
   X(shares_host_memory)                                                                                                \
   X(memory_is_addressable)                                                                                             \
@@ -46,35 +67,17 @@ namespace omptool {
   X(async_data_exchange)
 
 struct RtlFunctions {
-  decltype(&__tgt_rtl_number_of_devices) number_of_devices = nullptr;
-  decltype(&__tgt_rtl_is_valid_binary) is_valid_binary = nullptr;
-  decltype(&__tgt_init_device) init_device = nullptr;
-  decltype(&__tgt_rtl_load_binary) load_binary = nullptr;
-  decltype(&__tgt_rtl_data_alloc) data_alloc = nullptr;
-  decltype(&__tgt_rtl_data_submit) data_submit = nullptr;
-  decltype(&__tgt_rtl_data_retrieve) data_retrieve = nullptr;
-  decltype(&__tgt_rtl_data_delete) data_delete = nullptr;
-  decltype(&__tgt_rtl_run_target_region) run_target_region = nullptr;
-  decltype(&__tgt_rtl_run_target_team_region) run_target_team_region = nullptr;
-  // Asynchronous: all of them or none.
-  decltype(&__tgt_rtl_init_dep) init_dep = nullptr;
-  decltype(&__tgt_rtl_enforce_dep) enforce_dep = nullptr;
-  decltype(&__tgt_rtl_release_dep) release_dep = nullptr;
-  decltype(&__tgt_rtl_process_dep) process_dep = nullptr;
-  decltype(&__tgt_rtl_async_dep) async_dep = nullptr;
-  decltype(&__tgt_rtl_async_data_submit) async_data_submit = nullptr;
-  decltype(&__tgt_rtl_async_data_retrieve) async_data_retrieve = nullptr;
-  decltype(&__tgt_rtl_async_run_target_region) async_run_target_region = nullptr;
-  decltype(&__tgt_rtl_async_run_target_team_region) async_run_target_team_region = nullptr;
 #define OMPTOOL_RTL_MEMBER(function) decltype(&__tgt_rtl_##function) function = nullptr;
+  OMPTOOL_RTL_COMMON(OMPTOOL_RTL_MEMBER)
+  OMPTOOL_RTL_MEMBER(is_valid_binary)
+  decltype(&__tgt_init_device) init_device = nullptr;
+  OMPTOOL_RTL_QUEUES(OMPTOOL_RTL_MEMBER)
   OMPTOOL_RTL_OPTIONAL(OMPTOOL_RTL_MEMBER)
   OMPTOOL_RTL_OPTIONAL_QUEUES(OMPTOOL_RTL_MEMBER)
 #undef OMPTOOL_RTL_MEMBER
 };
 
 class Completions;
-
-class RtlSymbols;
 
 class Rtl {
 public:
@@ -105,7 +108,6 @@ public:
 private:
   friend class Completions;
   void bind(void* handle);
-  void bind_optional(const RtlSymbols& symbols);
   void bind_queues(void* handle);
 
   std::string name_;

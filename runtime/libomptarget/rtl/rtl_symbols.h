@@ -4,6 +4,8 @@
 // The functions of a plugin's file, by name.
 #pragma once
 
+#include "rtl/rtl.h"
+
 #include <dlfcn.h>
 #include <string>
 
@@ -25,28 +27,11 @@ public:
   }
   // Requires the functions that both interfaces have under the same names.
   template <typename Functions> void require_common(Functions& functions) {
-    require("__tgt_rtl_number_of_devices", functions.number_of_devices);
     if (!find("__tgt_rtl_init_device", functions.init_device)) // decision 11
       require("__tgt_init_device", functions.init_device);
-    require("__tgt_rtl_load_binary", functions.load_binary);
-    require("__tgt_rtl_data_alloc", functions.data_alloc);
-    require("__tgt_rtl_data_submit", functions.data_submit);
-    require("__tgt_rtl_data_retrieve", functions.data_retrieve);
-    require("__tgt_rtl_data_delete", functions.data_delete);
-    require("__tgt_rtl_run_target_region", functions.run_target_region);
-    require("__tgt_rtl_run_target_team_region", functions.run_target_team_region);
-  }
-  // The asynchronous ones.
-  template <typename Functions> void require_queues(Functions& functions) {
-    require("__tgt_rtl_init_dep", functions.init_dep);
-    require("__tgt_rtl_enforce_dep", functions.enforce_dep);
-    require("__tgt_rtl_release_dep", functions.release_dep);
-    require("__tgt_rtl_process_dep", functions.process_dep);
-    require("__tgt_rtl_async_dep", functions.async_dep);
-    require("__tgt_rtl_async_data_submit", functions.async_data_submit);
-    require("__tgt_rtl_async_data_retrieve", functions.async_data_retrieve);
-    require("__tgt_rtl_async_run_target_region", functions.async_run_target_region);
-    require("__tgt_rtl_async_run_target_team_region", functions.async_run_target_team_region);
+#define OMPTOOL_RTL_REQUIRE(function) require("__tgt_rtl_" #function, functions.function);
+    OMPTOOL_RTL_COMMON(OMPTOOL_RTL_REQUIRE)
+#undef OMPTOOL_RTL_REQUIRE
   }
   // The required ones that are not there, or "".
   const std::string& missing() const { return missing_; }
