@@ -19,6 +19,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace omptool {
@@ -27,19 +29,41 @@ class DeviceMemory {
 public:
   DeviceMemory(const Rtl& rtl, std::int32_t rtl_id, int number = 0) : rtl_(rtl), rtl_id_(rtl_id), number_(number) {}
 
+  // Inline: most objects are small, and a call costs as much as moving them.
+
   // Null when the device has no room, and for sizes below one byte.
   // `host` is whose copy it is for, if anything's.
-  std::byte* allocate(std::int64_t size, const void* host = nullptr) const;
-  bool submit(void* device, const void* host, std::int64_t size) const;
-  bool retrieve(void* host, const void* device, std::int64_t size) const;
+  std::byte* allocate(std::int64_t size, const void* host = nullptr) const {
+    if (size <= 0)
+      return nullptr;
+    return reported(Kind::kAllocate, host, nullptr, size, [=, this]() -> std::byte* {
+      if (is_lost()) [[unlikely]]
+        return nullptr;
+      return static_cast<std::byte*>(inactive_ ? std::malloc(static_cast<std::size_t>(size))
+                                               : call().data_alloc(rtl_id_, size));
+    });
+  }
+  bool submit(void* device, const void* host, std::int64_t size) const {
+    return reported(Kind::kToDevice, host, device, size, [=, this] { return submit_now(device, host, size); });
+  }
+  bool retrieve(void* host, const void* device, std::int64_t size) const {
+    return reported(Kind::kFromDevice, host, device, size, [=, this] { return retrieve_now(host, device, size); });
+  }
+  // False when the device could not free it.
+  bool free(void* device) const {
+    return reported(Kind::kFree, nullptr, device, 0, [=, this] {
+      if (!inactive_)
+        return is_lost() || call().data_delete(rtl_id_, device) == 0;
+      std::free(device);
+      return true;
+    });
+  }
   // Frees memory. If the device cannot, the memory is lost, and a message names the host object whose copy it was, and
   // the region for which it was, if any: the results are right (decision 23).
   void release(void* device, const void* host, std::int64_t size, std::string_view region = {}) const {
     if (!free(device)) [[unlikely]]
       tell_of_leak(host, size, region);
   }
-  // False when the device could not free it.
-  bool free(void* device) const;
   // Sets each byte to the value.
   bool fill(void* device, int value, std::int64_t size) const;
   // From another device's memory, or this one's, which do not overlap.
@@ -73,7 +97,7 @@ public:
   // Returns whether this thread makes each copy itself, at once.
   bool moves_itself() const { return moves_itself_; }
   // Returns whether the host can use the addresses that allocate() returns.
-  bool is_addressable() const;
+  bool is_addressable() const { return inactive_ || says(call().memory_is_addressable); }
   std::string last_error() const { return is_lost() ? " (the device is lost)" : rtl_.last_error(); }
   // The plugin has said that the device works no more (decision 23).
   bool is_lost() const { return lost_.load(std::memory_order_relaxed); }
@@ -82,6 +106,14 @@ public:
     if (result == OMPTARGET_RTL_DEVICE_LOST) [[unlikely]]
       note_loss();
     return result == 0;
+  }
+  // Does the work between two events, where somebody listens. The result is false, or null, if it fails.
+  template <typename Work>
+  std::invoke_result_t<Work> reported(observe::Operation::Kind kind, const void* host, const void* there,
+                                      std::int64_t size, const Work& work, int from = -1) const {
+    if (observe::heard()) [[unlikely]]
+      return told(kind, host, there, size, work, from);
+    return work();
   }
   // As the program counts devices.
   int number() const { return number_; }
@@ -92,21 +124,43 @@ public:
   std::int32_t rtl_id() const { return rtl_id_; }
 
 private:
+  using Kind = observe::Operation::Kind;
+
+  // Out of line: who is not heard does not pay for it.
+  template <typename Work>
+  [[gnu::cold, gnu::noinline]] std::invoke_result_t<Work> told(Kind kind, const void* host, const void* there,
+                                                               std::int64_t size, const Work& work, int from) const {
+    observe::Operation operation{kind, number_, host, there, size};
+    operation.from = from;
+    operation = observe::begin(std::move(operation));
+    const auto result = work();
+    if constexpr (std::is_pointer_v<std::invoke_result_t<Work>>)
+      operation.there = result;
+    observe::end(operation, result);
+    return result;
+  }
   // Without telling anybody.
-  std::byte* allocate_now(std::int64_t size) const;
-  bool submit_now(void* device, const void* host, std::int64_t size) const;
-  bool retrieve_now(void* host, const void* device, std::int64_t size) const;
+  bool submit_now(void* device, const void* host, std::int64_t size) const {
+    if (!moves_itself_)
+      return submit_by_rtl(device, host, size);
+    std::memmove(device, host, static_cast<std::size_t>(size));
+    return true;
+  }
+  bool retrieve_now(void* host, const void* device, std::int64_t size) const {
+    if (!moves_itself_)
+      return retrieve_by_rtl(host, device, size);
+    std::memmove(host, device, static_cast<std::size_t>(size));
+    return true;
+  }
   bool submit_by_rtl(void* device, const void* host, std::int64_t size) const;
   bool retrieve_by_rtl(void* host, const void* device, std::int64_t size) const;
-  bool free_now(void* device) const;
-  // Told to those who listen. Out of line: others do not pay for them.
-  std::byte* allocate_heard(std::int64_t size, const void* host) const;
-  bool submit_heard(void* device, const void* host, std::int64_t size) const;
-  bool retrieve_heard(void* host, const void* device, std::int64_t size) const;
-  bool free_heard(void* device) const;
   bool fill_now(void* device, int value, std::int64_t size) const;
   bool copy_now(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const;
   bool copy_through_host(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const;
+  // What the plugin says of the device by a function that it may lack.
+  bool says(std::int32_t (*asked)(std::int32_t rtl_id), bool otherwise = false) const {
+    return asked ? asked(rtl_id_) != 0 : otherwise;
+  }
   void free_discarded_now() const;
   void note_loss() const;
   void tell_of_leak(const void* host, std::int64_t size, std::string_view region) const;
@@ -123,56 +177,5 @@ private:
   mutable std::vector<Discarded> discarded_; // under `discarding_`
   mutable std::atomic<bool> any_discarded_{false};
 };
-
-// Inline: most objects are small, and a call costs as much as moving them.
-
-inline std::byte* DeviceMemory::allocate(std::int64_t size, const void* host) const {
-  if (size <= 0)
-    return nullptr;
-  return observe::heard() ? allocate_heard(size, host) : allocate_now(size);
-}
-
-inline bool DeviceMemory::submit(void* device, const void* host, std::int64_t size) const {
-  return observe::heard() ? submit_heard(device, host, size) : submit_now(device, host, size);
-}
-
-inline bool DeviceMemory::retrieve(void* host, const void* device, std::int64_t size) const {
-  return observe::heard() ? retrieve_heard(host, device, size) : retrieve_now(host, device, size);
-}
-
-inline bool DeviceMemory::free(void* device) const {
-  return observe::heard() ? free_heard(device) : free_now(device);
-}
-
-inline std::byte* DeviceMemory::allocate_now(std::int64_t size) const {
-  if (is_lost()) [[unlikely]]
-    return nullptr;
-  return static_cast<std::byte*>(inactive_ ? std::malloc(static_cast<std::size_t>(size))
-                                           : rtl_.call().data_alloc(rtl_id_, size));
-}
-
-inline bool DeviceMemory::submit_now(void* device, const void* host, std::int64_t size) const {
-  if (moves_itself_) {
-    std::memmove(device, host, static_cast<std::size_t>(size));
-    return true;
-  }
-  return submit_by_rtl(device, host, size);
-}
-
-inline bool DeviceMemory::retrieve_now(void* host, const void* device, std::int64_t size) const {
-  if (moves_itself_) {
-    std::memmove(host, device, static_cast<std::size_t>(size));
-    return true;
-  }
-  return retrieve_by_rtl(host, device, size);
-}
-
-inline bool DeviceMemory::free_now(void* device) const {
-  if (inactive_) {
-    std::free(device);
-    return true;
-  }
-  return is_lost() || rtl_.call().data_delete(rtl_id_, device) == 0;
-}
 
 } // namespace omptool

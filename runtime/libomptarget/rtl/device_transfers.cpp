@@ -4,30 +4,44 @@
 // Fills, copies between devices and of rectangles: by the plugin's own function where it has one that does it, else by
 // those that every plugin has.
 #include "rtl/device_memory.h"
-#include "rtl/host_buffer.h"
 
 #include <algorithm>
 #include <array>
 
 namespace omptool {
 
-using Kind = observe::Operation::Kind;
-
 namespace {
+
+// Memory of the host for copies from one device to another: page-locked, where one of them has such memory.
+class HostBuffer {
+public:
+  HostBuffer(const DeviceMemory& to, const DeviceMemory& from, std::int64_t size) {
+    for (const DeviceMemory* one : {&from, &to})
+      if (!locked_ && one->call().memory_alloc) {
+        locked_ = one->call().memory_alloc(one->rtl_id(), size, OMPTARGET_MEMORY_HOST);
+        owner_ = one;
+      }
+    if (!locked_)
+      plain_.resize(static_cast<std::size_t>(size));
+  }
+  ~HostBuffer() {
+    if (locked_)
+      owner_->call().memory_free(owner_->rtl_id(), locked_, OMPTARGET_MEMORY_HOST); // what it cannot free is lost
+  }
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+
+  void* bytes() const { return locked_ ? locked_ : const_cast<std::byte*>(plain_.data()); }
+
+private:
+  const DeviceMemory* owner_ = nullptr;
+  void* locked_ = nullptr;
+  std::vector<std::byte> plain_;
+};
 
 // Returns the outcome of a plugin's optional function. Nothing: the fallback is to do it.
 std::optional<bool> outcome_of(std::int32_t result) {
   return result == OMPTARGET_RTL_NOT_STARTED ? std::nullopt : std::optional(result == 0);
-}
-
-// Does it, told to those who listen.
-template <typename Work> bool reported(observe::Operation operation, const Work& work) {
-  if (!observe::heard())
-    return work();
-  observe::Operation begun = observe::begin(std::move(operation));
-  const bool done = work();
-  observe::end(begun, done);
-  return done;
 }
 
 } // namespace
@@ -35,7 +49,7 @@ template <typename Work> bool reported(observe::Operation operation, const Work&
 // ---- fills ----
 
 bool DeviceMemory::fill(void* device, int value, std::int64_t size) const {
-  return reported({Kind::kFill, number_, nullptr, device, size}, [&] { return fill_now(device, value, size); });
+  return reported(Kind::kFill, nullptr, device, size, [&] { return fill_now(device, value, size); });
 }
 
 bool DeviceMemory::fill_now(void* device, int value, std::int64_t size) const {
@@ -58,8 +72,9 @@ bool DeviceMemory::fill_now(void* device, int value, std::int64_t size) const {
 // ---- between devices ----
 
 bool DeviceMemory::copy_from(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const {
-  return reported({Kind::kBetweenDevices, number_, source, device, size, {}, 0, 0, nullptr, 0, other.number_},
-                  [&] { return copy_now(device, other, source, size); });
+  return reported(
+      Kind::kBetweenDevices, source, device, size, [&] { return copy_now(device, other, source, size); },
+      other.number_);
 }
 
 bool DeviceMemory::copy_now(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const {
@@ -96,21 +111,21 @@ bool DeviceMemory::copies_rectangles(const DeviceMemory* to, const DeviceMemory*
 
 std::optional<bool> DeviceMemory::copy_rectangle(const DeviceMemory* to, void* target, const DeviceMemory* from,
                                                  const void* source, const tgt_rectangle& rectangle) {
-  const auto call_it = [&](const DeviceMemory& one) {
-    return one.call().data_copy_rectangle(from ? from->rtl_id_ : OMPTARGET_RTL_HOST, const_cast<void*>(source),
-                                          to ? to->rtl_id_ : OMPTARGET_RTL_HOST, target, &rectangle);
+  const DeviceMemory& one = to ? *to : *from;
+  std::optional<bool> done;
+  const auto work = [&] {
+    done =
+        outcome_of(one.call().data_copy_rectangle(from ? from->rtl_id_ : OMPTARGET_RTL_HOST, const_cast<void*>(source),
+                                                  to ? to->rtl_id_ : OMPTARGET_RTL_HOST, target, &rectangle));
+    return done.value_or(false);
   };
   const auto size = static_cast<std::int64_t>(rectangle.width * rectangle.rows * rectangle.planes);
-  observe::Operation operation{Kind::kToDevice, to ? to->number_ : from->number_, source, target, size};
   if (!to)
-    operation = {Kind::kFromDevice, from->number_, target, source, size};
+    one.reported(Kind::kFromDevice, target, source, size, work);
   else if (from)
-    operation = {Kind::kBetweenDevices, to->number_, source, target, size, {}, 0, 0, nullptr, 0, from->number_};
-  std::optional<bool> done;
-  reported(std::move(operation), [&] {
-    done = outcome_of(call_it(to ? *to : *from));
-    return done.value_or(false);
-  });
+    one.reported(Kind::kBetweenDevices, source, target, size, work, from->number_);
+  else
+    one.reported(Kind::kToDevice, source, target, size, work);
   return done;
 }
 

@@ -11,12 +11,8 @@ using Kind = observe::Operation::Kind;
 void* SpecialMemory::allocate(std::int64_t size, std::int32_t kind) {
   if (!has_kinds() || size <= 0)
     return nullptr;
-  observe::Operation reported{Kind::kAllocate, memory_.number(), nullptr, nullptr, size};
-  if (observe::heard()) [[unlikely]]
-    reported = observe::begin(std::move(reported));
-  void* const made = memory_.call().memory_alloc(memory_.rtl_id(), size, kind);
-  reported.there = made;
-  observe::end(reported, made != nullptr);
+  void* const made = memory_.reported(Kind::kAllocate, nullptr, nullptr, size,
+                                      [&] { return memory_.call().memory_alloc(memory_.rtl_id(), size, kind); });
   if (!made)
     return nullptr;
   const std::lock_guard lock(mutex_);
@@ -28,21 +24,13 @@ void* SpecialMemory::allocate(std::int64_t size, std::int32_t kind) {
 std::optional<bool> SpecialMemory::free(void* memory) {
   if (!any_.load(std::memory_order_acquire))
     return std::nullopt;
-  std::int32_t kind = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto at = kinds_.find(memory);
-    if (at == kinds_.end())
-      return std::nullopt;
-    kind = at->second;
-    kinds_.erase(at);
-  }
-  observe::Operation reported{Kind::kFree, memory_.number(), nullptr, memory};
-  if (observe::heard()) [[unlikely]]
-    reported = observe::begin(std::move(reported));
-  const bool done = memory_.call().memory_free(memory_.rtl_id(), memory, kind) == 0;
-  observe::end(reported, done);
-  return done;
+  Lock lock(mutex_);
+  const auto known = kinds_.extract(memory);
+  lock.unlock();
+  if (known.empty())
+    return std::nullopt;
+  return memory_.reported(Kind::kFree, nullptr, memory, 0,
+                          [&] { return memory_.call().memory_free(memory_.rtl_id(), memory, known.mapped()) == 0; });
 }
 
 // ---- page-locked ----
