@@ -54,7 +54,7 @@ void when_all_done(Events events, std::function<void()> then) {
 void complete_after(const Events& events, const Later& call) {
   if (call.ended) // null: its caller does not wait
     return;
-  const EventPtr own = Event::make(nullptr, 0, -1);
+  const EventPtr own = std::make_shared<Event>();
   give_event(call, own);
   outstanding::begin();
   // On a worker: a chain of such calls must not be as deep as it is long.

@@ -181,14 +181,14 @@ bool CommandList::wait_for_others() {
 const EventPtr& CommandList::filled() {
   EventPtr& own = chain().filled;
   if (!own)
-    own = Event::make(&memory_.rtl(), memory_.rtl_id(), memory_.number(), Event::Kind::kFilled);
+    own = std::make_shared<Event>(&memory_.rtl(), memory_.rtl_id(), Event::Kind::kFilled);
   return own;
 }
 
 const EventPtr& CommandList::ended() {
   EventPtr& own = chain().ended;
   if (!own)
-    own = Event::make(&memory_.rtl(), memory_.rtl_id(), memory_.number());
+    own = std::make_shared<Event>(&memory_.rtl(), memory_.rtl_id());
   return own;
 }
 

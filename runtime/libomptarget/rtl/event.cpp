@@ -4,26 +4,13 @@
 
 #include "rtl/completions.h"
 
-#include <utility>
+#include <iterator>
 
 namespace omptool {
-
-EventPtr Event::make(const Rtl* rtl, std::int32_t rtl_id, int device, Kind kind) {
-  return EventPtr(new Event(rtl, rtl_id, device, kind));
-}
 
 Event::~Event() {
   if (const tgt_event_t native = native_.load(std::memory_order_relaxed))
     Completions::of(*rtl_).release(native);
-}
-
-void Event::set_handed_over(tgt_event_t native) {
-  native_.store(native, std::memory_order_release);
-  reach(State::kQueued, {});
-}
-
-void Event::set_done(std::string failure) {
-  reach(State::kDone, std::move(failure));
 }
 
 void Event::reach(State state, std::string failure) {
@@ -52,14 +39,6 @@ void Event::wait_until(State state) {
   changed_.wait(lock, [&] { return state_.load(std::memory_order_relaxed) >= state; });
 }
 
-void Event::wait_queued() {
-  wait_until(State::kQueued);
-}
-
-void Event::wait() {
-  wait_until(State::kDone);
-}
-
 std::string Event::wait_for_operations() {
   wait_queued();
   if (!is_done() && native())
@@ -82,14 +61,6 @@ void Event::when(State state, Continuations& waiting, std::function<void()> then
     }
   }
   then();
-}
-
-void Event::when_queued(std::function<void()> then) {
-  when(State::kQueued, at_queued_, std::move(then));
-}
-
-void Event::when_done(std::function<void()> then) {
-  when(State::kDone, at_done_, std::move(then));
 }
 
 void Event::when_operations_end(const EventPtr& event, std::function<void()> then) {

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace omptool {
@@ -28,9 +29,9 @@ class Event {
 public:
   // Of all operations of a construct, or of its copies to the device alone.
   enum class Kind : std::uint8_t { kEnded, kFilled };
-  // Placed. `plugin` is null for a construct that no device does; `rtl_id` is the device's number there, `device`
-  // the program's.
-  static EventPtr make(const Rtl* rtl, std::int32_t rtl_id, int device, Kind kind = Kind::kEnded);
+  // Placed. `rtl` is null for a construct that no device does; `rtl_id` is the device's number there.
+  explicit Event(const Rtl* rtl = nullptr, std::int32_t rtl_id = 0, Kind kind = Kind::kEnded)
+      : rtl_(rtl), rtl_id_(rtl_id), kind_(kind) {}
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
@@ -39,25 +40,25 @@ public:
   bool is_done() const { return state_.load(std::memory_order_acquire) == State::kDone; }
   // The plugin's event of the last operation; null before it is queued, and where the construct never was.
   tgt_event_t native() const { return native_.load(std::memory_order_acquire); }
-  const Rtl* rtl() const { return rtl_; }
-  std::int32_t rtl_id() const { return rtl_id_; }
-  int device() const { return device_; }
 
   // In this order; the first may be left out. `native` is this event's from now on.
-  void set_handed_over(tgt_event_t native);
-  void set_done(std::string failure = {}); // again: without effect
+  void set_handed_over(tgt_event_t native) {
+    native_.store(native, std::memory_order_release);
+    reach(State::kQueued, {});
+  }
+  void set_done(std::string failure = {}) { reach(State::kDone, std::move(failure)); } // again: without effect
   // Of a done one: why the construct or what it waited for failed, or "".
   const std::string& failure() const { return failure_; }
 
-  void wait_queued(); // or done
-  void wait();
+  void wait_queued() { wait_until(State::kQueued); } // or done
+  void wait() { wait_until(State::kDone); }
   // Until its operations have ended, which the construct may say later. "" or why they failed.
   std::string wait_for_operations();
   // Waits at most that long. Returns whether it is done.
   bool wait_for(std::chrono::microseconds time);
   // Runs `then` once, with no lock held: now, on this thread, if it is so already, else on the one that sets it.
-  void when_queued(std::function<void()> then); // or done
-  void when_done(std::function<void()> then);
+  void when_queued(std::function<void()> then) { when(State::kQueued, at_queued_, std::move(then)); } // or done
+  void when_done(std::function<void()> then) { when(State::kDone, at_done_, std::move(then)); }
   // The same of one that is queued. Its construct may have to wait for the caller before it says that the copies to the
   // device are done: here the device says it.
   static void when_operations_end(const EventPtr& event, std::function<void()> then);
@@ -69,15 +70,12 @@ private:
   enum class State : std::uint8_t { kPlaced, kQueued, kDone };
   using Continuations = std::vector<std::function<void()>>;
 
-  Event(const Rtl* rtl, std::int32_t rtl_id, int device, Kind kind)
-      : rtl_(rtl), rtl_id_(rtl_id), device_(device), kind_(kind) {}
   void reach(State state, std::string failure);
   void wait_until(State state);
   void when(State state, Continuations& waiting, std::function<void()> then);
 
   const Rtl* const rtl_;
   const std::int32_t rtl_id_;
-  const int device_;
   const Kind kind_;
   std::atomic<bool> watched_{false};         // the device says when it is done
   std::atomic<State> state_{State::kPlaced}; // written with the lock held

@@ -67,7 +67,7 @@ TEST_CASE("what comes after a failure is not done in another way") {
   const FailingPlugin fake;
   int here = 0;
   CommandList commands(fake.memory);
-  const EventPtr before = Event::make(nullptr, 0, 0);
+  const EventPtr before = std::make_shared<Event>();
   before->set_done("it broke");
   commands.after(before);
   fills = 0;

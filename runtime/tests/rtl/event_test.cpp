@@ -41,13 +41,10 @@ struct FakePlugin {
 
 TEST_CASE("an event is placed, queued, then done, and releases the plugin's event at its end") {
   const FakePlugin fake;
-  EventPtr event = Event::make(&fake.plugin, 2, 5);
+  EventPtr event = std::make_shared<Event>(&fake.plugin, 2);
   CHECK_FALSE(event->is_queued());
   CHECK_FALSE(event->is_done());
   CHECK(event->native() == nullptr);
-  CHECK(event->rtl() == &fake.plugin);
-  CHECK(event->rtl_id() == 2);
-  CHECK(event->device() == 5);
 
   event->set_handed_over(kNative);
   CHECK(event->is_queued());
@@ -68,7 +65,7 @@ TEST_CASE("an event is placed, queued, then done, and releases the plugin's even
 
 TEST_CASE("what is filled is so when the device says it, where somebody waits for that, and once") {
   static const FakePlugin fake; // a worker may have the last share of the event
-  const EventPtr event = Event::make(&fake.plugin, 0, 0, Event::Kind::kFilled);
+  const EventPtr event = std::make_shared<Event>(&fake.plugin, 0, Event::Kind::kFilled);
   event->set_handed_over(kNative);
   std::atomic<int> told{0};
   Event::when_operations_end(event, [&] { ++told; });
@@ -85,7 +82,7 @@ TEST_CASE("what is filled is so when the device says it, where somebody waits fo
 
 TEST_CASE("an event that was never queued has nothing to release") {
   const FakePlugin fake;
-  EventPtr event = Event::make(&fake.plugin, 0, 0);
+  EventPtr event = std::make_shared<Event>(&fake.plugin);
   event->set_done();
   CHECK(event->failure().empty());
   event.reset();
@@ -95,7 +92,7 @@ TEST_CASE("an event that was never queued has nothing to release") {
 TEST_CASE("only what is queued on the same plugin, and can be enforced there, can be followed") {
   const FakePlugin fake;
   const FakePlugin other;
-  const EventPtr event = Event::make(&fake.plugin, 3, 0);
+  const EventPtr event = std::make_shared<Event>(&fake.plugin, 3);
   CHECK_FALSE(event->can_follow(fake.plugin, 3));
   event->set_handed_over(kNative);
   CHECK(event->can_follow(fake.plugin, 3));
@@ -106,7 +103,7 @@ TEST_CASE("only what is queued on the same plugin, and can be enforced there, ca
 }
 
 TEST_CASE("continuations run once each, when their state is reached or at once") {
-  const EventPtr event = Event::make(nullptr, 0, 0);
+  const EventPtr event = std::make_shared<Event>();
   std::string told;
   event->when_queued([&] { told += "q"; });
   event->when_done([&] { told += "d"; });
@@ -123,7 +120,7 @@ TEST_CASE("continuations run once each, when their state is reached or at once")
 }
 
 TEST_CASE("an event that is done without having been queued tells both, the queued ones first") {
-  const EventPtr event = Event::make(nullptr, 0, 0);
+  const EventPtr event = std::make_shared<Event>();
   std::string told;
   event->when_done([&] { told += "d"; });
   event->when_queued([&] { told += "q"; });
@@ -132,7 +129,7 @@ TEST_CASE("an event that is done without having been queued tells both, the queu
 }
 
 TEST_CASE("a continuation may use its event, and may be its last owner") {
-  EventPtr event = Event::make(nullptr, 0, 0);
+  EventPtr event = std::make_shared<Event>();
   Event* const raw = event.get();
   int done = 0;
   raw->when_done([&done, own = std::move(event), raw] {
@@ -141,7 +138,7 @@ TEST_CASE("a continuation may use its event, and may be its last owner") {
     ++done;
   });
   const EventPtr also = [raw] {
-    EventPtr held = Event::make(nullptr, 0, 0);
+    EventPtr held = std::make_shared<Event>();
     held->when_done([raw] { raw->set_done(); });
     return held;
   }();
@@ -152,7 +149,7 @@ TEST_CASE("a continuation may use its event, and may be its last owner") {
 TEST_CASE("threads that wait, ask and are told agree") {
   constexpr int kRounds = 200;
   for (int round = 0; round < kRounds; ++round) {
-    EventPtr event = Event::make(nullptr, 0, 0);
+    EventPtr event = std::make_shared<Event>();
     std::atomic<int> told{0};
     std::vector<std::thread> threads;
     for (int i = 0; i < 3; ++i)
