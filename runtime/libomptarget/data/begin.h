@@ -55,7 +55,7 @@ public:
       return true;
     }
     reason = fault(held, commands.failure());
-    commands.set_not_filled(reason);
+    commands.set_filled(reason);
     return reason.empty();
   }
   // Once the construct has its position: which object the device has no memory for, or "".

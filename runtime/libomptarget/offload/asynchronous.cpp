@@ -77,10 +77,7 @@ bool find_events(const Later& call, Events& events, std::string& fault) {
 void come_after(CommandList& commands, const Events& events, const Later& call) {
   const bool any_stream = call.count > 0 && call.awaited[0] && !events.empty();
   for (const EventPtr& event : events)
-    if (any_stream && event == events.front())
-      commands.in_stream_of(event);
-    else
-      commands.after(event);
+    commands.after(event, any_stream && event == events.front());
 }
 
 std::int32_t refuse(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason,

@@ -44,7 +44,7 @@ void BeginConstruct::finish(HandedOver) {
 // One object that the device does not take leaves the others' addresses as they are.
 bool BeginConstruct::fail(HandedOver handed_over, const std::string& failure, std::string&) {
   const std::string refused = device_.data.beginning.refuse(rows_, held_, failure);
-  commands_.set_failed(failure);
+  commands_.set_ended(failure);
   finish(handed_over);
   report(refused);
   return false;

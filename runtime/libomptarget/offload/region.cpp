@@ -150,7 +150,7 @@ HandedOver Region::queue_end(const Filled&) {
   release(Release::kAbandoned);
   if (const std::string why = commands_.wait(); !why.empty())
     die("region %s: %s", kernel_.name.c_str(), why.c_str());
-  commands_.set_failed(failure);
+  commands_.set_ended(failure);
   device_.data.ending.finish(held_, commands_, kernel_.name);
 }
 
@@ -163,7 +163,7 @@ HandedOver Region::queue_end(const Filled&) {
     die("region %s failed on %s after its call had returned: %s", kernel_.name.c_str(), device_.describe().c_str(),
         others.c_str());
   reason = others;
-  commands_.set_failed(failure);
+  commands_.set_ended(failure);
   finish(handed_over);
   return true;
 }

@@ -17,6 +17,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace omptool {
@@ -29,17 +30,15 @@ public:
   // Nothing of it may be going on; events that have not been set are done.
   ~CommandList() {
     if (chain_) [[unlikely]]
-      end();
+      end_events({});
   }
   CommandList(const CommandList&) = delete;
   CommandList& operator=(const CommandList&) = delete;
 
-  // Lets the operations that follow run after the event. Does not wait for it here.
-  void after(EventPtr event);
-  // The same; on a plugin with streams, the operations that follow also join the event's.
-  void in_stream_of(const EventPtr& event);
-  // Events that have yet to end have been given.
-  bool has_to_wait() const { return chain_ && !chain_->awaited.empty(); }
+  // Lets the operations that follow run after the event. Does not wait for it here. On a plugin with streams, they also
+  // join the event's if that is asked for.
+  void after(EventPtr event, bool joins_stream = false);
+  // The events of others that have yet to be waited for.
   std::vector<EventPtr> awaited() const { return chain_ ? chain_->awaited : std::vector<EventPtr>(); }
 
   // False: the device did not take it, or what it had to come after has failed; failure() says why. The bytes have to
@@ -67,16 +66,12 @@ public:
 
   // To be asked under the lock under which the construct takes its place.
   bool leaves_events() const { return use_ == Use::kLater || memory_.chains() || has_to_wait(); }
-  const EventPtr& filled();
-  const EventPtr& ended();
+  const EventPtr& filled() { return made(chain().filled, Event::Kind::kFilled); }
+  const EventPtr& ended() { return made(chain().ended, Event::Kind::kEnded); }
   // The event of ended(), if anybody has asked for it.
   EventPtr own_end() const { return chain_ ? chain_->ended : nullptr; }
   // The last copy to the device has been handed over, or has failed: `failure`.
-  void set_filled() {
-    if (chain_) [[unlikely]]
-      tell_filled({});
-  }
-  void set_not_filled(const std::string& failure) {
+  void set_filled(std::string_view failure = {}) {
     if (chain_) [[unlikely]]
       tell_filled(failure);
   }
@@ -85,12 +80,8 @@ public:
     if (chain_) [[unlikely]]
       hand_over_events();
   }
-  // All is done, or has failed.
-  void set_ended() {
-    if (chain_) [[unlikely]]
-      end_events({});
-  }
-  void set_failed(const std::string& failure) {
+  // All is done, or has failed: `failure`.
+  void set_ended(std::string_view failure = {}) {
     if (chain_) [[unlikely]]
       end_events(failure);
   }
@@ -105,7 +96,6 @@ public:
   std::string failure_of_others() const;
   // The plugin's event after which all has ended; null: it has, or it is no chain.
   tgt_event_t last() const { return chain_ && !chain_->links.empty() ? chain_->links.back().native : nullptr; }
-
   // All that was handed over has ended, as somebody else has found out; `why` is "" or why it failed. As wait().
   std::string has_ended(const std::string& why);
 
@@ -131,11 +121,14 @@ private:
 
   // The transport of a device without queues, and of a construct that nobody has to wait for: all is done at once.
   bool is_immediate() const { return !chain_ && !memory_.chains(); }
+  bool has_to_wait() const { return chain_ && !chain_->awaited.empty(); }
   Chain& chain() {
     if (!chain_)
       chain_ = std::make_unique<Chain>();
     return *chain_;
   }
+  const EventPtr& made(EventPtr& event, Event::Kind kind) const;
+
   bool done(bool is_done) {
     if (!is_done) [[unlikely]]
       chain().failure = memory_.last_error();
@@ -143,38 +136,32 @@ private:
   }
   bool submit_in_order(void* device, const void* host, std::int64_t size);
   bool retrieve_in_order(void* host, const void* device, std::int64_t size);
-  template <typename Call> std::int32_t link(observe::Operation reported, const Call& call);
-  template <typename Work> bool done_now(const Work& work);
   std::int32_t run_now(void* function, void** arguments, std::int32_t count, const AskedShape& shape, Passing how) {
-    if (!is_there()) [[unlikely]]
+    const RtlFunctions& rtl = memory_.call();
+    if (!done(!memory_.is_lost())) [[unlikely]]
       return OMPTARGET_RTL_NOT_STARTED;
-    const bool has_shape = shape.origin == LaunchShape::Origin::kTeams || memory_.takes_shapes();
-    const std::int32_t result = has_shape
-                                    ? run_in_shape(memory_.call(), memory_.rtl_id(), function, arguments, count,
-                                                   with_environment(shape.whole(), how))
-                                    : memory_.call().run_target_region(memory_.rtl_id(), function, arguments, count);
+    const std::int32_t result =
+        shape.is_told(rtl.run_shaped && memory_.takes_shapes())
+            ? run_in_shape(rtl.run_shaped, rtl.run_target_team_region, memory_.rtl_id(), function, arguments, count,
+                           with_environment(shape.whole(), how).asked)
+            : rtl.run_target_region(memory_.rtl_id(), function, arguments, count);
     done(result == 0);
     return result;
   }
   std::int32_t run_in_order(void* function, void** arguments, std::int32_t count, const AskedShape& shape, Passing how,
                             const std::string& name);
-  observe::Operation launch_of(void* function, const std::string& name) const;
-  bool wait_for_others();
-  bool is_there() {
-    if (memory_.is_lost()) [[unlikely]]
-      chain().failure = memory_.last_error();
-    return !memory_.is_lost();
-  }
-  void end();
-  void tell_filled(const std::string& failure);
-  void hand_over_events();
-  void end_events(const std::string& failure);
-  std::string wait_for_links();
-  observe::Operation tell(observe::Operation operation);
+  template <typename Call, typename... Values>
+  std::int32_t link(observe::Operation reported, const Call& call, const Values&... values);
   bool collect(const std::vector<EventPtr>& behind, std::vector<tgt_event_t>& dependences);
-  void join();
-  std::string describe_failure(const std::string& why) const;
+  bool wait_for_others();
+  bool has_failed(const std::string& why);
+  void begin(observe::Operation& operation);
+
+  void tell_filled(std::string_view failure);
+  void hand_over_events();
   void hand_over(Event& event);
+  void end_events(std::string_view failure);
+  std::string wait_for_links();
 
   const DeviceMemory& memory_;
   const Use use_;

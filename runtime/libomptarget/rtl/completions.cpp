@@ -4,14 +4,13 @@
 
 #include "observe/sink.h"
 #include "process/message.h"
+#include "process/per_process.h"
 #include "rtl/core_workers.h"
 #include "rtl/rtl.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
-#include <pthread.h>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -19,17 +18,13 @@
 namespace omptool {
 namespace {
 
-// A callback is told the event alone, and two plugins may use one address: each has a function of its own.
 constexpr std::size_t kSlots = 64;
-std::array<std::atomic<Completions*>, kSlots> in_slot{};
-std::atomic<std::size_t> slots_used{0};
 
-// Between two questions that are not answered.
+// The times between two questions that are not answered.
 class Pause {
 public:
-  void take() {
-    std::this_thread::sleep_for(next_);
-    next_ = std::min<std::chrono::microseconds>(next_ * 2, std::chrono::milliseconds(1));
+  std::chrono::microseconds next() {
+    return std::exchange(next_, std::min<std::chrono::microseconds>(next_ * 2, std::chrono::milliseconds(1)));
   }
 
 private:
@@ -38,53 +33,49 @@ private:
 
 } // namespace
 
-unsigned Completions::forks = 0;
-
 // ---- one per plugin ----
 
-template <std::size_t slot> void Completions::called_back(tgt_callback_param_t native) {
-  in_slot[slot].load(std::memory_order_acquire)->completed(native);
-}
+// A callback is told the event alone, and two plugins may use one address: each has a function of its own. A child of
+// fork() begins anew: the parent's plugins have no threads there.
+struct Completions::All {
+  std::array<std::atomic<Completions*>, kSlots> slots{};
 
-template <std::size_t... slots>
-tgt_callback_fct Completions::callback_of(std::size_t slot, std::index_sequence<slots...>) {
-  static constexpr std::array<tgt_callback_fct, kSlots> all{called_back<slots>...};
-  return all[slot];
-}
-
-Completions* Completions::make(const Rtl& rtl) {
-  static std::atomic<bool> watching{false};
-  if (!watching.exchange(true))
-    ::pthread_atfork(nullptr, nullptr, [] {
-      ++forks;
-      slots_used = 0; // the parent's plugins have no threads here
-    });
-  const std::size_t slot = slots_used.fetch_add(1);
-  if (slot >= kSlots)
+  template <std::size_t slot> static void called_back(tgt_callback_param_t native) {
+    if (const All* const all = PerProcess<All>::known())
+      if (Completions* const one = all->slots[slot].load(std::memory_order_acquire))
+        one->completed(native);
+  }
+  template <std::size_t... slot>
+  static constexpr std::array<tgt_callback_fct, kSlots> callbacks(std::index_sequence<slot...>) {
+    return {called_back<slot>...};
+  }
+  Completions* add(const Rtl& rtl) {
+    static constexpr auto kCallbacks = callbacks(std::make_index_sequence<kSlots>());
+    auto* const made = new Completions(rtl, *this);
+    for (std::size_t slot = 0; slot < kSlots; ++slot)
+      if (Completions* none = nullptr; slots[slot].compare_exchange_strong(none, made)) {
+        rtl.call().init_dep(kCallbacks[slot]);
+        return made;
+      }
     die("plugin %s is one too many: %zu plugins with asynchronous functions are the most", rtl.name().c_str(), kSlots);
-  auto* const made = new Completions(rtl);
-  in_slot[slot].store(made, std::memory_order_release);
-  rtl.call().init_dep(callback_of(slot, std::make_index_sequence<kSlots>()));
-  return made;
-}
+  }
+};
 
 Completions& Completions::of(const Rtl& rtl) {
-  std::call_once(rtl.asked_, [&] { rtl.completions_ = make(rtl); });
+  std::call_once(rtl.asked_, [&] { rtl.completions_ = PerProcess<All>::get().add(rtl); });
   return *rtl.completions_;
 }
 
 // Its mutex may be held by a thread that is gone, and its plugin knows none of its events.
 bool Completions::is_of_parent() const {
-  return forks_before_ != forks;
+  return &all_ != PerProcess<All>::known();
 }
 
 // ---- what the plugin says ----
 
 void Completions::completed(tgt_event_t native) {
-  if (is_of_parent())
-    return;
-  std::function<void(std::string)> then;
-  bool releases = false;
+  Then then;
+  bool is_released = false;
   {
     const Lock lock(mutex_);
     Entry& entry = entries_[native];
@@ -94,55 +85,36 @@ void Completions::completed(tgt_event_t native) {
     then.swap(entry.then);
     if (then)
       --waited_for_;
-    if (waiting_ > 0)
-      changed_.notify_all();
-    if (entry.released) {
+    changed_.notify_all();
+    is_released = entry.released;
+    if (is_released)
       entries_.erase(native);
-      ripe_.push_back(native);
-      releases = !std::exchange(releasing_, true);
-    }
   }
   if (then)
     finish(native, std::move(then));
-  if (releases)
-    core_workers::finish([this] { release_ripe(); });
+  if (is_released)
+    core_workers::finish([this, native] { rtl_.call().release_dep(native); });
 }
 
-void Completions::finish(tgt_event_t native, std::function<void(std::string)> then) {
-  core_workers::finish([this, native, then = std::move(then)] { then(failure_of(native)); });
+void Completions::finish(tgt_event_t native, Then then) {
+  core_workers::finish([this, native, then = std::move(then)] { then(describe(result_of(native))); });
 }
 
-void Completions::release_ripe() {
-  std::vector<tgt_event_t> ripe;
-  {
-    const Lock lock(mutex_);
-    releasing_ = false;
-    ripe.swap(ripe_);
-  }
-  for (const tgt_event_t native : ripe)
-    rtl_.call().release_dep(native);
+std::string Completions::describe(std::int32_t result) const {
+  return result == 0 ? std::string() : "error " + std::to_string(result) + rtl_.last_error();
 }
 
-std::string Completions::describe(tgt_event_t native, std::int32_t error) {
-  if (error == OMPTARGET_RTL_DEVICE_LOST) {
-    const Lock lock(mutex_);
-    entries_[native].lost = true;
-  }
-  return error == 0 ? std::string() : "error " + std::to_string(error) + rtl_.last_error();
-}
-
-// Of one that has completed.
-std::string Completions::failure_of(tgt_event_t native) {
+std::int32_t Completions::result_of(tgt_event_t native) const {
   const RtlFunctions& call = rtl_.call();
   if (call.query_event)
     if (const std::int32_t result = call.query_event(native); result != OMPTARGET_RTL_PENDING)
-      return describe(native, result);
-  return call.wait_event ? describe(native, call.wait_event(native)) : std::string();
+      return result;
+  return call.wait_event ? call.wait_event(native) : 0;
 }
 
 // ---- what the core asks ----
 
-void Completions::when_done(tgt_event_t native, std::function<void(std::string)> then) {
+void Completions::when_done(tgt_event_t native, Then then) {
   if (is_of_parent())
     return;
   {
@@ -164,33 +136,21 @@ std::string Completions::wait(tgt_event_t native) {
     return {};
   const RtlFunctions& call = rtl_.call();
   if (call.wait_event)
-    return describe(native, call.wait_event(native));
+    return describe(call.wait_event(native));
   Lock lock(mutex_);
-  ++waiting_;
-  Pause pause;
-  while (!entries_[native].completed) {
+  for (Pause pause; !entries_[native].completed;) {
     lock.unlock();
     const bool gets_on = call.process_dep() == 0;
     lock.lock();
     if (entries_[native].completed)
       break;
-    if (gets_on) {
+    if (gets_on)
       changed_.wait(lock);
-      continue;
-    }
-    lock.unlock();
-    pause.take();
-    lock.lock();
+    else
+      changed_.wait_for(lock, pause.next());
   }
-  --waiting_;
   lock.unlock();
-  return failure_of(native);
-}
-
-bool Completions::has_lost_device(tgt_event_t native) {
-  const Lock lock(mutex_);
-  const auto known = entries_.find(native);
-  return known != entries_.end() && known->second.lost;
+  return describe(result_of(native));
 }
 
 std::chrono::steady_clock::time_point Completions::ended_at(tgt_event_t native) {
@@ -227,17 +187,19 @@ bool Completions::progress() {
 }
 
 void Completions::progress_all() {
-  for (std::size_t slot = 0; slot < std::min(slots_used.load(), kSlots); ++slot)
-    if (Completions* const one = in_slot[slot].load(std::memory_order_acquire))
-      one->progress();
+  if (const All* const all = PerProcess<All>::known())
+    for (const std::atomic<Completions*>& slot : all->slots)
+      if (Completions* const one = slot.load(std::memory_order_acquire))
+        one->progress();
 }
 
 bool Completions::any_kernel_here() {
-  for (std::size_t slot = 0; slot < std::min(slots_used.load(), kSlots); ++slot)
-    if (const Completions* const one = in_slot[slot].load(std::memory_order_acquire))
-      if (const auto in_kernel = one->rtl_.call().in_kernel; in_kernel && in_kernel() != 0)
-        return true;
-  return false;
+  const All* const all = PerProcess<All>::known();
+  return all && std::any_of(all->slots.begin(), all->slots.end(), [](const std::atomic<Completions*>& slot) {
+           const Completions* const one = slot.load(std::memory_order_acquire);
+           const auto in_kernel = one ? one->rtl_.call().in_kernel : nullptr;
+           return in_kernel && in_kernel() != 0;
+         });
 }
 
 // A plugin that gets on when it is called gets a thread that calls it, since the program need not.
@@ -265,7 +227,7 @@ void Completions::poll() {
       changed_.wait(lock, [this] { return waited_for_ > 0; });
     }
     for (Pause pause; progress();)
-      pause.take();
+      std::this_thread::sleep_for(pause.next());
     std::this_thread::sleep_for(std::chrono::milliseconds(1)); // it gets on by itself for now
   }
 }

@@ -13,7 +13,7 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -26,17 +26,20 @@ class Rtl;
 
 class Completions {
 public:
+  using Then = std::function<void(std::string failure)>; // "" or why the operation failed
+
   // The first to ask names the callback to the plugin: to be asked before its first asynchronous operation. Never
   // destroyed, as plugins are not.
   static Completions& of(const Rtl& rtl);
 
-  // Runs `then` once, on a worker, when the event has completed, with "" or why it failed. Once per event, which lives
-  // until then.
-  void when_done(tgt_event_t native, std::function<void(std::string failure)> then);
+  // The plugin has called back.
+  void completed(tgt_event_t native);
+  // Runs `then` once, on a worker, when the event has completed. Once per event, which lives until then.
+  void when_done(tgt_event_t native, Then then);
   // Blocks until the event has completed. "", or why it failed.
   std::string wait(tgt_event_t native);
-  // Returns whether the plugin has said of the event that its device is lost.
-  bool has_lost_device(tgt_event_t native);
+  // Of an event that has completed: 0, or the plugin's error.
+  std::int32_t result_of(tgt_event_t native) const;
   // When it completed; the clock's zero: nobody has noted it.
   std::chrono::steady_clock::time_point ended_at(tgt_event_t native);
   // The core has no more use for the event, which may go on.
@@ -53,35 +56,25 @@ private:
     bool completed = false;                        // as the plugin has said
     std::chrono::steady_clock::time_point at = {}; // where somebody listens: when
     bool released = false;
-    bool lost = false; // its device, as the plugin has said
-    std::function<void(std::string failure)> then;
+    Then then;
   };
+  struct All;
   using Lock = std::unique_lock<std::mutex>;
-  template <std::size_t slot> static void called_back(tgt_callback_param_t native);
-  template <std::size_t... slots> static tgt_callback_fct callback_of(std::size_t slot, std::index_sequence<slots...>);
 
-  explicit Completions(const Rtl& rtl) : rtl_(rtl) {}
-  static Completions* make(const Rtl& rtl);
+  Completions(const Rtl& rtl, const All& all) : rtl_(rtl), all_(all) {}
   bool is_of_parent() const;
-  void completed(tgt_event_t native);
-  void finish(tgt_event_t native, std::function<void(std::string failure)> then);
-  void release_ripe();
+  void finish(tgt_event_t native, Then then);
   void keep_going();
   [[noreturn]] void poll();
-  std::string failure_of(tgt_event_t native);
-  std::string describe(tgt_event_t native, std::int32_t error);
+  std::string describe(std::int32_t result) const;
 
   const Rtl& rtl_;
-  const unsigned forks_before_ = forks;
-  static unsigned forks; // of this process and those before it
-  std::mutex mutex_;     // the members below; no plugin call is made under it
+  const All& all_;   // of this process
+  std::mutex mutex_; // the members below; no plugin call is made under it
   std::condition_variable changed_;
   std::unordered_map<tgt_event_t, Entry> entries_;
-  std::vector<tgt_event_t> ripe_; // to be released
-  bool releasing_ = false;        // a worker is about to
-  std::size_t waited_for_ = 0;    // entries with a `then`
-  std::size_t waiting_ = 0;       // threads in wait()
-  bool polled_ = false;           // by a thread that is there for this
+  std::size_t waited_for_ = 0; // entries with a `then`
+  bool polled_ = false;        // by a thread that is there for this
 };
 
 } // namespace omptool

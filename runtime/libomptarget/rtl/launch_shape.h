@@ -8,6 +8,7 @@
 #include "rtl/rtl.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstdint>
 
 namespace omptool {
@@ -32,6 +33,10 @@ struct AskedShape {
       : AskedShape(shape.origin, shape.environment, &shape,
                    [](const void* whole) { return *static_cast<const LaunchShape*>(whole); }) {}
   LaunchShape whole() const { return make(call); }
+  // Returns whether a plugin is told of it that may or may not be told of an OpenMP compiler's kernels.
+  bool is_told(bool takes_compilers) const {
+    return origin == LaunchShape::Origin::kTeams || (origin == LaunchShape::Origin::kCompiler && takes_compilers);
+  }
 
   LaunchShape::Origin origin;
   EnvironmentPlace environment;
@@ -57,14 +62,21 @@ constexpr LaunchShape with_environment(LaunchShape shape, Passing how) {
 }
 
 // Returns whether the core tells the plugin the shape of kernels that an OpenMP compiler made.
-bool takes_compilers_shapes(const RtlFunctions& rtl, std::int32_t rtl_id);
+inline bool takes_compilers_shapes(const RtlFunctions& rtl, std::int32_t rtl_id) {
+  return (rtl.run_shaped || rtl.async_run_shaped) && !(rtl.kernels_make_teams && rtl.kernels_make_teams(rtl_id) != 0);
+}
 
-// Runs a kernel by the function that can say most of its shape. Returns what the function returns.
-std::int32_t run_in_shape(const RtlFunctions& rtl, std::int32_t rtl_id, void* function, void** arguments,
-                          std::int32_t count, const LaunchShape& shape);
-// The same by the asynchronous functions, which the plugin has.
-std::int32_t queue_in_shape(const RtlFunctions& rtl, std::int32_t rtl_id, void* function, void** arguments,
-                            std::int32_t count, const LaunchShape& shape, std::int32_t num_dep_events,
-                            tgt_event_t* dep_events, tgt_event_t* completion_event);
+// Runs a kernel by the function that can say most of its shape: `shaped`, which may be null, or `teams`. Asynchronous
+// ones take `more`. Returns what the function returns.
+template <typename Shaped, typename Teams, typename... More>
+std::int32_t run_in_shape(Shaped shaped, Teams teams, std::int32_t rtl_id, void* function, void** arguments,
+                          std::int32_t count, const tgt_launch_shape& asked, More... more) {
+  if (shaped)
+    return shaped(rtl_id, function, arguments, count, &asked, more...);
+  const auto most = [](std::uint32_t number) {
+    return static_cast<std::int32_t>(std::min(number, std::uint32_t{INT_MAX}));
+  };
+  return teams(rtl_id, function, arguments, count, most(asked.teams[0]), most(asked.threads[0]), more...);
+}
 
 } // namespace omptool
