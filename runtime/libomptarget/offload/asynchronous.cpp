@@ -5,7 +5,7 @@
 #include "offload/event_handles.h"
 #include "offload/fallback.h"
 #include "offload/offload.h"
-#include "offload/outstanding.h"
+#include "offload/pending.h"
 #include "process/default_device.h"
 #include "process/message.h"
 #include "rtl/core_workers.h"
@@ -35,7 +35,7 @@ void take_event_back(const Later& call) {
   if (call.ended)
     *call.ended = nullptr;
   if (call.completion)
-    event_handles::take(std::exchange(*call.completion, nullptr));
+    event_handles::find(std::exchange(*call.completion, nullptr), true);
 }
 
 // Calls `then` when all are done: now, or on the thread that says it of the last.
@@ -58,7 +58,7 @@ void complete_after(const Events& events, const Later& call) {
   give_event(call, own);
   outstanding::begin();
   // On a worker: a chain of such calls must not be as deep as it is long.
-  when_all_done(events, [own, callback = outstanding::Callback(call.param)] {
+  when_all_done(events, [own, callback = outstanding::callback_for(call.param)] {
     core_workers::finish([own, callback] {
       own->set_done();
       outstanding::end(callback);
@@ -66,11 +66,21 @@ void complete_after(const Events& events, const Later& call) {
   });
 }
 
-bool find_events(const Later& call, Events& events, std::string& fault) {
+// Finds the events that the call waits for. Returns what is wrong with the array, or with its first faulty entry, or
+// "".
+std::string find_events(const Later& call, Events& events) {
   if (call.completion)
     *call.completion = nullptr;
-  fault = event_handles::find_all(call.count, call.awaited, events);
-  return fault.empty();
+  if (call.count < 0 || (call.count > 0 && !call.awaited))
+    return "the call has " + std::to_string(call.count) + " dependences, but no array of them";
+  for (std::int32_t i = 0; i < call.count; ++i) {
+    event_handles::Found found = event_handles::find(call.awaited[i]);
+    if (!found.fault.empty())
+      return "event " + found.fault;
+    if (found.event)
+      events.push_back(std::move(found.event));
+  }
+  return {};
 }
 
 // The first names the stream (device-rtl-interface.tex).
@@ -80,13 +90,28 @@ void come_after(CommandList& commands, const Events& events, const Later& call) 
     commands.after(event, any_stream && event == events.front());
 }
 
+// The device that the call means. Null: several, the host, or one that cannot be used.
+Device* one_device(std::int64_t device_id) {
+  const bool is_one = device_id != kEveryDevice && device_id != kUsedDevices && !disabled();
+  return is_one ? select(device_id).device : nullptr;
+}
+
+// The call is over, with this result. 0: its event completes.
+std::int32_t over(std::int32_t result, const Later& call) {
+  if (result == 0)
+    complete_after({}, call);
+  return result;
+}
+
 std::int32_t refuse(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason,
                     const Events& events, const Later& call) {
   wait_for(events);
-  const std::int32_t result = refuse_region(device_id, host_address, rows, reason);
-  if (result == 0) // of every device
-    complete_after({}, call);
-  return result;
+  return over(refuse_region(device_id, host_address, rows, reason), call);
+}
+
+void ignore(const std::string& reason, const Events& events, const Later& call) {
+  say("%s: %s; the call is ignored", call.function, reason.c_str());
+  complete_after(events, call);
 }
 
 // False, and why: the region will not run on the device.
@@ -95,8 +120,7 @@ bool try_later(Device& device, Placement placement, const std::shared_ptr<Kernel
   const Resolved there = Registry::current()->resolve(kernel.get(), device, shape.environment, reason);
   if (!there.function)
     return false;
-  const auto region =
-      pending_region(device, std::move(placement), kernel, there, rows, shape, outstanding::Callback(call.param));
+  const auto region = std::make_shared<Pending>(device, std::move(placement), kernel, there, rows, shape, call.param);
   come_after(region->commands(), events, call);
   bool goes = region->place(reason);
   if (goes) {
@@ -117,17 +141,13 @@ bool try_later(Device& device, Placement placement, const std::shared_ptr<Kernel
 std::int32_t run_region_later(std::int64_t asked, const void* host_address, Rows rows, const AskedShape& shape,
                               const Later& call) {
   Events events;
-  if (std::string fault; !find_events(call, events, fault))
+  if (const std::string fault = find_events(call, events); !fault.empty())
     return refuse(asked, host_address, rows, std::string(call.function) + ": " + fault, events, call);
-  const bool is_one = asked != kEveryDevice && asked != kUsedDevices && !disabled();
   Placement placement(asked, host_address, rows);
-  Device* const device = is_one ? select(placement.device_id()).device : nullptr;
+  Device* const device = one_device(placement.device_id());
   if (!device) {
     wait_for(events);
-    const std::int32_t result = run_region(asked, host_address, rows, shape);
-    if (result == 0)
-      complete_after({}, call);
-    return result;
+    return over(run_region(asked, host_address, rows, shape), call);
   }
   const std::shared_ptr<Kernel> kernel = Registry::current()->find_kernel(host_address);
   std::string reason;
@@ -140,44 +160,34 @@ std::int32_t run_region_later(std::int64_t asked, const void* host_address, Rows
 std::int32_t refuse_region_later(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason,
                                  const Later& call) {
   Events events;
-  std::string fault;
-  find_events(call, events, fault);
+  find_events(call, events);
   return refuse(device_id, host_address, rows, reason, events, call);
 }
 
 void data_later(DataAction action, std::int64_t device_id, Rows rows, const Later& call) {
   Events events;
-  if (std::string fault; !find_events(call, events, fault)) {
-    say("%s: %s; the call is ignored", call.function, fault.c_str());
-    complete_after(events, call);
+  if (const std::string fault = find_events(call, events); !fault.empty())
+    return ignore(fault, events, call);
+  if (Device* const device = one_device(device_id)) {
+    const auto pending = std::make_shared<Pending>(action, *device, rows, call.param);
+    come_after(pending->commands(), events, call);
+    std::string none; // it has no host version
+    static_cast<void>(pending->place(none));
+    give_event(call, pending->commands().ended());
+    static_cast<void>(pending->go(none));
     return;
   }
-  const bool is_one = device_id != kEveryDevice && device_id != kUsedDevices;
-  Device* const device = is_one && !disabled() ? select(device_id).device : nullptr;
-  if (!device && is_one && !mandatory()) {
-    complete_after(events, call);
-    return;
-  }
-  if (!device) {
-    wait_for(events);
-    run_data(action, device_id, rows);
-    complete_after({}, call);
-    return;
-  }
-  const auto pending = pending_data(action, *device, rows, outstanding::Callback(call.param));
-  come_after(pending->commands(), events, call);
-  std::string none; // it has no host version
-  static_cast<void>(pending->place(none));
-  give_event(call, pending->commands().ended());
-  static_cast<void>(pending->go(none));
+  if (device_id != kEveryDevice && device_id != kUsedDevices && !mandatory())
+    return complete_after(events, call);
+  wait_for(events);
+  run_data(action, device_id, rows);
+  complete_after({}, call);
 }
 
 void ignore_data_later(const std::string& reason, const Later& call) {
   Events events;
-  std::string fault;
-  find_events(call, events, fault);
-  say("%s: %s; the call is ignored", call.function, reason.c_str());
-  complete_after(events, call);
+  find_events(call, events);
+  ignore(reason, events, call);
 }
 
 bool enforces(const char* function, std::int32_t from, std::int32_t to, tgt_event_t event) {
@@ -192,7 +202,7 @@ bool enforces(const char* function, std::int32_t from, std::int32_t to, tgt_even
 }
 
 void release_event(const char* function, tgt_event_t event) {
-  if (const event_handles::Found found = event_handles::take(event); !found.fault.empty())
+  if (const event_handles::Found found = event_handles::find(event, true); !found.fault.empty())
     say("%s: event %s; the call is ignored", function, found.fault.c_str());
 }
 

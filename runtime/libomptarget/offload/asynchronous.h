@@ -6,7 +6,7 @@
 #pragma once
 
 #include "data/table/row.h"
-#include "offload/pending.h"
+#include "offload/data_constructs.h"
 #include "omptarget.h"
 #include "rtl/launch_shape.h"
 

@@ -14,7 +14,7 @@
 
 namespace omptool {
 
-enum class Stage { kPlaced, kFilled, kHandedOver };
+enum class Stage { kPlaced, kHandedOver };
 
 // The proof that a construct has reached the stage.
 template <Stage stage> class [[nodiscard]] Taken {
@@ -22,43 +22,40 @@ template <Stage stage> class [[nodiscard]] Taken {
   Taken() = default;
 };
 using Placed = Taken<Stage::kPlaced>;         // it has its position among the constructs, and its objects are counted
-using Filled = Taken<Stage::kFilled>;         // the copies to the device are queued
 using HandedOver = Taken<Stage::kHandedOver>; // the device has all its operations
 
-// The bodies derive from this and are called by their own types; what one does not do is here.
+// Calls that wait call the functions of the final classes, without a look into a table.
 class Construct {
 public:
-  Construct(const Construct&) = delete;
-  Construct& operator=(const Construct&) = delete;
-
-  // Placed place();
-
-  // Decides what an asynchronous call decides before it returns: addresses, memory for private copies. False, and why:
-  // the construct has to be abandoned.
-  bool settle(const Placed&, std::string&) { return true; }
-
-  // Queues what the device is to do. Nothing, and why: it has not begun, and has to be abandoned.
-  // std::optional<HandedOver> hand_over(Placed placed, std::string& reason);
-
-  // Waits for what is queued, and undoes it.
-  void abandon(Placed) {}
-  // All has ended.
-  // void finish(HandedOver handed_over);
-  // An operation has failed. Returns true, and why, if nothing of the construct has begun, because that is the failure
-  // of one before it (decision 32): nothing of it is left then. Ends the program where it cannot go on.
-  // bool fail(HandedOver handed_over, const std::string& failure, std::string& reason);
-
-  // Returns how messages name it.
-  std::string name() const { return "an asynchronous data call"; }
-  CommandList& commands() { return commands_; }
-
-protected:
   // Device and rows have to live as long as this.
   Construct(Device& device, Rows rows, CommandList::Use use)
       : device_(device), rows_(rows), use_(use), held_(rows), commands_(device.memory, use) {}
-  ~Construct() = default;
+  virtual ~Construct() = default;
+  Construct(const Construct&) = delete;
+  Construct& operator=(const Construct&) = delete;
+
+  virtual Placed place() = 0;
+  // Decides what an asynchronous call decides before it returns: addresses, memory for private copies. False, and why:
+  // the construct has to be abandoned.
+  virtual bool settle(const Placed&, std::string&) { return true; }
+  // Reads private data now, and not when the copies are queued.
+  virtual void read_private(const Placed&) {}
+  // Queues what the device is to do. Nothing, and why: it has not begun, and has to be abandoned.
+  virtual std::optional<HandedOver> hand_over(Placed, std::string& reason) = 0;
+  // Waits for what is queued, and undoes it.
+  virtual void abandon(Placed) {}
+  // All has ended.
+  virtual void finish(HandedOver) = 0;
+  // An operation has failed. Returns true, and why, if nothing of the construct has begun, because that is the failure
+  // of one before it (decision 32): nothing of it is left then. Ends the program where it cannot go on.
+  virtual bool fail(HandedOver, const std::string& failure, std::string& reason) = 0;
+  // Returns how messages name it.
+  virtual std::string name() const { return "an asynchronous data call"; }
+
+  CommandList& commands() { return commands_; }
+
+protected:
   static Placed placed() { return {}; }
-  static Filled filled() { return {}; }
   static HandedOver handed_over() { return {}; }
 
   Device& device_;
@@ -69,7 +66,7 @@ protected:
 };
 
 // All of a construct whose call waits. False, and why: nothing has begun, and nothing of it is left.
-template <typename Body> [[nodiscard]] bool carry_out(Body&& body, std::string& reason) {
+template <typename Body> bool carry_out(Body&& body, std::string& reason) {
   const Placed placed = body.place();
   const std::optional<HandedOver> handed_over = body.hand_over(placed, reason);
   if (!handed_over) [[unlikely]] {

@@ -10,115 +10,110 @@
 namespace omptool {
 namespace {
 
-constexpr CommandList::Use kNow = CommandList::Use::kNow;
+using Use = CommandList::Use;
+
+// They have no host version: what they cannot do ends the program, or is for the regions to find.
+class DataConstruct : public Construct {
+public:
+  using Construct::Construct;
+  void finish(HandedOver) override {
+    commands_.set_ended();
+    device_.data.ending.finish(held_, commands_);
+  }
+  bool fail(HandedOver, const std::string& failure, std::string&) override { die("%s", failure.c_str()); }
+};
+
+class BeginConstruct final : public DataConstruct {
+public:
+  using DataConstruct::DataConstruct;
+  Placed place() override {
+    device_.data.beginning.take_position(rows_, held_, Purpose::kData, Passage::kIn, commands_);
+    return placed();
+  }
+  bool settle(const Placed&, std::string&) override {
+    report(device_.data.beginning.lacks(held_));
+    device_.data.beginning.return_pointers(rows_, held_);
+    return true;
+  }
+  std::optional<HandedOver> hand_over(Placed, std::string&) override {
+    if (std::string failure; !device_.data.beginning.copy_in(rows_, held_, Purpose::kData, commands_, failure))
+      report(failure);
+    commands_.set_handed_over();
+    return handed_over();
+  }
+  void finish(HandedOver handed_over) override {
+    if (use_ == Use::kNow && (held_.flags & kReturn))
+      device_.data.beginning.return_pointers(rows_, held_);
+    DataConstruct::finish(handed_over);
+  }
+  // One object that the device does not take leaves the others' addresses as they are.
+  bool fail(HandedOver handed_over, const std::string& failure, std::string&) override {
+    const std::string refused = device_.data.beginning.refuse(rows_, held_, failure);
+    commands_.set_ended(failure);
+    finish(handed_over);
+    report(refused);
+    return false;
+  }
+
+private:
+  // Reports once which object the device does not have, if any: regions that use it run on the host.
+  void report(const std::string& failure) {
+    if (failure.empty() || std::exchange(is_reported_, true))
+      return;
+    insist_on_data(failure);
+    say("the device lacks an object, and regions that use it run on the host: %s", failure.c_str());
+  }
+
+  bool is_reported_ = false;
+};
+
+class EndConstruct final : public DataConstruct {
+public:
+  using DataConstruct::DataConstruct;
+  Placed place() override {
+    device_.data.ending.take_position(rows_, held_, commands_);
+    return placed();
+  }
+  std::optional<HandedOver> hand_over(Placed, std::string&) override {
+    device_.data.ending.copy_back(rows_, held_, Release::kNormal, commands_);
+    commands_.set_handed_over();
+    return handed_over();
+  }
+};
+
+class UpdateConstruct final : public DataConstruct {
+public:
+  using DataConstruct::DataConstruct;
+  Placed place() override {
+    device_.data.updating.take_position(rows_, held_, commands_);
+    return placed();
+  }
+  std::optional<HandedOver> hand_over(Placed, std::string&) override {
+    device_.data.updating.copy(rows_, held_, commands_);
+    commands_.set_handed_over();
+    return handed_over();
+  }
+};
 
 } // namespace
-
-// ---- begin ----
-
-Placed BeginConstruct::place() {
-  device_.data.beginning.take_position(rows_, held_, Purpose::kData, Passage::kIn, commands_);
-  return placed();
-}
-
-bool BeginConstruct::settle(const Placed&, std::string&) {
-  report(device_.data.beginning.lacks(held_));
-  device_.data.beginning.return_pointers(rows_, held_);
-  return true;
-}
-
-std::optional<HandedOver> BeginConstruct::hand_over(Placed, std::string&) {
-  if (std::string failure; !device_.data.beginning.copy_in(rows_, held_, Purpose::kData, commands_, failure))
-    report(failure);
-  commands_.set_handed_over();
-  return handed_over();
-}
-
-void BeginConstruct::finish(HandedOver) {
-  if (use_ == kNow && (held_.flags & kReturn))
-    device_.data.beginning.return_pointers(rows_, held_);
-  commands_.set_ended();
-  device_.data.ending.finish(held_, commands_);
-}
-
-// One object that the device does not take leaves the others' addresses as they are.
-bool BeginConstruct::fail(HandedOver handed_over, const std::string& failure, std::string&) {
-  const std::string refused = device_.data.beginning.refuse(rows_, held_, failure);
-  commands_.set_ended(failure);
-  finish(handed_over);
-  report(refused);
-  return false;
-}
-
-// Reports once which object the device does not have, if any: regions that use it run on the host.
-void BeginConstruct::report(const std::string& failure) {
-  if (failure.empty() || std::exchange(is_reported_, true))
-    return;
-  if (mandatory())
-    die("the data of a construct cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", failure.c_str());
-  say("the device lacks an object, and regions that use it run on the host: %s", failure.c_str());
-}
-
-// ---- end ----
-
-Placed EndConstruct::place() {
-  device_.data.ending.take_position(rows_, held_, commands_);
-  return placed();
-}
-
-std::optional<HandedOver> EndConstruct::hand_over(Placed, std::string&) {
-  device_.data.ending.copy_back(rows_, held_, Release::kNormal, commands_);
-  commands_.set_handed_over();
-  return handed_over();
-}
-
-void EndConstruct::finish(HandedOver) {
-  commands_.set_ended();
-  device_.data.ending.finish(held_, commands_);
-}
-
-bool EndConstruct::fail(HandedOver, const std::string& failure, std::string&) {
-  die("%s", failure.c_str());
-}
-
-// ---- update ----
-
-Placed UpdateConstruct::place() {
-  device_.data.updating.take_position(rows_, held_, commands_);
-  return placed();
-}
-
-std::optional<HandedOver> UpdateConstruct::hand_over(Placed, std::string&) {
-  device_.data.updating.copy(rows_, held_, commands_);
-  commands_.set_handed_over();
-  return handed_over();
-}
-
-void UpdateConstruct::finish(HandedOver) {
-  commands_.set_ended();
-  device_.data.ending.finish(held_, commands_);
-}
-
-bool UpdateConstruct::fail(HandedOver, const std::string& failure, std::string&) {
-  die("%s", failure.c_str());
-}
-
-// ---- all ----
 
 // The steps are one function here: their bounds cost as much as they do themselves.
 [[gnu::flatten]] void carry_out(DataAction action, Device& device, Rows rows) {
   std::string none; // they are never abandoned
-  switch (action) {
-  case DataAction::kBegin:
-    static_cast<void>(carry_out(BeginConstruct(device, rows, kNow), none));
-    break;
-  case DataAction::kEnd:
-    static_cast<void>(carry_out(EndConstruct(device, rows, kNow), none));
-    break;
-  case DataAction::kUpdate:
-    static_cast<void>(carry_out(UpdateConstruct(device, rows, kNow), none));
-    break;
-  }
+  if (action == DataAction::kBegin)
+    carry_out(BeginConstruct(device, rows, Use::kNow), none);
+  else if (action == DataAction::kEnd)
+    carry_out(EndConstruct(device, rows, Use::kNow), none);
+  else
+    carry_out(UpdateConstruct(device, rows, Use::kNow), none);
+}
+
+std::unique_ptr<Construct> data_construct_for_later(DataAction action, Device& device, Rows rows) {
+  if (action == DataAction::kBegin)
+    return std::make_unique<BeginConstruct>(device, rows, Use::kLater);
+  if (action == DataAction::kEnd)
+    return std::make_unique<EndConstruct>(device, rows, Use::kLater);
+  return std::make_unique<UpdateConstruct>(device, rows, Use::kLater);
 }
 
 } // namespace omptool

@@ -5,6 +5,7 @@
 #include "process/per_process.h"
 
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <mutex>
 #include <unordered_map>
@@ -50,37 +51,19 @@ tgt_event_t add(EventPtr event) {
   return reinterpret_cast<tgt_event_t>(kMark + number);
 }
 
-Found find(tgt_event_t handle) {
+Found find(tgt_event_t handle, bool takes) {
+  Found found; // what was taken goes without the lock
   Table& all = PerProcess<Table>::get();
   const std::lock_guard lock(all.mutex);
   const auto at = all.events.find(number_of(handle));
-  if (at == all.events.end())
-    return {nullptr, fault_of(all, handle)};
-  return {at->second, {}};
-}
-
-Found take(tgt_event_t handle) {
-  Table& all = PerProcess<Table>::get();
-  const std::lock_guard lock(all.mutex);
-  const auto at = all.events.find(number_of(handle));
-  if (at == all.events.end())
-    return {nullptr, fault_of(all, handle)};
-  Found found{std::move(at->second), {}}; // which goes without the lock
-  all.events.erase(at);
-  return found;
-}
-
-std::string find_all(std::int32_t count, const tgt_event_t* handles, std::vector<EventPtr>& events) {
-  if (count < 0 || (count > 0 && !handles))
-    return "the call has " + std::to_string(count) + " dependences, but no array of them";
-  for (std::int32_t i = 0; i < count; ++i) {
-    Found found = find(handles[i]);
-    if (!found.fault.empty())
-      return "event " + found.fault;
-    if (found.event)
-      events.push_back(std::move(found.event));
+  if (at == all.events.end()) {
+    found.fault = fault_of(all, handle);
+    return found;
   }
-  return {};
+  found.event = at->second;
+  if (takes)
+    all.events.erase(at);
+  return found;
 }
 
 } // namespace omptool::event_handles

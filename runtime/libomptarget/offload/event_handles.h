@@ -7,9 +7,7 @@
 
 #include "rtl/event.h"
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 namespace omptool::event_handles {
 
@@ -20,12 +18,8 @@ struct Found {
   EventPtr event; // null: there is nothing to wait for, or `fault` says what is wrong with the handle
   std::string fault;
 };
-// NULL, and what a child of fork() has from its parent, are events that have happened.
-Found find(tgt_event_t handle);
-// The same, and the program has no more use for it.
-Found take(tgt_event_t handle);
-
-// The events of a call. Returns what is wrong with the array, or with its first faulty entry, or "".
-std::string find_all(std::int32_t count, const tgt_event_t* handles, std::vector<EventPtr>& events);
+// NULL, and what a child of fork() has from its parent, are events that have happened. `takes`: the program has no more
+// use for it.
+Found find(tgt_event_t handle, bool takes = false);
 
 } // namespace omptool::event_handles

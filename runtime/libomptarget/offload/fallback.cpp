@@ -37,6 +37,11 @@ std::vector<HostRange> globals_of(const Kernel* kernel) {
 
 } // namespace
 
+void insist_on_data(const std::string& reason) {
+  if (mandatory())
+    die("the data of a construct cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", reason.c_str());
+}
+
 Selected select(std::int64_t device_id) {
   Registry* registry = Registry::current();
   if (!registry)

@@ -24,6 +24,9 @@ inline bool mandatory() {
   return environment().policy == OffloadPolicy::kMandatory;
 }
 
+// Ends the program where data has to be mapped on a device, and cannot be.
+void insist_on_data(const std::string& reason);
+
 // A device that a call can use, or why not. Neither: the program asked for the host.
 struct Selected {
   Device* device = nullptr;

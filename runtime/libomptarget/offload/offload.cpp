@@ -201,8 +201,7 @@ void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason) {
   static std::atomic<bool> said{false};
   if (disabled())
     return;
-  if (mandatory())
-    die("the data of a construct cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", reason.c_str());
+  insist_on_data(reason);
   for (Device* device : devices_meant(device_id, nullptr))
     device->data.host_side.make_host_current(rows, {}, "of the construct");
   if (!said.exchange(true))
@@ -229,8 +228,8 @@ void run_data(DataAction action, std::int64_t device_id, Rows rows) {
   const Selected selected = select(device_id);
   if (selected.device)
     carry_out(action, *selected.device, rows);
-  else if (mandatory() && !selected.reason.empty())
-    die("the data of a construct cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", selected.reason.c_str());
+  else if (!selected.reason.empty())
+    insist_on_data(selected.reason);
 }
 
 int number_of_devices() {

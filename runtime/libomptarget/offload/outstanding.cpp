@@ -68,7 +68,10 @@ void set_callback(tgt_callback_fct callback) {
   the_callback = callback;
 }
 
-Callback::Callback(tgt_callback_param_t param) : function_(the_callback), param_(param) {}
+Callback callback_for(tgt_callback_param_t param) {
+  const tgt_callback_fct callback = the_callback;
+  return callback && param ? [callback, param] { callback(param); } : Callback();
+}
 
 void begin() {
   Counts& all = counts();
@@ -87,13 +90,6 @@ void end(const Callback& callback) {
   }
   if (callback)
     core_workers::finish([&all, callback] { call_back(all, callback); });
-}
-
-void withdraw() {
-  Counts& all = counts();
-  const std::lock_guard lock(all.mutex);
-  --all.calls;
-  all.changed.notify_all();
 }
 
 bool process() {

@@ -7,29 +7,21 @@
 
 #include "omptarget.h"
 
+#include <functional>
+
 namespace omptool::outstanding {
 
 // Whom to call when a call with a parameter has ended; null: nobody.
 void set_callback(tgt_callback_fct callback);
 
-// The program's callback for the end of a call, as it was when the call was made.
-class Callback {
-public:
-  explicit Callback(tgt_callback_param_t param);
-  explicit operator bool() const { return function_ && param_; }
-  void operator()() const { function_(param_); }
-
-private:
-  tgt_callback_fct function_;
-  tgt_callback_param_t param_;
-};
+// The program's callback for the end of a call, as it is when the call is made; empty: nobody is called.
+using Callback = std::function<void()>;
+Callback callback_for(tgt_callback_param_t param);
 
 // A call has been taken on.
 void begin();
-// It has ended; its callback runs on a worker. No lock is held.
-void end(const Callback& callback);
-// It has been refused after all.
-void withdraw();
+// It has ended, or has been refused after all; its callback runs on a worker. No lock is held.
+void end(const Callback& callback = {});
 
 // Lets plugins make progress, and waits a moment for it. Returns whether anything is outstanding: calls, or callbacks
 // unless this is called in one.

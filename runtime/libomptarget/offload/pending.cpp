@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "offload/pending.h"
 
-#include "offload/fallback.h"
 #include "offload/region.h"
 #include "process/message.h"
 #include "rtl/completions.h"
@@ -10,101 +9,30 @@
 
 #include <algorithm>
 #include <exception>
-#include <optional>
 #include <utility>
 
 namespace omptool {
 
-namespace {
+Pending::Pending(DataAction action, Device& device, Rows rows, tgt_callback_param_t param)
+    : device_(device), rows_(rows.begin(), rows.end()), callback_(outstanding::callback_for(param)),
+      construct_(data_construct_for_later(action, device, rows_)) {}
 
-// Keeps the construct and the steps that it has taken.
-template <typename Body> class PendingBody : public Pending {
-public:
-  CommandList& commands() final { return body_->commands(); }
-  bool place(std::string& reason) final {
-    placed_ = body_->place();
-    return body_->settle(*placed_, reason);
-  }
-  void abandon() final {
-    for (const EventPtr& event : commands().awaited())
-      event->wait();
-    body_->abandon(*placed_);
-  }
+Pending::Pending(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel, const Resolved& there,
+                 Rows rows, const AskedShape& shape, tgt_callback_param_t param)
+    : device_(device), rows_(rows.begin(), rows.end()), callback_(outstanding::callback_for(param)),
+      placement_(std::move(placement)), kernel_(std::move(kernel)), there_(there), shape_(shape.whole()),
+      construct_(std::make_unique<Region>(device, *kernel_, there_, rows_, asked_, CommandList::Use::kLater)) {}
 
-protected:
-  using Pending::Pending;
-  bool start(std::string& reason) final {
-    handed_over_ = body_->hand_over(*placed_, reason);
-    return handed_over_.has_value();
-  }
-  void finish(const std::string& failure) override {
-    std::string reason; // no host version is left to run
-    if (failure.empty())
-      body_->finish(*handed_over_);
-    else
-      body_->fail(*handed_over_, failure, reason);
-  }
-  std::string name() const final { return body_->name(); }
-
-  std::optional<Body> body_; // made when the rows are there
-  std::optional<Placed> placed_;
-  std::optional<HandedOver> handed_over_;
-};
-
-template <typename Body> class PendingData final : public PendingBody<Body> {
-public:
-  PendingData(Device& device, Rows rows, const outstanding::Callback& callback)
-      : PendingBody<Body>(device, rows, callback) {
-    this->body_.emplace(device, this->rows_, CommandList::Use::kLater);
-  }
-};
-
-class PendingRegion final : public PendingBody<Region> {
-public:
-  PendingRegion(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel, const Resolved& there,
-                Rows rows, const AskedShape& shape, const outstanding::Callback& callback)
-      : PendingBody(device, rows, callback), placement_(std::move(placement)), kernel_(std::move(kernel)),
-        there_(there), shape_(shape.whole()), asked_(shape_) {
-    body_.emplace(device, *kernel_, there_, rows_, asked_, CommandList::Use::kLater);
-  }
-  ~PendingRegion() override { body_.reset(); } // before what it names
-  void read_private() override { body_->read_private(*placed_); }
-
-private:
-  void finish(const std::string& failure) override {
-    PendingBody::finish(failure);
-    placement_ = {};
-  }
-
-  Placement placement_;
-  const std::shared_ptr<const Kernel> kernel_;
-  const Resolved there_;
-  const LaunchShape shape_;
-  const AskedShape asked_;
-};
-
-} // namespace
-
-std::shared_ptr<Pending> pending_region(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel,
-                                        const Resolved& there, Rows rows, const AskedShape& shape,
-                                        const outstanding::Callback& callback) {
-  return std::make_shared<PendingRegion>(device, std::move(placement), std::move(kernel), there, rows, shape, callback);
+bool Pending::place(std::string& reason) {
+  placed_ = construct_->place();
+  return construct_->settle(*placed_, reason);
 }
 
-std::shared_ptr<Pending> pending_data(DataAction action, Device& device, Rows rows,
-                                      const outstanding::Callback& callback) {
-  switch (action) {
-  case DataAction::kBegin:
-    return std::make_shared<PendingData<BeginConstruct>>(device, rows, callback);
-  case DataAction::kEnd:
-    return std::make_shared<PendingData<EndConstruct>>(device, rows, callback);
-  case DataAction::kUpdate:
-    break;
-  }
-  return std::make_shared<PendingData<UpdateConstruct>>(device, rows, callback);
+void Pending::abandon() {
+  for (const EventPtr& event : commands().awaited())
+    event->wait();
+  construct_->abandon(*placed_);
 }
-
-// ---- when ----
 
 // Tells if it is handed over as soon as the device can order it behind what is awaited: not where the host makes the
 // copies, nor where it has yet to bring the two sides of some object together, which comes after all that is awaited.
@@ -153,10 +81,8 @@ bool Pending::go(std::string& reason) {
     return true;
   }
   const bool has_started = start(reason);
-  if (has_started)
-    started();
-  else
-    outstanding::withdraw();
+  if (!has_started)
+    outstanding::end();
   return has_started;
 }
 
@@ -167,27 +93,34 @@ void Pending::run_later() {
 void Pending::run() {
   try {
     if (std::string reason; !start(reason)) // no host version is left to run (decision 23)
-      die("%s failed on %s after its call had returned: %s", name().c_str(), device_.describe().c_str(),
+      die("%s failed on %s after its call had returned: %s", construct_->name().c_str(), device_.describe().c_str(),
           reason.c_str());
-    started();
   } catch (const std::exception& error) {
     die("%s", error.what());
   }
 }
 
-void Pending::started() {
-  const tgt_event_t last = commands().last();
-  if (!last) {
+// Hands the operations over. False, and why: nothing has begun.
+bool Pending::start(std::string& reason) {
+  handed_over_ = construct_->hand_over(*placed_, reason);
+  if (!handed_over_)
+    return false;
+  if (const tgt_event_t last = commands().last())
+    Completions::of(device_.rtl).when_done(last, [self = shared_from_this()](const std::string& why) {
+      self->end(self->commands().has_ended(why));
+    });
+  else
     end(commands().wait());
-    return;
-  }
-  Completions::of(device_.rtl).when_done(last, [self = shared_from_this()](const std::string& why) {
-    self->end(self->commands().has_ended(why));
-  });
+  return true;
 }
 
 void Pending::end(const std::string& failure) {
-  finish(failure);
+  std::string reason; // no host version is left to run
+  if (failure.empty())
+    construct_->finish(*handed_over_);
+  else
+    construct_->fail(*handed_over_, failure, reason);
+  placement_ = {};
   outstanding::end(callback_);
 }
 

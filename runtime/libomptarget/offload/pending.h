@@ -6,13 +6,12 @@
 // a worker does them when that has ended.
 #pragma once
 
-#include "devices/registry.h"
 #include "offload/data_constructs.h"
 #include "offload/outstanding.h"
 #include "offload/placement.h"
-#include "rtl/command_list.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,33 +19,21 @@ namespace omptool {
 
 class Pending : public std::enable_shared_from_this<Pending> {
 public:
-  Pending(const Pending&) = delete;
-  Pending& operator=(const Pending&) = delete;
-  virtual ~Pending() = default;
+  // The rows are copied.
+  Pending(DataAction action, Device& device, Rows rows, tgt_callback_param_t param);
+  // A region; what its kernel names is kept from being unloaded.
+  Pending(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel, const Resolved& there, Rows rows,
+          const AskedShape& shape, tgt_callback_param_t param);
 
-  virtual CommandList& commands() = 0;
+  CommandList& commands() { return construct_->commands(); }
   // Counts, allocates, returns addresses. False, and why: it cannot be done on the device.
-  [[nodiscard]] virtual bool place(std::string& reason) = 0;
-  // Of a region that has been placed: private data is read at once, rather than when its turn comes.
-  virtual void read_private() {}
+  [[nodiscard]] bool place(std::string& reason);
+  // Once it has been placed: private data is read at once, rather than when its turn comes.
+  void read_private() { construct_->read_private(*placed_); }
   // Once it has been placed. False, and why: it will not be done. Else it is outstanding, and ends by itself.
   [[nodiscard]] bool go(std::string& reason);
   // It has not gone: undoes its place, when all that it should come after has ended.
-  virtual void abandon() = 0;
-
-protected:
-  // The rows are copied.
-  Pending(Device& device, Rows rows, const outstanding::Callback& callback)
-      : device_(device), rows_(rows.begin(), rows.end()), callback_(callback) {}
-
-  // Hands the operations over. False, and why: nothing has begun.
-  virtual bool start(std::string& reason) = 0;
-  // They have ended; "" or why one has failed.
-  virtual void finish(const std::string& failure) = 0;
-  virtual std::string name() const = 0;
-
-  Device& device_;
-  const std::vector<Row> rows_;
+  void abandon();
 
 private:
   bool goes_at_once();
@@ -55,18 +42,23 @@ private:
   void proceed();
   void run_later();
   void run();
-  void started();
+  bool start(std::string& reason);
   void end(const std::string& failure);
 
+  Device& device_;
+  const std::vector<Row> rows_;
   const outstanding::Callback callback_;
   bool is_chained_ = false; // the device orders it behind what it awaits
-};
+  // Of a region:
+  Placement placement_;
+  const std::shared_ptr<const Kernel> kernel_;
+  const Resolved there_;
+  const LaunchShape shape_;
+  const AskedShape asked_{shape_};
 
-// A region; what its kernel names is kept from being unloaded.
-std::shared_ptr<Pending> pending_region(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel,
-                                        const Resolved& there, Rows rows, const AskedShape& shape,
-                                        const outstanding::Callback& callback);
-std::shared_ptr<Pending> pending_data(DataAction action, Device& device, Rows rows,
-                                      const outstanding::Callback& callback);
+  const std::unique_ptr<Construct> construct_; // goes before what it names
+  std::optional<Placed> placed_;
+  std::optional<HandedOver> handed_over_;
+};
 
 } // namespace omptool

@@ -18,11 +18,6 @@ std::string no_private_copy(const Row& row, const std::string& why) {
 
 } // namespace
 
-Region::Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const AskedShape& shape,
-               CommandList::Use use)
-    : Construct(device, rows, use), kernel_(kernel), there_(there), shape_(shape),
-      copies_(device, kernel.name, held_.flags & kPrivate ? rows.size() : 0), arguments_(there.how, rows.size()) {}
-
 // ---- placed ----
 
 Placed Region::place() {
@@ -68,15 +63,13 @@ void Region::read_private(const Placed&) {
       copies_.read(i, rows_[i], commands_);
 }
 
-// ---- filled ----
+// ---- handed over ----
 
-std::optional<Filled> Region::fill(const Placed&, std::string& reason) {
-  // Objects that others create have their memory when the copies are queued.
-  const bool is_filled = device_.data.beginning.copy_in(rows_, held_, Purpose::kRegion, commands_, reason) &&
-                         (resolved_ || resolve_arguments(reason)) &&
-                         (!(held_.flags & (kPrivate | kAttach)) || fill_private(reason)) &&
-                         (held_.stale.empty() || bring_up_to_date(reason));
-  return is_filled ? std::optional(filled()) : std::nullopt;
+// Objects that others create have their memory when the copies are queued.
+bool Region::fill(std::string& reason) {
+  return device_.data.beginning.copy_in(rows_, held_, Purpose::kRegion, commands_, reason) &&
+         (resolved_ || resolve_arguments(reason)) && (!(held_.flags & (kPrivate | kAttach)) || fill_private(reason)) &&
+         (held_.stale.empty() || bring_up_to_date(reason));
 }
 
 [[gnu::noinline]] bool Region::fill_private(std::string& reason) {
@@ -104,17 +97,16 @@ std::optional<Filled> Region::fill(const Placed&, std::string& reason) {
   return reason.empty();
 }
 
-// ---- handed over ----
-
-std::optional<HandedOver> Region::hand_over(Placed placed, std::string& reason) {
-  const std::optional<Filled> is_filled = fill(placed, reason);
-  if (!is_filled || !run(*is_filled, reason)) [[unlikely]]
+std::optional<HandedOver> Region::hand_over(Placed, std::string& reason) {
+  if (!fill(reason) || !run(reason)) [[unlikely]]
     return std::nullopt;
-  return queue_end(*is_filled);
+  release(Release::kNormal);
+  commands_.set_handed_over();
+  return handed_over();
 }
 
 // A kernel that has not begun falls back; one that may have begun must not run again on the host.
-bool Region::run(const Filled&, std::string& reason) {
+bool Region::run(std::string& reason) {
   const std::uint64_t noted = device_.data.activity.note();
   const std::int32_t result =
       commands_.run(there_.function, arguments_.data(), arguments_.count(), shape_, there_.how, kernel_.name);
@@ -135,12 +127,6 @@ void Region::release(Release how) {
   if (use_ == CommandList::Use::kNow)
     device_.data.ending.release(rows_, held_, how, commands_);
   device_.data.ending.copy_back(rows_, held_, how, commands_, kernel_.name);
-}
-
-HandedOver Region::queue_end(const Filled&) {
-  release(Release::kNormal);
-  commands_.set_handed_over();
-  return handed_over();
 }
 
 // ---- done ----

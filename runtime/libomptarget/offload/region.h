@@ -23,23 +23,23 @@ public:
   // All that is named here has to live as long as this. Of a call that returns before (kLater), the region's objects
   // are released when it is placed, though they are used until finish().
   Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const AskedShape& shape,
-         CommandList::Use use);
+         CommandList::Use use)
+      : Construct(device, rows, use), kernel_(kernel), there_(there), shape_(shape),
+        copies_(device, kernel.name, held_.flags & kPrivate ? rows.size() : 0), arguments_(there.how, rows.size()) {}
 
-  Placed place();
-  bool settle(const Placed&, std::string& reason);
-  // Reads private data now, and not when the copies are queued.
-  void read_private(const Placed&);
-  std::optional<HandedOver> hand_over(Placed placed, std::string& reason);
-  void abandon(Placed);
-  void finish(HandedOver);
-  bool fail(HandedOver, const std::string& failure, std::string& reason);
-  std::string name() const { return "region " + kernel_.name; }
+  Placed place() override;
+  bool settle(const Placed&, std::string& reason) override;
+  void read_private(const Placed&) override;
+  std::optional<HandedOver> hand_over(Placed, std::string& reason) override;
+  void abandon(Placed) override;
+  void finish(HandedOver) override;
+  bool fail(HandedOver, const std::string& failure, std::string& reason) override;
+  std::string name() const override { return "region " + kernel_.name; }
 
 private:
-  std::optional<Filled> fill(const Placed&, std::string& reason);
-  bool run(const Filled&, std::string& reason);
+  bool fill(std::string& reason);
+  bool run(std::string& reason);
   bool take_back(std::int32_t result, std::uint64_t noted, std::string& reason);
-  HandedOver queue_end(const Filled&);
   bool resolve_arguments(std::string& reason);
   bool fill_private(std::string& reason);
   bool bring_up_to_date(std::string& reason);
