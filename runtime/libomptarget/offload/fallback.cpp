@@ -61,6 +61,11 @@ Selected select(std::int64_t device_id) {
   return {&device, {}};
 }
 
+std::shared_ptr<Kernel> kernel_of(const void* host_address) {
+  Registry* const registry = Registry::current();
+  return registry ? registry->find_kernel(host_address) : nullptr;
+}
+
 std::string name_of(const void* host_address, const Kernel* kernel) {
   if (kernel)
     return kernel->name;
@@ -76,10 +81,8 @@ void report_on_host(const void* host_address, const Kernel* kernel, const std::s
 }
 
 std::int32_t stay_on_host(const void* host_address, const char* reason) {
-  if (observe::heard()) [[unlikely]] {
-    Registry* const registry = Registry::current();
-    report_on_host(host_address, registry ? registry->find_kernel(host_address).get() : nullptr, reason);
-  }
+  if (observe::heard()) [[unlikely]]
+    report_on_host(host_address, kernel_of(host_address).get(), reason);
   return kOnHost;
 }
 

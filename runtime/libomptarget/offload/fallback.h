@@ -9,6 +9,7 @@
 #include "process/environment.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace omptool {
@@ -35,6 +36,8 @@ struct Selected {
 // Of a number other than -2 and -3.
 Selected select(std::int64_t device_id);
 
+// Null: no library has it.
+std::shared_ptr<Kernel> kernel_of(const void* host_address);
 // Returns how messages name a region; `kernel` is null where no library has it.
 std::string name_of(const void* host_address, const Kernel* kernel);
 // Gives the host what the device has of the region's data.

@@ -5,7 +5,6 @@
 #include "devices/kernel_use.h"
 #include "observe/sink.h"
 #include "offload/fallback.h"
-#include "offload/kept_rows.h"
 #include "offload/placement.h"
 #include "offload/region.h"
 #include "process/default_device.h"
@@ -13,6 +12,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <vector>
 
 namespace omptool {
 namespace {
@@ -54,34 +54,56 @@ LaunchShape for_every_device(const AskedShape& shape) {
 // top of that: the others' failures are only said (decision 3).
 std::int32_t run_on_used(const std::vector<Device*>& devices, const void* host_address, Rows rows,
                          const AskedShape& shape) {
-  struct Failure {
-    Device* device;
-    std::string reason;
-  };
   Registry& registry = *Registry::current();
   const KernelUse use(registry, host_address);
   const Kernel* const kernel = use.get();
-  std::vector<Failure> failures;
+  std::vector<std::pair<Device*, std::string>> failures;
   for (Device* device : devices)
     if (std::string reason; !try_on(registry, *device, kernel, rows, shape, reason))
-      failures.push_back({device, std::move(reason)});
+      failures.emplace_back(device, std::move(reason));
   if (failures.empty())
     return 0;
-  const Failure& first = failures.front();
   if (failures.size() == devices.size()) {
-    for (const Failure& failure : failures)
-      copy_to_host(*failure.device, host_address, kernel, rows);
-    return fall_back(host_address, kernel, first.reason);
+    for (Device* device : devices)
+      copy_to_host(*device, host_address, kernel, rows);
+    return fall_back(host_address, kernel, failures.front().second);
   }
   const std::string name = name_of(host_address, kernel);
-  if (mandatory())
-    die("region %s ran on other devices but not on %s, and OMP_TARGET_OFFLOAD is MANDATORY: %s", name.c_str(),
-        first.device->describe().c_str(), first.reason.c_str());
-  for (const Failure& failure : failures)
-    say("region %s ran on other devices but not on %s: %s", name.c_str(), failure.device->describe().c_str(),
-        failure.reason.c_str());
+  for (const auto& [device, reason] : failures)
+    if (mandatory())
+      die("region %s ran on other devices but not on %s, and OMP_TARGET_OFFLOAD is MANDATORY: %s", name.c_str(),
+          device->describe().c_str(), reason.c_str());
+    else
+      say("region %s ran on other devices but not on %s: %s", name.c_str(), device->describe().c_str(), reason.c_str());
   return 0;
 }
+
+// The arguments of a call that is done later, when the caller's arrays may be gone: the rows, without kReturn, and the
+// bytes that private copies begin with. Mapped objects are not copied: they are the program's to keep.
+class KeptRows {
+public:
+  explicit KeptRows(Rows rows) : rows_(rows.begin(), rows.end()) {
+    for (Row& row : rows_) {
+      row.flags &= ~static_cast<std::uint32_t>(kReturn);
+      if (!row.has(kPrivate | kTo) || row.has(kValue) || row.size <= 0)
+        continue;
+      const auto* const begin = static_cast<const std::byte*>(row.begin);
+      bytes_.emplace_back(begin, begin + row.size);
+      // The kernel's argument is as far from the copy as the base is from the bytes.
+      const std::uintptr_t before =
+          reinterpret_cast<std::uintptr_t>(row.begin) - reinterpret_cast<std::uintptr_t>(row.base);
+      row.begin = bytes_.back().data();
+      row.base = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(row.begin) - before);
+    }
+  }
+  KeptRows(const KeptRows&) = delete; // rows_ points into bytes_
+  KeptRows& operator=(const KeptRows&) = delete;
+  Rows rows() const { return rows_; }
+
+private:
+  std::vector<Row> rows_;
+  std::vector<std::vector<std::byte>> bytes_;
+};
 
 // Returns the memory that the call will touch, which may be unloaded before a device is first used.
 std::vector<HostRange> memory_of(Rows rows) {
@@ -136,9 +158,8 @@ std::int32_t run_region(std::int64_t asked, const void* host_address, Rows rows,
     return run_on(*Registry::current(), *selected.device, host_address, rows, shape);
   if (selected.reason.empty())
     return stay_on_host(host_address, "the program asks for the host's device number");
-  if (!registry)
-    return fall_back(host_address, Registry::lost_kernel(host_address), selected.reason);
-  return fall_back(host_address, registry->find_kernel(host_address).get(), selected.reason);
+  const std::shared_ptr<Kernel> kernel = kernel_of(host_address);
+  return fall_back(host_address, registry ? kernel.get() : Registry::lost_kernel(host_address), selected.reason);
 }
 
 namespace {
@@ -172,7 +193,7 @@ std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Row
   }
   if (disabled())
     return device_id == kUsedDevices ? 0 : stay_on_host(host_address, kDisabled);
-  const std::shared_ptr<Kernel> kernel = registry ? registry->find_kernel(host_address) : nullptr;
+  const std::shared_ptr<Kernel> kernel = kernel_of(host_address);
   const std::vector<Device*> devices = devices_meant(device_id, host_address);
   if (device_id == kUsedDevices && devices.empty())
     return 0;
@@ -190,8 +211,7 @@ std::int32_t refuse_compiler(std::int64_t device_id, const void* host_address, s
                              const std::string& reason) {
   if (disabled())
     return stay_on_host(host_address, kDisabled);
-  Registry* const registry = Registry::current();
-  const std::shared_ptr<Kernel> kernel = registry ? registry->find_kernel(host_address) : nullptr;
+  const std::shared_ptr<Kernel> kernel = kernel_of(host_address);
   for (Device* device : devices_meant(device_id, host_address))
     copy_to_host(*device, host_address, kernel.get(), rows ? *rows : all_on(*device));
   return fall_back(host_address, kernel.get(), reason);
