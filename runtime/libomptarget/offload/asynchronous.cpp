@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "offload/asynchronous.h"
 
-#include "offload/event_handles.h"
 #include "offload/fallback.h"
 #include "offload/offload.h"
 #include "offload/pending.h"
@@ -28,14 +27,14 @@ void give_event(const Later& call, const EventPtr& event) {
   if (call.ended)
     *call.ended = event;
   if (call.completion)
-    *call.completion = event_handles::add(event);
+    *call.completion = outstanding::add_handle(event);
 }
 
 void take_event_back(const Later& call) {
   if (call.ended)
     *call.ended = nullptr;
   if (call.completion)
-    event_handles::find(std::exchange(*call.completion, nullptr), true);
+    outstanding::find_event(std::exchange(*call.completion, nullptr), true);
 }
 
 // Calls `then` when all are done: now, or on the thread that says it of the last.
@@ -74,7 +73,7 @@ std::string find_events(const Later& call, Events& events) {
   if (call.count < 0 || (call.count > 0 && !call.awaited))
     return "the call has " + std::to_string(call.count) + " dependences, but no array of them";
   for (std::int32_t i = 0; i < call.count; ++i) {
-    event_handles::Found found = event_handles::find(call.awaited[i]);
+    outstanding::Found found = outstanding::find_event(call.awaited[i]);
     if (!found.fault.empty())
       return "event " + found.fault;
     if (found.event)
@@ -101,17 +100,6 @@ std::int32_t over(std::int32_t result, const Later& call) {
   if (result == 0)
     complete_after({}, call);
   return result;
-}
-
-std::int32_t refuse(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason,
-                    const Events& events, const Later& call) {
-  wait_for(events);
-  return over(refuse_region(device_id, host_address, rows, reason), call);
-}
-
-void ignore(const std::string& reason, const Events& events, const Later& call) {
-  say("%s: %s; the call is ignored", call.function, reason.c_str());
-  complete_after(events, call);
 }
 
 // False, and why: the region will not run on the device.
@@ -142,7 +130,7 @@ std::int32_t run_region_later(std::int64_t asked, const void* host_address, Rows
                               const Later& call) {
   Events events;
   if (const std::string fault = find_events(call, events); !fault.empty())
-    return refuse(asked, host_address, rows, std::string(call.function) + ": " + fault, events, call);
+    return refuse_region_later(asked, host_address, rows, std::string(call.function) + ": " + fault, call);
   Placement placement(asked, host_address, rows);
   Device* const device = one_device(placement.device_id());
   if (!device) {
@@ -161,13 +149,14 @@ std::int32_t refuse_region_later(std::int64_t device_id, const void* host_addres
                                  const Later& call) {
   Events events;
   find_events(call, events);
-  return refuse(device_id, host_address, rows, reason, events, call);
+  wait_for(events);
+  return over(refuse_region(device_id, host_address, rows, reason), call);
 }
 
 void data_later(DataAction action, std::int64_t device_id, Rows rows, const Later& call) {
   Events events;
   if (const std::string fault = find_events(call, events); !fault.empty())
-    return ignore(fault, events, call);
+    return ignore_data_later(fault, call);
   if (Device* const device = one_device(device_id)) {
     const auto pending = std::make_shared<Pending>(action, *device, rows, call.param);
     come_after(pending->commands(), events, call);
@@ -187,11 +176,12 @@ void data_later(DataAction action, std::int64_t device_id, Rows rows, const Late
 void ignore_data_later(const std::string& reason, const Later& call) {
   Events events;
   find_events(call, events);
-  ignore(reason, events, call);
+  say("%s: %s; the call is ignored", call.function, reason.c_str());
+  complete_after(events, call);
 }
 
 bool enforces(const char* function, std::int32_t from, std::int32_t to, tgt_event_t event) {
-  if (const event_handles::Found found = event_handles::find(event); !found.fault.empty()) {
+  if (const outstanding::Found found = outstanding::find_event(event); !found.fault.empty()) {
     say("%s: event %s; the program has to order the calls after it", function, found.fault.c_str());
     return false;
   }
@@ -202,7 +192,7 @@ bool enforces(const char* function, std::int32_t from, std::int32_t to, tgt_even
 }
 
 void release_event(const char* function, tgt_event_t event) {
-  if (const event_handles::Found found = event_handles::find(event, true); !found.fault.empty())
+  if (const outstanding::Found found = outstanding::find_event(event, true); !found.fault.empty())
     say("%s: event %s; the call is ignored", function, found.fault.c_str());
 }
 

@@ -11,17 +11,48 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <unordered_map>
+#include <utility>
 
 namespace omptool::outstanding {
 namespace {
 
+// No address begins with these bits, so that a pointer is never taken for a handle.
+constexpr std::uintptr_t kMark = std::uintptr_t{0x7e17} << 48;
+constexpr std::uintptr_t kMarkBits = ~std::uintptr_t{0} << 48;
+
+std::atomic<std::uintptr_t> last_handle{0}; // that was given out, by this process or one before it
+
+struct Handles {
+  std::mutex mutex;
+  std::unordered_map<std::uintptr_t, EventPtr> events;
+  const std::uintptr_t inherited = last_handle; // that a process before this one gave out
+};
+
+std::uintptr_t number_of(tgt_event_t handle) {
+  return reinterpret_cast<std::uintptr_t>(handle) - kMark;
+}
+
+// Of one that is not in the handles.
+std::string fault_of(const Handles& handles, tgt_event_t handle) {
+  const std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(handle);
+  const bool is_ours = (bits & kMarkBits) == kMark && number_of(handle) > 0 && number_of(handle) <= last_handle;
+  if (!handle || (is_ours && number_of(handle) <= handles.inherited))
+    return {};
+  char text[64];
+  std::snprintf(text, sizeof text, "%p %s", handle, is_ours ? "has been released" : "is no event of this runtime");
+  return text;
+}
+
 struct Counts {
   std::mutex mutex;
   std::condition_variable changed;
-  std::size_t calls = 0;
-  std::size_t callbacks = 0; // of ended calls, waiting or running
+  std::ptrdiff_t calls = 0;
+  std::ptrdiff_t callbacks = 0; // of ended calls, waiting or running
 };
 
 std::atomic<tgt_callback_fct> the_callback{nullptr};
@@ -51,18 +82,49 @@ Counts& counts() {
   return PerProcess<Counts>::get();
 }
 
-void call_back(Counts& counted, const Callback& callback) {
+void count(Counts& all, std::ptrdiff_t calls, std::ptrdiff_t callbacks) {
+  const std::lock_guard lock(all.mutex);
+  all.calls += calls;
+  all.callbacks += callbacks;
+  all.changed.notify_all();
+}
+
+void call_back(Counts& all, const Callback& callback) {
   in_callback = true;
   callback();
   in_callback = false;
-  if (PerProcess<Counts>::known() != &counted)
-    return; // a child of fork()
-  const std::lock_guard lock(counted.mutex);
-  --counted.callbacks;
-  counted.changed.notify_all();
+  if (PerProcess<Counts>::known() == &all) // not in a child of fork()
+    count(all, 0, -1);
 }
 
 } // namespace
+
+// ---- events ----
+
+tgt_event_t add_handle(EventPtr event) {
+  Handles& all = PerProcess<Handles>::get();
+  const std::lock_guard lock(all.mutex);
+  const std::uintptr_t number = ++last_handle;
+  all.events.emplace(number, std::move(event));
+  return reinterpret_cast<tgt_event_t>(kMark + number);
+}
+
+Found find_event(tgt_event_t handle, bool takes) {
+  Found found; // what was taken goes without the lock
+  Handles& all = PerProcess<Handles>::get();
+  const std::lock_guard lock(all.mutex);
+  const auto at = all.events.find(number_of(handle));
+  if (at == all.events.end()) {
+    found.fault = fault_of(all, handle);
+    return found;
+  }
+  found.event = at->second;
+  if (takes)
+    all.events.erase(at);
+  return found;
+}
+
+// ---- calls ----
 
 void set_callback(tgt_callback_fct callback) {
   the_callback = callback;
@@ -74,20 +136,12 @@ Callback callback_for(tgt_callback_param_t param) {
 }
 
 void begin() {
-  Counts& all = counts();
-  const std::lock_guard lock(all.mutex);
-  ++all.calls;
+  count(counts(), 1, 0);
 }
 
 void end(const Callback& callback) {
   Counts& all = counts();
-  {
-    const std::lock_guard lock(all.mutex);
-    --all.calls;
-    if (callback)
-      ++all.callbacks;
-    all.changed.notify_all();
-  }
+  count(all, -1, callback ? 1 : 0);
   if (callback)
     core_workers::finish([&all, callback] { call_back(all, callback); });
 }

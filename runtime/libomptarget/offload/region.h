@@ -1,14 +1,14 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A region on its way through a device: its position among the constructs, its copies and its kernel, its end.
+// A region on its way through a device: its position among the constructs, its copies, its arguments and its kernel,
+// its end.
 #pragma once
 
-#include "offload/arguments.h"
 #include "offload/construct.h"
-#include "offload/private_copies.h"
-#include "rtl/launch_shape.h"
 
+#include <iterator>
+#include <memory>
 #include <string>
 
 namespace omptool {
@@ -17,6 +17,95 @@ namespace omptool {
 // nothing of it is left on the device. Ends the program when the device fails once the kernel is running.
 [[nodiscard]] bool run_on_device(Device& device, const Kernel& kernel, const Resolved& there, Rows rows,
                                  const AskedShape& shape, std::string& reason);
+
+// The arguments of a launch, in the form in which its kernel takes them. They stay until the kernel has ended.
+class Arguments {
+public:
+  // Of at most `rows`.
+  Arguments(Passing how, std::size_t rows) : how_(how) {
+    const std::size_t wanted = 2 * rows + 3; // as an array: the most
+    if (wanted > std::size(room_)) [[unlikely]]
+      words_ = (large_ = std::make_unique<void*[]>(wanted)).get();
+    first_ = last_ = words_ + 1;
+  }
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+  void*& add() { return *last_++; }
+  // After the last one.
+  void complete() {
+    if (how_ == Passing::kPlain)
+      return;
+    void* const nothing = reinterpret_cast<void*>(~std::uintptr_t{0}); // no environment, as LLVM says it
+    if (how_ == Passing::kFirst) {
+      *--first_ = nothing;
+    } else if (how_ == Passing::kLast) {
+      *last_++ = nothing;
+    } else if (how_ == Passing::kArray) {
+      *last_++ = nothing;
+      make_array();
+    }
+  }
+  Passing how() const { return how_; }
+  // Return what the plugin is given.
+  void** data() const { return first_; }
+  std::int32_t count() const { return static_cast<std::int32_t>(last_ - first_); }
+
+private:
+  // The addresses come behind the words, and theirs is all that is passed.
+  void make_array() {
+    void** const addresses = last_;
+    for (void** word = first_; word != addresses; ++word)
+      *last_++ = word;
+    words_[0] = addresses;
+    first_ = words_;
+    last_ = words_ + 1;
+  }
+
+  const Passing how_;
+  void* room_[34]; // one word before the arguments, and one behind them; as many addresses
+  std::unique_ptr<void*[]> large_;
+  void** words_ = room_;
+  void** first_;
+  void** last_; // behind it
+};
+
+// Device memory of kPrivate rows, for the length of one launch.
+class PrivateCopies {
+public:
+  PrivateCopies(Device& device, const std::string& region, std::size_t rows)
+      : device_(device), region_(region), copies_(rows) {}
+  ~PrivateCopies() { release(); }
+  PrivateCopies(const PrivateCopies&) = delete;
+  PrivateCopies& operator=(const PrivateCopies&) = delete;
+
+  // Memory for the row's copy. `argument` becomes the device address of its base. False: there is none.
+  bool allocate(std::size_t index, const Row& row, void*& argument);
+  // Reads what the copy begins with now, rather than in the queue's order.
+  void read(std::size_t index, const Row& row, CommandList& commands);
+  // Sends the bytes that the copy begins with. False: the device did not take them.
+  bool fill(std::size_t index, const Row& row, CommandList& commands);
+  // Writes a pointer into the copies that hold the one at `cell`. False: a device did not take it.
+  bool attach(const void* cell, void* value, CommandList& commands);
+  // Nothing uses them any more.
+  [[gnu::always_inline]] void release() {
+    if (copies_.size() != 0)
+      release_all();
+  }
+
+private:
+  void release_all();
+
+  struct Copy {
+    std::byte* device;
+    const void* host;
+    std::int64_t size;
+    bool on_host;
+    const void* source; // what it begins with
+  };
+  Device& device_;
+  const std::string& region_;
+  PerRow<Copy> copies_;
+};
 
 class Region final : public Construct {
 public:
