@@ -20,16 +20,11 @@ namespace {
 
 constexpr std::size_t kSlots = 64;
 
-// The times between two questions that are not answered.
-class Pause {
-public:
-  std::chrono::microseconds next() {
-    return std::exchange(next_, std::min<std::chrono::microseconds>(next_ * 2, std::chrono::milliseconds(1)));
-  }
-
-private:
-  std::chrono::microseconds next_{10};
-};
+// Between two questions that are not answered.
+constexpr std::chrono::microseconds kFirstPause{10};
+std::chrono::microseconds longer(std::chrono::microseconds pause) {
+  return std::min<std::chrono::microseconds>(pause * 2, std::chrono::milliseconds(1));
+}
 
 } // namespace
 
@@ -138,7 +133,7 @@ std::string Completions::wait(tgt_event_t native) {
   if (call.wait_event)
     return describe(call.wait_event(native));
   Lock lock(mutex_);
-  for (Pause pause; !entries_[native].completed;) {
+  for (auto pause = kFirstPause; !entries_[native].completed; pause = longer(pause)) {
     lock.unlock();
     const bool gets_on = call.process_dep() == 0;
     lock.lock();
@@ -147,7 +142,7 @@ std::string Completions::wait(tgt_event_t native) {
     if (gets_on)
       changed_.wait(lock);
     else
-      changed_.wait_for(lock, pause.next());
+      changed_.wait_for(lock, pause);
   }
   lock.unlock();
   return describe(result_of(native));
@@ -226,8 +221,8 @@ void Completions::poll() {
       Lock lock(mutex_);
       changed_.wait(lock, [this] { return waited_for_ > 0; });
     }
-    for (Pause pause; progress();)
-      std::this_thread::sleep_for(pause.next());
+    for (auto pause = kFirstPause; progress(); pause = longer(pause))
+      std::this_thread::sleep_for(pause);
     std::this_thread::sleep_for(std::chrono::milliseconds(1)); // it gets on by itself for now
   }
 }

@@ -42,34 +42,24 @@ struct Functions {
   int (*run_target_team_region)(int, void*, void*) = nullptr;
 };
 
-// Holds why the last call on this thread failed; the plugin itself has no words for it. Without a destructor: the
+// Why the last call on this thread failed, or ""; the plugin itself has no words for it. Without a destructor: the
 // thread that ends the process makes its last calls in exit handlers, when its variables are gone.
-class Reason {
-public:
-  Reason& operator=(std::string_view text) {
-    text_[text.copy(text_.data(), text_.size() - 1)] = '\0';
-    return *this;
-  }
-  void clear() { text_[0] = '\0'; }
-  bool empty() const { return text_[0] == '\0'; }
-  const char* c_str() const { return text_.data(); }
+thread_local constinit std::array<char, 256> reason{};
 
-private:
-  std::array<char, 256> text_{};
-};
-thread_local constinit Reason reason;
+void set_reason(std::string_view text) {
+  reason[text.copy(reason.data(), reason.size() - 1)] = '\0';
+}
 
 std::int32_t result_of(const char* call, int result) {
-  reason = result == 0 ? std::string() : std::string(call) + " returned " + std::to_string(result);
+  set_reason(result == 0 ? std::string() : std::string(call) + " returned " + std::to_string(result));
   return result;
 }
 
 bool fits_int(std::int64_t size) {
-  reason.clear();
-  if (size >= 0 && size <= INT_MAX)
-    return true;
-  reason = "a size of " + std::to_string(size) + " bytes is more than a plugin of libtarget_rtl.h can count";
-  return false;
+  const bool fits = size >= 0 && size <= INT_MAX;
+  set_reason(fits ? std::string()
+                  : "a size of " + std::to_string(size) + " bytes is more than a plugin of libtarget_rtl.h can count");
+  return fits;
 }
 
 std::int64_t size_of(const __tgt_device_image& image) {
@@ -84,11 +74,6 @@ std::optional<int> machine_of(const __tgt_device_image& image) {
     return std::nullopt;
   const bool is_big = bytes[EI_DATA] == ELFDATA2MSB;
   return bytes[kMachineAt + is_big] | bytes[kMachineAt + !is_big] << 8;
-}
-
-bool has_names(const __tgt_device_image& image) {
-  return std::any_of(image.EntriesBegin, image.EntriesEnd,
-                     [](const __tgt_offload_entry& entry) { return entry.name != nullptr; });
 }
 
 // One plugin, with the functions that the core calls. Made once for each, never freed: devices outlive every library.
@@ -137,6 +122,8 @@ private:
     tgt_target_table table{};
     Loaded* next = nullptr;
   };
+  std::string fault_of(const __tgt_device_image& image) const;
+  std::string fault_of(const Table* table, const __tgt_device_image& image) const;
   static std::int32_t run(const char* name, int (*call)(int, void*, void*), std::int32_t device, void* entry,
                           void** variables, std::int32_t count);
 
@@ -146,66 +133,68 @@ private:
 };
 
 std::string Adapter::bind() {
-  RtlSymbols symbols(handle_);
+  RtlSymbols symbols{handle_};
   symbols.require("__tgt_rtl_device_type", call_.device_type);
   symbols.require_common(call_);
-  return symbols.missing();
+  return symbols.missing;
 }
 
 std::int32_t Adapter::is_valid_binary(__tgt_device_image* image) {
-  const std::optional<int> machine = machine_of(*image);
-  const int type = machine ? call_.device_type(0) : 0;
-  if (!machine)
-    reason = "the image is not in ELF";
-  else if (has_names(*image))
-    reason = "it is for programs of libtarget.h, whose entries have no names";
-  else if (type != *machine)
-    reason =
-        "the image is for machine " + std::to_string(*machine) + ", its devices are of type " + std::to_string(type);
-  else
-    reason.clear();
-  return reason.empty();
+  set_reason(fault_of(*image));
+  return reason.front() == '\0';
 }
 
-// Pairs by position. Where the plugin says how large an entry is, that must be what the host says: it
-// may show that the two tables do not belong together.
+std::string Adapter::fault_of(const __tgt_device_image& image) const {
+  const std::optional<int> machine = machine_of(image);
+  if (!machine)
+    return "the image is not in ELF";
+  const int type = call_.device_type(0);
+  if (std::any_of(image.EntriesBegin, image.EntriesEnd, [](const __tgt_offload_entry& entry) { return entry.name; }))
+    return "it is for programs of libtarget.h, whose entries have no names";
+  if (type != *machine)
+    return "the image is for machine " + std::to_string(*machine) + ", its devices are of type " + std::to_string(type);
+  return {};
+}
+
+// Where the plugin says how large an entry is, that must be what the host says: it may show that the two tables do not
+// belong together.
+std::string Adapter::fault_of(const Table* table, const __tgt_device_image& image) const {
+  const auto wanted = static_cast<std::size_t>(image.EntriesEnd - image.EntriesBegin);
+  if (!table)
+    return "__tgt_rtl_load_binary returned no table";
+  if (!is_range(table->begin, table->end))
+    return "the plugin's table does not end where an entry ends";
+  if (const auto found = static_cast<std::size_t>(table->end - table->begin); found != wanted)
+    return "the plugin's table has " + counted(found, "entry") + ", the host's has " + std::to_string(wanted) +
+           ", and entries without names pair by position";
+  for (std::size_t i = 0; i < wanted; ++i)
+    if (table->begin[i].address && table->begin[i].size != image.EntriesBegin[i].size)
+      return "entry " + std::to_string(i) + " has " + std::to_string(image.EntriesBegin[i].size) +
+             " bytes on the host and " + std::to_string(table->begin[i].size) + " in the image";
+  return {};
+}
+
+// Pairs by position.
 tgt_target_table* Adapter::load_binary(std::int32_t device, __tgt_device_image* image) {
   const std::int64_t size = size_of(*image);
   if (!fits_int(size))
     return nullptr;
   const auto* const table =
       reinterpret_cast<const Table*>(call_.load_binary(device, image->ImageStart, static_cast<int>(size)));
-  const std::size_t wanted = static_cast<std::size_t>(image->EntriesEnd - image->EntriesBegin);
-  if (!table) {
-    reason = "__tgt_rtl_load_binary returned no table";
+  if (const std::string fault = fault_of(table, *image); !fault.empty()) {
+    set_reason(fault);
     return nullptr;
   }
-  if (!is_range(table->begin, table->end)) {
-    reason = "the plugin's table does not end where an entry ends";
-    return nullptr;
-  }
-  if (const auto found = static_cast<std::size_t>(table->end - table->begin); found != wanted) {
-    reason = "the plugin's table has " + counted(found, "entry") + ", the host's has " + std::to_string(wanted) +
-             ", and entries without names pair by position";
-    return nullptr;
-  }
-  auto made = std::make_unique<Loaded>();
-  for (std::size_t i = 0; i < wanted; ++i) {
-    const Entry& entry = table->begin[i];
-    const __tgt_offload_entry& host = image->EntriesBegin[i];
-    if (entry.address && entry.size != host.size) {
-      reason = "entry " + std::to_string(i) + " has " + std::to_string(host.size) + " bytes on the host and " +
-               std::to_string(entry.size) + " in the image";
-      return nullptr;
-    }
-    made->entries.push_back({entry.address, host.name, host.size});
+  auto* const made = new Loaded;
+  for (const Entry* entry = table->begin; entry != table->end; ++entry) {
+    const __tgt_offload_entry& host = image->EntriesBegin[entry - table->begin];
+    made->entries.push_back({entry->address, host.name, host.size});
   }
   made->table = {made->entries.data(), made->entries.data() + made->entries.size()};
-  Loaded* const kept = made.release();
-  kept->next = loaded_.load(std::memory_order_relaxed);
-  while (!loaded_.compare_exchange_weak(kept->next, kept, std::memory_order_release, std::memory_order_relaxed)) {
+  made->next = loaded_.load(std::memory_order_relaxed);
+  while (!loaded_.compare_exchange_weak(made->next, made, std::memory_order_release, std::memory_order_relaxed)) {
   }
-  return &kept->table;
+  return &made->table;
 }
 
 // The plugin does not learn the count, so what it may read goes on behind the arguments.
@@ -234,7 +223,7 @@ template <std::size_t kPlace> RtlFunctions functions_of() {
   OMPTOOL_RTL_COMMON(OMPTOOL_RTL_PLAIN)
   OMPTOOL_RTL_PLAIN(is_valid_binary)
   OMPTOOL_RTL_PLAIN(init_device)
-  all.last_error = []() -> const char* { return reason.empty() ? nullptr : reason.c_str(); };
+  all.last_error = []() -> const char* { return reason.front() ? reason.data() : nullptr; };
   return all;
 }
 
@@ -243,36 +232,28 @@ template <std::size_t... kPlaces> RtlFunctions functions_of(std::size_t place, s
   return kMakers[place]();
 }
 
-// The plugin's place, or kMostPlugins: there is none left. Without a lock, which a child of fork()
-// might find held; threads that come at once with the same plugin get the same place.
-std::size_t place_of(std::unique_ptr<Adapter> mine) {
-  for (std::size_t place = 0; place < kMostPlugins; ++place) {
-    Adapter* known = nullptr;
-    if (adapters[place].compare_exchange_strong(known, mine.get(), std::memory_order_acq_rel)) {
-      mine.release();
-      return place;
-    }
-    if (known->handle() == mine->handle())
-      return place;
-  }
-  return kMostPlugins;
-}
-
 } // namespace
 
 bool is_plugin(void* handle) {
   return ::dlsym(handle, "__tgt_rtl_device_type") && !::dlsym(handle, "__tgt_rtl_is_valid_binary");
 }
 
+// Without a lock, which a child of fork() might find held; threads that come at once with the same plugin get the same
+// place.
 std::string adapt(void* handle, RtlFunctions& functions) {
-  auto adapter = std::make_unique<Adapter>(handle);
-  if (const std::string missing = adapter->bind(); !missing.empty())
+  auto mine = std::make_unique<Adapter>(handle);
+  if (const std::string missing = mine->bind(); !missing.empty())
     return "it lacks " + missing;
-  const std::size_t place = place_of(std::move(adapter));
-  if (place == kMostPlugins)
-    return "there are " + std::to_string(kMostPlugins) + " plugins of its interface (libtarget_rtl.h) before it";
-  functions = functions_of(place, std::make_index_sequence<kMostPlugins>());
-  return {};
+  for (std::size_t place = 0; place < kMostPlugins; ++place) {
+    Adapter* known = nullptr;
+    if (adapters[place].compare_exchange_strong(known, mine.get(), std::memory_order_acq_rel))
+      known = mine.release();
+    if (known->handle() == handle) {
+      functions = functions_of(place, std::make_index_sequence<kMostPlugins>());
+      return {};
+    }
+  }
+  return "there are " + std::to_string(kMostPlugins) + " plugins of its interface (libtarget_rtl.h) before it";
 }
 
 } // namespace omptool::proposal

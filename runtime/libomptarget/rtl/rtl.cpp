@@ -86,11 +86,11 @@ void Rtl::bind(void* handle) {
     refusal_ = proposal::adapt(handle, functions_);
     return;
   }
-  RtlSymbols symbols(handle);
+  RtlSymbols symbols{handle};
   symbols.require_common(functions_);
   symbols.require("__tgt_rtl_is_valid_binary", functions_.is_valid_binary);
-  if (!symbols.missing().empty()) {
-    refusal_ = "it lacks " + symbols.missing();
+  if (!symbols.missing.empty()) {
+    refusal_ = "it lacks " + symbols.missing;
     return;
   }
 #define OMPTOOL_RTL_FIND(function) symbols.find("__tgt_rtl_" #function, functions_.function);
@@ -102,14 +102,14 @@ void Rtl::bind(void* handle) {
 
 // Decision 11: all or nothing.
 void Rtl::bind_queues(void* handle) {
-  RtlSymbols symbols(handle);
+  RtlSymbols symbols{handle};
   RtlFunctions functions = functions_;
 #define OMPTOOL_RTL_REQUIRE(function) symbols.require("__tgt_rtl_" #function, functions.function);
   OMPTOOL_RTL_QUEUES(OMPTOOL_RTL_REQUIRE)
-  if (symbols.found_none())
+  if (symbols.found_none)
     return;
-  if (!symbols.missing().empty()) {
-    queues_lack_ = symbols.missing();
+  if (!symbols.missing.empty()) {
+    queues_lack_ = symbols.missing;
     return;
   }
   functions_ = functions;

@@ -11,19 +11,20 @@
 
 namespace omptool {
 
-class RtlSymbols {
-public:
-  explicit RtlSymbols(void* handle) : handle_(handle) {}
+struct RtlSymbols {
+  void* handle;
+  std::string missing = {}; // the required ones that are not there
+  bool found_none = true;   // of the required ones
 
   template <typename Function> bool find(const char* name, Function& function) const {
-    function = reinterpret_cast<Function>(::dlsym(handle_, name));
+    function = reinterpret_cast<Function>(::dlsym(handle, name));
     return function != nullptr;
   }
   template <typename Function> void require(const char* name, Function& function) {
     if (find(name, function))
-      found_none_ = false;
+      found_none = false;
     else
-      missing_ += (missing_.empty() ? "" : ", ") + std::string(name);
+      missing += (missing.empty() ? "" : ", ") + std::string(name);
   }
   // Requires the functions that both interfaces have under the same names.
   template <typename Functions> void require_common(Functions& functions) {
@@ -33,15 +34,6 @@ public:
     OMPTOOL_RTL_COMMON(OMPTOOL_RTL_REQUIRE)
 #undef OMPTOOL_RTL_REQUIRE
   }
-  // The required ones that are not there, or "".
-  const std::string& missing() const { return missing_; }
-  // Returns whether none of the required ones is there.
-  bool found_none() const { return found_none_; }
-
-private:
-  void* handle_;
-  std::string missing_;
-  bool found_none_ = true;
 };
 
 } // namespace omptool
