@@ -124,6 +124,14 @@ void give_up_constructor(Device& device, const void* host_address, const std::st
     registry.mark_unusable(*kernel, device, "the constructor " + kernel->name + " could not run there: " + reason);
 }
 
+// Lets each device do it before its first region. Returns what the region's call returns.
+std::int32_t defer(std::function<void(Device&)> work, const void* host_address) {
+  Registry* const registry = Registry::current();
+  if (registry && !disabled())
+    registry->defer({std::move(work), host_address});
+  return 0;
+}
+
 void run_constructor(Device& device, const void* host_address, Rows rows, const AskedShape& shape) {
   Registry& registry = *Registry::current();
   const KernelUse kernel(registry, host_address);
@@ -141,13 +149,10 @@ std::int32_t run_region(std::int64_t asked, const void* host_address, Rows rows,
   Registry* const registry = Registry::current();
   if (Device* const device = ready_device(registry, device_id)) [[likely]]
     return run_on(*registry, *device, host_address, rows, shape);
-  if (device_id == kEveryDevice) {
-    if (registry && !disabled())
-      registry->defer({[host_address, shape = for_every_device(shape), kept = std::make_shared<const KeptRows>(rows)](
-                           Device& device) { run_constructor(device, host_address, kept->rows(), shape); },
-                       host_address});
-    return 0;
-  }
+  if (device_id == kEveryDevice)
+    return defer([host_address, shape = for_every_device(shape), kept = std::make_shared<const KeptRows>(rows)](
+                     Device& device) { run_constructor(device, host_address, kept->rows(), shape); },
+                 host_address);
   if (disabled())
     return device_id == kUsedDevices ? 0 : stay_on_host(host_address, kDisabled);
   if (device_id == kUsedDevices)
@@ -184,13 +189,9 @@ std::vector<Row> all_on(Device& device) {
 } // namespace
 
 std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason) {
-  Registry* registry = Registry::current();
-  if (device_id == kEveryDevice) {
-    if (registry && !disabled())
-      registry->defer({[host_address, reason](Device& device) { give_up_constructor(device, host_address, reason); },
-                       host_address});
-    return 0;
-  }
+  if (device_id == kEveryDevice)
+    return defer([host_address, reason](Device& device) { give_up_constructor(device, host_address, reason); },
+                 host_address);
   if (disabled())
     return device_id == kUsedDevices ? 0 : stay_on_host(host_address, kDisabled);
   const std::shared_ptr<Kernel> kernel = kernel_of(host_address);

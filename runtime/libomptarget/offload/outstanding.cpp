@@ -58,14 +58,11 @@ struct Counts {
 std::atomic<tgt_callback_fct> the_callback{nullptr};
 thread_local bool in_callback [[gnu::tls_model("initial-exec")]] = false;
 
-bool is_in_region() {
-  return hazard_pointer_here && hazard_pointer_here->record.load(std::memory_order_relaxed);
-}
-
 // A kernel or a callback that calls exit() would wait for its own end.
 void wait_at_exit() {
   Counts* const counts = PerProcess<Counts>::known();
-  if (!counts || core_workers::here() || is_in_region() || Completions::any_kernel_here())
+  const bool is_in_region = hazard_pointer_here && hazard_pointer_here->record.load(std::memory_order_relaxed);
+  if (!counts || core_workers::here() || is_in_region || Completions::any_kernel_here())
     return;
   {
     std::unique_lock lock(counts->mutex);

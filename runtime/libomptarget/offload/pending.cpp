@@ -34,29 +34,19 @@ void Pending::abandon() {
   construct_->abandon(*placed_);
 }
 
-// Tells if it is handed over as soon as the device can order it behind what is awaited: not where the host makes the
-// copies, nor where it has yet to bring the two sides of some object together, which comes after all that is awaited.
-bool Pending::goes_at_once() {
-  const std::vector<EventPtr> awaited = commands().awaited();
-  return device_.memory.chains() &&
-         (!device_.data.table.any_host_current() ||
-          std::all_of(awaited.begin(), awaited.end(), [](const EventPtr& event) { return event->is_done(); }));
-}
-
-// Tells if nothing is left to do on the host before what comes after the event is handed over.
-bool Pending::is_its_turn(const Event& event) const {
-  return event.is_done() || (is_chained_ && event.can_follow(device_.rtl, device_.rtl_id));
-}
-
 // False: this goes on when an event says so.
 bool Pending::wait_for_turn() {
   for (const EventPtr& one : commands().awaited()) {
     // Asked first: what is queued meanwhile may be followed. It may be done only when this has been queued.
     const bool is_resolved = one->is_queued() || !device_.memory.chains();
-    if (is_its_turn(*one))
+    // Is nothing left to do on the host before what comes after the event is handed over?
+    if (one->is_done() || (is_chained_ && one->can_follow(device_.rtl, device_.rtl_id)))
       continue;
     const EventPtr event = one; // what goes on may be over before this returns
-    const auto then = [self = shared_from_this()] { self->proceed(); };
+    const auto then = [self = shared_from_this()] {
+      if (self->wait_for_turn())
+        self->run_later();
+    };
     if (is_resolved)
       Event::when_operations_end(event, then);
     else
@@ -66,14 +56,14 @@ bool Pending::wait_for_turn() {
   return true;
 }
 
-void Pending::proceed() {
-  if (wait_for_turn())
-    run_later();
-}
-
 bool Pending::go(std::string& reason) {
   outstanding::begin();
-  is_chained_ = goes_at_once();
+  const std::vector<EventPtr> awaited = commands().awaited();
+  // Not where the host makes the copies, nor where it has yet to bring the two sides of some object together, which
+  // comes after all that is awaited.
+  is_chained_ = device_.memory.chains() &&
+                (!device_.data.table.any_host_current() ||
+                 std::all_of(awaited.begin(), awaited.end(), [](const EventPtr& event) { return event->is_done(); }));
   if (!wait_for_turn())
     return true;
   if (!is_chained_) {

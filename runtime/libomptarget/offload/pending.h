@@ -36,10 +36,7 @@ public:
   void abandon();
 
 private:
-  bool goes_at_once();
-  bool is_its_turn(const Event& event) const;
   bool wait_for_turn();
-  void proceed();
   void run_later();
   void run();
   bool start(std::string& reason);
@@ -48,7 +45,7 @@ private:
   Device& device_;
   const std::vector<Row> rows_;
   const outstanding::Callback callback_;
-  bool is_chained_ = false; // the device orders it behind what it awaits
+  bool is_chained_ = false; // it is handed over as soon as the device can order it behind what it awaits
   // Of a region:
   Placement placement_;
   const std::shared_ptr<const Kernel> kernel_;

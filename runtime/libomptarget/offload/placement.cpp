@@ -6,7 +6,6 @@
 #include "process/default_device.h"
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -24,23 +23,19 @@ bool has_any(Device& device, Rows rows, const std::vector<HostRange>& globals) {
   });
 }
 
-// Those that can run the kernel. Getting a device ready may take long, and is done without a lock.
-std::vector<Device*> usable_by(Registry& registry, const Kernel& kernel) {
-  std::vector<Device*> usable;
+// Those that can run the kernel; of these, those that have its data, if any. Getting a device ready may take long, and
+// is done without a lock.
+std::vector<Device*> candidates(Registry& registry, const Kernel& kernel, Rows rows) {
+  const std::vector<HostRange> globals = kernel.globals();
+  std::vector<Device*> usable, with_data;
   for (int number = 0; number < registry.device_count(); ++number) {
     Device* const device = registry.device(number);
-    if (std::string reason; device && registry.prepare(*device) && registry.find_on(&kernel, *device, reason))
-      usable.push_back(device);
+    if (std::string reason; !device || !registry.prepare(*device) || !registry.find_on(&kernel, *device, reason))
+      continue;
+    usable.push_back(device);
+    if (has_any(*device, rows, globals))
+      with_data.push_back(device);
   }
-  return usable;
-}
-
-std::vector<Device*> candidates(Registry& registry, const Kernel& kernel, Rows rows) {
-  const std::vector<Device*> usable = usable_by(registry, kernel);
-  const std::vector<HostRange> globals = kernel.globals();
-  std::vector<Device*> with_data;
-  std::copy_if(usable.begin(), usable.end(), std::back_inserter(with_data),
-               [&](Device* device) { return has_any(*device, rows, globals); });
   return with_data.empty() ? usable : with_data;
 }
 

@@ -36,16 +36,13 @@ public:
     if (how_ == Passing::kPlain)
       return;
     void* const nothing = reinterpret_cast<void*>(~std::uintptr_t{0}); // no environment, as LLVM says it
-    if (how_ == Passing::kFirst) {
+    if (how_ == Passing::kFirst)
       *--first_ = nothing;
-    } else if (how_ == Passing::kLast) {
+    else
       *last_++ = nothing;
-    } else if (how_ == Passing::kArray) {
-      *last_++ = nothing;
+    if (how_ == Passing::kArray)
       make_array();
-    }
   }
-  Passing how() const { return how_; }
   // Return what the plugin is given.
   void** data() const { return first_; }
   std::int32_t count() const { return static_cast<std::int32_t>(last_ - first_); }

@@ -203,7 +203,6 @@ void Completions::keep_going() {
     return;
   {
     const Lock lock(mutex_);
-    changed_.notify_all();
     if (std::exchange(polled_, true))
       return;
   }
@@ -216,14 +215,15 @@ void Completions::keep_going() {
 }
 
 void Completions::poll() {
-  for (;;) {
+  for (auto pause = kFirstPause;; pause = longer(pause)) {
     {
-      Lock lock(mutex_);
-      changed_.wait(lock, [this] { return waited_for_ > 0; });
+      const Lock lock(mutex_);
+      polled_ = waited_for_ > 0;
+      if (!polled_)
+        return;
     }
-    for (auto pause = kFirstPause; progress(); pause = longer(pause))
-      std::this_thread::sleep_for(pause);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1)); // it gets on by itself for now
+    rtl_.call().process_dep();
+    std::this_thread::sleep_for(pause);
   }
 }
 

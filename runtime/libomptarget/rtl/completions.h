@@ -18,7 +18,6 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 namespace omptool {
 
@@ -65,7 +64,7 @@ private:
   bool is_of_parent() const;
   void finish(tgt_event_t native, Then then);
   void keep_going();
-  [[noreturn]] void poll();
+  void poll();
   std::string describe(std::int32_t result) const;
 
   const Rtl& rtl_;
@@ -74,7 +73,7 @@ private:
   std::condition_variable changed_;
   std::unordered_map<tgt_event_t, Entry> entries_;
   std::size_t waited_for_ = 0; // entries with a `then`
-  bool polled_ = false;        // by a thread that is there for this
+  bool polled_ = false;        // by a thread, as long as there are any
 };
 
 } // namespace omptool

@@ -98,44 +98,39 @@ bool DeviceMemory::shares_host_memory() {
 // ---- fills ----
 
 bool DeviceMemory::fill(void* device, int value, std::int64_t size) const {
-  return reported(Kind::kFill, nullptr, device, size, [&] { return fill_now(device, value, size); });
-}
-
-bool DeviceMemory::fill_now(void* device, int value, std::int64_t size) const {
-  if (moves_itself_) {
-    std::memset(device, value, static_cast<std::size_t>(size));
+  return reported(Kind::kFill, nullptr, device, size, [&] {
+    if (moves_itself_) {
+      std::memset(device, value, static_cast<std::size_t>(size));
+      return true;
+    }
+    if (const auto data_fill = call().data_fill)
+      if (const std::optional<bool> done = outcome_of(data_fill(rtl_id_, device, value, size)))
+        return *done;
+    std::array<unsigned char, 4096> pattern;
+    pattern.fill(static_cast<unsigned char>(value));
+    constexpr auto kMost = static_cast<std::int64_t>(pattern.size());
+    for (std::int64_t at = 0; at < size; at += kMost)
+      if (!submit_now(static_cast<std::byte*>(device) + at, pattern.data(), std::min(size - at, kMost)))
+        return false;
     return true;
-  }
-  if (const auto data_fill = call().data_fill)
-    if (const std::optional<bool> done = outcome_of(data_fill(rtl_id_, device, value, size)))
-      return *done;
-  std::array<unsigned char, 4096> pattern;
-  pattern.fill(static_cast<unsigned char>(value));
-  constexpr auto kMost = static_cast<std::int64_t>(pattern.size());
-  for (std::int64_t at = 0; at < size; at += kMost)
-    if (!submit_now(static_cast<std::byte*>(device) + at, pattern.data(), std::min(size - at, kMost)))
-      return false;
-  return true;
+  });
 }
 
 // ---- between devices ----
 
 bool DeviceMemory::copy_from(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const {
-  return reported(
-      Kind::kBetweenDevices, source, device, size, [&] { return copy_now(device, other, source, size); },
-      other.number_);
-}
-
-bool DeviceMemory::copy_now(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const {
-  if (moves_itself_ && other.moves_itself_) {
-    std::memmove(device, source, static_cast<std::size_t>(size));
-    return true;
-  }
-  if (const auto data_exchange = call().data_exchange; data_exchange && &rtl_ == &other.rtl_)
-    if (const std::optional<bool> done =
-            outcome_of(data_exchange(other.rtl_id_, const_cast<void*>(source), rtl_id_, device, size)))
-      return *done;
-  return copy_through_host(device, other, source, size);
+  const auto work = [&] {
+    if (moves_itself_ && other.moves_itself_) {
+      std::memmove(device, source, static_cast<std::size_t>(size));
+      return true;
+    }
+    if (const auto data_exchange = call().data_exchange; data_exchange && &rtl_ == &other.rtl_)
+      if (const std::optional<bool> done =
+              outcome_of(data_exchange(other.rtl_id_, const_cast<void*>(source), rtl_id_, device, size)))
+        return *done;
+    return copy_through_host(device, other, source, size);
+  };
+  return reported(Kind::kBetweenDevices, source, device, size, work, other.number_);
 }
 
 bool DeviceMemory::copy_through_host(void* device, const DeviceMemory& other, const void* source,

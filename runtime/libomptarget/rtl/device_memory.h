@@ -154,8 +154,6 @@ private:
   }
   bool submit_by_rtl(void* device, const void* host, std::int64_t size) const;
   bool retrieve_by_rtl(void* host, const void* device, std::int64_t size) const;
-  bool fill_now(void* device, int value, std::int64_t size) const;
-  bool copy_now(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const;
   bool copy_through_host(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const;
   // What the plugin says of the device by a function that it may lack.
   bool says(std::int32_t (*asked)(std::int32_t rtl_id), bool otherwise = false) const {
