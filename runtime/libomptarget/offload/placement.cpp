@@ -62,10 +62,10 @@ void Placement::place(const void* host_address, Rows rows) {
     const std::shared_ptr<Kernel> kernel = registry->find_kernel(host_address);
     if (!kernel || default_device() == registry->device_count()) // which is the host
       return;
-    device_ = least_loaded(candidates(*registry, *kernel, rows));
+    device_.reset(least_loaded(candidates(*registry, *kernel, rows)));
     device_id_ = device_ ? device_->number : device_id_;
   } else if (device_id_ >= 0 && device_id_ < registry->device_count()) {
-    device_ = registry->device(static_cast<int>(device_id_));
+    device_.reset(registry->device(static_cast<int>(device_id_)));
     ++device_->regions;
   }
 }

@@ -10,7 +10,7 @@
 #include "process/environment.h"
 
 #include <cstdint>
-#include <utility>
+#include <memory>
 
 namespace omptool {
 
@@ -22,17 +22,6 @@ public:
     if (environment().device_policy == DevicePolicy::kLeastLoaded) [[unlikely]]
       place(host_address, rows);
   }
-  ~Placement() {
-    if (device_) [[unlikely]]
-      --device_->regions;
-  }
-  Placement(Placement&& other) noexcept
-      : device_id_(other.device_id_), device_(std::exchange(other.device_, nullptr)) {}
-  Placement& operator=(Placement&& other) noexcept {
-    std::swap(device_id_, other.device_id_);
-    std::swap(device_, other.device_);
-    return *this;
-  }
 
   // As the region's call should have said.
   std::int64_t device_id() const { return device_id_; }
@@ -41,7 +30,10 @@ private:
   [[gnu::noinline, gnu::cold]] void place(const void* host_address, Rows rows);
 
   std::int64_t device_id_ = -1;
-  Device* device_ = nullptr; // counts this region
+  struct CountOut {
+    void operator()(Device* device) const { --device->regions; }
+  };
+  std::unique_ptr<Device, CountOut> device_; // counts this region
 };
 
 } // namespace omptool

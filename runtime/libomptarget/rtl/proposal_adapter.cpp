@@ -56,10 +56,11 @@ std::int32_t result_of(const char* call, int result) {
 }
 
 bool fits_int(std::int64_t size) {
-  const bool fits = size >= 0 && size <= INT_MAX;
-  set_reason(fits ? std::string()
-                  : "a size of " + std::to_string(size) + " bytes is more than a plugin of libtarget_rtl.h can count");
-  return fits;
+  set_reason("");
+  if (size >= 0 && size <= INT_MAX)
+    return true;
+  set_reason("a size of " + std::to_string(size) + " bytes is more than a plugin of libtarget_rtl.h can count");
+  return false;
 }
 
 std::int64_t size_of(const __tgt_device_image& image) {
