@@ -40,7 +40,7 @@ void KernelTable::list(KernelIndex& index, const std::shared_ptr<Library>& libra
   auto kernel = std::make_shared<Kernel>();
   if (const std::shared_ptr<Kernel> known = index.shared(entry.address)) {
     kernel->owners = known->owners;
-    retired_.add(known.get(), known);
+    retired_.add(known);
   }
   kernel->name = name_of(entry);
   kernel->owners.push_back({library, number});
@@ -68,7 +68,7 @@ void KernelTable::unlist(KernelIndex& index, const std::shared_ptr<Library>& lib
   const HostEntry& entry = library->entries->entries[number];
   if (const std::shared_ptr<Kernel> own = index.shared(&entry)) {
     index.erase(&entry);
-    retired_.add(own.get(), own);
+    retired_.add(own);
   }
   const std::shared_ptr<Kernel> known = index.shared(entry.address);
   if (!known)
@@ -81,14 +81,14 @@ void KernelTable::unlist(KernelIndex& index, const std::shared_ptr<Library>& lib
     index.set(entry.address, rest);
   else
     index.erase(entry.address);
-  retired_.add(known.get(), known);
+  retired_.add(known);
 }
 
 void KernelTable::publish(KernelIndex changed) {
   const std::shared_ptr<const KernelIndex> before =
       std::exchange(index_, std::make_shared<const KernelIndex>(std::move(changed)));
   published_.store(index_.get(), std::memory_order_release);
-  retired_.add(before.get(), before);
+  retired_.add(before);
 }
 
 } // namespace omptool

@@ -11,19 +11,6 @@ namespace {
 
 constinit ThreadRecords<HazardPointer> all_hazard_pointers;
 
-// Gives the thread's hazard pointer to the next thread when this one ends. A thread whose kernel calls exit() keeps
-// what it uses: exit handlers ask for it.
-struct Leaver {
-  bool armed = false;
-  ~Leaver() {
-    if (!armed || !hazard_pointer_here || hazard_pointer_here->record.load(std::memory_order_relaxed))
-      return;
-    ThreadRecords<HazardPointer>::give_back(*hazard_pointer_here);
-    hazard_pointer_here = nullptr;
-  }
-};
-thread_local Leaver leaver;
-
 std::vector<const void*> published() {
   std::vector<const void*> all;
   for (HazardPointer* one = all_hazard_pointers.first(); one; one = one->next)
@@ -38,39 +25,43 @@ std::vector<const void*> published() {
 } // namespace
 
 HazardPointer& make_hazard_pointer() {
-  leaver.armed = true;
+  // Gives the thread's hazard pointer to the next thread when this one ends. A thread whose kernel calls exit() keeps
+  // what it uses: exit handlers ask for it.
+  struct Leaver {
+    ~Leaver() {
+      if (!hazard_pointer_here || hazard_pointer_here->record.load(std::memory_order_relaxed))
+        return;
+      ThreadRecords<HazardPointer>::give_back(*hazard_pointer_here);
+      hazard_pointer_here = nullptr;
+    }
+  };
+  static thread_local const Leaver leaver;
   return *(hazard_pointer_here = &all_hazard_pointers.take());
 }
 
-void Retired::add(const void* address, std::shared_ptr<const void> owner) {
+void Retired::add(std::shared_ptr<const void> item) {
   const std::lock_guard lock(mutex_);
-  items_.push_back({address, std::move(owner)});
+  items_.push_back(std::move(item));
   count_.store(items_.size(), std::memory_order_relaxed);
 }
 
 void Retired::collect() {
-  while (collect_once())
-    ;
-}
-
-// True: what went may have been the last to hold other items.
-bool Retired::collect_once() {
-  std::vector<Item> unused;
-  {
+  std::vector<std::shared_ptr<const void>> unused;
+  do {
+    unused.clear(); // without the lock; what goes may be the last to hold other items
     const std::lock_guard lock(mutex_);
     if (items_.empty())
-      return false;
+      return;
     heavy_barrier();
     const std::vector<const void*> used = published();
     // Items of an index may be found there and published as long as the index is searched.
-    const auto first = std::partition(items_.begin(), items_.end(), [&](const Item& item) {
-      return item.owner.use_count() > 1 || std::binary_search(used.begin(), used.end(), item.address);
+    const auto first = std::partition(items_.begin(), items_.end(), [&](const std::shared_ptr<const void>& item) {
+      return item.use_count() > 1 || std::binary_search(used.begin(), used.end(), item.get());
     });
     unused.assign(std::make_move_iterator(first), std::make_move_iterator(items_.end()));
     items_.erase(first, items_.end());
     count_.store(items_.size(), std::memory_order_relaxed);
-  }
-  return !unused.empty();
+  } while (!unused.empty());
 }
 
 } // namespace omptool

@@ -35,22 +35,15 @@ inline HazardPointer& my_hazard_pointer() {
 // Keeps items that nobody can find any more until nobody uses them.
 class Retired {
 public:
-  // `address` is what users publish. The owner is given up when no thread publishes it, and nothing else
-  // leads there.
-  void add(const void* address, std::shared_ptr<const void> owner);
+  // Users publish the item's address. It is given up when no thread publishes that, and nothing else leads there.
+  void add(std::shared_ptr<const void> item);
   // Gives up what is unused; their destructors run without a lock.
   void collect();
   bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
 
 private:
-  struct Item {
-    const void* address;
-    std::shared_ptr<const void> owner;
-  };
-  bool collect_once();
-
   std::mutex mutex_;
-  std::vector<Item> items_;
+  std::vector<std::shared_ptr<const void>> items_;
   std::atomic<std::size_t> count_{0};
 };
 

@@ -22,8 +22,8 @@ TEST_CASE("a record that was found in a retired index outlives the index") {
   HazardPointer& mine = my_hazard_pointer();
 
   mine.index = index.get(); // a launch begins to search
-  retired.add(mine.index, std::move(index));
-  retired.add(address, std::move(record));
+  retired.add(std::move(index));
+  retired.add(std::move(record));
   retired.collect();
   CHECK_FALSE(watched_index.expired());
   REQUIRE_FALSE(watched_record.expired());
@@ -47,11 +47,9 @@ TEST_CASE("a retired index takes the records that only it had with it") {
   auto record = std::make_shared<int>(1);
   auto index = std::make_shared<const Index>(Index{record});
   const std::weak_ptr<int> watched = record;
-  const void* const address = record.get();
-  const void* const where = index.get();
   Retired retired;
-  retired.add(where, std::move(index));
-  retired.add(address, std::move(record));
+  retired.add(std::move(index));
+  retired.add(std::move(record));
   retired.collect();
   CHECK(watched.expired());
   CHECK_FALSE(retired.any());
