@@ -2,112 +2,101 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "process/environment.h"
 
-#include <atomic>
-#include <cerrno>
+#include <algorithm>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <string_view>
-#include <strings.h>
+#include <initializer_list>
+#include <utility>
 
 namespace omptool {
 namespace {
 
-// say() reads the environment, which is not there yet.
-void refuse(const Environment& read, const char* name, const char* value, const char* used, const char* known) {
-  if (!read.quiet)
-    std::fprintf(stderr, "omptarget: the runtime ignores %s=%s and uses %s; known values: %s\n", name, value, used,
-                 known);
-}
-
-std::string integers(long least, long most) {
-  return "integers from " + std::to_string(least) + " to " + std::to_string(most);
-}
-
-std::vector<std::string> split(const char* list, char separator) {
+std::vector<std::string> split(const std::string& list, char separator) {
   std::vector<std::string> parts;
-  std::string_view rest = list ? list : "";
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(separator), rest.size());
-    if (end > 0)
-      parts.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (std::size_t begin = 0, end = 0; begin < list.size(); begin = end + 1) {
+    end = std::min(list.find(separator, begin), list.size());
+    if (begin < end)
+      parts.push_back(list.substr(begin, end - begin));
   }
   return parts;
 }
 
-// Without the white space around it, which OpenMP allows in the values of its variables.
-std::string trimmed(const char* value) {
-  constexpr std::string_view kBlanks = " \t\n\v\f\r";
-  const std::string_view all = value ? value : "";
-  const std::size_t first = all.find_first_not_of(kBlanks);
-  return first == all.npos ? std::string() : std::string(all.substr(first, all.find_last_not_of(kBlanks) - first + 1));
+struct Variable {
+  const char* name;
+  std::string value;        // as the user has set it; "": not at all
+  std::string word = value; // as it is read
+};
+
+Variable own(const char* name) {
+  const char* const value = ::secure_getenv(name);
+  return {name, value ? value : ""};
 }
 
-OffloadPolicy read_policy(const Environment& read) {
-  const char* value = std::getenv("OMP_TARGET_OFFLOAD");
-  const std::string word = trimmed(value);
-  if (word.empty() || !::strcasecmp(word.c_str(), "default"))
-    return OffloadPolicy::kDefault;
-  if (!::strcasecmp(word.c_str(), "disabled"))
-    return OffloadPolicy::kDisabled;
-  if (!::strcasecmp(word.c_str(), "mandatory"))
-    return OffloadPolicy::kMandatory;
-  refuse(read, "OMP_TARGET_OFFLOAD", value, "DEFAULT", "DEFAULT, MANDATORY, DISABLED");
-  return OffloadPolicy::kDefault;
+// OpenMP allows white space around the values of its variables, and words in any case.
+Variable openmps(const char* name) {
+  constexpr const char* kBlanks = " \t\n\v\f\r";
+  const char* const value = std::getenv(name);
+  Variable variable{name, value ? value : ""};
+  std::string& word = variable.word;
+  word.erase(0, word.find_first_not_of(kBlanks));
+  word.erase(word.find_last_not_of(kBlanks) + 1);
+  for (char& letter : word)
+    letter = letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+  return variable;
 }
 
-int read_default_device(const Environment& read) {
-  const char* value = std::getenv("OMP_DEFAULT_DEVICE");
-  const std::string word = trimmed(value);
-  if (word.empty())
-    return 0;
-  char* end = nullptr;
-  errno = 0;
-  const long number = std::strtol(word.c_str(), &end, 10);
-  if (errno == 0 && *end == '\0' && number >= 0 && number <= INT_MAX)
-    return static_cast<int>(number);
-  refuse(read, "OMP_DEFAULT_DEVICE", value, "0", integers(0, INT_MAX).c_str());
-  return 0;
+// say() reads the environment, which is not there yet.
+void refuse(const Environment& read, const Variable& variable, const std::string& used, const std::string& known) {
+  if (!read.quiet)
+    std::fprintf(stderr, "omptarget: the runtime ignores %s=%s and uses %s; known values: %s\n", variable.name,
+                 variable.value.c_str(), used.c_str(), known.c_str());
 }
 
-DevicePolicy read_device_policy(const Environment& read) {
-  const char* value = ::secure_getenv("OMPTOOL_DEVICE_POLICY");
-  if (value && !std::strcmp(value, "least-loaded"))
-    return DevicePolicy::kLeastLoaded;
-  if (value && *value && std::strcmp(value, "openmp"))
-    refuse(read, "OMPTOOL_DEVICE_POLICY", value, "openmp", "openmp, least-loaded");
-  return DevicePolicy::kOpenMP;
+// Returns what the variable's word stands for; the first of `words` is the default.
+template <typename Meaning>
+Meaning choice(const Environment& read, const Variable& variable,
+               std::initializer_list<std::pair<const char*, Meaning>> words) {
+  std::string known;
+  for (const auto& [word, meaning] : words) {
+    if (variable.word == word)
+      return meaning;
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  const auto& [usual, meaning] = *words.begin();
+  if (!variable.word.empty())
+    refuse(read, variable, usual, known);
+  return meaning;
 }
 
-unsigned read_count(const Environment& read, const char* name, const char* value, unsigned usual, long least,
-                    long most) {
-  if (!value || !*value)
+template <typename Number>
+Number number(const Environment& read, const Variable& variable, Number usual, long least, long most) {
+  if (variable.word.empty())
     return usual;
   char* end = nullptr;
-  const long number = std::strtol(value, &end, 10);
-  if (*end == '\0' && number >= least && number <= most)
-    return static_cast<unsigned>(number);
-  refuse(read, name, value, std::to_string(usual).c_str(), integers(least, most).c_str());
+  const long parsed = std::strtol(variable.word.c_str(), &end, 10);
+  if (*end == '\0' && parsed >= least && parsed <= most)
+    return static_cast<Number>(parsed);
+  refuse(read, variable, std::to_string(usual),
+         "integers from " + std::to_string(least) + " to " + std::to_string(most));
   return usual;
 }
 
 Environment read_environment() {
   Environment read;
-  const char* quiet = ::secure_getenv("OMPTOOL_QUIET");
-  read.quiet = quiet && !std::strcmp(quiet, "1");
-  if (quiet && *quiet && !read.quiet && std::strcmp(quiet, "0"))
-    refuse(read, "OMPTOOL_QUIET", quiet, "0", "0, 1");
-  read.policy = read_policy(read);
-  read.default_device = read_default_device(read);
-  read.device_policy = read_device_policy(read);
-  read.in_flight =
-      read_count(read, "OMPTOOL_HOST_IN_FLIGHT", ::secure_getenv("OMPTOOL_HOST_IN_FLIGHT"), read.in_flight, 1, 4096);
-  read.kernel_timeout =
-      read_count(read, "OMPTOOL_KERNEL_TIMEOUT", ::secure_getenv("OMPTOOL_KERNEL_TIMEOUT"), 0, 0, 1'000'000);
-  read.plugin_path = split(::secure_getenv("OMPTOOL_PLUGIN_PATH"), ':');
-  read.plugins = split(::secure_getenv("OMPTOOL_PLUGINS"), ',');
+  read.quiet = choice<bool>(read, own("OMPTOOL_QUIET"), {{"0", false}, {"1", true}});
+  read.policy = choice<OffloadPolicy>(read, openmps("OMP_TARGET_OFFLOAD"),
+                                      {{"DEFAULT", OffloadPolicy::kDefault},
+                                       {"MANDATORY", OffloadPolicy::kMandatory},
+                                       {"DISABLED", OffloadPolicy::kDisabled}});
+  read.default_device = number(read, openmps("OMP_DEFAULT_DEVICE"), read.default_device, 0, INT_MAX);
+  read.device_policy =
+      choice<DevicePolicy>(read, own("OMPTOOL_DEVICE_POLICY"),
+                           {{"openmp", DevicePolicy::kOpenMP}, {"least-loaded", DevicePolicy::kLeastLoaded}});
+  read.in_flight = number(read, own("OMPTOOL_HOST_IN_FLIGHT"), read.in_flight, 1, 4096);
+  read.kernel_timeout = number(read, own("OMPTOOL_KERNEL_TIMEOUT"), read.kernel_timeout, 0, 1'000'000);
+  read.plugin_path = split(own("OMPTOOL_PLUGIN_PATH").value, ':');
+  read.plugins = split(own("OMPTOOL_PLUGINS").value, ',');
   return read;
 }
 
@@ -115,19 +104,16 @@ Environment read_environment() {
 
 constinit std::atomic<const Environment*> known_environment{nullptr};
 
+// Never destroyed: other threads may still offload while the process exits. Without the lock of a
+// static's initialisation: a child of fork() would wait forever for the thread of its parent that
+// held it. Of threads that read at the same time, the first to finish counts.
 const Environment& find_environment() noexcept {
-  // Never destroyed: other threads may still offload while the process exits. Without the lock of a
-  // static's initialisation: a child of fork() would wait forever for the thread of its parent that
-  // held it. Of threads that read at the same time, the first to finish counts.
-  std::atomic<const Environment*>& known = known_environment;
-  const Environment* only = known.load(std::memory_order_acquire);
-  if (only)
-    return *only;
   const auto* const mine = new Environment(read_environment());
-  if (known.compare_exchange_strong(only, mine, std::memory_order_acq_rel, std::memory_order_acquire))
+  const Environment* first = nullptr;
+  if (known_environment.compare_exchange_strong(first, mine, std::memory_order_acq_rel, std::memory_order_acquire))
     return *mine;
   delete mine;
-  return *only;
+  return *first;
 }
 
 } // namespace omptool
