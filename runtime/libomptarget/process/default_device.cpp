@@ -15,42 +15,27 @@
 namespace omptool {
 namespace {
 
-struct Libomp {
-  int (*get)() = nullptr;
-  void (*set)(int) = nullptr;
-};
+// libomp's own routines; null where it is not there, or nobody has looked.
+constinit std::atomic<int (*)()> libomps_get{nullptr};
+constinit std::atomic<void (*)(int)> libomps_set{nullptr};
+constinit std::atomic<bool> has_looked{false};
 
 // libomp has routines of the same names as ours, so they are looked up in its own file, which only
 // libomp's __kmpc_ calls can tell.
-Libomp find_libomp() {
-  Dl_info where{};
-  void* const known = find_in_libomp("__kmpc_global_thread_num");
-  if (!known || !::dladdr(known, &where) || !where.dli_fname)
-    return {};
-  void* const handle = ::dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  if (!handle)
-    return {};
-  // Never closed: the functions stay in use.
-  return {reinterpret_cast<int (*)()>(::dlsym(handle, "omp_get_default_device")),
-          reinterpret_cast<void (*)(int)>(::dlsym(handle, "omp_set_default_device"))};
-}
-
 // No lock while the linker is asked, not even that of a static: the caller may be a constructor that
 // runs with the linker locked, and would wait for a thread that waits for the linker.
-constexpr Libomp kNoLibomp{};
-constinit std::atomic<const Libomp*> known_libomp{nullptr}; // null: to be looked for
-
-const Libomp& libomp() {
-  const Libomp* known = known_libomp.load(std::memory_order_acquire);
-  if (known)
-    return *known;
-  const Libomp found = find_libomp();
-  const Libomp* const made = found.get ? new Libomp(found) : &kNoLibomp;
-  if (known_libomp.compare_exchange_strong(known, made, std::memory_order_acq_rel))
-    return *made;
-  if (made != &kNoLibomp)
-    delete made;
-  return *known;
+void look_for_libomp() {
+  if (has_looked.load(std::memory_order_acquire))
+    return;
+  Dl_info where{};
+  void* const known = find_in_libomp("__kmpc_global_thread_num");
+  const bool has_file = known && ::dladdr(known, &where) && where.dli_fname;
+  // Never closed: the functions stay in use.
+  if (void* const handle = has_file ? ::dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr) {
+    libomps_set = reinterpret_cast<void (*)(int)>(::dlsym(handle, "omp_set_default_device"));
+    libomps_get = reinterpret_cast<int (*)()>(::dlsym(handle, "omp_get_default_device"));
+  }
+  has_looked.store(true, std::memory_order_release);
 }
 
 std::atomic<int>& own_default() {
@@ -81,24 +66,17 @@ void stop_asking() {
 // Of this thread, while it has one: found without a call.
 thread_local constinit Asker* my_asker [[gnu::tls_model("initial-exec")]] = nullptr;
 
-class ThreadsAsker {
-public:
-  ThreadsAsker() : own_(all_askers.take()) { own_.number = own_default().load(std::memory_order_relaxed); }
-  ~ThreadsAsker() {
-    my_asker = nullptr;
-    ThreadRecords<Asker>::give_back(own_);
-  }
-  ThreadsAsker(const ThreadsAsker&) = delete;
-  ThreadsAsker& operator=(const ThreadsAsker&) = delete;
-  Asker& own() { return own_; }
-
-private:
-  Asker& own_;
-};
-
 Asker& make_asker() {
-  static thread_local ThreadsAsker threads;
-  return *(my_asker = &threads.own());
+  struct Owner {
+    Asker& own = all_askers.take();
+    ~Owner() {
+      my_asker = nullptr;
+      ThreadRecords<Asker>::give_back(own);
+    }
+  };
+  static thread_local const Owner owner;
+  owner.own.number = own_default().load(std::memory_order_relaxed);
+  return *(my_asker = &owner.own);
 }
 
 // Libomp's answer; the last one once the process ends.
@@ -106,7 +84,7 @@ int ask_libomp(Asker& asker) {
   asker.asking.store(true, std::memory_order_relaxed);
   light_barrier();
   if (!asking_is_over.load(std::memory_order_relaxed))
-    asker.number = libomp().get();
+    asker.number = libomps_get.load(std::memory_order_relaxed)();
   asker.asking.store(false, std::memory_order_release);
   return asker.number;
 }
@@ -114,7 +92,8 @@ int ask_libomp(Asker& asker) {
 // The first time in a thread.
 [[gnu::noinline]] int begin_to_ask() {
   static constinit std::atomic<bool> arranged{false};
-  if (!libomp().get)
+  look_for_libomp();
+  if (!libomps_get.load(std::memory_order_relaxed))
     return own_default().load(std::memory_order_relaxed);
   const int number = ask_libomp(make_asker());
   // After libomp has arranged for its own end: handlers run backwards.
@@ -126,8 +105,8 @@ int ask_libomp(Asker& asker) {
 } // namespace
 
 void look_for_libomp_again() {
-  const Libomp* none = &kNoLibomp;
-  known_libomp.compare_exchange_strong(none, nullptr, std::memory_order_acq_rel);
+  if (!libomps_get.load(std::memory_order_relaxed))
+    has_looked.store(false, std::memory_order_release);
 }
 
 int default_device() {
@@ -135,8 +114,9 @@ int default_device() {
 }
 
 void set_default_device(int number) {
-  if (libomp().set)
-    libomp().set(number);
+  look_for_libomp();
+  if (auto* const set = libomps_set.load(std::memory_order_relaxed))
+    set(number);
   else
     own_default().store(number, std::memory_order_relaxed);
 }

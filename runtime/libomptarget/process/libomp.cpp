@@ -18,16 +18,8 @@ struct DependInfo {
 };
 static_assert(sizeof(DependInfo) == 24);
 
-struct Calls {
-  std::int32_t (*thread_number)(void* location) = nullptr;
-  void (*wait)(void* location, std::int32_t thread, std::int32_t count, DependInfo* infos, std::int32_t,
-               void*) = nullptr;
-};
-
-Calls calls() {
-  return {reinterpret_cast<decltype(Calls::thread_number)>(find_in_libomp("__kmpc_global_thread_num")),
-          reinterpret_cast<decltype(Calls::wait)>(find_in_libomp("__kmpc_omp_wait_deps"))};
-}
+using ThreadNumber = std::int32_t(void* location);
+using WaitDeps = void(void* location, std::int32_t thread, std::int32_t count, DependInfo* infos, std::int32_t, void*);
 
 // LLVM's own runtime passes this where there is no source location.
 struct Location {
@@ -51,11 +43,11 @@ void* find_in_libomp(const char* name) {
 void wait_for_infos(int count, void* infos) {
   if (count <= 0 || !infos)
     return;
-  const Calls libomp = calls();
-  if (!libomp.thread_number || !libomp.wait)
-    return; // without libomp there are no tasks
+  auto* const thread_number = reinterpret_cast<ThreadNumber*>(find_in_libomp("__kmpc_global_thread_num"));
+  auto* const wait = reinterpret_cast<WaitDeps*>(find_in_libomp("__kmpc_omp_wait_deps"));
   Location here;
-  libomp.wait(&here, libomp.thread_number(&here), count, static_cast<DependInfo*>(infos), 0, nullptr);
+  if (thread_number && wait) // without libomp there are no tasks
+    wait(&here, thread_number(&here), count, static_cast<DependInfo*>(infos), 0, nullptr);
 }
 
 void wait_for(int count, void** depend_objects) {
