@@ -5,22 +5,18 @@
 namespace omptool {
 
 void ReadOnlyMemory::add(const void* descriptor, const std::vector<HostRange>& ranges) {
-  for (const HostRange& range : ranges)
-    add(descriptor, range);
-}
-
-void ReadOnlyMemory::add(const void* descriptor, HostRange range) {
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
+  auto range = ranges.begin();
+  for (std::size_t i = 0; i < slots_.size() && range != ranges.end(); ++i) {
     Slot& slot = slots_[i];
     const void* taken = nullptr;
     if (!slot.descriptor.compare_exchange_strong(taken, descriptor))
       continue;
-    slot.begin.store(range.begin, std::memory_order_relaxed);
-    slot.end.store(range.end, std::memory_order_release);
+    slot.begin.store(range->begin, std::memory_order_relaxed);
+    slot.end.store(range->end, std::memory_order_release);
+    ++range;
     std::size_t used = used_.load(std::memory_order_relaxed);
     while (used <= i && !used_.compare_exchange_weak(used, i + 1, std::memory_order_release))
       ;
-    return;
   }
 }
 

@@ -36,7 +36,6 @@ private:
     std::atomic<const void*> descriptor = nullptr;
     std::atomic<std::uintptr_t> begin = 0, end = 0;
   };
-  void add(const void* descriptor, HostRange range);
 
   // Without a lock: a child of fork() would wait forever for one that another thread of its parent held.
   std::array<Slot, 64> slots_;
