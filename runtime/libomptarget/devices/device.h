@@ -29,7 +29,6 @@ struct Device {
   DeviceData data{memory};
   SpecialMemory special{memory};
 
-  enum class State { kUntouched, kReady, kFailed };
   // Held while the device is initialised, takes in loaded images and runs deferred work. Recursive:
   // constructors of device variables may call this library. No image is loaded under it: the dynamic
   // linker may be locked by a thread that waits for this.
@@ -37,11 +36,10 @@ struct Device {
   // Held while images are loaded, so that threads that come at once don't each load them; a thread that
   // has waited for a while goes on without it (see Registry::load).
   std::timed_mutex loading;
-  State state = State::kUntouched;            // under `preparing`
-  std::string failure;                        // under `preparing`; of kFailed
+  std::string failure;                        // why it cannot be used, once that is known; under `preparing`
   std::size_t deferred_done = 0;              // under `preparing`
   std::uint64_t loaded_up_to = 0;             // the number of a library; under the registry's lock
-  std::atomic<bool> usable{false};            // kReady
+  std::atomic<bool> usable{false};            // it has been initialised
   std::atomic<std::uint64_t> prepared_for{0}; // the registry's generation that it has caught up with
   std::atomic<std::size_t> regions{0};        // begun and not ended; see Placement
 };

@@ -19,13 +19,17 @@ struct Kernel;
 
 class KernelIndex {
 public:
-  const Kernel* find(const void* address) const {
-    const Slot* const slot = slot_of(address);
-    return slot ? slot->kernel.get() : nullptr;
-  }
-  std::shared_ptr<Kernel> shared(const void* address) const {
-    const Slot* const slot = slot_of(address);
-    return slot ? slot->kernel : nullptr;
+  // Null: none is there.
+  const std::shared_ptr<Kernel>& find(const void* address) const {
+    const Node* node = &root_;
+    for (std::uint64_t hash = hash_of(address);; hash <<= kBits) {
+      const Slot& slot = (*node)[hash >> (64 - kBits)];
+      if (slot.address == address) // null in an empty slot, and in one that leads on
+        return slot.kernel;
+      if (!slot.below)
+        return kNone;
+      node = slot.below.get();
+    }
   }
   void set(const void* address, std::shared_ptr<Kernel> kernel) { set(root_, 0, address, std::move(kernel)); }
   void erase(const void* address) { erase(root_, 0, address); }
@@ -43,17 +47,6 @@ private:
   // Fibonacci hashing (Knuth, volume 3, 6.4): addresses of neighbours come in even steps, and no two have one hash.
   static std::uint64_t hash_of(const void* address) {
     return reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15ULL;
-  }
-  const Slot* slot_of(const void* address) const {
-    const Node* node = &root_;
-    for (std::uint64_t hash = hash_of(address);; hash <<= kBits) {
-      const Slot& slot = (*node)[hash >> (64 - kBits)];
-      if (slot.address == address) // null in an empty slot, and in one that leads on
-        return &slot;
-      if (!slot.below)
-        return nullptr;
-      node = slot.below.get();
-    }
   }
   static Slot& slot_at(Node& node, unsigned depth, const void* address) {
     return node[hash_of(address) << (kBits * depth) >> (64 - kBits)];
@@ -87,6 +80,7 @@ private:
     return std::none_of(node.begin(), node.end(), [](const Slot& one) { return one.kernel || one.below; });
   }
 
+  static inline const std::shared_ptr<Kernel> kNone;
   Node root_{};
 };
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "devices/kernel.h"
 #include "devices/registry.h"
 #include "threads/hazard_pointers.h"
 
@@ -17,7 +16,7 @@ class KernelUse {
 public:
   KernelUse(Registry& registry, const void* host_address) : registry_(registry), mine_(my_hazard_pointer()) {
     if (mine_.record.load(std::memory_order_relaxed)) [[unlikely]]
-      find_nested(host_address);
+      kernel_ = (nested_ = registry.find_kernel(host_address)).get();
     else
       find(host_address);
   }
@@ -48,12 +47,11 @@ private:
         break;
       index = now;
     }
-    const Kernel* const found = index ? index->find(host_address) : nullptr;
+    const Kernel* const found = index->find(host_address).get();
     mine.record.store(found, std::memory_order_release);
     mine.index.store(nullptr, std::memory_order_release);
     kernel_ = found;
   }
-  void find_nested(const void* host_address);
 
   Registry& registry_;
   HazardPointer& mine_;

@@ -1,97 +1,132 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Kernels by host address: which libraries have them, and where they are on a device.
-#include "devices/registry.h"
+#include "devices/kernels.h"
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 
 namespace omptool {
 
-const void* Registry::meant_by(const void* host_address, const void* caller) {
-  const std::shared_lock lock(mutex_);
-  return kernels_.meant_by(host_address, caller);
+std::vector<HostRange> Kernel::globals() const {
+  std::vector<HostRange> all;
+  for (const LibraryEntry& owner : owners)
+    all.insert(all.end(), owner.library->table.globals.begin(), owner.library->table.globals.end());
+  return all;
 }
 
-std::shared_ptr<Kernel> Registry::find_kernel(const void* host_address) {
-  resolve_pending();
-  const std::shared_lock lock(mutex_);
-  return kernels_.shared(host_address);
+std::string Kernel::ambiguity() const {
+  for (const LibraryEntry& owner : owners)
+    if (const std::string first = name_of(owners.front().entry()), other = name_of(owner.entry()); first != other)
+      return "its host address stands for two kernels, " + first + " and " + other +
+             " (identical functions folded by the linker)";
+  if (in_several_objects())
+    return "several libraries have a kernel of this name at one address, and its caller is in none of them";
+  return {};
 }
 
-// Finds it and remembers it.
-const Kernel::Loaded* Registry::look_for(const Kernel* sought, Device& device, std::string& reason) {
-  const std::lock_guard lock(mutex_);
-  if (!sought) {
+// The linker gives one address to what has one name, and kernels of one file that was compiled twice have.
+bool Kernel::in_several_objects() const {
+  return std::any_of(owners.begin(), owners.end(), [&](const LibraryEntry& owner) {
+    return owner.library->home.object.begin != owners.front().library->home.object.begin;
+  });
+}
+
+const Kernel::Loaded* Kernel::search(const Device& device, std::string& reason) const {
+  reason = ambiguity();
+  if (!reason.empty())
+    return nullptr;
+  bool any_image = false;
+  for (const LibraryEntry& owner : owners) {
+    const LibraryOnDevice* const there = owner.library->on(device.number);
+    if (!there)
+      continue;
+    if (reason.empty())
+      reason = there->failure;
+    if (there->unusable)
+      continue;
+    for (const std::shared_ptr<LoadedImage>& image : there->images) {
+      any_image = true;
+      if (void* const function = image->addresses[owner.index])
+        return remember({device.number, function, image, loaded.load(std::memory_order_relaxed)});
+    }
+  }
+  if (reason.empty())
     reason =
-        "no registered library lists it" + (ignored_.empty() ? "" : "; the runtime ignores the images of " + ignored_);
-    return nullptr;
-  }
-  const Kernel& kernel = *sought;
-  Kernel::Loaded loaded = kernel.search(device, reason);
-  if (!loaded.function)
-    return nullptr;
-  for (const Kernel::Owner& owner : kernel.owners)
-    if (const auto there = owner.library->on_device.find(device.number); there != owner.library->on_device.end())
-      there->second.used = true;
-  loaded.next = kernel.loaded.load(std::memory_order_relaxed);
-  kernel.kept.push_back(std::make_unique<const Kernel::Loaded>(std::move(loaded)));
-  const Kernel::Loaded* const found = kernel.kept.back().get();
-  kernel.loaded.store(found, std::memory_order_release);
-  return found;
+        any_image ? "the image for " + device.describe() + " lacks it" : "there is no image for " + device.describe();
+  return nullptr;
 }
 
-ImageOrigin Registry::images_at(const void* address) {
-  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address);
-  resolve_pending();
-  const std::shared_lock lock(mutex_);
-  std::optional<ImageOrigin> joint;
-  for (const auto& [number, library] : libraries_) {
-    const HostRange object = library->object;
-    if (object.size() > 0 && (at < object.begin || at >= object.end)) // one that nobody knows may be meant
+const Kernel::Loaded* Kernel::remember(Loaded found) const {
+  for (const LibraryEntry& owner : owners)
+    if (LibraryOnDevice* const there = owner.library->on(found.device))
+      there->used = true;
+  kept.push_front(std::move(found));
+  loaded.store(&kept.front(), std::memory_order_release);
+  return &kept.front();
+}
+
+const void* KernelTable::meant_by(const void* host_address, const void* caller) const {
+  const HostRange from = HostRange::of(caller, 1);
+  const std::shared_ptr<Kernel>& known = find(host_address);
+  if (known && known->in_several_objects())
+    for (const LibraryEntry& owner : known->owners)
+      if (owner.library->home.object.contains(from))
+        return &owner.entry();
+  return host_address;
+}
+
+void KernelTable::add(const std::shared_ptr<Library>& library) {
+  KernelIndex changed = *index_;
+  for (std::size_t i = 0; i < library->table.entries.size(); ++i) {
+    const HostEntry& entry = library->table.entries[i];
+    if (!entry.address || entry.kind != EntryKind::kKernel)
       continue;
-    for (const Library::Image& image : library->images)
-      if (!joint)
-        joint = image.origin;
-      else if (joint->form != image.origin.form)
-        joint->form = KernelForm::kAsCalled;
-  }
-  return joint.value_or(ImageOrigin{});
-}
-
-std::vector<Device*> Registry::used_devices(const void* host_address) {
-  const std::shared_ptr<Kernel> kernel = host_address ? find_kernel(host_address) : nullptr;
-  std::vector<Device*> used;
-  const std::shared_lock lock(mutex_);
-  for (int number = 0; number < device_count_; ++number) {
-    const auto uses = [&](const std::shared_ptr<Library>& library) {
-      const auto there = library->on_device.find(number);
-      return there != library->on_device.end() && there->second.used;
-    };
-    const bool any = kernel ? std::any_of(kernel->owners.begin(), kernel->owners.end(),
-                                          [&](const Kernel::Owner& owner) { return uses(owner.library); })
-                            : !host_address && std::any_of(libraries_.begin(), libraries_.end(),
-                                                           [&](const auto& one) { return uses(one.second); });
-    if (any)
-      used.push_back(device(number));
-  }
-  return used;
-}
-
-void Registry::mark_unusable(const Kernel& kernel, Device& device, const std::string& reason) {
-  const std::lock_guard lock(mutex_);
-  for (const Kernel::Owner& owner : kernel.owners) {
-    const auto there = owner.library->on_device.find(device.number);
-    if (there == owner.library->on_device.end())
+    const std::shared_ptr<Kernel> known = changed.find(entry.address);
+    std::vector<LibraryEntry> owners = known ? known->owners : std::vector<LibraryEntry>();
+    owners.push_back({library, i});
+    replace(changed, entry.address, owners);
+    if (!changed.find(entry.address)->in_several_objects())
       continue;
-    there->second.unusable = true;
-    there->second.failure = reason;
-    for (const HostEntry& entry : owner.library->entries->entries)
-      for (const void* address : {static_cast<const void*>(entry.address), static_cast<const void*>(&entry)})
-        if (const Kernel* const other = kernels_.find(address))
-          other->loaded.store(nullptr, std::memory_order_release);
+    // Each library's kernel also gets an address of its own, that of the entry.
+    for (const LibraryEntry& owner : owners)
+      if (!changed.find(&owner.entry()))
+        replace(changed, &owner.entry(), {owner});
+    any_apart_.store(true, std::memory_order_release);
   }
+  publish(std::move(changed));
+}
+
+void KernelTable::remove(const std::shared_ptr<Library>& library) {
+  KernelIndex changed = *index_;
+  for (const HostEntry& entry : library->table.entries) {
+    replace(changed, &entry, {});
+    const std::shared_ptr<Kernel> known = changed.find(entry.address);
+    std::vector<LibraryEntry> rest = known ? known->owners : std::vector<LibraryEntry>();
+    std::erase_if(rest, [&](const LibraryEntry& owner) { return owner.library == library; });
+    replace(changed, entry.address, std::move(rest));
+  }
+  publish(std::move(changed));
+}
+
+// A fresh record takes the place of a known one, so that a region that is running keeps what it was resolved to.
+void KernelTable::replace(KernelIndex& index, const void* address, std::vector<LibraryEntry> owners) {
+  const std::shared_ptr<Kernel> known = index.find(address);
+  if (!owners.empty()) {
+    const auto kernel = std::make_shared<Kernel>();
+    kernel->name = name_of(owners.back().entry());
+    kernel->owners = std::move(owners);
+    index.set(address, kernel);
+  } else if (known)
+    index.erase(address);
+  if (known)
+    retired_.add(known);
+}
+
+void KernelTable::publish(KernelIndex changed) {
+  const std::shared_ptr<const KernelIndex> before =
+      std::exchange(index_, std::make_shared<const KernelIndex>(std::move(changed)));
+  published_.store(index_.get(), std::memory_order_release);
+  retired_.add(before);
 }
 
 } // namespace omptool

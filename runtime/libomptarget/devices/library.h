@@ -3,9 +3,7 @@
 #pragma once
 
 #include "devices/library_contents.h"
-#include "devices/loaded_image.h"
-#include "host_range.h"
-#include "rtl/rtl.h"
+#include "process/loaded_object.h"
 
 #include <cstdint>
 #include <map>
@@ -15,35 +13,41 @@
 
 namespace omptool {
 
-// The state of a library on one device.
+struct LoadedImage;
+
+// A library on a device that has loaded what it could.
 struct LibraryOnDevice {
-  bool loaded = false; // what could be loaded is in `images`
   std::vector<std::shared_ptr<LoadedImage>> images;
   std::string failure;   // the first image that could not be loaded, or constructor that could not run
   bool unusable = false; // regions run on the host although an image is loaded
   bool used = false;     // a region of the library ran here
 };
 
-// One executable or shared library that has registered.
-struct Library {
-  struct Image {
-    __tgt_device_image raw;
-    Rtl* rtl;             // null: none accepts it
-    std::string refusals; // of the plugins, where none owns it
-    ImageOrigin origin;
-  };
-  const void* descriptor = nullptr;
+// One executable or shared library that has registered. Its contents are read when a device is first needed.
+struct Library : LibraryContents {
   std::uint64_t number = 0; // in the order in which they have registered, from 1 on
-  bool permanent = false;   // part of the executable: its memory outlives every use
-  HostRange object{};       // see Registration
-  std::shared_ptr<const EntryTable> entries;
-  std::vector<Image> images;
-  std::vector<HostRange> globals;
-  bool globals_required = false;
-  bool host_memory = false;
-  const char* remark = nullptr;             // see LibraryContents
-  std::map<int, LibraryOnDevice> on_device; // by device number; under the registry's lock
-  bool removed = false;                     // under the registry's lock
+  LibraryReader read = nullptr;
+  LoadedObject home; // that the descriptor is part of
+  // Under the registry's lock:
+  std::map<int, LibraryOnDevice> on_device = {}; // by device number
+  bool removed = false;
+
+  // Returns the image as plugins know it.
+  __tgt_device_image raw(const RegisteredImage& image) const {
+    auto* const first = const_cast<__tgt_offload_entry*>(table.records.data());
+    return {image.begin, image.end, first, first + table.records.size()};
+  }
+  // Null: the device has not loaded it.
+  LibraryOnDevice* on(int device) {
+    const auto there = on_device.find(device);
+    return there == on_device.end() ? nullptr : &there->second;
+  }
+};
+
+struct LibraryEntry {
+  std::shared_ptr<Library> library;
+  std::size_t index;
+  const HostEntry& entry() const { return library->table.entries[index]; }
 };
 
 } // namespace omptool

@@ -18,6 +18,8 @@
 
 namespace omptool {
 
+class Rtl;
+
 enum class EntryKind {
   kKernel,
   kGlobal,
@@ -57,11 +59,16 @@ struct EntryTable {
   std::vector<HostEntry> entries;
   std::vector<__tgt_offload_entry> records; // the same, as plugins know them
   std::deque<std::string> names;            // of both; a deque's elements stay where they are
+  std::vector<HostRange> globals;           // the memory of the variables, and what devices reach by them
   void add(HostEntry entry) {
     if (entry.name)
       entry.name = names.emplace_back(entry.name).data();
     entries.push_back(entry);
     records.push_back({entry.address, const_cast<char*>(entry.name), entry.size});
+    if (is_variable(entry))
+      globals.push_back(HostRange::of(entry.address, entry.kind == EntryKind::kIndirect ? entry.extent : entry.size));
+    if (const HostRange variable = variable_behind(entry); variable.size() > 0)
+      globals.push_back(variable);
   }
   // One of the documents' records.
   void add(const __tgt_offload_entry& record) {
@@ -77,15 +84,17 @@ struct ImageOrigin {
   std::string compiler; // the newest one, with its version; "": not known
 };
 
-struct ImageBytes {
+struct RegisteredImage {
   void* begin;
   void* end;
   ImageOrigin origin = {};
+  Rtl* rtl = nullptr;        // once plugins have been asked; null: none accepts it
+  std::string refusals = {}; // of the plugins, where none accepts it
 };
 
 struct LibraryContents {
   EntryTable table;
-  std::vector<ImageBytes> images;
+  std::vector<RegisteredImage> images;
   bool globals_required = false; // an image that lacks a global cannot be used
   bool host_memory = false;      // the library asks for devices that use host addresses
   const char* remark = nullptr;  // what its user should know

@@ -2,10 +2,83 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "devices/loaded_image.h"
 
+#include "counted.h"
 #include "observe/sink.h"
 #include "process/message.h"
+#include "rtl/launch_shape.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace omptool {
+namespace {
+
+using Records = std::span<const __tgt_offload_entry>;
+
+bool has_name(const __tgt_offload_entry& record) {
+  return record.name && *record.name;
+}
+
+// An entry that the image lacks needs no name.
+bool pairs_by_name(Records there, Records host) {
+  return std::all_of(host.begin(), host.end(), has_name) &&
+         std::all_of(there.begin(), there.end(), [](const auto& record) { return !record.addr || has_name(record); });
+}
+
+std::string pair_by_position(Records there, Records host, std::vector<void*>& addresses) {
+  if (there.size() != host.size())
+    return " (its entry table has " + counted(there.size(), "entry") + ", the host's has " +
+           std::to_string(host.size()) + ")";
+  for (const __tgt_offload_entry& record : there)
+    addresses.push_back(record.addr);
+  return {};
+}
+
+// A name that the host lists more than once, as of a region in a header, is still one thing in the image.
+std::string pair_by_name(Records there, Records host, std::vector<void*>& addresses) {
+  std::unordered_map<std::string_view, const __tgt_offload_entry*> by_name(there.size());
+  std::unordered_set<std::string_view> doubled;
+  for (const __tgt_offload_entry& record : there)
+    if (record.addr && by_name.try_emplace(record.name, &record).first->second->addr != record.addr)
+      doubled.insert(record.name);
+  for (const __tgt_offload_entry& wanted : host) {
+    const auto at = by_name.find(wanted.name);
+    addresses.push_back(at == by_name.end() ? nullptr : at->second->addr);
+    if (at == by_name.end())
+      continue;
+    if (doubled.contains(wanted.name))
+      return " (its entry table lists " + std::string(wanted.name) + " twice)";
+    if (at->second->size != wanted.size)
+      return " (" + std::string(wanted.name) + " has " + std::to_string(wanted.size) + " bytes on the host and " +
+             std::to_string(at->second->size) + " in its entry table)";
+  }
+  return {};
+}
+
+} // namespace
+
+LoadedImage::LoadedImage(Device& its_device, std::shared_ptr<const Library> its_library,
+                         const RegisteredImage& its_image)
+    : device(its_device), library(std::move(its_library)), image(library->raw(its_image)),
+      passings(passings_of(its_image.origin.form, its_image.origin.is_old,
+                           !takes_compilers_shapes(device.rtl.call(), device.rtl_id))),
+      compiler(its_image.origin.compiler) {}
+
+void LoadedImage::load() {
+  const RtlFunctions& call = device.rtl.call();
+  std::vector<std::int64_t> extents;
+  bool has_indirect = false;
+  for (const HostEntry& entry : entries()) {
+    const bool is_indirect = entry.kind == EntryKind::kIndirect && is_variable(entry);
+    extents.push_back(is_indirect ? entry.extent : 0);
+    has_indirect = has_indirect || is_indirect;
+  }
+  table = has_indirect && call.load_indirect ? call.load_indirect(device.rtl_id, &image, extents.data())
+                                             : call.load_binary(device.rtl_id, &image);
+}
 
 LoadedImage::~LoadedImage() {
   if (constructed)
@@ -16,19 +89,27 @@ LoadedImage::~LoadedImage() {
     device.rtl.call().unload_binary(device.rtl_id, &image);
 }
 
+std::string LoadedImage::pair_entries() {
+  if (!is_range(table->EntriesBegin, table->EntriesEnd))
+    return " (its entry table does not end where an entry ends)";
+  const Records there(table->EntriesBegin, table->EntriesEnd), host(library->table.records);
+  addresses.reserve(host.size());
+  return pairs_by_name(there, host) ? pair_by_name(there, host, addresses) : pair_by_position(there, host, addresses);
+}
+
 std::string LoadedImage::run_all(EntryKind kind) const {
-  const std::size_t count = entries->entries.size();
+  const std::size_t count = entries().size();
   for (std::size_t done = 0; done < count; ++done) {
     const std::size_t i = kind == EntryKind::kDestructor ? count - 1 - done : done; // as C++ destroys
-    if (entries->entries[i].kind != kind)
+    if (entries()[i].kind != kind)
       continue;
     void* const function = addresses[i];
     device.data.activity.note();
     const bool ran =
         function && device.rtl.call().run_target_team_region(device.rtl_id, function, nullptr, 0, 1, 1) == 0;
-    observe::report(observe::ImageFunctionRan{device.number, name_of(entries->entries[i]), !ran});
+    observe::report(observe::ImageFunctionRan{device.number, name_of(entries()[i]), !ran});
     if (!ran)
-      return name_of(entries->entries[i]);
+      return name_of(entries()[i]);
   }
   return {};
 }

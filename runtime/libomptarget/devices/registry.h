@@ -3,25 +3,23 @@
 //
 // Knows what is registered and which devices there are. Registering only notes a descriptor; the first call that needs
 // to know asks the plugins who owns which image and numbers their devices, and the first call that uses a device
-// initialises it and loads its images. registry.cpp keeps the lists, and gets devices ready; resolve.cpp takes in what
-// has registered, load.cpp loads it, kernels.cpp finds kernels in it.
+// initialises it and loads its images. registry.cpp keeps the lists; resolve.cpp takes in what has registered,
+// prepare.cpp gets devices ready and loads images.
 #pragma once
 
-#include "devices/deferred.h"
 #include "devices/device.h"
-#include "devices/kernel.h"
-#include "devices/kernel_table.h"
+#include "devices/kernels.h"
 #include "devices/library.h"
 #include "process/environment.h"
+#include "process/per_process.h"
 #include "rtl/rtl.h"
 
 #include <array>
 #include <atomic>
-#include <compare>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <shared_mutex>
 #include <string>
 #include <unordered_map>
@@ -29,18 +27,29 @@
 
 namespace omptool {
 
+// Work for every device, done when a device is first used (device number -2).
+struct Deferred {
+  std::function<void(Device&)> run;
+  const void* host_address = nullptr; // of a region; null for data
+  std::vector<HostRange> memory = {}; // that it uses: gone with the library that it is part of
+};
+
 class Registry {
 public:
   // The registry of this process, or null before the first registration and after fork().
-  static Registry* current() noexcept { return the_registry.load(std::memory_order_acquire); }
+  static Registry* current() noexcept { return PerProcess<Registry>::known(); }
   // Makes one where there is none.
-  static Registry& obtain();
+  static Registry& obtain() { return PerProcess<Registry>::get(); }
   // The process is a child of fork() and nothing has registered anew.
-  static bool lost_by_fork() noexcept;
+  static bool lost_by_fork() noexcept { return lost() != nullptr; }
   // And its parent had devices.
-  static bool lost_any_device() noexcept;
-  // Its kernel at an address, if it had used one.
-  static const Kernel* lost_kernel(const void* host_address) noexcept;
+  static bool lost_any_device() noexcept { return lost() && lost()->device_count_ > 0; }
+  // Its kernel at an address, if it had used one. Nobody but this process looks into what it got, and it has no other
+  // thread that would change it.
+  static const Kernel* lost_kernel(const void* host_address) noexcept {
+    return lost() ? lost()->kernels_.published().load()->find(host_address).get() : nullptr;
+  }
+  Registry() { request_barriers(); }
 
   // `read` says what is at the address; called when a device is first needed, from any thread, until
   // remove() has returned.
@@ -116,38 +125,34 @@ public:
 
 private:
   friend class KernelUse;
-  static std::atomic<Registry*> the_registry;
-  static std::atomic<bool> numbers_all; // see number_all()
-  static void forget_after_fork();
+  static const Registry* lost() noexcept { return current() ? nullptr : PerProcess<Registry>::parents(); }
+  static inline constinit std::atomic<bool> numbers_all{false}; // see number_all()
   static constexpr std::size_t kMostDevices = 4096;
-  // A thread that asks plugins: what they or their drivers ask in turn is answered from what is known.
-  class Resolving;
-  static thread_local bool resolving_here_;
-  struct Registration {
-    std::uint64_t number; // see Library
-    const void* descriptor;
-    LibraryReader read;
-    bool permanent;   // see Library
-    HostRange object; // what the executable or shared library occupies; empty: not known
-    std::string name; // for messages
-  };
-  // A variable that a library lists.
-  struct Listed {
-    std::uintptr_t address;
-    std::uint64_t library;
-    std::size_t entry;
-    auto operator<=>(const Listed&) const = default;
+  // What the calling thread is asking or preparing, innermost first: a registry's plugins, or a device. The core
+  // answers what they, their drivers or their images' constructors ask in turn from what is known.
+  class Busy {
+  public:
+    explicit Busy(const void* with) : with_(with) { innermost_ = this; }
+    ~Busy() { innermost_ = outer_; }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+    static bool is_with(const void* what) {
+      const Busy* one = innermost_;
+      while (one && one->with_ != what)
+        one = one->outer_;
+      return one != nullptr;
+    }
+
+  private:
+    static inline thread_local constinit const Busy* innermost_ = nullptr;
+    const void* const with_;
+    const Busy* const outer_ = innermost_;
   };
   using Images = std::vector<std::shared_ptr<LoadedImage>>;
 
-  Registry() = default;
-  std::vector<std::shared_ptr<Library>> libraries();
-  std::vector<std::shared_ptr<Library>> libraries_to_load(Device& device);
   std::shared_ptr<Library> unlist(const void* descriptor);
-  void forget_deferred_of(const Registration& waiting);
-  void forget_deferred(const EntryTable& table);
-  void run_deferred(Device& device);
-  bool prepare_now(Device& device);
+  void forget_deferred(HostRange object, const EntryTable& table);
+  bool all_gone() const { return any_removed_ && libraries_.empty() && pending_.empty(); }
 
   // Takes in what has registered since the last call, in order.
   void resolve_pending() {
@@ -159,24 +164,24 @@ private:
   void number_unasked();
   void number_devices(Rtl& rtl);
   Rtl* resolve_known();
-  Rtl* uncounted(const Library& library) const;
-  Rtl* owner_of(__tgt_device_image& image, std::string& refusals);
-  std::shared_ptr<Library> examine(const Registration& registration);
+  bool examine(Library& library);
+  void find_owner(const Library& library, RegisteredImage& image);
   void enlist(const std::shared_ptr<Library>& library);
 
+  bool prepare_now(Device& device);
+  void run_deferred(Device& device);
+  std::vector<std::shared_ptr<Library>> libraries_to_load(Device& device);
   // Loads the images that the library has for the device.
   void load(const std::shared_ptr<Library>& library, Device& device);
   bool is_loaded(const Library& library, const Device& device);
-  Images load_images(const Library& library, Device& device, std::string& failure);
+  Images load_images(const std::shared_ptr<Library>& library, Device& device, std::string& failure);
   bool copy_bytes(const Library& library, __tgt_device_image& image, std::vector<char>& bytes);
-  void publish(Library& library, Device& device, Images& images, std::string failure);
-  std::string adopt(const Library& library, LoadedImage& image);
+  void publish(Library& library, Device& device, const Images& images, std::string failure);
+  std::string adopt(LoadedImage& image, const Images& others);
   void unmap_globals(const Library& gone, Device& device);
-  void map_again(HostRange unmapped, Device& device);
 
   const Kernel::Loaded* look_for(const Kernel* kernel, Device& device, std::string& reason);
 
-  Registry* parents_ = nullptr; // of the process that forked this one; never looked into
   // Held while plugins look at images. Nothing that needs the dynamic linker happens under it: no plugin
   // is opened, no driver asked for its devices, no image loaded.
   std::mutex resolving_;
@@ -192,13 +197,12 @@ private:
   std::shared_mutex mutex_; // the members below; held briefly
   bool any_removed_ = false;
   std::uint64_t last_number_ = 0;
-  std::unordered_multimap<const void*, std::uint64_t> numbers_; // of what has registered, by its descriptor
-  std::map<std::uint64_t, Registration> pending_;
-  std::string ignored_;            // the first library whose images are ignored, and why
-  const void* examined_ = nullptr; // neither pending nor enlisted
-  std::map<std::uint64_t, std::shared_ptr<Library>> libraries_;
-  std::set<Listed> variables_;
-  DeferredWork deferred_;
+  std::unordered_multimap<const void*, std::shared_ptr<Library>> registered_; // by their descriptors
+  std::map<std::uint64_t, std::shared_ptr<Library>> pending_;   // by number, until they have been examined
+  std::map<std::uint64_t, std::shared_ptr<Library>> libraries_; // and then
+  std::string ignored_;                                         // the first library whose images are ignored, and why
+  std::multimap<std::uintptr_t, LibraryEntry> variables_;       // by address
+  std::vector<Deferred> deferred_; // each device counts what it has done, so that all keep their places
   std::atomic<bool> any_pending_{false};
   std::atomic<std::uint64_t> generation_{1};
 

@@ -4,27 +4,19 @@
 // Takes in what has registered: reads descriptors, asks plugins, numbers devices.
 #include "devices/registry.h"
 
-#include "devices/other_cpu.h"
+#include "bytes.h"
 #include "observe/sink.h"
 #include "process/message.h"
 
 #include <algorithm>
+#include <cstring>
+#include <elf.h>
 
 namespace omptool {
-
-thread_local constinit bool Registry::resolving_here_ = false;
-constinit std::atomic<bool> Registry::numbers_all{false};
-
-class Registry::Resolving {
-public:
-  Resolving() { resolving_here_ = true; }
-  ~Resolving() { resolving_here_ = false; }
-  Resolving(const Resolving&) = delete;
-  Resolving& operator=(const Resolving&) = delete;
-};
+namespace {
 
 // Reports faults that end the use neither of a plugin nor of all of them.
-static void tell_of_faults(const std::vector<UnreadFolder>& unread, const std::vector<std::unique_ptr<Rtl>>& found) {
+void tell_of_faults(const std::vector<UnreadFolder>& unread, const std::vector<std::unique_ptr<Rtl>>& found) {
   for (const UnreadFolder& folder : unread)
     say("OMPTOOL_PLUGIN_PATH names %s, which cannot be read: %s", folder.path.c_str(), folder.reason.c_str());
   for (const std::unique_ptr<Rtl>& rtl : found)
@@ -33,10 +25,37 @@ static void tell_of_faults(const std::vector<UnreadFolder>& unread, const std::v
           rtl->name().c_str(), rtl->queues_lack().c_str());
 }
 
+// A plugin that accepts an image but may be refused for its count of devices.
+Rtl* uncounted(const Library& library) {
+  for (const RegisteredImage& image : library.images)
+    if (image.rtl && !image.rtl->counted())
+      return image.rtl;
+  return nullptr;
+}
+
+// Returns the fault of an image that is ELF code for another CPU; "" for every other image.
+std::string fault_of_cpu(const RegisteredImage& image) {
+  constexpr struct {
+    Elf64_Half machine;
+    const char* name;
+  } kOthers[] = {
+      {EM_386, "i386"}, {EM_AARCH64, "aarch64"}, {EM_PPC64, "ppc64le"}, {EM_RISCV, "riscv64"}, {EM_S390, "s390x"}};
+  const auto* const begin = static_cast<const std::byte*>(image.begin);
+  const auto* const end = static_cast<const std::byte*>(image.end);
+  const Bytes bytes(begin, begin < end ? static_cast<std::size_t>(end - begin) : 0);
+  const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(bytes, 0);
+  for (const auto& [machine, name] : kOthers)
+    if (header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 && header->e_machine == machine)
+      return std::string("it is for ") + name + ", and this machine is x86_64";
+  return {};
+}
+
+} // namespace
+
 void Registry::resolve_registrations() {
-  if (resolving_here_)
+  if (Busy::is_with(this))
     return;
-  const Resolving here;
+  const Busy here(this);
   open_rtls();
   if (numbers_all.load(std::memory_order_relaxed))
     number_unasked();
@@ -78,106 +97,67 @@ void Registry::open_rtls() {
 Rtl* Registry::resolve_known() {
   const std::lock_guard resolving(resolving_);
   for (;;) {
-    Registration next{};
+    std::shared_ptr<Library> next;
     {
       const std::lock_guard lock(mutex_);
-      if (pending_.empty()) {
-        any_pending_ = false;
+      any_pending_ = !pending_.empty();
+      if (pending_.empty())
         return nullptr;
-      }
       next = pending_.begin()->second;
-      pending_.erase(pending_.begin());
-      examined_ = next.descriptor;
     }
-    const std::shared_ptr<Library> library = examine(next);
-    if (!library)
+    if (!examine(*next))
       continue;
-    if (Rtl* const rtl = uncounted(*library)) {
-      const std::lock_guard lock(mutex_);
-      if (examined_) // not unregistered in the meantime
-        pending_.emplace(next.number, next);
-      examined_ = nullptr;
-      return rtl;
-    }
-    for (const Library::Image& image : library->images)
+    if (Rtl* const rtl = uncounted(*next))
+      return rtl; // which may be refused then: the library is examined again
+    for (const RegisteredImage& image : next->images)
       if (image.rtl)
         number_devices(*image.rtl);
-    if (library->remark) // here, once: what has to wait for a plugin is examined again
-      say("%s %s", next.name.c_str(), library->remark);
-    enlist(library);
+    if (next->remark)
+      say("%s %s", next->home.name().c_str(), next->remark);
+    enlist(next);
   }
 }
 
-// A plugin that accepts an image but may be refused for its count of devices.
-Rtl* Registry::uncounted(const Library& library) const {
-  for (const Library::Image& image : library.images)
-    if (image.rtl && !image.rtl->counted())
-      return image.rtl;
-  return nullptr;
-}
-
-// Null: malformed, or unregistered in the meantime.
-std::shared_ptr<Library> Registry::examine(const Registration& registration) {
+// False: malformed, or unregistered in the meantime.
+bool Registry::examine(Library& library) {
   const std::lock_guard reading(reading_);
   {
     const std::shared_lock lock(mutex_);
-    if (!examined_)
-      return nullptr;
+    if (library.removed)
+      return false;
   }
   LibraryContents contents;
-  if (const std::string fault = registration.read(registration.descriptor, contents); !fault.empty()) {
-    const std::string ignored = registration.name + ": " + fault;
+  if (const std::string fault = library.read(library.home.descriptor, contents); !fault.empty()) {
+    const std::string ignored = library.home.name() + ": " + fault;
     say("the runtime ignores the images of %s", ignored.c_str());
     const std::lock_guard lock(mutex_);
     if (ignored_.empty())
       ignored_ = ignored;
-    return nullptr;
+    pending_.erase(library.number);
+    return false;
   }
-  auto library = std::make_shared<Library>();
-  library->descriptor = registration.descriptor;
-  library->number = registration.number;
-  library->permanent = registration.permanent;
-  library->object = registration.object;
-  library->globals_required = contents.globals_required;
-  library->host_memory = contents.host_memory;
-  library->remark = contents.remark;
-  auto entries = std::make_shared<EntryTable>(std::move(contents.table));
-  __tgt_offload_entry* const first = entries->records.data();
-  __tgt_offload_entry* const last = first + entries->records.size();
-  for (const HostEntry& entry : entries->entries)
-    if (is_variable(entry) && entry.kind != EntryKind::kIndirect)
-      library->globals.push_back(HostRange::of(entry.address, entry.size));
-    else if (is_variable(entry))
-      library->globals.push_back(HostRange::of(entry.address, entry.extent));
-  for (const HostEntry& entry : entries->entries)
-    if (const HostRange variable = variable_behind(entry); variable.size() > 0)
-      library->globals.push_back(variable);
-  library->entries = std::move(entries);
-  for (const ImageBytes& bytes : contents.images) {
-    __tgt_device_image image{bytes.begin, bytes.end, first, last};
-    std::string refusals;
-    Rtl* const owner = owner_of(image, refusals);
-    library->images.push_back({image, owner, std::move(refusals), bytes.origin});
-  }
-  return library;
+  static_cast<LibraryContents&>(library) = std::move(contents);
+  for (RegisteredImage& image : library.images)
+    find_owner(library, image);
+  return true;
 }
 
-// Null, and what each plugin has against it, as far as they say.
-Rtl* Registry::owner_of(__tgt_device_image& image, std::string& refusals) {
+// Notes who accepts the image, or what each plugin has against it, as far as they say. That an image is for another CPU
+// is the reason, whatever each plugin says.
+void Registry::find_owner(const Library& library, RegisteredImage& image) {
+  __tgt_device_image raw = library.raw(image);
   for (const std::unique_ptr<Rtl>& rtl : rtls_) {
     if (!rtl->refusal().empty())
       continue;
-    if (rtl->call().is_valid_binary(&image))
-      return rtl.get();
+    if (rtl->call().is_valid_binary(&raw)) {
+      image.rtl = rtl.get();
+      return;
+    }
     if (const std::string why = rtl->last_error(); !why.empty())
-      refusals += (refusals.empty() ? "" : ", ") + rtl->name() + why;
+      image.refusals += (image.refusals.empty() ? "" : ", ") + rtl->name() + why;
   }
-  const auto* const begin = static_cast<const std::byte*>(image.ImageStart);
-  const auto* const end = static_cast<const std::byte*>(image.ImageEnd);
-  const Bytes bytes(begin, begin < end ? static_cast<std::size_t>(end - begin) : 0);
-  if (std::string fault = fault_of_cpu(bytes); !fault.empty())
-    refusals = std::move(fault);
-  return nullptr;
+  if (std::string fault = fault_of_cpu(image); !fault.empty())
+    image.refusals = std::move(fault);
 }
 
 void Registry::number_devices(Rtl& rtl) {
@@ -195,14 +175,43 @@ void Registry::number_devices(Rtl& rtl) {
 
 void Registry::enlist(const std::shared_ptr<Library>& library) {
   const std::lock_guard lock(mutex_);
-  if (!examined_)
+  if (library->removed)
     return;
+  pending_.erase(library->number);
   libraries_.emplace(library->number, library);
-  kernels_.publish(kernels_.with(library));
-  for (std::size_t i = 0; i < library->entries->entries.size(); ++i)
-    if (const HostEntry& entry = library->entries->entries[i]; is_variable(entry))
-      variables_.insert({reinterpret_cast<std::uintptr_t>(entry.address), library->number, i});
+  kernels_.add(library);
+  for (std::size_t i = 0; i < library->table.entries.size(); ++i)
+    if (const HostEntry& entry = library->table.entries[i]; is_variable(entry))
+      variables_.emplace(reinterpret_cast<std::uintptr_t>(entry.address), LibraryEntry{library, i});
   generation_.fetch_add(1, std::memory_order_release);
+}
+
+std::string Registry::reason_for_none() {
+  if (Busy::is_with(this))
+    return "there is no device yet: a plugin makes this call while the runtime asks it for its devices";
+  const std::string none = "there is no device: ";
+  const std::lock_guard resolving(resolving_);
+  if (rtls_.empty())
+    return none + why_no_plugin();
+  for (const std::unique_ptr<Rtl>& rtl : rtls_)
+    if (!rtl->refusal().empty())
+      return none + "plugin " + rtl->name() + " was refused: " + rtl->refusal();
+  const std::shared_lock lock(mutex_);
+  std::string names, refusals;
+  for (const auto& [number, library] : libraries_)
+    for (const RegisteredImage& image : library->images) {
+      if (image.rtl)
+        return none + "plugin " + image.rtl->name() + " has none" + image.rtl->why_none();
+      if (refusals.empty() && !image.refusals.empty())
+        refusals = ": " + image.refusals;
+    }
+  if (all_gone())
+    return none + "every library has unregistered its images";
+  if (!ignored_.empty())
+    return none + "the runtime ignores the images of " + ignored_;
+  for (const std::unique_ptr<Rtl>& rtl : rtls_)
+    names += (names.empty() ? "" : ", ") + rtl->name();
+  return none + "no plugin (" + names + ") accepts an image of this program" + refusals;
 }
 
 } // namespace omptool

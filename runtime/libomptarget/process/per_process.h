@@ -18,7 +18,10 @@ public:
       return *known;
     static std::atomic<bool> is_watching{false};
     if (!is_watching.exchange(true))
-      ::pthread_atfork(nullptr, nullptr, [] { the_one = nullptr; });
+      ::pthread_atfork(nullptr, nullptr, [] {
+        if (Object* const left = the_one.exchange(nullptr))
+          the_parents = left;
+      });
     auto* const made = new Object;
     if (the_one.compare_exchange_strong(known, made))
       return *made;
@@ -28,8 +31,11 @@ public:
   // Null: nobody has asked for it.
   static Object* known() { return the_one.load(std::memory_order_acquire); }
 
+  // What the process had that forked this one, or one before it: given up unlocked and unfreed.
+  static Object* parents() { return the_parents.load(std::memory_order_acquire); }
+
 private:
-  static inline constinit std::atomic<Object*> the_one{nullptr};
+  static inline constinit std::atomic<Object*> the_one{nullptr}, the_parents{nullptr};
 };
 
 } // namespace omptool

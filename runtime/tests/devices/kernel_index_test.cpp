@@ -24,7 +24,7 @@ struct Both {
   bool agree() const {
     for (std::uintptr_t i = 0; i < kAddresses; ++i) {
       const auto known = model.find(address(i));
-      if (index.shared(address(i)) != (known == model.end() ? nullptr : known->second))
+      if (index.find(address(i)) != (known == model.end() ? nullptr : known->second))
         return false;
     }
     return !index.find(nullptr);

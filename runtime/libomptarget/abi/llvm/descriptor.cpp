@@ -252,7 +252,7 @@ std::string read_entries(Bytes table, std::size_t record, LibraryContents& conte
 std::string read_documents_entries(Bytes table, LibraryContents& contents) {
   for (std::uint64_t at = 0; at < table.size(); at += sizeof(__tgt_offload_entry))
     contents.table.add(*read<__tgt_offload_entry>(table, at));
-  for (ImageBytes& image : contents.images)
+  for (RegisteredImage& image : contents.images)
     image.origin = {};
   contents.remark = "registers entries of 24 bytes, as omptarget.h declares them, by a function without a symbol "
                     "version: include omptarget.h, which names the version";

@@ -1,0 +1,279 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Gets devices ready when they are first used: images are loaded, their variables mapped, their constructors run.
+#include "devices/registry.h"
+
+#include "observe/listeners.h"
+#include "observe/sink.h"
+#include "process/message.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace omptool {
+
+bool Registry::start(Device& device) {
+  if (device.usable.load(std::memory_order_acquire))
+    return true;
+  observe::find_listeners();
+  const observe::Postponed postponed;
+  const std::lock_guard lock(device.preparing);
+  const observe::Unheard here; // what it does with device memory is no business of the program
+  if (device.usable || !device.failure.empty())
+    return device.usable;
+  if (device.rtl.call().init_device(device.rtl_id) != 0) {
+    device.failure = device.describe() + " could not be initialised" + device.rtl.last_error();
+    return false;
+  }
+  if (device.memory.shares_host_memory())
+    device.data.sharing.raise_to(Sharing::Mode::kOnly);
+  if (device.memory.is_lost()) {
+    device.failure = device.describe() + " is lost";
+    return false;
+  }
+  device.usable.store(true, std::memory_order_release);
+  observe::report(observe::DeviceReady{device.number, device.rtl.name(), &device});
+  return true;
+}
+
+bool Registry::prepare_now(Device& device) {
+  const std::uint64_t generation = generation_.load(std::memory_order_acquire);
+  if (device.prepared_for.load(std::memory_order_acquire) == generation || Busy::is_with(this) ||
+      Busy::is_with(&device))
+    return device.usable.load(std::memory_order_acquire);
+  const Busy here(&device);
+  const bool started = start(device);
+  if (started)
+    for (const std::shared_ptr<Library>& library : libraries_to_load(device))
+      load(library, device);
+  const observe::Postponed postponed;
+  const std::lock_guard lock(device.preparing);
+  if (started)
+    run_deferred(device);
+  if (device.prepared_for.load(std::memory_order_relaxed) < generation)
+    device.prepared_for.store(generation, std::memory_order_release);
+  return device.usable.load(std::memory_order_acquire);
+}
+
+std::string Registry::reason_of(Device& device) {
+  const std::lock_guard lock(device.preparing);
+  return device.failure;
+}
+
+// Caller holds device.preparing, so that no region runs before the constructors have.
+void Registry::run_deferred(Device& device) {
+  for (;;) {
+    std::function<void(Device&)> run;
+    {
+      const std::shared_lock lock(mutex_);
+      if (device.deferred_done == deferred_.size())
+        return;
+      run = deferred_[device.deferred_done++].run;
+    }
+    if (run) // not forgotten
+      run(device);
+  }
+}
+
+// From the first that the device has not loaded on, so that those before are not looked at each time.
+std::vector<std::shared_ptr<Library>> Registry::libraries_to_load(Device& device) {
+  const std::lock_guard lock(mutex_);
+  auto next = libraries_.upper_bound(device.loaded_up_to);
+  for (; next != libraries_.end() && next->second->on(device.number); ++next)
+    device.loaded_up_to = next->first;
+  std::vector<std::shared_ptr<Library>> rest;
+  for (; next != libraries_.end(); ++next)
+    rest.push_back(next->second);
+  return rest;
+}
+
+bool Registry::is_loaded(const Library& library, const Device& device) {
+  const std::shared_lock lock(mutex_);
+  return library.removed || library.on_device.contains(device.number);
+}
+
+// Loads what the library has for the device. A caller inside dlopen() or dlclose() has the dynamic linker
+// locked, which another thread that loads the same images may wait for, so nobody waits without end:
+// then both load, the first to be done is published, and the other's images are unloaded.
+void Registry::load(const std::shared_ptr<Library>& library, Device& device) {
+  constexpr std::chrono::milliseconds kPatience{1000};
+  if (is_loaded(*library, device))
+    return;
+  Images images; // unloaded without a lock: destructors may call this library
+  std::string failure;
+  const observe::Postponed postponed;
+  const std::unique_lock loading(device.loading, kPatience);
+  if (is_loaded(*library, device))
+    return;
+  images = load_images(library, device, failure);
+  const std::lock_guard lock(device.preparing);
+  if (!is_loaded(*library, device))
+    publish(*library, device, images, std::move(failure));
+}
+
+namespace {
+
+// Returns why the image's kernels would see another variable than the host's, as the end of a message, or "". An image
+// of the same library has the variable already, and a variable has one copy on a device.
+std::string second_copy(const LoadedImage& image, const std::vector<std::shared_ptr<LoadedImage>>& others) {
+  const std::vector<HostEntry>& entries = image.entries();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!is_variable(entries[i]) ||
+        (entries[i].kind != EntryKind::kGlobal && entries[i].kind != EntryKind::kOwnPointer))
+      continue;
+    const auto has = [&](const std::shared_ptr<LoadedImage>& other) { return other->addresses[i]; };
+    if (image.addresses[i] && std::any_of(others.begin(), others.end(), has))
+      return " (another image of this library has its global variable " + std::string(name_of(entries[i])) + ")";
+  }
+  return {};
+}
+
+// Returns why kernels on the device cannot use the host's memory, as the end of a message, or "".
+std::string fault_of_memory(const Device& device) {
+  const auto reaches_host_memory = device.rtl.call().reaches_host_memory;
+  if (device.data.sharing.any() || !reaches_host_memory || reaches_host_memory(device.rtl_id) != 0)
+    return {};
+  return " (it requires unified_shared_memory" + device.rtl.last_error() + ")";
+}
+
+// Maps an entry whose host memory is never copied as it is.
+void map_reference(const HostEntry& entry, void* there, const LoadedImage& image) {
+  const DeviceMemory& memory = image.device.memory;
+  HostRange host = HostRange::of(entry.address, entry.size);
+  if (entry.kind == EntryKind::kHostPointer && !memory.submit(there, entry.address, entry.size))
+    say("%s did not take the value of the variable %s%s", image.device.describe().c_str(), name_of(entry),
+        memory.last_error().c_str());
+  if (entry.kind == EntryKind::kIndirect) {
+    host = HostRange::of(entry.address, entry.extent);
+    if (!memory.retrieve(&there, there, sizeof there) || !there)
+      return; // calls through it run the host's function
+  }
+  image.device.data.globals.map_global(host, there, name_of(entry), Sync::kNever);
+  if (const HostRange variable = variable_behind(entry); variable.size() > 0)
+    image.device.data.globals.map_in_place(variable, name_of(entry));
+}
+
+// Maps an entry of the image's library, if it is a variable that the image has. Another library may have mapped the
+// same variable: it has one copy on each device. Constructors and kernels may have changed that of an image which is
+// constructed.
+void map_global(const LoadedImage& image, std::size_t index) {
+  const HostEntry& entry = image.entries()[index];
+  void* const there = image.addresses[index];
+  if (!is_variable(entry) || !there)
+    return;
+  if (entry.kind == EntryKind::kGlobal)
+    image.device.data.globals.map_global(HostRange::of(entry.address, entry.size), there, name_of(entry),
+                                         image.constructed ? Sync::kCopied : Sync::kLoaded);
+  else
+    map_reference(entry, there, image);
+}
+
+} // namespace
+
+// No lock is held: an image's constructors may call this library.
+Registry::Images Registry::load_images(const std::shared_ptr<Library>& library, Device& device, std::string& failure) {
+  Images images;
+  for (const RegisteredImage& image : library->images) {
+    if (image.rtl != &device.rtl)
+      continue;
+    const auto loaded = std::make_shared<LoadedImage>(device, library, image);
+    std::vector<char> bytes;
+    if (!copy_bytes(*library, loaded->image, bytes))
+      return images;
+    if (!device.memory.is_lost())
+      loaded->load();
+    if (loaded->table) {
+      images.push_back(loaded);
+      const auto size = static_cast<const char*>(image.end) - static_cast<const char*>(image.begin);
+      observe::report(observe::ImageLoaded{device.number, image.begin, static_cast<std::size_t>(size)});
+    } else if (failure.empty())
+      failure = "its image could not be loaded on " + device.describe() + device.memory.last_error();
+  }
+  return images;
+}
+
+// Makes `image` independent of its library's memory. False: the library has been unregistered.
+bool Registry::copy_bytes(const Library& library, __tgt_device_image& image, std::vector<char>& bytes) {
+  if (library.home.permanent)
+    return true;
+  const std::lock_guard reading(reading_);
+  {
+    const std::shared_lock lock(mutex_);
+    if (library.removed)
+      return false;
+  }
+  bytes.assign(static_cast<const char*>(image.ImageStart), static_cast<const char*>(image.ImageEnd));
+  image.ImageStart = bytes.data();
+  image.ImageEnd = bytes.data() + bytes.size();
+  return true;
+}
+
+// Gives the library the images that can be used, and leaves the others to be unloaded. Caller holds
+// device.preparing, so that constructors run once and before any region.
+void Registry::publish(Library& library, Device& device, const Images& images, std::string failure) {
+  Images complete;
+  for (const std::shared_ptr<LoadedImage>& image : images)
+    if (const std::string fault = adopt(*image, complete); fault.empty())
+      complete.push_back(image);
+    else if (failure.empty())
+      failure = "its image could not be loaded on " + device.describe() + fault;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!library.removed) {
+      library.on_device[device.number] = {std::move(complete), std::move(failure)};
+      return;
+    }
+  }
+  for (const HostRange& global : library.table.globals)
+    device.data.globals.unmap_global(global);
+}
+
+// Makes a loaded image part of its device: variables are mapped, constructors run. Returns what it
+// lacks, as the end of a message, or "".
+std::string Registry::adopt(LoadedImage& image, const Images& others) {
+  const Library& library = *image.library;
+  const std::vector<HostEntry>& entries = image.entries();
+  std::string why = image.pair_entries();
+  if (why.empty())
+    why = second_copy(image, others);
+  for (std::size_t i = 0; i < entries.size() && why.empty(); ++i)
+    if (library.globals_required && is_variable(entries[i]) && !image.addresses[i])
+      why = " (it lacks the global variable " + std::string(name_of(entries[i])) + ")";
+  if (why.empty() && library.host_memory)
+    why = fault_of_memory(image.device);
+  if (!why.empty())
+    return why;
+  if (library.host_memory)
+    image.device.data.sharing.raise_to(Sharing::Mode::kRequired);
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    map_global(image, i);
+  if (const std::string failed = image.run_all(EntryKind::kConstructor); !failed.empty()) {
+    why = " (its constructor " + failed + " could not run" + image.device.rtl.last_error() + ")";
+    unmap_globals(library, image.device);
+    return why;
+  }
+  image.constructed = true;
+  return {};
+}
+
+// Other libraries may list variables there: the first that has an image with one maps it.
+void Registry::unmap_globals(const Library& gone, Device& device) {
+  for (const HostRange& global : gone.table.globals) {
+    const HostRange unmapped = device.data.globals.unmap_global(global);
+    std::map<std::uintptr_t, std::pair<std::shared_ptr<LoadedImage>, std::size_t>> others;
+    {
+      const std::shared_lock lock(mutex_);
+      const auto end = variables_.lower_bound(unmapped.end);
+      for (auto at = variables_.lower_bound(unmapped.begin); at != end; ++at)
+        if (LibraryOnDevice* const there = at->second.library->on(device.number))
+          for (const std::shared_ptr<LoadedImage>& image : there->images)
+            if (image->addresses[at->second.index])
+              others.try_emplace(at->first, image, at->second.index);
+    }
+    for (const auto& [address, entry] : others)
+      map_global(*entry.first, entry.second);
+  }
+}
+
+} // namespace omptool
