@@ -7,11 +7,10 @@
 #include <algorithm>
 
 namespace omptool {
-namespace {
 
-constinit ThreadRecords<HazardPointer> all_hazard_pointers;
+static constinit ThreadRecords<HazardPointer> all_hazard_pointers;
 
-std::vector<const void*> published() {
+std::vector<const void*> published_items() {
   std::vector<const void*> all;
   for (HazardPointer* one = all_hazard_pointers.first(); one; one = one->next)
     // In this order: who finds a record by the index writes the record first and clears the index then.
@@ -21,8 +20,6 @@ std::vector<const void*> published() {
   std::sort(all.begin(), all.end());
   return all;
 }
-
-} // namespace
 
 HazardPointer& make_hazard_pointer() {
   // Gives the thread's hazard pointer to the next thread when this one ends. A thread whose kernel calls exit() keeps
@@ -53,7 +50,7 @@ void Retired::collect() {
     if (items_.empty())
       return;
     heavy_barrier();
-    const std::vector<const void*> used = published();
+    const std::vector<const void*> used = published_items();
     // Items of an index may be found there and published as long as the index is searched.
     const auto first = std::partition(items_.begin(), items_.end(), [&](const std::shared_ptr<const void>& item) {
       return item.use_count() > 1 || std::binary_search(used.begin(), used.end(), item.get());

@@ -25,6 +25,8 @@ struct alignas(64) HazardPointer {
 };
 
 HazardPointer& make_hazard_pointer();
+// What all threads use, in order.
+std::vector<const void*> published_items();
 
 inline thread_local constinit HazardPointer* hazard_pointer_here __attribute__((tls_model("initial-exec"))) = nullptr;
 
