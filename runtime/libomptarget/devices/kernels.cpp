@@ -37,7 +37,7 @@ const Kernel::Loaded* Kernel::search(const Device& device, std::string& reason) 
     return nullptr;
   bool any_image = false;
   for (const LibraryEntry& owner : owners) {
-    const LibraryOnDevice* const there = owner.library->on(device.number);
+    const Library::OnDevice* const there = owner.library->on(device.number);
     if (!there)
       continue;
     if (reason.empty())
@@ -58,7 +58,7 @@ const Kernel::Loaded* Kernel::search(const Device& device, std::string& reason) 
 
 const Kernel::Loaded* Kernel::remember(Loaded found) const {
   for (const LibraryEntry& owner : owners)
-    if (LibraryOnDevice* const there = owner.library->on(found.device))
+    if (Library::OnDevice* const there = owner.library->on(found.device))
       there->used = true;
   kept.push_front(std::move(found));
   loaded.store(&kept.front(), std::memory_order_release);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "devices/kernel_index.h"
-#include "devices/loaded_image.h"
+#include "devices/library.h"
 #include "threads/hazard_pointers.h"
 
 #include <array>

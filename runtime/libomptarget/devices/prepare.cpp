@@ -266,7 +266,7 @@ void Registry::unmap_globals(const Library& gone, Device& device) {
       const std::shared_lock lock(mutex_);
       const auto end = variables_.lower_bound(unmapped.end);
       for (auto at = variables_.lower_bound(unmapped.begin); at != end; ++at)
-        if (LibraryOnDevice* const there = at->second.library->on(device.number))
+        if (Library::OnDevice* const there = at->second.library->on(device.number))
           for (const std::shared_ptr<LoadedImage>& image : there->images)
             if (image->addresses[at->second.index])
               others.try_emplace(at->first, image, at->second.index);

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 namespace omptool {
 
@@ -37,7 +36,7 @@ void Registry::remove(const void* descriptor) {
   }
   if (!gone)
     return;
-  std::map<int, LibraryOnDevice> images; // unloaded without the lock: their destructors may call this library
+  std::map<int, Library::OnDevice> images; // unloaded without the lock: their destructors may call this library
   {
     const std::lock_guard lock(mutex_);
     images.swap(gone->on_device);
@@ -109,7 +108,7 @@ const Kernel::Loaded* Registry::look_for(const Kernel* kernel, Device& device, s
 void Registry::mark_unusable(const Kernel& kernel, Device& device, const std::string& reason) {
   const std::lock_guard lock(mutex_);
   for (const LibraryEntry& owner : kernel.owners) {
-    LibraryOnDevice* const there = owner.library->on(device.number);
+    Library::OnDevice* const there = owner.library->on(device.number);
     if (!there)
       continue;
     there->unusable = true;
@@ -141,22 +140,19 @@ ImageOrigin Registry::images_at(const void* address) {
 
 std::vector<Device*> Registry::used_devices(const void* host_address) {
   const std::shared_ptr<Kernel> kernel = host_address ? find_kernel(host_address) : nullptr;
-  std::map<int, Device*> used;
-  const auto add_those_of = [&](const Library& library) {
-    for (const auto& [number, there] : library.on_device)
-      if (there.used)
-        used.emplace(number, device(number));
+  const auto is_meant = [&](const std::shared_ptr<Library>& library) {
+    const auto owns = [&](const LibraryEntry& owner) { return owner.library == library; };
+    return !host_address || (kernel && std::any_of(kernel->owners.begin(), kernel->owners.end(), owns));
   };
+  std::vector<Device*> used;
   const std::shared_lock lock(mutex_);
-  for (const LibraryEntry& owner : kernel ? kernel->owners : std::vector<LibraryEntry>())
-    add_those_of(*owner.library);
-  for (const auto& [number, library] : libraries_)
-    if (!host_address)
-      add_those_of(*library);
-  std::vector<Device*> devices;
-  for (const auto& [number, device] : used)
-    devices.push_back(device);
-  return devices;
+  for (int number = 0; number < device_count_; ++number)
+    if (std::any_of(libraries_.begin(), libraries_.end(), [&](const auto& one) {
+          const Library::OnDevice* const there = one.second->on(number);
+          return there && there->used && is_meant(one.second);
+        }))
+      used.push_back(device(number));
+  return used;
 }
 
 // ---- deferred work ----

@@ -10,7 +10,6 @@
 #include "devices/device.h"
 #include "devices/kernels.h"
 #include "devices/library.h"
-#include "process/environment.h"
 #include "process/per_process.h"
 #include "rtl/rtl.h"
 
@@ -161,7 +160,6 @@ private:
   }
   void resolve_registrations();
   void open_rtls();
-  void number_unasked();
   void number_devices(Rtl& rtl);
   Rtl* resolve_known();
   bool examine(Library& library);
@@ -207,6 +205,52 @@ private:
   std::atomic<std::uint64_t> generation_{1};
 
   KernelTable kernels_;
+};
+
+// The kernel at a host address, kept from being freed, and its images from being unloaded, while this
+// lives: for the length of a launch.
+class KernelUse {
+public:
+  KernelUse(Registry& registry, const void* host_address) : registry_(registry), mine_(my_hazard_pointer()) {
+    // Locals stay in registers; a store to a hazard pointer could change a member, for all that the compiler knows.
+    const std::atomic<const KernelIndex*>& published = registry.kernels_.published();
+    HazardPointer& mine = mine_;
+    const KernelIndex* index = published.load(std::memory_order_acquire);
+    for (;;) {
+      mine.index.store(index, std::memory_order_relaxed);
+      light_barrier();
+      const KernelIndex* const now = published.load(std::memory_order_acquire);
+      if (now == index) [[likely]]
+        break;
+      index = now;
+    }
+    const std::shared_ptr<Kernel>& found = index->find(host_address);
+    const Kernel* const kernel = found.get();
+    if (mine.record.load(std::memory_order_relaxed)) [[unlikely]]
+      nested_ = found;
+    else
+      mine.record.store(kernel, std::memory_order_release);
+    mine.index.store(nullptr, std::memory_order_release);
+    kernel_ = kernel;
+  }
+  ~KernelUse() {
+    if (nested_ || !kernel_) [[unlikely]]
+      return;
+    mine_.record.store(nullptr, std::memory_order_release);
+    light_barrier();
+    // The child of a kernel that forked does not know who holds what.
+    if (registry_.kernels_.retired().any() && Registry::current() == &registry_) [[unlikely]]
+      registry_.kernels_.retired().collect();
+  }
+  KernelUse(const KernelUse&) = delete;
+  KernelUse& operator=(const KernelUse&) = delete;
+  const Kernel* get() const { return kernel_; } // null: no registered library has the address
+
+private:
+  Registry& registry_;
+  HazardPointer& mine_;
+  const Kernel* kernel_ = nullptr;
+  std::shared_ptr<Kernel> nested_; // of a launch from inside a kernel: the thread's hazard pointer is in use
 };
 
 } // namespace omptool

@@ -25,14 +25,6 @@ void tell_of_faults(const std::vector<UnreadFolder>& unread, const std::vector<s
           rtl->name().c_str(), rtl->queues_lack().c_str());
 }
 
-// A plugin that accepts an image but may be refused for its count of devices.
-Rtl* uncounted(const Library& library) {
-  for (const RegisteredImage& image : library.images)
-    if (image.rtl && !image.rtl->counted())
-      return image.rtl;
-  return nullptr;
-}
-
 // Returns the fault of an image that is ELF code for another CPU; "" for every other image.
 std::string fault_of_cpu(const RegisteredImage& image) {
   constexpr struct {
@@ -57,8 +49,13 @@ void Registry::resolve_registrations() {
     return;
   const Busy here(this);
   open_rtls();
-  if (numbers_all.load(std::memory_order_relaxed))
-    number_unasked();
+  if (numbers_all.load(std::memory_order_relaxed)) {
+    for (const std::unique_ptr<Rtl>& rtl : rtls_)
+      rtl->device_count(); // without the lock: a driver may need the dynamic linker
+    const std::lock_guard resolving(resolving_);
+    for (const std::unique_ptr<Rtl>& rtl : rtls_)
+      number_devices(*rtl);
+  }
   while (Rtl* rtl = resolve_known())
     rtl->device_count();
 }
@@ -66,15 +63,6 @@ void Registry::resolve_registrations() {
 void Registry::number_all() {
   numbers_all.store(true, std::memory_order_relaxed);
   resolve_registrations();
-}
-
-// The devices of plugins that no library has an image for, in name order.
-void Registry::number_unasked() {
-  for (const std::unique_ptr<Rtl>& rtl : rtls_)
-    rtl->device_count(); // without the lock: a driver may need the dynamic linker
-  const std::lock_guard resolving(resolving_);
-  for (const std::unique_ptr<Rtl>& rtl : rtls_)
-    number_devices(*rtl);
 }
 
 // Threads may each open them; the first list stays.
@@ -107,8 +95,9 @@ Rtl* Registry::resolve_known() {
     }
     if (!examine(*next))
       continue;
-    if (Rtl* const rtl = uncounted(*next))
-      return rtl; // which may be refused then: the library is examined again
+    for (const RegisteredImage& image : next->images)
+      if (image.rtl && !image.rtl->counted())
+        return image.rtl; // which may be refused then: the library is examined again
     for (const RegisteredImage& image : next->images)
       if (image.rtl)
         number_devices(*image.rtl);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "offload/offload.h"
 
-#include "devices/kernel_use.h"
+#include "devices/registry.h"
 #include "observe/sink.h"
 #include "offload/fallback.h"
 #include "offload/placement.h"
