@@ -9,6 +9,7 @@
 #include "abi/reported_call.h"
 #include "counted.h"
 #include "data/table/row.h"
+#include "offload/asynchronous.h"
 #include "offload/offload.h"
 #include "per_row.h"
 
@@ -28,24 +29,22 @@ inline const char* fault_of_memory(const void* address, std::int64_t size) {
   return nullptr;
 }
 
-// Calls `body(rows, fault)`; `fault` says what is wrong with the call, or is "". In place of a malformed
+// Returns what `body(rows, fault)` returns; `fault` says what is wrong with the call, or is "". In place of a malformed
 // row stands one that names no more than the object around its base. Of Arrays is asked
 //   count, what the program says
 //   fault(): what is wrong with the call but for its rows, or ""
 //   complete(): whether all arrays are there, and how_many(): "four"
 //   fault_of(i) and describe(i): what is wrong with row `i`, or null, and what it holds
 //   row(i) and base(i): what a sound row is, and where a malformed one begins
-template <typename Arrays, typename Body> void with_rows(const Arrays& arrays, const Body& body) {
-  if (arrays.count < 0 || (arrays.count > 0 && !arrays.complete())) {
-    body(Rows(), "the call has " + counted(arrays.count, "row") + ", but not all " + arrays.how_many() + " arrays");
-    return;
-  }
+template <typename Arrays, typename Body> auto with_rows(const Arrays& arrays, const Body& body) {
+  if (arrays.count < 0 || (arrays.count > 0 && !arrays.complete()))
+    return body(Rows(),
+                "the call has " + counted(arrays.count, "row") + ", but not all " + arrays.how_many() + " arrays");
   std::optional<PerRow<Row>> of_each;
   try {
     of_each.emplace(static_cast<std::size_t>(arrays.count));
   } catch (const std::bad_alloc&) {
-    body(Rows(), "the process has no memory for " + counted(arrays.count, "row"));
-    return;
+    return body(Rows(), "the process has no memory for " + counted(arrays.count, "row"));
   }
   PerRow<Row>& rows = *of_each;
   std::string first_fault = arrays.fault();
@@ -57,15 +56,21 @@ template <typename Arrays, typename Body> void with_rows(const Arrays& arrays, c
     if (!fault)
       rows[i] = arrays.row(i);
   }
-  body(Rows(rows.data(), rows.size()), first_fault);
+  return body(Rows(rows.data(), rows.size()), first_fault);
 }
 
+// `later`: what an asynchronous call has beside its rows; null: the call waits.
 template <typename Arrays>
-void on_data(const observe::Call& call, std::int64_t device, const Arrays& arrays, DataAction action) {
+void on_data(const observe::Call& call, std::int64_t device, const Arrays& arrays, const Later* later = nullptr) {
+  const DataAction action = data_action_of(call.action);
   guarded(call.function, [&] {
     const ReportedCall reported(call, device);
     with_rows(arrays, [&](Rows rows, const std::string& fault) {
-      if (fault.empty())
+      if (later && fault.empty())
+        data_later(action, device, rows, *later);
+      else if (later)
+        ignore_data_later(fault, *later);
+      else if (fault.empty())
         run_data(action, device, rows);
       else
         say("%s: %s; the call is ignored", call.function, fault.c_str());
@@ -74,15 +79,18 @@ void on_data(const observe::Call& call, std::int64_t device, const Arrays& array
 }
 
 template <typename Arrays>
-std::int32_t on_region(const observe::Call& call, std::int64_t device, const Arrays& arrays, const LaunchShape& shape) {
+std::int32_t on_region(const observe::Call& call, std::int64_t device, const Arrays& arrays, const LaunchShape& shape,
+                       const Later* later = nullptr) {
   return guarded(call.function, [&] {
     const ReportedCall reported(call, device);
-    std::int32_t result = -1;
-    with_rows(arrays, [&](Rows rows, const std::string& fault) {
-      result = fault.empty() ? run_region(device, call.entry, rows, shape)
-                             : refuse_region(device, call.entry, rows, std::string(call.function) + ": " + fault);
+    return with_rows(arrays, [&](Rows rows, const std::string& fault) {
+      const std::string reason = fault.empty() ? "" : std::string(call.function) + ": " + fault;
+      if (later)
+        return reason.empty() ? run_region_later(device, call.entry, rows, shape, *later)
+                              : refuse_region_later(device, call.entry, rows, reason, *later);
+      return reason.empty() ? run_region(device, call.entry, rows, shape)
+                            : refuse_region(device, call.entry, rows, reason);
     });
-    return result;
   });
 }
 

@@ -8,16 +8,18 @@
 
 namespace omptool {
 
-void ReportedCall::begin(observe::Call call, std::int64_t device) {
+void ReportedCall::begin(observe::Call call, std::optional<std::int64_t> device) {
   observe::find_listeners();
   if (!observe::heard())
     return;
-  const std::int64_t number = device_number(device);
-  if (number < 0 || number >= number_of_devices())
-    return;
-  device_ = static_cast<int>(number);
-  prepared_device(device_); // what that takes is not the construct's
-  call.device = device_;
+  if (device) {
+    const std::int64_t number = device_number(*device);
+    if (number < 0 || number >= number_of_devices())
+      return;
+    device_ = static_cast<int>(number);
+    prepared_device(device_); // what that takes is not the construct's
+    call.device = device_;
+  }
   construct_.emplace(call);
 }
 

@@ -1,105 +1,205 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The interface document's synchronous calls: int32_t map types, exported as @@OMPTARGET_4.5. The
+// The interface document's calls (libomptarget-interface.tex): int32_t map types, exported as @@OMPTARGET_4.5. The
 // registration functions share their names with LLVM's and are @OMPTARGET_4.5 (decision 4).
 #define OMPTARGET_NO_SYMVER
 #include "omptarget.h"
 
+#include "abi/calls_of_arrays.h"
 #include "abi/exports.h"
-#include "abi/interface/arrays.h"
 #include "abi/llvm/narrator.h"
-#include "offload/offload.h"
+#include "offload/outstanding.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <string>
 
 namespace omptool {
 namespace {
 
-// ---- registered libraries ----
+using observe::Action;
 
-// Returns why a descriptor cannot be used, or "".
-std::string fault_of(const __tgt_bin_desc& descriptor) {
+std::string read_library(const void* address, LibraryContents& contents) {
+  const __tgt_bin_desc& descriptor = *static_cast<const __tgt_bin_desc*>(address);
   if (!is_range(descriptor.EntriesBegin, descriptor.EntriesEnd))
     return "its entry table does not end where an entry ends";
   if (std::string fault = fault_of_images(descriptor.NumDevices, descriptor.DeviceImages); !fault.empty())
     return fault;
-  for (std::uint32_t i = 0; i < descriptor.NumDevices; ++i)
-    if (const __tgt_device_image& image = descriptor.DeviceImages[i];
-        !is_range(static_cast<const char*>(image.ImageStart), static_cast<const char*>(image.ImageEnd)))
+  for (std::uint32_t i = 0; i < descriptor.NumDevices; ++i) {
+    const __tgt_device_image& image = descriptor.DeviceImages[i];
+    if (!is_range(static_cast<const char*>(image.ImageStart), static_cast<const char*>(image.ImageEnd)))
       return fault_of_bounds(i);
+    contents.images.push_back({image.ImageStart, image.ImageEnd});
+  }
+  for (const __tgt_offload_entry& entry : std::span(descriptor.EntriesBegin, descriptor.EntriesEnd))
+    contents.table.add(entry);
   return {};
 }
 
-std::string read_library(const void* address, LibraryContents& contents) {
-  const __tgt_bin_desc& descriptor = *static_cast<const __tgt_bin_desc*>(address);
-  if (std::string fault = fault_of(descriptor); !fault.empty())
-    return fault;
-  for (const __tgt_offload_entry& entry : std::span(descriptor.EntriesBegin, descriptor.EntriesEnd))
-    contents.table.add(entry);
-  for (std::uint32_t i = 0; i < descriptor.NumDevices; ++i)
-    contents.images.push_back({descriptor.DeviceImages[i].ImageStart, descriptor.DeviceImages[i].ImageEnd});
-  return {};
+constexpr struct {
+  std::int32_t type;
+  std::uint32_t flags;
+} kTranslation[] = {
+    {OMP_TGT_MAPTYPE_TO, kTo},
+    {OMP_TGT_MAPTYPE_FROM, kFrom},
+    {OMP_TGT_MAPTYPE_ALWAYS, kAlways},
+    {OMP_TGT_MAPTYPE_DELETE, kDelete},
+    {OMP_TGT_MAPTYPE_MAP_PTR, kPointer},
+    {OMP_TGT_MAPTYPE_FIRST_REF, kCounts | kArgument},
+    {OMP_TGT_MAPTYPE_RETURN_PTR, kReturn},
+    {OMP_TGT_MAPTYPE_PRIVATE_PTR, kPrivate | kArgument},
+    {OMP_TGT_MAPTYPE_PRIVATE_VAL, kValue | kArgument},
+};
+
+std::uint32_t flags_of(std::int32_t type) {
+  std::uint32_t flags = 0;
+  for (const auto& row : kTranslation)
+    if (type & row.type)
+      flags |= row.flags;
+  return flags;
+}
+
+struct Arrays {
+  std::int32_t count;
+  void** bases;
+  void** begins;
+  std::int64_t* sizes;
+  std::int32_t* types;
+
+  static std::string fault() { return {}; }
+  static const char* how_many() { return "four"; }
+  bool complete() const { return bases && begins && sizes && types; }
+  void* base(std::size_t i) const { return bases[i]; }
+  Row row(std::size_t i) const { return {bases[i], begins[i], sizes[i], flags_of(types[i]), &bases[i]}; }
+  const char* fault_of(std::size_t i) const {
+    constexpr std::int32_t kKnown = 0x1ff;
+    if (types[i] & ~kKnown)
+      return "has an unknown bit in its map type";
+    if (types[i] & OMP_TGT_MAPTYPE_PRIVATE_VAL)
+      return nullptr; // the value alone counts
+    if (const char* const fault = fault_of_memory(begins[i], sizes[i]))
+      return fault;
+    if ((types[i] & OMP_TGT_MAPTYPE_MAP_PTR) && !bases[i])
+      return "has MAP_PTR, but no pointer cell";
+    return nullptr;
+  }
+  std::string describe(std::size_t i) const {
+    char text[96];
+    std::snprintf(text, sizeof text, "address %p, size %lld, type 0x%x", begins[i], static_cast<long long>(sizes[i]),
+                  static_cast<unsigned>(types[i]));
+    return text;
+  }
+};
+
+void data(Action action, const char* function, const void* code, std::int32_t device, const Arrays& arrays,
+          const Later* later = nullptr) {
+  on_data({observe::Abi::kInterface, action, function, code}, device, arrays, later);
+}
+
+// `shape`: of __tgt_target, one team; of __tgt_target_teams what it asks for.
+std::int32_t region(const char* function, const void* code, std::int32_t device, const void* entry,
+                    const Arrays& arrays, const LaunchShape& shape, const Later* later = nullptr) {
+  return on_region(
+      {observe::Abi::kInterface, Action::kRegion, function, code, -1, entry, nullptr, false, shape.asked.teams[0]},
+      device, arrays, shape, later);
 }
 
 } // namespace
-} // namespace omptool
-
-using omptool::on_data;
-using omptool::on_region;
-using omptool::document::Action;
-using omptool::document::Arrays;
-using omptool::document::call_of;
 
 extern "C" {
 
 OMPTOOL_EXPORT void omptarget_register_lib(__tgt_bin_desc* descriptor) {
-  omptool::guarded("__tgt_register_lib", [&] {
-    omptool::llvm::read_info();
+  guarded("__tgt_register_lib", [&] {
+    llvm::read_info();
     if (descriptor)
-      omptool::Registry::obtain().add(descriptor, omptool::read_library);
+      Registry::obtain().add(descriptor, read_library);
   });
 }
-
 OMPTOOL_EXPORT void omptarget_unregister_lib(__tgt_bin_desc* descriptor) {
-  omptool::guarded("__tgt_unregister_lib", [&] {
-    if (omptool::Registry* registry = omptool::Registry::current(); registry && descriptor)
+  guarded("__tgt_unregister_lib", [&] {
+    if (Registry* const registry = Registry::current(); registry && descriptor)
       registry->remove(descriptor);
   });
 }
-
 OMPTOOL_EXPORT_AS(omptarget_register_lib, "__tgt_register_lib@OMPTARGET_4.5");
 OMPTOOL_EXPORT_AS(omptarget_unregister_lib, "__tgt_unregister_lib@OMPTARGET_4.5");
 
-OMPTOOL_EXPORT void __tgt_target_data_begin(int32_t device_id, int32_t num_args, void** args_base, void** args,
-                                            int64_t* args_size, int32_t* args_maptype) {
-  on_data(call_of(Action::kEnterData, __func__, __builtin_return_address(0)), device_id,
-          Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::DataAction::kBegin);
+// ---- synchronous calls ----
+
+OMPTOOL_EXPORT void __tgt_target_data_begin(int32_t device, int32_t count, void** bases, void** begins, int64_t* sizes,
+                                            int32_t* types) {
+  data(Action::kEnterData, __func__, __builtin_return_address(0), device, {count, bases, begins, sizes, types});
+}
+OMPTOOL_EXPORT void __tgt_target_data_end(int32_t device, int32_t count, void** bases, void** begins, int64_t* sizes,
+                                          int32_t* types) {
+  data(Action::kExitData, __func__, __builtin_return_address(0), device, {count, bases, begins, sizes, types});
+}
+OMPTOOL_EXPORT void __tgt_target_data_update(int32_t device, int32_t count, void** bases, void** begins, int64_t* sizes,
+                                             int32_t* types) {
+  data(Action::kUpdate, __func__, __builtin_return_address(0), device, {count, bases, begins, sizes, types});
 }
 
-OMPTOOL_EXPORT void __tgt_target_data_end(int32_t device_id, int32_t num_args, void** args_base, void** args,
-                                          int64_t* args_size, int32_t* args_maptype) {
-  on_data(call_of(Action::kExitData, __func__, __builtin_return_address(0)), device_id,
-          Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::DataAction::kEnd);
+OMPTOOL_EXPORT int32_t __tgt_target(int32_t device, void* entry, int32_t count, void** bases, void** begins,
+                                    int64_t* sizes, int32_t* types) {
+  return region(__func__, __builtin_return_address(0), device, entry, {count, bases, begins, sizes, types}, {});
+}
+OMPTOOL_EXPORT int32_t __tgt_target_teams(int32_t device, void* entry, int32_t count, void** bases, void** begins,
+                                          int64_t* sizes, int32_t* types, int32_t teams, int32_t threads) {
+  return region(__func__, __builtin_return_address(0), device, entry, {count, bases, begins, sizes, types},
+                shape_of_teams(teams, threads));
 }
 
-OMPTOOL_EXPORT void __tgt_target_data_update(int32_t device_id, int32_t num_args, void** args_base, void** args,
-                                             int64_t* args_size, int32_t* args_maptype) {
-  on_data(call_of(Action::kUpdate, __func__, __builtin_return_address(0)), device_id,
-          Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::DataAction::kUpdate);
+// ---- asynchronous calls ----
+
+OMPTOOL_EXPORT void __tgt_init_dep(tgt_callback_fct callback) {
+  outstanding::set_callback(callback);
+}
+OMPTOOL_EXPORT int32_t __tgt_enforce_dep(int32_t from, int32_t to, tgt_event_t event) {
+  return guarded(__func__, [&]() -> int32_t { return enforces("__tgt_enforce_dep", from, to, event); });
+}
+OMPTOOL_EXPORT void __tgt_release_dep(tgt_event_t event) {
+  guarded(__func__, [&] { release_event("__tgt_release_dep", event); });
+}
+OMPTOOL_EXPORT int32_t __tgt_process_dep(void) {
+  return guarded(__func__, []() -> int32_t { return outstanding::process(); });
 }
 
-OMPTOOL_EXPORT int32_t __tgt_target(int32_t device_id, void* host_addr, int32_t num_args, void** args_base, void** args,
-                                    int64_t* args_size, int32_t* args_maptype) {
-  return on_region(call_of(Action::kRegion, __func__, __builtin_return_address(0), host_addr), device_id,
-                   Arrays{num_args, args_base, args, args_size, args_maptype}, {});
+OMPTOOL_EXPORT void __tgt_target_async_data_begin(int32_t device, int32_t count, void** bases, void** begins,
+                                                  int64_t* sizes, int32_t* types, int32_t awaited_count,
+                                                  tgt_event_t* awaited, tgt_event_t* completion,
+                                                  tgt_callback_param_t param) {
+  const Later later{__func__, awaited_count, awaited, completion, param};
+  data(Action::kEnterData, __func__, __builtin_return_address(0), device, {count, bases, begins, sizes, types}, &later);
+}
+OMPTOOL_EXPORT void __tgt_target_async_data_end(int32_t device, int32_t count, void** bases, void** begins,
+                                                int64_t* sizes, int32_t* types, int32_t awaited_count,
+                                                tgt_event_t* awaited, tgt_event_t* completion,
+                                                tgt_callback_param_t param) {
+  const Later later{__func__, awaited_count, awaited, completion, param};
+  data(Action::kExitData, __func__, __builtin_return_address(0), device, {count, bases, begins, sizes, types}, &later);
+}
+OMPTOOL_EXPORT void __tgt_target_async_data_update(int32_t device, int32_t count, void** bases, void** begins,
+                                                   int64_t* sizes, int32_t* types, int32_t awaited_count,
+                                                   tgt_event_t* awaited, tgt_event_t* completion,
+                                                   tgt_callback_param_t param) {
+  const Later later{__func__, awaited_count, awaited, completion, param};
+  data(Action::kUpdate, __func__, __builtin_return_address(0), device, {count, bases, begins, sizes, types}, &later);
 }
 
-OMPTOOL_EXPORT int32_t __tgt_target_teams(int32_t device_id, void* host_addr, int32_t num_args, void** args_base,
-                                          void** args, int64_t* args_size, int32_t* args_maptype, int32_t num_teams,
-                                          int32_t thread_limit) {
-  return on_region(call_of(Action::kRegion, __func__, __builtin_return_address(0), host_addr, num_teams), device_id,
-                   Arrays{num_args, args_base, args, args_size, args_maptype},
-                   omptool::shape_of_teams(num_teams, thread_limit));
+OMPTOOL_EXPORT int32_t __tgt_target_async(int32_t device, void* entry, int32_t count, void** bases, void** begins,
+                                          int64_t* sizes, int32_t* types, int32_t awaited_count, tgt_event_t* awaited,
+                                          tgt_event_t* completion, tgt_callback_param_t param) {
+  const Later later{__func__, awaited_count, awaited, completion, param};
+  return region(__func__, __builtin_return_address(0), device, entry, {count, bases, begins, sizes, types}, {}, &later);
+}
+OMPTOOL_EXPORT int32_t __tgt_target_async_teams(int32_t device, void* entry, int32_t count, void** bases, void** begins,
+                                                int64_t* sizes, int32_t* types, int32_t teams, int32_t threads,
+                                                int32_t awaited_count, tgt_event_t* awaited, tgt_event_t* completion,
+                                                tgt_callback_param_t param) {
+  const Later later{__func__, awaited_count, awaited, completion, param};
+  return region(__func__, __builtin_return_address(0), device, entry, {count, bases, begins, sizes, types},
+                shape_of_teams(teams, threads), &later);
 }
 }
+} // namespace omptool

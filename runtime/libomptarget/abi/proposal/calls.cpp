@@ -4,14 +4,11 @@
 // The calls of libtarget.so (offload-infrastructure-proposal.txt, section 4). Each row maps one object,
 // counts a reference to it and is an argument of the region; the document's four map types say what is
 // copied. Where it and OpenMP 4.0, for which it is made, differ on when that is, libtarget.h tells.
-#include "abi/proposal/calls.h"
-
 #include "abi/calls_of_arrays.h"
 #include "abi/exports.h"
 #include "abi/llvm/narrator.h"
-#include "abi/proposal/library.h"
-#include "offload/offload.h"
 #include "process/default_device.h"
+#include "rtl/proposal_descriptor.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -19,6 +16,33 @@
 
 namespace omptool::proposal {
 namespace {
+
+using observe::Action;
+
+// Plugins get entries without names; messages call them by their place, from 0.
+std::string read_library(const void* address, LibraryContents& contents) {
+  const Descriptor& descriptor = *static_cast<const Descriptor*>(address);
+  if (!is_range(descriptor.entries_begin, descriptor.entries_end))
+    return "its entry table does not end where an entry ends";
+  for (const Entry& entry : std::span(descriptor.entries_begin, descriptor.entries_end)) {
+    const std::string place = "entry " + std::to_string(&entry - descriptor.entries_begin);
+    if (entry.size < 0)
+      return "the size of " + place + " is " + std::to_string(entry.size);
+    EntryTable& table = contents.table;
+    const EntryKind kind = entry.size == 0 ? EntryKind::kKernel : EntryKind::kGlobal;
+    table.add({entry.address, nullptr, entry.size, kind, entry.size});
+    table.entries.back().name = table.names.emplace_back(place).data();
+  }
+  if (std::string fault = fault_of_images(descriptor.image_count, descriptor.images); !fault.empty())
+    return fault;
+  for (unsigned i = 0; i < descriptor.image_count; ++i) {
+    const Image& image = descriptor.images[i];
+    if (!is_range(static_cast<const char*>(image.begin), static_cast<const char*>(image.end)))
+      return fault_of_bounds(i);
+    contents.images.push_back({image.begin, image.end});
+  }
+  return {};
+}
 
 // alloc, to, from, tofrom.
 constexpr std::uint32_t kCopies[] = {0, kTo, kFrom, kTo | kFrom};
@@ -28,8 +52,9 @@ struct Arrays {
   int count;
   void** host;
   const int* sizes;
-  const int* types;
+  const void* types;
 
+  int type(std::size_t i) const { return static_cast<const int*>(types)[i]; }
   // Numbers below -1 mean something to the core that they do not mean here.
   std::int64_t known_device() const { return std::max<std::int64_t>(device, kDefaultDevice); }
   std::string fault() const {
@@ -38,93 +63,75 @@ struct Arrays {
   static const char* how_many() { return "three"; }
   bool complete() const { return host && sizes && types; }
   void* base(std::size_t i) const { return host[i]; }
-  Row row(std::size_t i) const {
-    return {host[i], host[i], sizes[i], kCopies[types[i]] | kCounts | kArgument, nullptr};
-  }
+  Row row(std::size_t i) const { return {host[i], host[i], sizes[i], kCopies[type(i)] | kCounts | kArgument, nullptr}; }
   const char* fault_of(std::size_t i) const {
-    if (types[i] < 0 || static_cast<std::size_t>(types[i]) >= std::size(kCopies))
+    if (type(i) < 0 || static_cast<std::size_t>(type(i)) >= std::size(kCopies))
       return "has an unknown map type";
     return fault_of_memory(host[i], sizes[i]);
   }
   std::string describe(std::size_t i) const {
     char text[96];
-    std::snprintf(text, sizeof text, "address %p, size %d, type %d", host[i], sizes[i], types[i]);
+    std::snprintf(text, sizeof text, "address %p, size %d, type %d", host[i], sizes[i], type(i));
     return text;
   }
 };
 
-void on_data(observe::Action action, const char* function, const void* code, const Arrays& arrays,
-             DataAction data_action) {
-  omptool::on_data({observe::Abi::kProposal, action, function, code}, arrays.known_device(), arrays, data_action);
+void data(Action action, const char* function, const void* code, const Arrays& arrays) {
+  on_data({observe::Abi::kProposal, action, function, code}, arrays.known_device(), arrays);
 }
 
-int on_region(const char* function, const void* code, const void* entry, const Arrays& arrays,
-              const LaunchShape& shape) {
-  return omptool::on_region({observe::Abi::kProposal, observe::Action::kRegion, function, code, -1, entry, nullptr,
-                             false, shape.asked.teams[0]},
-                            arrays.known_device(), arrays, shape);
+int region(const char* function, const void* code, const void* entry, const Arrays& arrays, const LaunchShape& shape) {
+  return on_region(
+      {observe::Abi::kProposal, Action::kRegion, function, code, -1, entry, nullptr, false, shape.asked.teams[0]},
+      arrays.known_device(), arrays, shape);
 }
 
 } // namespace
-} // namespace omptool::proposal
 
 extern "C" {
 
 OMPTOOL_EXPORT void omptool_2013_register_lib(void* descriptor) {
-  omptool::guarded("__tgt_register_lib", [&] {
-    omptool::llvm::read_info();
+  guarded("__tgt_register_lib", [&] {
+    llvm::read_info();
     if (descriptor)
-      omptool::Registry::obtain().add(descriptor, omptool::proposal::read_library);
+      Registry::obtain().add(descriptor, read_library);
   });
 }
-
 OMPTOOL_EXPORT void omptool_2013_unregister_lib(void* descriptor) {
-  omptool::guarded("__tgt_unregister_lib", [&] {
-    if (omptool::Registry* registry = omptool::Registry::current(); registry && descriptor)
+  guarded("__tgt_unregister_lib", [&] {
+    if (Registry* const registry = Registry::current(); registry && descriptor)
       registry->remove(descriptor);
   });
 }
 
-OMPTOOL_EXPORT void omptool_2013_data_begin(int device, int count, void** host, int* size, const void* types) {
-  omptool::proposal::on_data(omptool::observe::Action::kEnterData, "__tgt_target_data_begin",
-                             __builtin_return_address(0), {device, count, host, size, static_cast<const int*>(types)},
-                             omptool::DataAction::kBegin);
+OMPTOOL_EXPORT void omptool_2013_data_begin(int device, int count, void** host, int* sizes, const void* types) {
+  data(Action::kEnterData, "__tgt_target_data_begin", __builtin_return_address(0), {device, count, host, sizes, types});
+}
+OMPTOOL_EXPORT void omptool_2013_data_end(int device, int count, void** host, int* sizes, const void* types) {
+  data(Action::kExitData, "__tgt_target_data_end", __builtin_return_address(0), {device, count, host, sizes, types});
+}
+OMPTOOL_EXPORT void omptool_2013_data_update(int device, int count, void** host, int* sizes, const void* types) {
+  data(Action::kUpdate, "__tgt_target_data_update", __builtin_return_address(0), {device, count, host, sizes, types});
 }
 
-OMPTOOL_EXPORT void omptool_2013_data_end(int device, int count, void** host, int* size, const void* types) {
-  omptool::proposal::on_data(omptool::observe::Action::kExitData, "__tgt_target_data_end", __builtin_return_address(0),
-                             {device, count, host, size, static_cast<const int*>(types)}, omptool::DataAction::kEnd);
+OMPTOOL_EXPORT int omptool_2013_target(int device, void* entry, int count, void** host, int* sizes, const void* types) {
+  return region("__tgt_target", __builtin_return_address(0), entry, {device, count, host, sizes, types}, {});
 }
-
-OMPTOOL_EXPORT void omptool_2013_data_update(int device, int count, void** host, int* size, const void* types) {
-  omptool::proposal::on_data(omptool::observe::Action::kUpdate, "__tgt_target_data_update", __builtin_return_address(0),
-                             {device, count, host, size, static_cast<const int*>(types)}, omptool::DataAction::kUpdate);
-}
-
-OMPTOOL_EXPORT int omptool_2013_target(int device, void* entry, int count, void** host, int* size, const void* types) {
-  return omptool::proposal::on_region("__tgt_target", __builtin_return_address(0), entry,
-                                      {device, count, host, size, static_cast<const int*>(types)}, {});
-}
-
-OMPTOOL_EXPORT int omptool_2013_target_teams(int device, void* entry, int count, void** host, int* size,
-                                             const void* types, int num_teams, int thread_limit) {
-  return omptool::proposal::on_region("__tgt_target_teams", __builtin_return_address(0), entry,
-                                      {device, count, host, size, static_cast<const int*>(types)},
-                                      omptool::shape_of_teams(num_teams, thread_limit));
+OMPTOOL_EXPORT int omptool_2013_target_teams(int device, void* entry, int count, void** host, int* sizes,
+                                             const void* types, int teams, int threads) {
+  return region("__tgt_target_teams", __builtin_return_address(0), entry, {device, count, host, sizes, types},
+                shape_of_teams(teams, threads));
 }
 
 OMPTOOL_EXPORT void omptool_2013_set_default_device(int number) {
-  omptool::guarded("omp_set_default_device", [&] { omptool::set_default_device(number); });
+  guarded("omp_set_default_device", [&] { set_default_device(number); });
 }
-
 OMPTOOL_EXPORT int omptool_2013_get_default_device() {
-  return omptool::guarded("omp_get_default_device", [] { return omptool::default_device(); });
+  return guarded("omp_get_default_device", [] { return default_device(); });
 }
-
 OMPTOOL_EXPORT int omptool_2013_get_num_devices() {
-  return omptool::guarded("omp_get_num_devices", [] { return omptool::number_of_devices(); });
+  return guarded("omp_get_num_devices", [] { return number_of_devices(); });
 }
-
 // This library is the host's; device images bring their own.
 OMPTOOL_EXPORT int omptool_2013_is_initial_device() {
   return 1;
@@ -138,3 +145,4 @@ OMPTOOL_EXPORT_AS(omptool_2013_data_update, "__tgt_target_data_update@LIBTARGET_
 OMPTOOL_EXPORT_AS(omptool_2013_target, "__tgt_target@LIBTARGET_2013");
 OMPTOOL_EXPORT_AS(omptool_2013_target_teams, "__tgt_target_teams@LIBTARGET_2013");
 }
+} // namespace omptool::proposal
