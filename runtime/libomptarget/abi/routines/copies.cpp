@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/routines/copies.h"
 
-#include "abi/routines/routine.h"
+#include "observe/sink.h"
 #include "rtl/command_list.h"
 
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <span>
+#include <vector>
 
 namespace omptool {
 namespace {
@@ -17,94 +19,47 @@ bool make_current(Place place, const std::byte* memory, std::size_t length) {
   return !place.device || place.device->data.host_side.make_device_current(memory, length).empty();
 }
 
+// A routine copies; nobody knows what the program calls it.
+void report_copy(const Device& device, bool to_device, const void* host, const void* there, std::size_t size) {
+  if (observe::heard())
+    observe::report(observe::ObjectCopied{
+        observe::Construct::current(), device.number, to_device, host, there, static_cast<std::int64_t>(size), {}, {}});
+}
+
 // Waits for what the queue was given; `done` is whether it took it.
 bool ended(CommandList& commands, bool done) {
   return commands.wait().empty() && done;
 }
 
-bool copy_between_devices(Device& to, std::byte* target, const Device& from, const std::byte* source,
-                          std::int64_t size) {
-  CommandList commands(to.memory);
-  return ended(commands, commands.exchange(target, from.memory, source, size));
-}
-
-// In one dimension: bytes from one element to the next, where the first is, and bytes of all, on the side that has
-// more. Nothing when that overflows.
+// A dimension of a rectangle: how often it has the next one, and the bytes from one of those to the next on each side.
 struct Step {
-  std::size_t target, source, target_at, source_at, last;
+  std::size_t count, target, source;
 };
+using Steps = std::span<const Step>;
 
-std::optional<std::size_t> stride(std::size_t element_size, const std::size_t* dimensions, int count) {
-  std::size_t bytes = element_size;
-  for (int i = 1; i < count; ++i)
-    if (__builtin_mul_overflow(bytes, dimensions[i], &bytes))
-      return std::nullopt;
-  return bytes;
+// The whole as one record for a plugin.
+tgt_rectangle rectangle_of(Steps steps) {
+  const Step& bytes = steps.back();
+  const Step& rows = steps[steps.size() - 2];
+  const Step planes = steps.size() == 3 ? steps.front() : Step{1, 0, 0};
+  return {sizeof(tgt_rectangle),
+          0,
+          bytes.count * bytes.target,
+          rows.count,
+          planes.count,
+          rows.target,
+          planes.target,
+          rows.source,
+          planes.source};
 }
 
-// In the first of `count` dimensions.
-std::optional<Step> step_of(const Rectangle& rectangle, int count) {
-  const auto target = stride(rectangle.element_size, rectangle.target_dimensions, count);
-  const auto source = stride(rectangle.element_size, rectangle.source_dimensions, count);
-  if (!target || !source)
-    return std::nullopt;
-  Step step{*target, *source, 0, 0, 0};
-  if (__builtin_mul_overflow(step.target, *rectangle.target_offsets, &step.target_at) ||
-      __builtin_mul_overflow(step.source, *rectangle.source_offsets, &step.source_at) ||
-      __builtin_mul_overflow(std::max(step.target, step.source), *rectangle.volume, &step.last) || step.last > LONG_MAX)
-    return std::nullopt;
-  return step;
-}
-
-Rectangle without_first(const Rectangle& all) {
-  return {all.element_size,          all.volume + 1,           all.target_offsets + 1, all.source_offsets + 1,
-          all.target_dimensions + 1, all.source_dimensions + 1};
-}
-
-// The two or three dimensions as a plugin copies them, and where they begin.
-struct Strided {
-  tgt_rectangle bytes{sizeof(tgt_rectangle), 0, 0, 1, 1, 0, 0, 0, 0};
-  std::size_t target_at = 0, source_at = 0;
-
-  bool is_empty() const { return bytes.width == 0 || bytes.rows == 0 || bytes.planes == 0; }
-  // Rows and planes lie one behind the other, on both sides.
-  bool is_apart() const {
-    std::size_t plane = 0;
-    return !__builtin_mul_overflow(std::max(bytes.target_row, bytes.source_row), bytes.rows, &plane) &&
-           bytes.width <= std::min(bytes.target_row, bytes.source_row) &&
-           (bytes.planes == 1 || (bytes.target_row * bytes.rows <= bytes.target_plane &&
-                                  bytes.source_row * bytes.rows <= bytes.source_plane));
-  }
-  std::size_t target_length() const {
-    return (bytes.planes - 1) * bytes.target_plane + (bytes.rows - 1) * bytes.target_row + bytes.width;
-  }
-  std::size_t source_length() const {
-    return (bytes.planes - 1) * bytes.source_plane + (bytes.rows - 1) * bytes.source_row + bytes.width;
-  }
-};
-
-std::optional<Strided> strided(Rectangle rectangle, int count) {
-  Strided all;
-  for (; count > 0; --count, rectangle = without_first(rectangle)) {
-    const std::optional<Step> step = step_of(rectangle, count);
-    if (!step)
-      return std::nullopt;
-    all.target_at += step->target_at;
-    all.source_at += step->source_at;
-    tgt_rectangle& bytes = all.bytes;
-    if (count == 3) {
-      bytes.planes = *rectangle.volume;
-      bytes.target_plane = step->target;
-      bytes.source_plane = step->source;
-    } else if (count == 2) {
-      bytes.rows = *rectangle.volume;
-      bytes.target_row = step->target;
-      bytes.source_row = step->source;
-    } else {
-      bytes.width = *rectangle.volume * rectangle.element_size;
-    }
-  }
-  return all;
+// Returns whether rows and planes lie one behind the other, on both sides.
+bool is_apart(const tgt_rectangle& all) {
+  std::size_t plane = 0;
+  return !__builtin_mul_overflow(std::max(all.target_row, all.source_row), all.rows, &plane) &&
+         all.width <= std::min(all.target_row, all.source_row) &&
+         (all.planes == 1 ||
+          (all.target_row * all.rows <= all.target_plane && all.source_row * all.rows <= all.source_plane));
 }
 
 // As many copies as there are rows, which is what LLVM's runtime makes of a rectangle.
@@ -121,29 +76,38 @@ void report_rows(Place to, const std::byte* target, Place from, const std::byte*
 }
 
 // By one call of the plugin. Nothing: it makes no such copies.
-std::optional<bool> copy_strided(Place to, std::byte* target, Place from, const std::byte* source,
-                                 const Rectangle& rectangle, int count) {
-  constexpr int kMostDimensions = 3;
+std::optional<bool> copy_at_once(Place to, std::byte* target, Place from, const std::byte* source, Steps steps) {
+  constexpr std::size_t kMostDimensions = 3;
   const DeviceMemory* const there = to.device ? &to.device->memory : nullptr;
   const DeviceMemory* const here = from.device ? &from.device->memory : nullptr;
-  if (count > kMostDimensions || !DeviceMemory::copies_rectangles(there, here))
+  if (steps.size() > kMostDimensions || !DeviceMemory::copies_rectangles(there, here))
     return std::nullopt;
-  const std::optional<Strided> all = strided(rectangle, count);
-  if (!all)
-    return false;
-  if (all->is_empty())
+  const tgt_rectangle all = rectangle_of(steps);
+  if (all.width == 0 || all.rows == 0 || all.planes == 0)
     return true;
-  if (!all->is_apart())
+  if (!is_apart(all))
     return std::nullopt;
-  target += all->target_at;
-  source += all->source_at;
-  if (!make_current(to, target, all->target_length()) || !make_current(from, source, all->source_length()))
+  const std::size_t target_length = (all.planes - 1) * all.target_plane + (all.rows - 1) * all.target_row + all.width;
+  const std::size_t source_length = (all.planes - 1) * all.source_plane + (all.rows - 1) * all.source_row + all.width;
+  if (!make_current(to, target, target_length) || !make_current(from, source, source_length))
     return false;
   if (to.device)
     to.device->data.activity.note();
   if (observe::heard() && !(to.device && from.device))
-    report_rows(to, target, from, source, all->bytes);
-  return DeviceMemory::copy_rectangle(there, target, here, source, all->bytes);
+    report_rows(to, target, from, source, all);
+  return DeviceMemory::copy_rectangle(there, target, here, source, all);
+}
+
+bool copy_steps(Place to, std::byte* target, Place from, const std::byte* source, Steps steps) {
+  const Step& first = steps.front();
+  if (steps.size() == 1)
+    return first.count == 0 || copy(to, target, from, source, first.count * first.target);
+  if (const std::optional<bool> done = copy_at_once(to, target, from, source, steps))
+    return *done;
+  for (std::size_t i = 0; i < first.count; ++i)
+    if (!copy_steps(to, target + i * first.target, from, source + i * first.source, steps.subspan(1)))
+      return false;
+  return true;
 }
 
 } // namespace
@@ -162,8 +126,10 @@ bool copy(Place to, std::byte* target, Place from, const std::byte* source, std:
     return false;
   if (to.device)
     to.device->data.activity.note();
-  if (to.device && from.device)
-    return copy_between_devices(*to.device, target, *from.device, source, size);
+  if (to.device && from.device) {
+    CommandList commands(to.device->memory);
+    return ended(commands, commands.exchange(target, from.device->memory, source, size));
+  }
   if (to.device) {
     report_copy(*to.device, true, source, target, length);
     return to.device->memory.submit(target, source, size);
@@ -185,21 +151,24 @@ bool fill(Device& device, std::byte* target, int value, std::size_t size) {
   return ended(commands, commands.fill(target, value, static_cast<std::int64_t>(size)));
 }
 
-bool copy_rectangle(Place to, std::byte* target, Place from, const std::byte* source, Rectangle rectangle, int count) {
-  const std::optional<Step> step = step_of(rectangle, count);
-  if (!step)
-    return false;
-  if (count == 1)
-    return step->last == 0 || copy(to, target + step->target_at, from, source + step->source_at, step->last);
-  if (const std::optional<bool> done = copy_strided(to, target, from, source, rectangle, count))
-    return *done;
-  target += step->target_at;
-  source += step->source_at;
-  const Rectangle inner = without_first(rectangle);
-  for (std::size_t i = 0; i < *rectangle.volume; ++i)
-    if (!copy_rectangle(to, target + i * step->target, from, source + i * step->source, inner, count - 1))
+bool copy_rectangle(Place to, std::byte* target, Place from, const std::byte* source, const Rectangle& rectangle,
+                    std::size_t count) {
+  std::vector<Step> steps(count);
+  std::size_t target_step = rectangle.element_size, source_step = rectangle.element_size;
+  for (std::size_t i = count; i-- > 0;) {
+    steps[i] = {rectangle.volume[i], target_step, source_step};
+    std::size_t target_at = 0, source_at = 0, last = 0;
+    if (__builtin_mul_overflow(target_step, rectangle.target_offsets[i], &target_at) ||
+        __builtin_mul_overflow(source_step, rectangle.source_offsets[i], &source_at) ||
+        __builtin_mul_overflow(std::max(target_step, source_step), rectangle.volume[i], &last) || last > LONG_MAX)
       return false;
-  return true;
+    target += target_at;
+    source += source_at;
+    if (i > 0 && (__builtin_mul_overflow(target_step, rectangle.target_dimensions[i], &target_step) ||
+                  __builtin_mul_overflow(source_step, rectangle.source_dimensions[i], &source_step)))
+      return false;
+  }
+  return copy_steps(to, target, from, source, steps);
 }
 
 } // namespace omptool

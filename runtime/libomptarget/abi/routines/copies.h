@@ -28,6 +28,7 @@ struct Rectangle {
   const std::size_t *volume, *target_offsets, *source_offsets, *target_dimensions, *source_dimensions;
 };
 // Also false where a number of bytes overflows.
-bool copy_rectangle(Place to, std::byte* target, Place from, const std::byte* source, Rectangle rectangle, int count);
+bool copy_rectangle(Place to, std::byte* target, Place from, const std::byte* source, const Rectangle& rectangle,
+                    std::size_t count);
 
 } // namespace omptool

@@ -69,14 +69,18 @@ std::string information(const Device& device) {
   return text;
 }
 
-// Null where LLVM's runtime aborts: there is no such device.
-const Device* numbered(std::int64_t number) {
-  const bool is_there = number >= 0 && number < number_of_devices();
-  return is_there ? Registry::current()->device(static_cast<std::int32_t>(number)) : nullptr;
+// Gives `take` the device's lines. 0 where LLVM's runtime aborts: there is no such device.
+template <typename Take> int describe(const char* function, std::int64_t number, const Take& take) {
+  return guarded(function, [&] {
+    if (number < 0 || number >= number_of_devices())
+      return 0;
+    const std::string text = information(*Registry::current()->device(static_cast<int>(number)));
+    take(text.data(), text.size());
+    return 1;
+  });
 }
 
 } // namespace
-} // namespace omptool
 
 extern "C" {
 
@@ -84,32 +88,22 @@ extern "C" {
 OMPTOOL_EXPORT void __tgt_rtl_init() {}
 OMPTOOL_EXPORT void __tgt_rtl_deinit() {}
 OMPTOOL_EXPORT void __tgt_init_all_rtls() {
-  omptool::guarded(__func__, [] {
-    omptool::look_for_libomp_again();
-    omptool::Registry::obtain().number_all();
+  guarded(__func__, [] {
+    look_for_libomp_again();
+    Registry::obtain().number_all();
   });
 }
 
 OMPTOOL_EXPORT int __tgt_print_device_info(std::int64_t number) {
-  return omptool::guarded(__func__, [&]() -> int {
-    const omptool::Device* const device = omptool::numbered(number);
-    if (!device)
-      return 0;
-    std::fputs(omptool::information(*device).c_str(), stdout);
+  return describe(__func__, number, [](const char* text, std::size_t size) {
+    std::fwrite(text, 1, size, stdout);
     std::fflush(stdout);
-    return 1;
   });
 }
 
 // PyOMP's own, an addition to LLVM's.
 OMPTOOL_EXPORT int __tgt_get_device_info(std::int32_t number, void (*take)(const char* text, std::size_t size)) {
-  return omptool::guarded(__func__, [&]() -> int {
-    const omptool::Device* const device = take ? omptool::numbered(number) : nullptr;
-    if (!device)
-      return 0;
-    const std::string text = omptool::information(*device);
-    take(text.data(), text.size());
-    return 1;
-  });
+  return take ? describe(__func__, number, take) : 0;
 }
 }
+} // namespace omptool

@@ -7,11 +7,9 @@
 // libomp has the routines, too, and asks this library for the answers, but only if it comes later in
 // the search order. A program that this library was preloaded into finds the ones here instead, because
 // they also carry the version that libomp gives them.
-#include "abi/exports.h"
 #include "abi/routines/routine.h"
 #include "process/libomp.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -21,9 +19,10 @@ namespace {
 constexpr int kFirstProperty = -9;                         // they count down from -1
 constexpr int kNoValue = 1, kEmpty = -1, kOutOfRange = -2; // return codes; 0 is success
 
-void answer(int property, int* code) {
+template <typename Value> Value no_value(int property, int* code) {
   if (code)
     *code = property < kFirstProperty || property >= 0 ? kOutOfRange : kEmpty;
+  return Value{};
 }
 
 // Every return code of OpenMP 5.1 from the highest down.
@@ -39,10 +38,8 @@ constexpr std::array<const char*, 8> kDescriptions{
 };
 
 const char* meaning_of(int code) {
-  const std::int64_t index = std::int64_t{kNoValue} - code;
-  return index >= 0 && index < static_cast<std::int64_t>(kDescriptions.size())
-             ? kDescriptions[static_cast<std::size_t>(index)]
-             : nullptr;
+  const auto index = static_cast<std::size_t>(std::int64_t{kNoValue} - code); // of higher codes: very large
+  return index < kDescriptions.size() ? kDescriptions[index] : nullptr;
 }
 
 // Clang 22 hands over dependences in this record.
@@ -51,14 +48,19 @@ struct Dependences {
   void *infos, *other_infos;
 };
 
-int wait_for_pack(const Dependences* dependences) {
+// Waits for what a construct depends on; `interop`, where there is any, gets omp_interop_none.
+void wait_for(const char* function, std::int32_t count, void* dependences, void** interop) {
+  guarded(function, [&] { wait_for_infos(count, dependences); });
+  if (interop)
+    *interop = nullptr;
+}
+int wait_for(const char* function, const Dependences* dependences) {
   if (dependences)
-    wait_for_infos(dependences->count, dependences->infos);
+    wait_for(function, dependences->count, dependences->infos, nullptr);
   return 0;
 }
 
 } // namespace
-} // namespace omptool
 
 extern "C" {
 
@@ -66,33 +68,29 @@ extern "C" {
 
 OMPTOOL_EXPORT void __tgt_interop_init(void*, std::int32_t, void** interop, std::int32_t, std::int32_t,
                                        std::int32_t count, void* dependences, std::int32_t) {
-  omptool::guarded(__func__, [&] { omptool::wait_for_infos(count, dependences); });
-  if (interop)
-    *interop = nullptr;
+  wait_for(__func__, count, dependences, interop);
 }
 OMPTOOL_EXPORT void __tgt_interop_use(void*, std::int32_t, void**, std::int32_t, std::int32_t count, void* dependences,
                                       std::int32_t) {
-  omptool::guarded(__func__, [&] { omptool::wait_for_infos(count, dependences); });
+  wait_for(__func__, count, dependences, nullptr);
 }
 OMPTOOL_EXPORT void __tgt_interop_destroy(void*, std::int32_t, void** interop, std::int32_t, std::int32_t count,
                                           void* dependences, std::int32_t) {
-  omptool::guarded(__func__, [&] { omptool::wait_for_infos(count, dependences); });
-  if (interop)
-    *interop = nullptr;
+  wait_for(__func__, count, dependences, interop);
 }
 OMPTOOL_EXPORT void* __tgt_interop_get(void*, std::int32_t, std::int64_t, std::int32_t, void*, void*,
-                                       const omptool::Dependences* dependences) {
-  omptool::guarded(__func__, [&] { omptool::wait_for_pack(dependences); });
+                                       const Dependences* dependences) {
+  wait_for(__func__, dependences);
   return nullptr;
 }
-OMPTOOL_EXPORT int __tgt_interop_use60(void*, void* interop, void*, const omptool::Dependences* dependences) {
-  return interop ? omptool::kFailed : omptool::guarded(__func__, [&] { return omptool::wait_for_pack(dependences); });
+OMPTOOL_EXPORT int __tgt_interop_use60(void*, void* interop, void*, const Dependences* dependences) {
+  return interop ? kFailed : wait_for(__func__, dependences);
 }
-OMPTOOL_EXPORT int __tgt_interop_release(void*, void* interop, void*, const omptool::Dependences* dependences) {
-  return interop ? omptool::kFailed : omptool::guarded(__func__, [&] { return omptool::wait_for_pack(dependences); });
+OMPTOOL_EXPORT int __tgt_interop_release(void*, void* interop, void*, const Dependences* dependences) {
+  return interop ? kFailed : wait_for(__func__, dependences);
 }
 OMPTOOL_EXPORT int ompx_interop_add_completion_callback(void*, void (*)(void*, void*), void*) {
-  return omptool::kFailed;
+  return kFailed;
 }
 
 // ---- what programs ask ----
@@ -105,26 +103,21 @@ OMPTOOL_EXPORT int ompx_interop_add_completion_callback(void*, void (*)(void*, v
 
 // Beyond those of OpenMP.
 OMPTOOL_INTEROP_ROUTINE(int, omp_get_num_interop_properties, libomp_num_properties, (const void*), { return 0; });
-OMPTOOL_INTEROP_ROUTINE(std::intptr_t, omp_get_interop_int, libomp_int, (const void*, int property, int* code), {
-  omptool::answer(property, code);
-  return 0;
-});
-OMPTOOL_INTEROP_ROUTINE(void*, omp_get_interop_ptr, libomp_ptr, (const void*, int property, int* code), {
-  omptool::answer(property, code);
-  return nullptr;
-});
-OMPTOOL_INTEROP_ROUTINE(const char*, omp_get_interop_str, libomp_str, (const void*, int property, int* code), {
-  omptool::answer(property, code);
-  return nullptr;
-});
+OMPTOOL_INTEROP_ROUTINE(std::intptr_t, omp_get_interop_int, libomp_int, (const void*, int property, int* code),
+                        { return no_value<std::intptr_t>(property, code); });
+OMPTOOL_INTEROP_ROUTINE(void*, omp_get_interop_ptr, libomp_ptr, (const void*, int property, int* code),
+                        { return no_value<void*>(property, code); });
+OMPTOOL_INTEROP_ROUTINE(const char*, omp_get_interop_str, libomp_str, (const void*, int property, int* code),
+                        { return no_value<const char*>(property, code); });
 OMPTOOL_INTEROP_ROUTINE(const char*, omp_get_interop_name, libomp_name, (const void*, int), { return nullptr; });
 OMPTOOL_INTEROP_ROUTINE(const char*, omp_get_interop_type_desc, libomp_type, (const void*, int), { return nullptr; });
 OMPTOOL_INTEROP_ROUTINE(const char*, omp_get_interop_rc_desc, libomp_code, (const void*, int code),
-                        { return omptool::meaning_of(code); });
+                        { return meaning_of(code); });
 #undef OMPTOOL_INTEROP_ROUTINE
 
 // The name under which libomp looks for it.
 OMPTOOL_EXPORT const char* omp_get_interop_rec_desc(const void*, int code) {
-  return omptool::meaning_of(code);
+  return meaning_of(code);
 }
 }
+} // namespace omptool

@@ -1,21 +1,21 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The device routines of OpenMP 4.5, with the results that users of LLVM's runtime know where the
-// specification leaves them open.
+// The device routines of OpenMP, with the results that users of LLVM's runtime know where the specification leaves them
+// open. Asynchronous ones wait for what they depend on and have done their work when they return.
 #define OMPTARGET_NO_SYMVER
 #include "omptarget.h"
 
-#include "abi/exports.h"
 #include "abi/routines/copies.h"
 #include "abi/routines/routine.h"
 #include "observe/listeners.h"
-#include "offload/offload.h"
 #include "process/default_device.h"
+#include "process/libomp.h"
 #include "process/message.h"
 
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 
 namespace omptool {
@@ -30,30 +30,57 @@ void free_on_host(void* memory) {
     std::free(memory);
 }
 
-// Returns why a pointer stays associated, in LLVM's words; null where it does not.
-const char* reason_of(Globals::Disassociation result) {
-  switch (result) {
-  case Globals::Disassociation::kDone:
-    return nullptr;
-  case Globals::Disassociation::kHeld:
-    return "Trying to disassociate a pointer with a non-zero hold reference count";
-  case Globals::Disassociation::kNotAssociated:
-    return "Trying to disassociate a pointer which was not mapped via omp_target_associate_ptr";
-  case Globals::Disassociation::kNothingThere:
-    break;
-  }
-  return "Association not found";
+// By Disassociation: why a pointer stays associated, in LLVM's words.
+constexpr const char* kReasons[] = {
+    nullptr,
+    "Trying to disassociate a pointer with a non-zero hold reference count",
+    "Trying to disassociate a pointer which was not mapped via omp_target_associate_ptr",
+    "Association not found",
+};
+
+void* set_memory(void* target, int value, std::size_t size, int number) {
+  if (!target || size == 0)
+    return target;
+  if (is_host(number))
+    return std::memset(target, value, size);
+  Device* device = usable_device(number);
+  return device && fill(*device, static_cast<std::byte*>(target), value, size) ? target : nullptr;
+}
+
+// What a routine asks about an address of the host. There is nothing at NULL; the host has all else, and answers
+// `of_host`.
+template <typename Answer, typename Ask>
+Answer asked(const char* function, const void* address, int number, Answer of_host, const Ask& ask) noexcept {
+  return guarded(function, [&]() -> Answer {
+    if (!address)
+      return Answer{};
+    if (is_host(number))
+      return of_host;
+    Device* const device = prepared_device(number);
+    return device ? ask(*device) : Answer{};
+  });
+}
+
+void report_lookup(Device& device, const void* address) {
+  if (!observe::heard())
+    return;
+  observe::ObjectAsked asked{device.number, address, {}};
+  for (const MappedObject& object : device.data.table.objects())
+    if (object.device && object.host.contains(HostRange::of(address, 1)))
+      asked.object = {object.host, object.device, 0, object.references, object.holds, object.infinite, false, false};
+  observe::report(asked);
 }
 
 } // namespace
-} // namespace omptool
 
 extern "C" {
 
+// ---- devices ----
+
 OMPTOOL_EXPORT int omp_get_num_devices(void) {
-  return omptool::guarded(__func__, [] {
-    omptool::observe::start_tools();
-    return omptool::number_of_devices();
+  return guarded(__func__, [] {
+    observe::start_tools();
+    return number_of_devices();
   });
 }
 
@@ -69,69 +96,94 @@ OMPTOOL_EXPORT int omp_is_initial_device(void) {
 } // this function is the host's
 
 OMPTOOL_EXPORT int omp_get_default_device(void) {
-  return omptool::guarded(__func__, [] { return omptool::default_device(); });
+  return guarded(__func__, [] { return default_device(); });
 }
 
 OMPTOOL_EXPORT void omp_set_default_device(int device_num) {
-  omptool::guarded(__func__, [&] { omptool::set_default_device(device_num); });
+  guarded(__func__, [&] { set_default_device(device_num); });
 }
 
+OMPTOOL_EXPORT int omp_get_device_num(void) {
+  return omp_get_num_devices(); // this function is the host's
+}
+
+OMPTOOL_EXPORT const char* omp_get_uid_from_device(int number) {
+  return guarded(__func__, [&]() -> const char* {
+    if (is_host(number))
+      return "HOST";
+    Device* device = usable_device(number);
+    return device ? device->uid.c_str() : nullptr;
+  });
+}
+
+OMPTOOL_EXPORT int omp_get_device_from_uid(const char* uid) {
+  return guarded(__func__, [&]() -> int {
+    constexpr int kInvalidDevice = -2;
+    const int count = number_of_devices();
+    if (uid && !std::strcmp(uid, "HOST"))
+      return count;
+    for (int number = 0; uid && number < count; ++number)
+      if (Registry::current()->device(number)->uid == uid)
+        return number;
+    return kInvalidDevice;
+  });
+}
+
+// ---- memory ----
+
 OMPTOOL_EXPORT void* omp_target_alloc(size_t size, int device_num) {
-  const omptool::Routine here(__func__, __builtin_return_address(0));
-  return omptool::guarded(__func__, [&]() -> void* {
+  return reported(__func__, __builtin_return_address(0), [&]() -> void* {
     if (size == 0 || size > LONG_MAX)
       return nullptr;
-    if (omptool::is_host(device_num))
+    if (is_host(device_num))
       return std::malloc(size);
-    omptool::Device* device = omptool::usable_device(device_num);
+    Device* device = usable_device(device_num);
     return device ? device->data.allocations.allocate(size) : nullptr;
   });
 }
 
 OMPTOOL_EXPORT void omp_target_free(void* device_ptr, int device_num) {
-  const omptool::Routine here(__func__, __builtin_return_address(0));
-  omptool::guarded(__func__, [&] {
+  reported(__func__, __builtin_return_address(0), [&] {
     if (!device_ptr)
       return;
-    if (omptool::is_host(device_num))
-      return omptool::free_on_host(device_ptr);
-    omptool::Device* device = omptool::usable_device(device_num);
+    if (is_host(device_num))
+      return free_on_host(device_ptr);
+    Device* device = usable_device(device_num);
     if (!device)
       return;
     const std::optional<bool> special = device->special.free(device_ptr);
     if (special ? !*special : !device->data.allocations.release(device_ptr))
-      omptool::say("omp_target_free: %s did not free %p%s", device->describe().c_str(), device_ptr,
-                   device->memory.last_error().c_str());
+      say("omp_target_free: %s did not free %p%s", device->describe().c_str(), device_ptr,
+          device->memory.last_error().c_str());
   });
 }
 
-OMPTOOL_EXPORT int omp_target_is_present(const void* ptr, int device_num) {
-  return omptool::guarded(__func__, [&]() -> int {
-    if (!ptr)
-      return 0;
-    if (omptool::is_host(device_num))
-      return 1;
-    omptool::Device* device = omptool::prepared_device(device_num);
-    if (device)
-      omptool::report_lookup(*device, ptr);
-    return device && device->data.table.is_present(ptr);
+OMPTOOL_EXPORT int omp_target_is_present(const void* host, int number) {
+  return asked(__func__, host, number, 1, [&](Device& device) -> int {
+    report_lookup(device, host);
+    return device.data.table.is_present(host);
   });
+}
+OMPTOOL_EXPORT void* omp_get_mapped_ptr(const void* host, int number) {
+  return asked(__func__, host, number, const_cast<void*>(host), [&](Device& device) {
+    report_lookup(device, host);
+    return device.data.table.device_address(host);
+  });
+}
+OMPTOOL_EXPORT int omp_target_is_accessible(const void* host, size_t size, int number) {
+  return asked(__func__, host, number, 1, [&](Device& device) -> int { return size > 0 && device.data.sharing.any(); });
 }
 
 OMPTOOL_EXPORT int omp_target_memcpy(void* dst, const void* src, size_t length, size_t dst_offset, size_t src_offset,
                                      int dst_device_num, int src_device_num) {
-  const omptool::Routine here(__func__, __builtin_return_address(0));
-  return omptool::guarded(__func__, [&]() -> int {
+  return tried(__func__, __builtin_return_address(0), [&] {
     if (length == 0)
-      return 0;
-    const std::optional<omptool::Place> to = omptool::place_of(dst_device_num);
-    const std::optional<omptool::Place> from = omptool::place_of(src_device_num);
-    if (!dst || !src || !to || !from || length > LONG_MAX)
-      return omptool::kFailed;
-    return omptool::copy(*to, static_cast<std::byte*>(dst) + dst_offset, *from,
-                         static_cast<const std::byte*>(src) + src_offset, length)
-               ? 0
-               : omptool::kFailed;
+      return true;
+    const std::optional<Place> to = place_of(dst_device_num);
+    const std::optional<Place> from = place_of(src_device_num);
+    return dst && src && to && from && length <= LONG_MAX &&
+           copy(*to, static_cast<std::byte*>(dst) + dst_offset, *from, static_cast<const std::byte*>(src) + src_offset,
+                length);
   });
 }
 
@@ -139,53 +191,80 @@ OMPTOOL_EXPORT int omp_target_memcpy_rect(void* dst, const void* src, size_t ele
                                           const size_t* volume, const size_t* dst_offsets, const size_t* src_offsets,
                                           const size_t* dst_dimensions, const size_t* src_dimensions,
                                           int dst_device_num, int src_device_num) {
-  const omptool::Routine here(__func__, __builtin_return_address(0));
-  return omptool::guarded(__func__, [&]() -> int {
+  return reported(__func__, __builtin_return_address(0), [&]() -> int {
     if (!dst && !src)
       return INT_MAX; // how a program asks for the number of dimensions
-    const std::optional<omptool::Place> to = omptool::place_of(dst_device_num);
-    const std::optional<omptool::Place> from = omptool::place_of(src_device_num);
-    if (!dst || !src || element_size < 1 || num_dims < 1 || !volume || !dst_offsets || !src_offsets ||
-        !dst_dimensions || !src_dimensions || !to || !from)
-      return omptool::kFailed;
-    const omptool::Rectangle rectangle{element_size, volume, dst_offsets, src_offsets, dst_dimensions, src_dimensions};
-    return omptool::copy_rectangle(*to, static_cast<std::byte*>(dst), *from, static_cast<const std::byte*>(src),
-                                   rectangle, num_dims)
-               ? 0
-               : omptool::kFailed;
+    const std::optional<Place> to = place_of(dst_device_num);
+    const std::optional<Place> from = place_of(src_device_num);
+    const Rectangle rectangle{element_size, volume, dst_offsets, src_offsets, dst_dimensions, src_dimensions};
+    const bool done = dst && src && element_size > 0 && num_dims > 0 && volume && dst_offsets && src_offsets &&
+                      dst_dimensions && src_dimensions && to && from &&
+                      copy_rectangle(*to, static_cast<std::byte*>(dst), *from, static_cast<const std::byte*>(src),
+                                     rectangle, static_cast<std::size_t>(num_dims));
+    return done ? 0 : kFailed;
+  });
+}
+
+OMPTOOL_EXPORT void* omp_target_memset(void* target, int value, size_t size, int number) {
+  return reported(__func__, __builtin_return_address(0), [&] { return set_memory(target, value, size, number); });
+}
+
+OMPTOOL_EXPORT void* omp_target_memset_async(void* target, int value, size_t size, int number, int count,
+                                             void** dependences) {
+  return guarded(__func__, [&] {
+    wait_for(count, dependences);
+    return set_memory(target, value, size, number);
+  });
+}
+
+OMPTOOL_EXPORT int omp_target_memcpy_async(void* target, const void* source, size_t size, size_t target_offset,
+                                           size_t source_offset, int to, int from, int count, void** dependences) {
+  return guarded(__func__, [&] {
+    wait_for(count, dependences);
+    return omp_target_memcpy(target, source, size, target_offset, source_offset, to, from);
+  });
+}
+
+OMPTOOL_EXPORT int omp_target_memcpy_rect_async(void* target, const void* source, size_t element, int dimensions,
+                                                const size_t* volume, const size_t* target_offsets,
+                                                const size_t* source_offsets, const size_t* target_dimensions,
+                                                const size_t* source_dimensions, int to, int from, int count,
+                                                void** dependences) {
+  return guarded(__func__, [&] {
+    wait_for(count, dependences);
+    return omp_target_memcpy_rect(target, source, element, dimensions, volume, target_offsets, source_offsets,
+                                  target_dimensions, source_dimensions, to, from);
   });
 }
 
 OMPTOOL_EXPORT int omp_target_associate_ptr(const void* host_ptr, const void* device_ptr, size_t size,
                                             size_t device_offset, int device_num) {
-  const omptool::Routine here(__func__, __builtin_return_address(0));
-  return omptool::guarded(__func__, [&]() -> int {
-    omptool::Device* device = omptool::usable_device(device_num);
+  return tried(__func__, __builtin_return_address(0), [&] {
+    Device* const device = usable_device(device_num);
     const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(host_ptr);
     if (!device || !host_ptr || !device_ptr || size == 0 || size > LONG_MAX || begin + size < begin)
-      return omptool::kFailed;
+      return false;
     void* const target = static_cast<std::byte*>(const_cast<void*>(device_ptr)) + device_offset;
-    omptool::observe::Operation told = omptool::observe::begin(
-        {omptool::Operation::kAssociate, device_num, host_ptr, target, static_cast<std::int64_t>(size)});
+    observe::Operation told =
+        observe::begin({Operation::kAssociate, device_num, host_ptr, target, static_cast<std::int64_t>(size)});
     const bool done = device->data.globals.associate({begin, begin + size}, target);
-    omptool::observe::end(told, done);
-    return done ? 0 : omptool::kFailed;
+    observe::end(told, done);
+    return done;
   });
 }
 
 OMPTOOL_EXPORT int omp_target_disassociate_ptr(const void* ptr, int device_num) {
-  const omptool::Routine here(__func__, __builtin_return_address(0));
-  return omptool::guarded(__func__, [&]() -> int {
-    omptool::Device* device = omptool::usable_device(device_num);
+  return tried(__func__, __builtin_return_address(0), [&] {
+    Device* const device = usable_device(device_num);
     if (!device || !ptr)
-      return omptool::kFailed;
-    omptool::observe::Operation told =
-        omptool::observe::begin({omptool::Operation::kDisassociate, device_num, ptr, nullptr});
-    const char* const reason = omptool::reason_of(device->data.globals.disassociate(ptr));
-    omptool::observe::end(told, !reason);
+      return false;
+    observe::Operation told = observe::begin({Operation::kDisassociate, device_num, ptr, nullptr});
+    const char* const reason = kReasons[static_cast<int>(device->data.globals.disassociate(ptr))];
+    observe::end(told, !reason);
     if (reason)
-      omptool::tell("omptarget error: ", "%s", reason);
-    return reason ? omptool::kFailed : 0;
+      tell("omptarget error: ", "%s", reason);
+    return !reason;
   });
 }
 }
+} // namespace omptool

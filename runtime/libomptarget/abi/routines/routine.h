@@ -4,11 +4,9 @@
 // Shared by the routines: their results, and what listeners hear of them.
 #pragma once
 
-#include "devices/registry.h"
-#include "observe/sink.h"
+#include "abi/exports.h"
+#include "abi/reported_call.h"
 #include "offload/offload.h"
-
-#include <optional>
 
 namespace omptool {
 
@@ -19,22 +17,17 @@ inline bool is_host(int number) {
   return number == number_of_devices();
 }
 
-// A routine that moves or allocates memory, while it runs.
-class Routine {
-public:
-  Routine(const char* function, const void* code) {
-    if (observe::may_be_heard()) [[unlikely]]
-      begin({observe::Abi::kRoutine, observe::Action::kRoutine, function, code});
-  }
+// Runs `body`, the whole of a routine that moves or allocates memory. Listeners that start with it hear of it, too.
+template <typename Body> auto reported(const char* function, const void* code, const Body& body) noexcept {
+  return guarded(function, [&] {
+    const ReportedCall here({observe::Abi::kRoutine, observe::Action::kRoutine, function, code});
+    return body();
+  });
+}
 
-private:
-  void begin(const observe::Call& call);
-  std::optional<observe::Construct> construct_;
-};
-
-// A routine asks for the byte at `address`.
-void report_lookup(Device& device, const void* address);
-// A routine copies; nobody knows what the program calls it.
-void report_copy(const Device& device, bool to_device, const void* host, const void* there, std::size_t size);
+// The same: 0 where `body` returns true, kFailed otherwise.
+template <typename Body> int tried(const char* function, const void* code, const Body& body) noexcept {
+  return reported(function, code, [&] { return body() ? 0 : kFailed; });
+}
 
 } // namespace omptool
