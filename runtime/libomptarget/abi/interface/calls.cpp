@@ -8,7 +8,7 @@
 
 #include "abi/calls_of_arrays.h"
 #include "abi/exports.h"
-#include "abi/llvm/narrator.h"
+#include "abi/llvm/info.h"
 #include "offload/outstanding.h"
 
 #include <algorithm>

@@ -10,11 +10,9 @@
 #include "abi/llvm/info.h"
 #include "abi/llvm/kernel_arguments.h"
 #include "abi/llvm/messages.h"
-#include "abi/llvm/narrator.h"
 #include "abi/llvm/newer_compiler.h"
 #include "abi/llvm/nowait.h"
 #include "abi/llvm/rows.h"
-#include "observe/sink.h"
 #include "offload/asynchronous.h"
 #include "offload/offload.h"
 #include "process/default_device.h"
@@ -22,6 +20,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace omptool::llvm {
 namespace {
@@ -35,22 +34,19 @@ void check_device(std::int64_t number) {
            static_cast<long long>(number), count);
 }
 
-// Runs `body`, all of the call that `call` describes to those who want to know.
+// Runs `body`, all of the call that `describe` describes to those who want to know.
 template <typename Describe, typename Body>
-auto translated(const char* name, const Describe& call, const Body& body) noexcept {
+auto translated(const char* name, const Describe& describe, const Body& body) noexcept {
   return guarded(name, [&] {
     try {
       if (!observe::may_be_heard()) [[likely]]
         return body();
-      const Told told(call());
+      const Told told(describe());
       return body();
     } catch (const MappingFault& fault) {
-      die_of(fault, call());
+      die_of(fault, describe());
     }
   });
-}
-template <typename Body> auto translated(const Call& call, const Body& body) noexcept {
-  return translated(call.name, [&]() -> const Call& { return call; }, body);
 }
 
 // Returns libomp's handle where a task's work may go on when the task's function has returned. Those who listen hear of
@@ -63,94 +59,95 @@ Later leaving(const char* name, EventPtr& ended) {
   return {name, 0, nullptr, nullptr, nullptr, &ended};
 }
 
-DataAction data_action_of(Construct construct) {
-  return construct == Construct::kBegin ? DataAction::kBegin
-         : construct == Construct::kEnd ? DataAction::kEnd
-                                        : DataAction::kUpdate;
-}
-
-void act(const Call& call, Rows rows) {
-  void** const handle = handle_for(call.waiting);
-  if (!handle) [[likely]] {
-    run_data(data_action_of(call.construct), call.device, rows);
-    return;
-  }
-  EventPtr ended;
-  data_later(data_action_of(call.construct), call.device, rows, leaving(call.name, ended));
-  if (ended)
-    leave(handle, std::move(ended));
-}
-
 // Returns the rows that the host needs of a construct that is not understood: those that it copies back. Objects that
 // an update copies to the device are newer on the host.
-std::vector<Row> to_host(Construct construct, Rows rows) {
+std::vector<Row> to_host(Action action, Rows rows) {
   std::vector<Row> wanted;
   for (Row row : rows) {
-    if (construct == Construct::kUpdate)
+    if (action == Action::kUpdate)
       row.flags |= kAlways;
     row.flags &= ~static_cast<std::uint32_t>(kDelete);
-    if (construct == Construct::kUpdate || (construct == Construct::kEnd && row.has(kFrom)))
+    if (action == Action::kUpdate || (action == Action::kExitData && row.has(kFrom)))
       wanted.push_back(row);
   }
   return wanted;
 }
 
-[[gnu::noinline]] void on_data(const Call& call) {
-  translated(call, [&] {
-    check_device(call.device);
-    RowList rows;
-    const RowFault fault = add_rows(call.arrays, call.construct, rows, call.caller);
-    if (!fault)
-      act(call, rows);
-    else if (fault.is_of_compiler)
-      refuse_data(call.device, to_host(call.construct, rows), fault.text);
-    else
-      say("%s: %s; the call is ignored", call.name, fault.text.c_str());
-  });
+void act(const char* name, DataAction action, Waiting waiting, std::int64_t device, Rows rows) {
+  void** const handle = handle_for(waiting);
+  if (!handle) [[likely]] {
+    run_data(action, device, rows);
+    return;
+  }
+  EventPtr ended;
+  data_later(action, device, rows, leaving(name, ended));
+  leave(handle, std::move(ended));
 }
 
-// A region's call, but for its shape.
-struct AskedRegion {
-  const char* name;
-  std::int64_t device;
-  const void* region;
-  Arrays arrays;
-  const void* caller;
-  Waiting waiting;
-};
+[[gnu::noinline]] void on_data(const char* name, Action action, Waiting waiting, const Location* where,
+                               std::int64_t device, const Arrays& arrays, const void* caller) {
+  translated(
+      name, [&] { return Call{name, action, waiting, where, device, arrays, caller}; },
+      [&] {
+        check_device(device);
+        RowList rows;
+        const RowFault fault = add_rows(arrays, action, rows, caller);
+        if (!fault)
+          act(name, data_action_of(action), waiting, device, rows);
+        else if (fault.is_of_compiler)
+          refuse_data(device, to_host(action, rows), fault.text);
+        else
+          say("%s: %s; the call is ignored", name, fault.text.c_str());
+      });
+}
 
-[[gnu::always_inline]] inline std::int32_t on_region(const AskedRegion& asked, const AskedShape& shape) {
+[[gnu::always_inline]] inline std::int32_t on_region(const char* name, Waiting waiting, std::int64_t device,
+                                                     const void* region, const Arrays& arrays, const void* caller,
+                                                     const AskedShape& shape) {
   RowList rows;
-  check_device(asked.device);
-  const void* region = asked.region;
+  check_device(device);
   if (Registry* const registry = Registry::current(); registry && registry->any_apart()) [[unlikely]]
-    region = registry->meant_by(region, asked.caller);
-  if (const RowFault fault = add_rows(asked.arrays, Construct::kRegion, rows, asked.caller); fault.is_of_compiler)
-    return refuse_compiler(asked.device, region, rows, fault.text);
+    region = registry->meant_by(region, caller);
+  if (const RowFault fault = add_rows(arrays, Action::kRegion, rows, caller); fault.is_of_compiler)
+    return refuse_compiler(device, region, rows, fault.text);
   else if (fault)
-    return refuse_region(asked.device, region, rows, std::string(asked.name) + ": " + fault.text);
-  void** const handle = handle_for(asked.waiting);
+    return refuse_region(device, region, rows, std::string(name) + ": " + fault.text);
+  void** const handle = handle_for(waiting);
   if (!handle) [[likely]]
-    return run_region(asked.device, region, rows, shape);
+    return run_region(device, region, rows, shape);
   EventPtr ended;
-  const std::int32_t result = run_region_later(asked.device, region, rows, shape, leaving(asked.name, ended));
-  if (ended)
-    leave(handle, std::move(ended));
+  const std::int32_t result = run_region_later(device, region, rows, shape, leaving(name, ended));
+  leave(handle, std::move(ended));
   return result;
+}
+
+// The number of iterations of the thread's next region on the device, which clang 14 passes in a call of its own. At
+// most one: clang's calls are one right after the other.
+struct TripCount {
+  std::int64_t device;
+  std::uint64_t count;
+};
+thread_local constinit TripCount pushed [[gnu::tls_model("initial-exec")]]{};
+
+void push_trip_count(const char* name, std::int64_t device, std::uint64_t count) {
+  guarded(name, [&] { pushed = {device_number(device), count}; });
+}
+std::uint64_t take_trip_count(std::int64_t device) {
+  return pushed.count != 0 && pushed.device == device_number(device) ? std::exchange(pushed.count, 0) : 0;
 }
 
 constexpr std::int32_t kNone = -1; // a number of teams or threads that no clause says
 
-// Returns the number of teams that listeners hear of.
-std::uint32_t teams_said(std::int32_t number) {
-  return number == kNone ? 1 : static_cast<std::uint32_t>(std::max(number, 0));
-}
-
 // Clang 14 and before: no record, and no environment.
-std::int32_t on_old_region(const Call& call, std::int32_t num_teams, std::int32_t thread_limit) {
-  return translated(call, [&] {
-    return on_region({call.name, call.device, call.region, call.arrays, call.caller, call.waiting},
-                     shape_of(num_teams, thread_limit, take_trip_count(call.device)));
+std::int32_t on_old_region(const char* name, const Location* where, std::int64_t device, const void* region,
+                           const Arrays& arrays, const void* caller, std::int32_t teams, std::int32_t threads) {
+  const auto describe = [&] {
+    const std::uint32_t teams_said = teams == kNone ? 1 : static_cast<std::uint32_t>(std::max(teams, 0));
+    return Call{name, Action::kRegion, Waiting::kWaits, where, device, arrays, caller, teams_said, region};
+  };
+  return translated(name, describe, [&] {
+    return on_region(name, Waiting::kWaits, device, region, arrays, caller,
+                     shape_of(teams, threads, take_trip_count(device)));
   });
 }
 
@@ -187,26 +184,22 @@ Waiting waiting_of(const KernelArguments& arguments, const RecordVersion& versio
 
 [[gnu::cold]] Call call_of(const char* name, const Location* where, std::int64_t device, const void* region,
                            const KernelArguments* arguments, const void* caller) {
-  const RecordVersion& version = record_version(arguments ? arguments->version : 0);
-  if (!version.is_known)
-    return {name, Construct::kRegion, Waiting::kWaits, where, device, {}, caller, 1, region};
-  const bool has_teams = version.has_shape && arguments->teams[0] != kNoTeams;
-  return {name,
-          Construct::kRegion,
-          waiting_of(*arguments, version),
-          where,
-          device,
-          arrays_of(*arguments, version),
-          caller,
-          has_teams ? arguments->teams[0] : 1,
-          region};
+  Call call{name, Action::kRegion, Waiting::kWaits, where, device, {}, caller, 1, region};
+  const RecordVersion& version = version_of(arguments);
+  if (version.is_known) {
+    call.waiting = waiting_of(*arguments, version);
+    call.arrays = arrays_of(*arguments, version);
+  }
+  if (version.has_shape && arguments->teams[0] != kNoTeams)
+    call.teams = arguments->teams[0];
+  return call;
 }
 
 // Returns why a call cannot be understood, by the version of its record; "": it can be.
 [[gnu::cold]] std::string fault_of(const KernelArguments* arguments, const void* caller) {
   if (!arguments)
     return "its call has no kernel arguments";
-  if (record_version(arguments->version).is_known)
+  if (version_of(arguments).is_known)
     return "the last of its arguments is no launch environment";
   return of_newer_compiler("kernel arguments of version " + std::to_string(arguments->version) + " are unknown",
                            caller);
@@ -218,46 +211,39 @@ std::int32_t on_kernel(const char* name, const Location* where, std::int64_t dev
   return translated(
       name, [=] { return call_of(name, where, device, region, arguments, caller); },
       [=] {
-        const RecordVersion& version = record_version(arguments ? arguments->version : 0);
+        const RecordVersion& version = version_of(arguments);
         if (!version.is_known || lacks_environment(*arguments, version)) [[unlikely]]
           return refuse_compiler(device, region, std::nullopt, fault_of(arguments, caller));
         const CallNumbers numbers{arguments, num_teams, thread_limit};
-        return on_region(
-            {name, device, region, arrays_of(*arguments, version), caller, waiting_of(*arguments, version)},
-            {LaunchShape::Origin::kCompiler, version.environment, &numbers, shape_of_call});
+        return on_region(name, waiting_of(*arguments, version), device, region, arrays_of(*arguments, version), caller,
+                         {LaunchShape::Origin::kCompiler, version.environment, &numbers, shape_of_call});
       });
 }
 
 } // namespace
-} // namespace omptool::llvm
-
-using omptool::llvm::Construct;
-using omptool::llvm::kNone;
-using omptool::llvm::Location;
-using omptool::llvm::Waiting;
 
 extern "C" {
 
 OMPTOOL_EXPORT void __tgt_register_lib(__tgt_bin_desc* descriptor) {
-  omptool::guarded(__func__, [&] {
+  guarded(__func__, [&] {
     if (!descriptor)
       return;
-    omptool::look_for_libomp_again();
-    omptool::llvm::read_info();
-    omptool::llvm::require_entries_of(descriptor);
-    omptool::Registry::obtain().add(descriptor, omptool::llvm::read_library);
+    look_for_libomp_again();
+    read_info();
+    require_entries_of(descriptor);
+    Registry::obtain().add(descriptor, read_library);
   });
 }
 
 OMPTOOL_EXPORT void __tgt_unregister_lib(__tgt_bin_desc* descriptor) {
-  omptool::guarded(__func__, [&] {
-    omptool::Registry* const registry = omptool::Registry::current();
+  guarded(__func__, [&] {
+    Registry* const registry = Registry::current();
     if (!registry || !descriptor)
       return;
-    if (omptool::observe::heard() && registry->is_last(descriptor)) {
-      if (omptool::llvm::informs(omptool::llvm::kInfoTable))
-        omptool::llvm::tell_tables_at_end();
-      omptool::observe::report(omptool::observe::DevicesFinish{});
+    if (observe::heard() && registry->is_last(descriptor)) {
+      if (informs(kInfoTable))
+        tell_tables();
+      observe::report(observe::DevicesFinish{});
     }
     registry->remove(descriptor);
   });
@@ -265,7 +251,7 @@ OMPTOOL_EXPORT void __tgt_unregister_lib(__tgt_bin_desc* descriptor) {
 
 OMPTOOL_EXPORT void __tgt_register_requires(std::int64_t mask) {
   const void* const caller = __builtin_return_address(0);
-  omptool::guarded(__func__, [&] { omptool::llvm::require(mask, caller); });
+  guarded(__func__, [&] { require(mask, caller); });
 }
 
 // ---- regions ----
@@ -275,15 +261,13 @@ OMPTOOL_EXPORT void __tgt_register_requires(std::int64_t mask) {
 
 OMPTOOL_EXPORT std::int32_t __tgt_target_kernel(const Location* where, std::int64_t device, std::int32_t num_teams,
                                                 std::int32_t thread_limit, void* region,
-                                                const omptool::llvm::KernelArguments* arguments) {
-  return omptool::llvm::on_kernel(__func__, where, device, num_teams, thread_limit, region, arguments,
-                                  __builtin_return_address(0));
+                                                const KernelArguments* arguments) {
+  return on_kernel(__func__, where, device, num_teams, thread_limit, region, arguments, __builtin_return_address(0));
 }
 OMPTOOL_EXPORT std::int32_t __tgt_target_kernel_nowait(const Location* where, std::int64_t device,
                                                        std::int32_t num_teams, std::int32_t thread_limit, void* region,
-                                                       const omptool::llvm::KernelArguments* arguments) {
-  return omptool::llvm::on_kernel(__func__, where, device, num_teams, thread_limit, region, arguments,
-                                  __builtin_return_address(0));
+                                                       const KernelArguments* arguments) {
+  return on_kernel(__func__, where, device, num_teams, thread_limit, region, arguments, __builtin_return_address(0));
 }
 
 // After the function's name come the numbers that it is called with, if any, and their parameters.
@@ -291,16 +275,8 @@ OMPTOOL_EXPORT std::int32_t __tgt_target_kernel_nowait(const Location* where, st
   OMPTOOL_EXPORT std::int32_t function(const Location* where, std::int64_t device, void* region, std::uint32_t count,  \
                                        void** base, void** begin, std::int64_t* size, std::int64_t* type,              \
                                        void** names, void** mappers __VA_OPT__(, ) __VA_ARGS__) {                      \
-    return omptool::llvm::on_old_region({__func__,                                                                     \
-                                         Construct::kRegion,                                                           \
-                                         Waiting::kWaits,                                                              \
-                                         where,                                                                        \
-                                         device,                                                                       \
-                                         {count, base, begin, size, type, names, mappers},                             \
-                                         __builtin_return_address(0),                                                  \
-                                         omptool::llvm::teams_said(teams),                                             \
-                                         region},                                                                      \
-                                        teams, threads);                                                               \
+    return on_old_region(__func__, where, device, region, {count, base, begin, size, type, names, mappers},            \
+                         __builtin_return_address(0), teams, threads);                                                 \
   }
 OMPTOOL_LLVM_REGION(__tgt_target_mapper, kNone, kNone)
 OMPTOOL_LLVM_REGION(__tgt_target_nowait_mapper, kNone, kNone)
@@ -315,16 +291,8 @@ OMPTOOL_LLVM_REGION(__tgt_target_teams_nowait_mapper, num_teams, thread_limit, s
   OMPTOOL_EXPORT std::int32_t function(std::int64_t device, void* region, std::uint32_t count, void** base,            \
                                        void** begin, std::int64_t* size,                                               \
                                        std::int64_t* type __VA_OPT__(, ) __VA_ARGS__) {                                \
-    return omptool::llvm::on_old_region({name,                                                                         \
-                                         Construct::kRegion,                                                           \
-                                         Waiting::kWaits,                                                              \
-                                         nullptr,                                                                      \
-                                         device,                                                                       \
-                                         {count, base, begin, size, type, nullptr, nullptr},                           \
-                                         __builtin_return_address(0),                                                  \
-                                         omptool::llvm::teams_said(teams),                                             \
-                                         region},                                                                      \
-                                        teams, threads);                                                               \
+    return on_old_region(name, nullptr, device, region, {count, base, begin, size, type, nullptr, nullptr},            \
+                         __builtin_return_address(0), teams, threads);                                                 \
   }
 OMPTOOL_LLVM_OLD_REGION(llvm_target, "__tgt_target", kNone, kNone)
 OMPTOOL_LLVM_OLD_REGION(llvm_target_teams, "__tgt_target_teams", num_teams, thread_limit, std::int32_t num_teams,
@@ -335,50 +303,40 @@ OMPTOOL_LLVM_OLD_REGION(__tgt_target_teams_nowait, __func__, num_teams, thread_l
 #undef OMPTOOL_LLVM_OLD_REGION
 
 OMPTOOL_EXPORT void __kmpc_push_target_tripcount(std::int64_t device, std::uint64_t count) {
-  omptool::guarded(__func__, [&] { omptool::llvm::push_trip_count(device, count); });
+  push_trip_count(__func__, device, count);
 }
 OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t device, std::uint64_t count) {
-  omptool::guarded(__func__, [&] { omptool::llvm::push_trip_count(device, count); });
+  push_trip_count(__func__, device, count);
 }
 
 // ---- data ----
 
-#define OMPTOOL_LLVM_DATA(function, construct, waiting)                                                                \
+#define OMPTOOL_LLVM_DATA(function, action, waiting)                                                                   \
   OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count, void** base,           \
                                void** begin, std::int64_t* size, std::int64_t* type, void** names, void** mappers) {   \
-    omptool::llvm::on_data({__func__,                                                                                  \
-                            construct,                                                                                 \
-                            waiting,                                                                                   \
-                            where,                                                                                     \
-                            device,                                                                                    \
-                            {count, base, begin, size, type, names, mappers},                                          \
-                            __builtin_return_address(0)});                                                             \
+    on_data(__func__, action, waiting, where, device, {count, base, begin, size, type, names, mappers},                \
+            __builtin_return_address(0));                                                                              \
   }
-OMPTOOL_LLVM_DATA(__tgt_target_data_begin_mapper, Construct::kBegin, Waiting::kWaits)
-OMPTOOL_LLVM_DATA(__tgt_target_data_begin_nowait_mapper, Construct::kBegin, Waiting::kNowait)
-OMPTOOL_LLVM_DATA(__tgt_target_data_end_mapper, Construct::kEnd, Waiting::kWaits)
-OMPTOOL_LLVM_DATA(__tgt_target_data_end_nowait_mapper, Construct::kEnd, Waiting::kNowait)
-OMPTOOL_LLVM_DATA(__tgt_target_data_update_mapper, Construct::kUpdate, Waiting::kWaits)
-OMPTOOL_LLVM_DATA(__tgt_target_data_update_nowait_mapper, Construct::kUpdate, Waiting::kNowait)
+OMPTOOL_LLVM_DATA(__tgt_target_data_begin_mapper, Action::kEnterData, Waiting::kWaits)
+OMPTOOL_LLVM_DATA(__tgt_target_data_begin_nowait_mapper, Action::kEnterData, Waiting::kNowait)
+OMPTOOL_LLVM_DATA(__tgt_target_data_end_mapper, Action::kExitData, Waiting::kWaits)
+OMPTOOL_LLVM_DATA(__tgt_target_data_end_nowait_mapper, Action::kExitData, Waiting::kNowait)
+OMPTOOL_LLVM_DATA(__tgt_target_data_update_mapper, Action::kUpdate, Waiting::kWaits)
+OMPTOOL_LLVM_DATA(__tgt_target_data_update_nowait_mapper, Action::kUpdate, Waiting::kNowait)
 #undef OMPTOOL_LLVM_DATA
 
-#define OMPTOOL_LLVM_OLD_DATA(function, name, construct)                                                               \
+#define OMPTOOL_LLVM_OLD_DATA(function, name, action)                                                                  \
   OMPTOOL_EXPORT void function(std::int64_t device, std::uint32_t count, void** base, void** begin,                    \
                                std::int64_t* size, std::int64_t* type) {                                               \
-    omptool::llvm::on_data({name,                                                                                      \
-                            construct,                                                                                 \
-                            Waiting::kWaits,                                                                           \
-                            nullptr,                                                                                   \
-                            device,                                                                                    \
-                            {count, base, begin, size, type, nullptr, nullptr},                                        \
-                            __builtin_return_address(0)});                                                             \
+    on_data(name, action, Waiting::kWaits, nullptr, device, {count, base, begin, size, type, nullptr, nullptr},        \
+            __builtin_return_address(0));                                                                              \
   }
-OMPTOOL_LLVM_OLD_DATA(llvm_target_data_begin, "__tgt_target_data_begin", Construct::kBegin)
-OMPTOOL_LLVM_OLD_DATA(llvm_target_data_end, "__tgt_target_data_end", Construct::kEnd)
-OMPTOOL_LLVM_OLD_DATA(llvm_target_data_update, "__tgt_target_data_update", Construct::kUpdate)
-OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_begin_nowait, __func__, Construct::kBegin)
-OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_end_nowait, __func__, Construct::kEnd)
-OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_update_nowait, __func__, Construct::kUpdate)
+OMPTOOL_LLVM_OLD_DATA(llvm_target_data_begin, "__tgt_target_data_begin", Action::kEnterData)
+OMPTOOL_LLVM_OLD_DATA(llvm_target_data_end, "__tgt_target_data_end", Action::kExitData)
+OMPTOOL_LLVM_OLD_DATA(llvm_target_data_update, "__tgt_target_data_update", Action::kUpdate)
+OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_begin_nowait, __func__, Action::kEnterData)
+OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_end_nowait, __func__, Action::kExitData)
+OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_update_nowait, __func__, Action::kUpdate)
 #undef OMPTOOL_LLVM_OLD_DATA
 
 OMPTOOL_EXPORT_AS(llvm_target, "__tgt_target@VERS1.0");
@@ -390,17 +348,16 @@ OMPTOOL_EXPORT_AS(llvm_target_data_update, "__tgt_target_data_update@VERS1.0");
 // ---- user-defined mappers ----
 
 OMPTOOL_EXPORT std::int64_t __tgt_mapper_num_components(void* handle) {
-  return static_cast<std::int64_t>(static_cast<omptool::llvm::Components*>(handle)->size());
+  return static_cast<std::int64_t>(static_cast<Components*>(handle)->size());
 }
 
 OMPTOOL_EXPORT void __tgt_push_mapper_component(void* handle, void* base, void* begin, std::int64_t size,
                                                 std::int64_t type, void* name) {
-  omptool::guarded(
-      __func__, [&] { static_cast<omptool::llvm::Components*>(handle)->push_back({base, begin, size, type, name}); });
+  guarded(__func__, [&] { static_cast<Components*>(handle)->push_back({base, begin, size, type, name}); });
 }
 
 OMPTOOL_EXPORT void __tgt_target_nowait_query(void** handle) {
-  omptool::guarded(__func__, [&] { omptool::llvm::query(handle); });
+  guarded(__func__, [&] { query(handle); });
 }
 OMPTOOL_EXPORT void __tgt_target_sync(void*, std::int32_t, void*, void*) {}
 
@@ -412,3 +369,4 @@ OMPTOOL_EXPORT void* __llvm_omp_indirect_call_lookup(void* address) {
   return address;
 }
 }
+} // namespace omptool::llvm

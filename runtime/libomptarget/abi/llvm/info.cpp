@@ -2,19 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/llvm/info.h"
 
-#include "abi/llvm/source.h"
+#include "offload/offload.h"
 #include "process/message.h"
 
-#include <cerrno>
-#include <cstdarg>
+#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <utility>
 
 namespace omptool::llvm {
-
 namespace {
 
 // Never destroyed: threads may still map while the process exits.
@@ -27,29 +24,26 @@ Names& names() {
   return *all;
 }
 
-std::string formatted(int device, const char* format, std::va_list arguments) {
-  char text[1024];
-  const int start = std::snprintf(text, sizeof text, "omptarget device %d info: ", device);
-  std::vsnprintf(text + start, sizeof text - static_cast<std::size_t>(start), format, arguments);
+std::string line_about(int device, const std::string& text) {
+  return "omptarget device " + std::to_string(device) + " info: " + text;
+}
+
+std::string padded(std::string text, std::size_t width) {
+  text.resize(std::max(text.size(), width), ' ');
   return text;
+}
+
+std::string describe_object(int device, const MappedObject& object) {
+  const Place place = declared_place(device, object.host, object.name);
+  const std::string count = object.infinite ? "INF" : std::to_string(object.references);
+  return hex(object.host.begin) + ' ' + hex(object.device) + ' ' + padded(std::to_string(object.host.size()), 8) + ' ' +
+         padded(count, 11) + ' ' + padded(std::to_string(object.holds), 12) + ' ' + place.name + " at " + place.text();
 }
 
 } // namespace
 
-void inform(int device, const char* format, ...) {
-  std::va_list arguments;
-  va_start(arguments, format);
-  const std::string text = formatted(device, format, arguments);
-  va_end(arguments);
-  tell("", "%s", text.c_str());
-}
-
-std::string line_about(int device, const char* format, ...) {
-  std::va_list arguments;
-  va_start(arguments, format);
-  std::string text = formatted(device, format, arguments);
-  va_end(arguments);
-  return text + '\n';
+void inform(int device, const std::string& text) {
+  tell("", "%s", line_about(device, text).c_str());
 }
 
 std::string hex(std::uintptr_t address) {
@@ -58,17 +52,7 @@ std::string hex(std::uintptr_t address) {
   return text;
 }
 
-std::string describe(const observe::ObjectCopied& copied) {
-  const std::string known =
-      copied.name.empty() && copied.object ? DeclaredNames::of(copied.device, *copied.object) : copied.name;
-  const std::string name = place_of(known.empty() ? nullptr : known.c_str()).name;
-  const std::string host = "HstPtr=" + hex(copied.host), there = "TgtPtr=" + hex(copied.there);
-  return std::string("Copying data from ") + (copied.to_device ? "host to device, " : "device to host, ") +
-         (copied.to_device ? host + ", " + there : there + ", " + host) + ", Size=" + std::to_string(copied.size) +
-         ", Name=" + name;
-}
-
-void DeclaredNames::set(int device, HostRange object, const char* declared) {
+void keep_declared(int device, HostRange object, const char* declared) {
   const std::lock_guard lock(names().mutex);
   if (declared)
     names().declared[{device, object.begin}] = declared;
@@ -76,10 +60,34 @@ void DeclaredNames::set(int device, HostRange object, const char* declared) {
     names().declared.erase({device, object.begin});
 }
 
-std::string DeclaredNames::of(int device, HostRange host) {
+Place declared_place(int device, const std::optional<HostRange>& object, const std::string& global) {
+  if (!global.empty())
+    return place_of(global.c_str());
   const std::lock_guard lock(names().mutex);
-  const auto at = names().declared.find({device, host.begin});
-  return at == names().declared.end() ? std::string() : at->second;
+  const auto at = object ? names().declared.find({device, object->begin}) : names().declared.end();
+  return at == names().declared.end() || at->second.empty() ? Place{} : place_of(at->second.c_str());
+}
+
+std::vector<std::string> describe_tables(const std::string& place) {
+  std::vector<std::string> lines;
+  for (int number = 0; number < number_of_devices(); ++number) {
+    const std::vector<MappedObject> objects = Registry::current()->device(number)->data.table.objects();
+    if (objects.empty()) {
+      lines.push_back(line_about(number, "OpenMP Host-Device pointer mappings table empty"));
+      continue;
+    }
+    lines.push_back(line_about(number, "OpenMP Host-Device pointer mappings after block at " + place + ":"));
+    lines.push_back(line_about(number, padded("Host Ptr", 18) + ' ' + padded("Target Ptr", 18) +
+                                           " Size (B) DynRefCount HoldRefCount Declaration"));
+    for (const MappedObject& object : objects)
+      lines.push_back(line_about(number, describe_object(number, object)));
+  }
+  return lines;
+}
+
+void tell_tables(const std::string& place) {
+  for (const std::string& line : describe_tables(place))
+    tell("", "%s", line.c_str());
 }
 
 } // namespace omptool::llvm

@@ -4,11 +4,14 @@
 // Prints what LIBOMPTARGET_INFO asks for, in the words that users of LLVM's runtime know (abi-facts.md, 10.1).
 #pragma once
 
+#include "abi/llvm/source.h"
 #include "observe/events.h"
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace omptool::llvm {
 
@@ -27,13 +30,12 @@ inline std::atomic<std::uint32_t> info_bits{0};
 inline bool informs(std::uint32_t any) {
   return info_bits.load(std::memory_order_relaxed) & any;
 }
+// Takes LIBOMPTARGET_INFO over, once; __tgt_set_info_flag may have been first.
+void read_info();
+void set_info(std::uint32_t bits);
 
 // One line about a device.
-[[gnu::format(printf, 2, 3)]] void inform(int device, const char* format, ...);
-// The same, with its end, for a text of several.
-[[gnu::format(printf, 2, 3)]] std::string line_about(int device, const char* format, ...);
-// A copy, without the device.
-std::string describe(const observe::ObjectCopied& copied);
+void inform(int device, const std::string& text);
 
 // "0x" and 16 digits.
 std::string hex(std::uintptr_t address);
@@ -41,13 +43,19 @@ inline std::string hex(const void* address) {
   return hex(reinterpret_cast<std::uintptr_t>(address));
 }
 
-// Keeps the program's name for an object, and the place of its declaration, as clang wrote them. They are known of
-// objects that were mapped while there was something to tell about them, until something else is mapped at their
-// address.
-class DeclaredNames {
-public:
-  static void set(int device, HostRange object, const char* declared); // null: not known
-  static std::string of(int device, HostRange object);                 // "": not known
-};
+// Keeps the program's name for an object, and the place of its declaration, as clang wrote them; null: not known. They
+// are known of objects that were mapped while there was something to tell about them, until something else is mapped at
+// their address.
+void keep_declared(int device, HostRange object, const char* declared);
+// Returns them. `global`: the name of a global variable; "": the object is none.
+Place declared_place(int device, const std::optional<HostRange>& object, const std::string& global = {});
+
+// Rows up to `count` of the construct that this thread is in come from what the program calls `declared`.
+void name_rows(std::size_t count, const char* declared);
+
+// The tables of every device after the construct at `place`, line by line; without it, when everything is over.
+inline constexpr const char* kNoConstruct = "libomptarget:0:0";
+std::vector<std::string> describe_tables(const std::string& place = kNoConstruct);
+void tell_tables(const std::string& place = kNoConstruct);
 
 } // namespace omptool::llvm

@@ -48,8 +48,8 @@ inline constexpr RecordVersion kRecordVersions[] = {{},
                                                     {true, true, EnvironmentPlace::kFirst},
                                                     {}, // of no release
                                                     {true, true, EnvironmentPlace::kLast}};
-constexpr const RecordVersion& record_version(std::uint32_t version) {
-  return kRecordVersions[version < std::size(kRecordVersions) ? version : 0];
+inline const RecordVersion& version_of(const KernelArguments* arguments) {
+  return kRecordVersions[arguments && arguments->version < std::size(kRecordVersions) ? arguments->version : 0];
 }
 
 // The shape that a call with these numbers asks for; negative ones say that it is not a construct of teams, and
@@ -73,7 +73,7 @@ inline void take_dimensions(const std::uint32_t (&from)[3], std::uint32_t (&to)[
 // The numbers beside the record, where it has none of its own.
 inline LaunchShape shape_of(const KernelArguments& arguments, std::int32_t num_teams, std::int32_t thread_limit) {
   LaunchShape shape = shape_of(num_teams, thread_limit, arguments.trip_count);
-  const RecordVersion& version = record_version(arguments.version);
+  const RecordVersion& version = version_of(&arguments);
   shape.environment = version.environment;
   if (!version.has_shape)
     return shape;
@@ -88,9 +88,5 @@ inline LaunchShape shape_of(const KernelArguments& arguments, std::int32_t num_t
     shape.asked.flags |= OMPTARGET_SHAPE_MEMORY_OR_DEVICE;
   return shape;
 }
-
-// Keep the number of iterations of the thread's next region on the device, which clang 14 passes in a call of its own.
-void push_trip_count(std::int64_t device, std::uint64_t trip_count);
-std::uint64_t take_trip_count(std::int64_t device);
 
 } // namespace omptool::llvm

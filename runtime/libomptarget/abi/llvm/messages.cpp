@@ -3,10 +3,8 @@
 #include "abi/llvm/messages.h"
 
 #include "abi/llvm/info.h"
-#include "abi/llvm/tables.h"
 #include "process/message.h"
 
-#include <cstdio>
 #include <string>
 
 namespace omptool::llvm {
@@ -15,21 +13,14 @@ namespace {
 constexpr const char* kError = "omptarget error: ";
 
 // LLVM's titles, "being" included.
-const char* title_of(const Call& call) {
-  const bool nowait = call.waiting == Waiting::kNowait;
-  switch (call.construct) {
-  case Construct::kBegin:
-    return nowait ? "Entering OpenMP data region with being_nowait_mapper"
-                  : "Entering OpenMP data region with being_mapper";
-  case Construct::kEnd:
-    return nowait ? "Exiting OpenMP data region with end_nowait_mapper" : "Exiting OpenMP data region with end_mapper";
-  case Construct::kUpdate:
-    return nowait ? "Updating data within the OpenMP data region with update_nowait_mapper"
-                  : "Updating data within the OpenMP data region with update_mapper";
-  case Construct::kRegion:
-    break;
-  }
-  return "Entering OpenMP kernel";
+std::string title_of(const Call& call) {
+  if (call.action == Action::kRegion)
+    return "Entering OpenMP kernel";
+  const std::string what = call.action == Action::kEnterData ? "Entering OpenMP data region with being"
+                           : call.action == Action::kExitData
+                               ? "Exiting OpenMP data region with end"
+                               : "Updating data within the OpenMP data region with update";
+  return what + (call.waiting == Waiting::kNowait ? "_nowait_mapper" : "_mapper");
 }
 
 const char* kind_of(std::int64_t type, std::int64_t size) {
@@ -48,32 +39,19 @@ const char* kind_of(std::int64_t type, std::int64_t size) {
 
 void tell_arguments(int device, const Call& call) {
   const Arrays& all = call.arrays;
-  inform(device, "%s at %s with %u arguments:", title_of(call), place_of(call.where).text().c_str(), all.count);
+  inform(device,
+         title_of(call) + " at " + place_of(call.where).text() + " with " + std::to_string(all.count) + " arguments:");
   for (std::size_t i = 0; all.size && all.type && i < all.count; ++i) {
     const char* const name = all.names ? static_cast<const char*>(all.names[i]) : nullptr;
-    inform(device, "%s(%s)[%lld] %s", kind_of(all.type[i], all.size[i]), place_of(name).name.c_str(),
-           static_cast<long long>(all.size[i]), all.type[i] & kTypeImplicit ? "(implicit)" : "");
+    inform(device, std::string(kind_of(all.type[i], all.size[i])) + "(" + place_of(name).name + ")[" +
+                       std::to_string(all.size[i]) + "] " + (all.type[i] & kTypeImplicit ? "(implicit)" : ""));
   }
-}
-
-observe::Action action_of(Construct construct) {
-  switch (construct) {
-  case Construct::kBegin:
-    return observe::Action::kEnterData;
-  case Construct::kEnd:
-    return observe::Action::kExitData;
-  case Construct::kUpdate:
-    return observe::Action::kUpdate;
-  case Construct::kRegion:
-    break;
-  }
-  return observe::Action::kRegion;
 }
 
 } // namespace
 
 Told::Told(const Call& call)
-    : reported_({observe::Abi::kLlvm, action_of(call.construct), call.name, call.caller, -1, call.region,
+    : reported_({observe::Abi::kLlvm, call.action, call.name, call.caller, -1, call.region,
                  call.where ? call.where->source : nullptr, call.waiting == Waiting::kNowait, call.teams},
                 call.device) {
   if (reported_.device() >= 0 && informs(kInfoArguments))
@@ -81,7 +59,7 @@ Told::Told(const Call& call)
 }
 
 void die_of(const MappingFault& fault, const Call& call) {
-  const bool maps_in = call.construct == Construct::kBegin || call.construct == Construct::kRegion;
+  const bool maps_in = call.action == Action::kEnterData || call.action == Action::kRegion;
   for (const char* const message : {fault.before.c_str(), fault.what()})
     if (*message)
       tell("omptarget message: ", "%s", message);
@@ -89,7 +67,7 @@ void die_of(const MappingFault& fault, const Call& call) {
     tell(kError, "Call to getTargetPointer returned null pointer (%s).",
          fault.kind == MappingFault::Kind::kAbsent ? "'present' map type modifier"
                                                    : "device failure or illegal mapping");
-  if (call.construct == Construct::kRegion) {
+  if (call.action == Action::kRegion) {
     tell(kError, "Call to targetDataBegin failed, abort target.");
     tell(kError, "Failed to process data before launching the kernel.");
   }
@@ -101,10 +79,6 @@ void die_of(const MappingFault& fault, const Call& call) {
   if (!place.known())
     tell(kError, "Source location information not present. Compile with -g or -gline-tables-only.");
   die_at(place.known() ? place.text().c_str() : "", 1, "failure of target construct while offloading is mandatory");
-}
-
-void tell_tables_at_end() {
-  tell_tables("libomptarget:0:0");
 }
 
 } // namespace omptool::llvm

@@ -18,7 +18,7 @@ enum class Waiting { kWaits, kNowait };
 // A call by the program.
 struct Call {
   const char* name;
-  Construct construct;
+  Action action;
   Waiting waiting;
   const Location* where; // may be null
   std::int64_t device;   // -1: the default device
@@ -39,8 +39,5 @@ private:
 
 // The program broke a rule of data mapping.
 [[noreturn]] void die_of(const MappingFault& fault, const Call& call);
-
-// The devices' tables when everything is over.
-void tell_tables_at_end();
 
 } // namespace omptool::llvm

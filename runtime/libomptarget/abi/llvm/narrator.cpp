@@ -1,22 +1,255 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "abi/llvm/narrator.h"
-
-#include "abi/llvm/call_log.h"
+//
+// Listens to the constructs of every ABI, and prints what LIBOMPTARGET_INFO asks for.
 #include "abi/llvm/info.h"
-#include "abi/llvm/source.h"
-#include "abi/llvm/tables.h"
+#include "data/table/row.h"
 #include "observe/sink.h"
 #include "process/message.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <map>
-#include <memory>
 #include <mutex>
+#include <set>
+#include <utility>
 
 namespace omptool::llvm {
 namespace {
+
+using observe::ObjectCopied;
+using observe::ObjectSeen;
+using observe::RowSeen;
+using observe::RowsSeen;
+
+bool has(const RowSeen& row, std::uint32_t flags) {
+  return (row.flags & flags) == flags;
+}
+
+bool maps(const RowSeen& row) {
+  return Row{nullptr, nullptr, 0, row.flags}.maps();
+}
+
+bool counts_object(const RowSeen& row) {
+  return maps(row) && (row.flags & (kCounts | kPointer));
+}
+
+bool is_lookup(const RowSeen& row) {
+  return (row.flags & (kArgument | kReturn)) && !(row.flags & (kCounts | kTo | kFrom));
+}
+
+bool is_there(const std::optional<ObjectSeen>& object) {
+  return object && object->device;
+}
+
+// Objects do not overlap.
+bool is(const std::optional<ObjectSeen>& seen, const ObjectSeen& object) {
+  return seen && seen->host.begin == object.host.begin;
+}
+
+HostRange range_of(const RowSeen& row) {
+  return HostRange::of(row.begin, row.size);
+}
+
+std::int64_t count_now(const RowSeen& row, const ObjectSeen& object) {
+  return has(row, kHold) ? object.holds : object.references;
+}
+
+constexpr const char* kSuppressed = " (update suppressed)";
+
+// Both counts of an object; one of them is, or was, `count`, and `action` says what happened to it.
+std::string counts(const ObjectSeen& object, bool hold, std::int64_t count, const std::string& action) {
+  const std::string references = object.infinite ? "INF" : std::to_string(hold ? object.references : count);
+  return "DynRefCount=" + references + (hold ? "" : action) +
+         ", HoldRefCount=" + std::to_string(hold ? count : object.holds) + (hold ? action : "");
+}
+
+std::string place_in(const ObjectSeen& object, HostRange wanted) {
+  return "HstPtrBegin=" + hex(wanted.begin) + ", TgtPtrBegin=" + hex(object.at(wanted.begin)) +
+         ", Size=" + std::to_string(wanted.size());
+}
+
+std::string used(const RowSeen& row, std::int64_t count, const std::string& action) {
+  return "Mapping exists with " + place_in(*row.object, range_of(row)) + ", " +
+         counts(*row.object, has(row, kHold), count, action);
+}
+std::string used(const RowSeen& row) {
+  return used(row, count_now(row, *row.object), kSuppressed);
+}
+
+std::string describe(const ObjectCopied& copied) {
+  const std::string host = "HstPtr=" + hex(copied.host), there = "TgtPtr=" + hex(copied.there);
+  return std::string("Copying data from ") + (copied.to_device ? "host to device, " : "device to host, ") +
+         (copied.to_device ? host + ", " + there : there + ", " + host) + ", Size=" + std::to_string(copied.size) +
+         ", Name=" + declared_place(copied.device, copied.object, copied.name).name;
+}
+
+// Tells what one construct did with mapped objects, in LLVM's order: row by row, although the core works in steps that
+// each go over all rows.
+class CallLog {
+public:
+  explicit CallLog(int device) : device_(device) {}
+
+  // Rows up to `count` come from what the program calls `declared`.
+  void name_rows(std::size_t count, const char* declared) { names_.resize(std::max(count, names_.size()), declared); }
+
+  void add(const RowsSeen& seen) {
+    flush();
+    rows_ = seen.rows;
+    backwards_ = seen.kind == RowsSeen::Kind::kReleased;
+    if (seen.kind == RowsSeen::Kind::kMapped)
+      mapped(seen.host_memory);
+    else if (backwards_)
+      released();
+    else
+      updated();
+  }
+
+  void add(const ObjectCopied& copied) {
+    if (informs(kInfoCopies))
+      note(kInfoCopies, order_of(copied), describe(copied));
+  }
+
+  // A region is about to run with what has been mapped.
+  void launching(const std::string& kernel, bool plugin_tells) {
+    flush();
+    for (const std::string& argument : arguments_)
+      inform(device_, argument);
+    arguments_.clear();
+    if (informs(kInfoLaunches) && !plugin_tells)
+      tell("", "\"PluginInterface\" device %d info: Launching kernel %s with 1 blocks and 1 threads in Generic mode",
+           device_, kernel.c_str());
+  }
+
+  // Prints what has been noted.
+  void flush() {
+    for (const auto& [order, text] : lines_)
+      inform(device_, text);
+    lines_.clear();
+    rows_.clear();
+    known_.clear();
+  }
+
+private:
+  static constexpr std::int64_t kLast = std::int64_t{1} << 40; // after all rows
+
+  const char* declared(std::size_t row) const { return row < names_.size() ? names_[row] : nullptr; }
+  std::string name_of(std::size_t row) const { return place_of(declared(row)).name; }
+
+  void note(std::uint32_t bit, std::int64_t order, std::string text) {
+    if (informs(bit))
+      lines_.emplace(order, std::move(text));
+  }
+
+  std::int64_t order_of(std::size_t row) const {
+    return backwards_ ? -static_cast<std::int64_t>(row) : static_cast<std::int64_t>(row);
+  }
+
+  // That of the first row in work that the copy is for.
+  std::int64_t order_of(const ObjectCopied& copied) const {
+    const HostRange range = HostRange::of(copied.host, copied.size);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const std::size_t index = backwards_ ? rows_.size() - 1 - i : i;
+      const RowSeen& row = rows_[index];
+      const bool is_pointer = (row.flags & (kPointer | kAttach)) && row.base == copied.cell;
+      const bool is_part = maps(row) && has(row, copied.to_device ? kTo : kFrom) && range_of(row).contains(range);
+      if (copied.cell ? is_pointer : is_part)
+        return order_of(index);
+    }
+    return kLast - 1;
+  }
+
+  // The references to the object that were added by rows after this one.
+  std::int64_t added_after(std::size_t row, const ObjectSeen& object) const {
+    std::int64_t count = 0;
+    for (std::size_t i = row + 1; i < rows_.size(); ++i)
+      count += (counts_object(rows_[i]) && is(rows_[i].object, object)) +
+               (has(rows_[i], kPointer | kCounts) && is(rows_[i].cell, object));
+    return count;
+  }
+
+  // `later` references to the object were added after this one.
+  void note_mapped(std::size_t row, HostRange wanted, const void* base, const ObjectSeen& object, bool counted,
+                   std::int64_t later) {
+    const RowSeen& what = rows_[row];
+    const std::int64_t count = count_now(what, object) - later;
+    const bool is_cell = has(what, kPointer) && base == what.base;
+    const std::string name = ", Name=" + (is_cell ? "unknown" : name_of(row));
+    if (object.fresh && known_.insert(object.host.begin).second) {
+      keep_declared(device_, object.host, is_cell ? nullptr : declared(row));
+      note(kInfoChanged, order_of(row),
+           "Creating new map entry with HstPtrBase=" + hex(base) + ", HstPtrBegin=" + hex(wanted.begin) +
+               ", TgtAllocBegin=" + hex(object.device - object.padding) +
+               ", TgtPtrBegin=" + hex(object.at(wanted.begin)) + ", Size=" + std::to_string(wanted.size()) + ", " +
+               counts(object, has(what, kHold), count, "") + name);
+      return;
+    }
+    note(kInfoFound, order_of(row),
+         std::string("Mapping exists") + (has(what, kImplicit) ? " (implicit)" : "") + " with " +
+             place_in(object, wanted) + ", " +
+             counts(object, has(what, kHold), count, counted ? " (incremented)" : kSuppressed) + name);
+  }
+
+  void mapped(bool host_memory) {
+    for (const RowSeen& row : rows_)
+      if (informs(kInfoFound) && has(row, kArgument) && maps(row) && is_there(row.object))
+        arguments_.push_back(used(row));
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const RowSeen& row = rows_[i];
+      if (!maps(row) || is_lookup(row))
+        continue;
+      if (is_there(row.cell))
+        note_mapped(i, HostRange::of(row.base, sizeof(void*)), row.base, *row.cell, has(row, kCounts),
+                    added_after(i, *row.cell) + (counts_object(row) && is(row.object, *row.cell)));
+      const void* const base = has(row, kPointer) ? row.pointer : row.base;
+      if (is_there(row.object))
+        note_mapped(i, range_of(row), base, *row.object, counts_object(row), added_after(i, *row.object));
+      else if (!row.object && host_memory && row.size > 0)
+        note(kInfoChanged, order_of(i),
+             "Return HstPtrBegin " + hex(row.begin) + " Size=" + std::to_string(row.size) +
+                 " for unified shared memory");
+      else if (!row.object && !host_memory && (row.begin || has(row, kReturn)))
+        note(kInfoNowhere, order_of(i), "variable " + name_of(i) + " does not have a valid device counterpart");
+    }
+  }
+
+  void released() {
+    for (std::size_t i = rows_.size(); i-- > 0;) {
+      const RowSeen& row = rows_[i];
+      if (!maps(row) || is_lookup(row) || !is_there(row.object))
+        continue;
+      const ObjectSeen& object = *row.object;
+      std::int64_t later = 0; // rows before this one are released after it
+      for (std::size_t j = 0; j < i; ++j)
+        later += counts_object(rows_[j]) && !has(rows_[j], kDelete) && is(rows_[j].object, object);
+      const bool leaves = counts_object(row) && object.leaving && later == 0;
+      const std::string action = !counts_object(row)           ? " (update suppressed"
+                                 : has(row, kDelete) && leaves ? " (reset"
+                                                               : " (decremented";
+      note(kInfoFound, order_of(i),
+           used(row, count_now(row, object) + later, action + (leaves ? ", delayed deletion)" : ")")));
+      if (leaves && known_.insert(object.host.begin).second)
+        note(kInfoChanged, kLast + order_of(i),
+             "Removing map entry with " + place_in(object, range_of(row)) +
+                 ", Name=" + declared_place(device_, object.host).name);
+    }
+  }
+
+  void updated() {
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (is_there(rows_[i].object))
+        note(kInfoFound, order_of(i), used(rows_[i]));
+  }
+
+  const int device_;
+  std::vector<const char*> names_; // by row
+  std::multimap<std::int64_t, std::string> lines_;
+  std::vector<std::string> arguments_; // of the kernel: where they are
+  bool backwards_ = false;             // rows are being released
+  std::vector<RowSeen> rows_;          // in work
+  std::set<std::uintptr_t> known_;     // objects that have been told to be new, or to leave
+};
 
 class Narrator : public observe::Listener {
 public:
@@ -27,7 +260,7 @@ public:
   CallLog* find(std::uint64_t construct) {
     const std::lock_guard lock(mutex_);
     const auto at = logs_.find(construct);
-    return at == logs_.end() ? nullptr : at->second.get();
+    return at == logs_.end() ? nullptr : &at->second;
   }
 
 private:
@@ -35,24 +268,27 @@ private:
     if (event.call.action == observe::Action::kRoutine)
       return;
     const std::lock_guard lock(mutex_);
-    logs_.emplace(event.construct, std::make_unique<CallLog>(event.call.device));
+    logs_.try_emplace(event.construct, event.call.device);
   }
   void on(const observe::ConstructEnds& event) {
-    if (const std::unique_ptr<CallLog> log = take(event.construct)) {
-      log->flush();
-      if (informs(kInfoTable) && !event.failed)
-        tell_tables(place_of_construct(event.call.source).text());
-    }
+    std::unique_lock lock(mutex_);
+    const auto ended = logs_.extract(event.construct);
+    lock.unlock();
+    if (!ended)
+      return;
+    ended.mapped().flush();
+    if (informs(kInfoTable) && !event.failed)
+      tell_tables(place_of_construct(event.call.source).text());
   }
-  void on(const observe::RowsSeen& event) {
+  void on(const RowsSeen& event) {
     if (CallLog* const log = find(event.construct))
       log->add(event);
   }
-  void on(const observe::ObjectCopied& event) {
+  void on(const ObjectCopied& event) {
     if (CallLog* const log = find(event.construct))
       log->add(event);
     else if (informs(kInfoCopies))
-      inform(event.device, "%s", describe(event).c_str());
+      inform(event.device, describe(event));
   }
   void on(const observe::OperationBegins& event) {
     CallLog* const log = find(event.operation.construct);
@@ -60,25 +296,14 @@ private:
       log->launching(event.operation.entry, event.operation.shape_is_plugins);
   }
   void on(const observe::ObjectAsked& event) {
-    if (!event.object || !informs(kInfoFound))
-      return;
-    const observe::ObjectSeen& object = *event.object;
-    inform(event.device,
-           "Mapping exists with HstPtrBegin=%s, TgtPtrBegin=%s, Size=1, DynRefCount=%s (update suppressed), "
-           "HoldRefCount=%lld",
-           hex(event.address).c_str(), hex(object.at(reinterpret_cast<std::uintptr_t>(event.address))).c_str(),
-           object.infinite ? "INF" : std::to_string(object.references).c_str(), static_cast<long long>(object.holds));
+    if (const std::optional<ObjectSeen>& object = event.object; object && informs(kInfoFound))
+      inform(event.device, "Mapping exists with " + place_in(*object, HostRange::of(event.address, 1)) + ", " +
+                               counts(*object, false, object->references, kSuppressed));
   }
   template <typename Other> void on(const Other&) {} // nothing that LLVM's users know
 
-  std::unique_ptr<CallLog> take(std::uint64_t construct) {
-    const std::lock_guard lock(mutex_);
-    const auto node = logs_.extract(construct);
-    return node ? std::move(node.mapped()) : nullptr;
-  }
-
   std::mutex mutex_;
-  std::map<std::uint64_t, std::unique_ptr<CallLog>> logs_; // of the constructs that have begun
+  std::map<std::uint64_t, CallLog> logs_; // of the constructs that have begun
 };
 
 // Never destroyed: threads may still map while the process exits.
@@ -89,21 +314,11 @@ Narrator& narrator() {
 
 std::atomic<bool> info_known{false};
 
-void put(std::uint32_t bits) {
-  info_bits = bits;
-  if (bits)
-    observe::subscribe(narrator());
-  else
-    observe::unsubscribe(narrator());
-}
-
 } // namespace
 
 void read_info() {
-  if (info_known.exchange(true))
-    return;
-  const char* value = ::secure_getenv("LIBOMPTARGET_INFO");
-  if (!value || !*value)
+  const char* const value = ::secure_getenv("LIBOMPTARGET_INFO");
+  if (info_known.exchange(true) || !value || !*value)
     return;
   char* end = nullptr;
   errno = 0;
@@ -111,12 +326,16 @@ void read_info() {
   if (errno != 0 || *end != '\0' || bits < -1 || bits > UINT32_MAX)
     say("the runtime ignores LIBOMPTARGET_INFO=%s; known values: integers from -1 to 4294967295", value);
   else
-    put(static_cast<std::uint32_t>(bits));
+    set_info(static_cast<std::uint32_t>(bits));
 }
 
 void set_info(std::uint32_t bits) {
   info_known = true;
-  put(bits);
+  info_bits = bits;
+  if (bits)
+    observe::subscribe(narrator());
+  else
+    observe::unsubscribe(narrator());
 }
 
 void name_rows(std::size_t count, const char* declared) {

@@ -58,7 +58,8 @@ void** nowait_handle() {
 }
 
 void leave(void** handle, EventPtr event) {
-  *handle = new EventPtr(std::move(event));
+  if (event)
+    *handle = new EventPtr(std::move(event));
 }
 
 void query(void** handle) {

@@ -13,7 +13,7 @@ namespace omptool::llvm {
 // Returns where the task that runs on this thread has its handle. Null: the operations of the call have to end before
 // it returns.
 void** nowait_handle();
-// The task is over when the event has happened.
+// The task is over when the event has happened; at once without one.
 void leave(void** handle, EventPtr event);
 // Sets the handle to null if it is; waits a moment for that.
 void query(void** handle);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/llvm/rows.h"
 
-#include "abi/llvm/narrator.h"
+#include "abi/llvm/info.h"
 #include "abi/llvm/newer_compiler.h"
 #include "abi/llvm/sections.h"
 #include "counted.h"
@@ -81,20 +81,15 @@ bool leads_there(const Arrays& arrays, std::size_t parent, HostRange part) {
 void add_reserve(const Arrays& arrays, std::size_t parent, RowList& rows) {
   if (!is_struct(arrays, parent))
     return;
-  const auto any_measure = [&](bool cells) {
-    for (std::size_t i = parent + 1; i < arrays.count; ++i)
-      if (is_measure(arrays, parent, i, cells))
-        return true;
-    return false;
-  };
-  const bool cells = !any_measure(false);
+  bool cells = true;
+  for (std::size_t i = parent + 1; i < arrays.count; ++i)
+    cells = cells && !is_measure(arrays, parent, i, false);
   const HostRange reserved = HostRange::of(arrays.begin[parent], size_of(arrays, parent));
   for (std::size_t i = parent + 1; i < arrays.count; ++i) {
     if (!is_measure(arrays, parent, i, cells))
       continue;
-    const bool is_cell = (arrays.type[i] & kTypePointerAndObject) != 0;
-    const HostRange part =
-        is_cell ? HostRange::of(arrays.base[i], sizeof(void*)) : HostRange::of(arrays.begin[i], arrays.size[i]);
+    const HostRange part = arrays.type[i] & kTypePointerAndObject ? HostRange::of(arrays.base[i], sizeof(void*))
+                                                                  : HostRange::of(arrays.begin[i], arrays.size[i]);
     if (part.begin < part.end && !reserved.contains(part) && arrays.base[parent] <= part.address() &&
         !leads_there(arrays, parent, part))
       rows.add({arrays.base[parent], part.address(), part.size(), kReserve, nullptr});
@@ -107,154 +102,147 @@ bool any_members(const Arrays& arrays) {
 
 class Translator {
 public:
-  Translator(Construct construct, RowList& rows, const void* caller)
-      : construct_(construct), rows_(rows), caller_(caller) {}
+  Translator(Action action, RowList& rows, const void* caller) : action_(action), rows_(rows), caller_(caller) {}
 
-  // Returns what is wrong with the element, or null.
-  const char* add(const Component& element, void** slot);
-  const char* add_mapped(const Component& element, void* mapper);
   // Bits of map types that have been passed over.
   std::int64_t unknown_bits() const { return unknown_bits_; }
 
-private:
-  const char* add_object(const Component& element, void** slot);
-  const char* add_sections(const Component& element);
-  void add_private(const Component& element);
-  void add_lookup(const Component& element, void* base, void** slot);
+  // Returns what is wrong with the element, or null.
+  const char* add(const Component& element, void** slot) {
+    const std::int64_t type = element.type;
+    unknown_bits_ |= type & ~kKnownTypes;
+    const bool maps_in = is_region() || action_ == Action::kEnterData;
+    if (type & kTypeLiteral) {
+      if (is_argument(type))
+        rows_.add({element.base, element.begin, 0, kValue | kArgument, nullptr});
+      else if (is_region() && (type & kTypePointerAndObject)) // what a lambda captures by reference
+        rows_.add({element.base, element.begin, sizeof(void*), kAttach | kAlways | kSection, nullptr});
+      return nullptr;
+    }
+    if (element.size < 0)
+      return "has a negative size";
+    if (type & kTypePrivate) {
+      if (is_argument(type))
+        add_private(element);
+      return nullptr;
+    }
+    if (type & kTypeAttach) {
+      if (maps_in)
+        rows_.add(
+            {element.base, element.begin, element.size, (flags_of(type) & kAlways) | kAttach | kSection, nullptr});
+      return nullptr;
+    }
+    if (type & kTypeNonContiguous)
+      return action_ == Action::kUpdate ? add_sections(element) : "is not contiguous, which only updates may be";
+    return add_object(element, slot);
+  }
 
-  bool is_region() const { return construct_ == Construct::kRegion; }
+  // A user-defined mapper says what the element consists of; the kernel still gets the element itself.
+  const char* add_mapped(const Component& element, void* mapper) {
+    using Mapper = void (*)(void* handle, void* base, void* begin, std::int64_t size, std::int64_t type, void* name);
+    Components components;
+    reinterpret_cast<Mapper>(mapper)(&components, element.base, element.begin, element.size, element.type, nullptr);
+    for (Component component : components) {
+      component.type &= ~(kTypeParameter | kTypeReturn);
+      // Mappers combine the clause's direction with their own, but pass on no modifier (OpenMP 5.2, 5.8.3).
+      component.type |= element.type & (kTypeAlways | kTypeDelete);
+      if (const char* fault = add(component, nullptr))
+        return fault;
+      if (observe::heard()) [[unlikely]]
+        name_rows(Rows(rows_).size(), static_cast<const char*>(component.name));
+    }
+    if (is_argument(element.type))
+      add_lookup(element, element.base, nullptr);
+    return nullptr;
+  }
+
+private:
+  bool is_region() const { return action_ == Action::kRegion; }
   bool is_argument(std::int64_t type) const { return is_region() && (type & kTypeParameter); }
 
-  const Construct construct_;
+  void add_private(const Component& element) {
+    if (element.type & kTypeAttach) { // a private pointer to what is mapped
+      rows_.add({element.base, element.base, element.size, kPrivate | kArgument | kTo, nullptr});
+      rows_.add({element.base, element.begin, element.size, kAttach | kAlways | kSection, nullptr});
+      return;
+    }
+    const std::uint32_t to = element.type & kTypeTo ? kTo : 0U;
+    rows_.add({element.base, element.begin, element.size, kPrivate | kArgument | to, nullptr});
+  }
+
+  // Looks up the object of another row, for the kernel or for `slot`.
+  void add_lookup(const Component& element, void* base, void** slot) {
+    const std::uint32_t what = slot ? kReturn : kMappedArgument;
+    const std::uint32_t if_absent = slot && (element.type & kTypeNullify) ? kNullIfAbsent : 0U;
+    rows_.add({base, element.begin, element.size, kSection | kImplicit | what | if_absent, slot});
+  }
+
+  const char* add_object(const Component& element, void** slot) {
+    const std::int64_t type = element.type;
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(element.begin);
+    // At NULL nothing is mapped, and nothing is to be unmapped or updated: the program has cleared its pointer.
+    const bool may_be_null = action_ == Action::kExitData || action_ == Action::kUpdate;
+    if (element.size > 0 && ((begin == 0 && !may_be_null) || begin + static_cast<std::uintptr_t>(element.size) < begin))
+      return "names memory that cannot exist";
+    std::uint32_t flags = flags_of(type);
+    if (type & kTypeImplicit)
+      flags = implicit_flags(flags, begin);
+    const bool returns = slot && (type & kTypeReturn);
+    if (!(type & kTypePointerAndObject)) {
+      if (is_argument(type))
+        flags |= kMappedArgument;
+      if (returns && action_ == Action::kEnterData)
+        flags |= kReturn;
+      rows_.add({element.base, element.begin, element.size, flags, slot});
+      return nullptr;
+    }
+    if (action_ == Action::kUpdate || (returns && action_ == Action::kExitData)) {
+      // The pointer's own place is not meant; use_device_ptr has put something else there.
+      rows_.add({element.begin, element.begin, element.size, flags | kCounts, nullptr});
+      return nullptr;
+    }
+    if (!element.base)
+      return "has a pointer and no place for it";
+    void* const pointee = *static_cast<void**>(element.base);
+    rows_.add({element.base, element.begin, element.size, flags | kPointer, nullptr});
+    if (is_argument(type))
+      add_lookup(element, pointee, nullptr);
+    if (returns && action_ == Action::kEnterData)
+      add_lookup(element, pointee, slot);
+    return nullptr;
+  }
+
+  // `size` counts dimensions, which `begin` points to. One row for each contiguous piece.
+  const char* add_sections(const Component& element) {
+    constexpr std::int64_t kMostDimensions = 64;
+    if (element.size < 1 || element.size > kMostDimensions || !element.begin || !element.base)
+      return "has an impossible number of dimensions";
+    const Dimensions dimensions(static_cast<const Dimension*>(element.begin), static_cast<std::size_t>(element.size));
+    const std::optional<Pieces> pieces = pieces_of(dimensions, [this] { return is_surely_of_23(caller_); });
+    if (!pieces)
+      return "names memory that cannot exist";
+    for (std::uint64_t number = 0; number < pieces->count; ++number) {
+      void* const at = static_cast<std::byte*>(element.base) + pieces->offset_of(number);
+      rows_.add({at, at, static_cast<std::int64_t>(pieces->size), flags_of(element.type), nullptr});
+    }
+    return nullptr;
+  }
+
+  const Action action_;
   RowList& rows_;
   const void* const caller_;
   std::int64_t unknown_bits_ = 0;
 };
 
-const char* Translator::add(const Component& element, void** slot) {
-  const std::int64_t type = element.type;
-  unknown_bits_ |= type & ~kKnownTypes;
-  const bool maps_in = is_region() || construct_ == Construct::kBegin;
-  if (type & kTypeLiteral) {
-    if (is_argument(type))
-      rows_.add({element.base, element.begin, 0, kValue | kArgument, nullptr});
-    else if (is_region() && (type & kTypePointerAndObject)) // what a lambda captures by reference
-      rows_.add({element.base, element.begin, sizeof(void*), kAttach | kAlways | kSection, nullptr});
-    return nullptr;
-  }
-  if (element.size < 0)
-    return "has a negative size";
-  if (type & kTypePrivate) {
-    if (is_argument(type))
-      add_private(element);
-    return nullptr;
-  }
-  if (type & kTypeAttach) {
-    if (maps_in)
-      rows_.add({element.base, element.begin, element.size, (flags_of(type) & kAlways) | kAttach | kSection, nullptr});
-    return nullptr;
-  }
-  if (type & kTypeNonContiguous)
-    return construct_ == Construct::kUpdate ? add_sections(element) : "is not contiguous, which only updates may be";
-  return add_object(element, slot);
-}
-
-void Translator::add_private(const Component& element) {
-  if (element.type & kTypeAttach) { // a private pointer to what is mapped
-    rows_.add({element.base, element.base, element.size, kPrivate | kArgument | kTo, nullptr});
-    rows_.add({element.base, element.begin, element.size, kAttach | kAlways | kSection, nullptr});
-    return;
-  }
-  const std::uint32_t to = element.type & kTypeTo ? kTo : 0U;
-  rows_.add({element.base, element.begin, element.size, kPrivate | kArgument | to, nullptr});
-}
-
-// Looks up the object of another row, for the kernel or for `slot`.
-void Translator::add_lookup(const Component& element, void* base, void** slot) {
-  const std::uint32_t what = slot ? kReturn : kMappedArgument;
-  const std::uint32_t if_absent = slot && (element.type & kTypeNullify) ? kNullIfAbsent : 0U;
-  rows_.add({base, element.begin, element.size, kSection | kImplicit | what | if_absent, slot});
-}
-
-const char* Translator::add_object(const Component& element, void** slot) {
-  const std::int64_t type = element.type;
-  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(element.begin);
-  // At NULL nothing is mapped, and nothing is to be unmapped or updated: the program has cleared its pointer.
-  const bool may_be_null = construct_ == Construct::kEnd || construct_ == Construct::kUpdate;
-  if (element.size > 0 && ((begin == 0 && !may_be_null) || begin + static_cast<std::uintptr_t>(element.size) < begin))
-    return "names memory that cannot exist";
-  std::uint32_t flags = flags_of(type);
-  if (type & kTypeImplicit)
-    flags = implicit_flags(flags, begin);
-  const bool returns = slot && (type & kTypeReturn);
-  if (!(type & kTypePointerAndObject)) {
-    if (is_argument(type))
-      flags |= kMappedArgument;
-    if (returns && construct_ == Construct::kBegin)
-      flags |= kReturn;
-    rows_.add({element.base, element.begin, element.size, flags, slot});
-    return nullptr;
-  }
-  if (construct_ == Construct::kUpdate || (returns && construct_ == Construct::kEnd)) {
-    // The pointer's own place is not meant; use_device_ptr has put something else there.
-    rows_.add({element.begin, element.begin, element.size, flags | kCounts, nullptr});
-    return nullptr;
-  }
-  if (!element.base)
-    return "has a pointer and no place for it";
-  void* const pointee = *static_cast<void**>(element.base);
-  rows_.add({element.base, element.begin, element.size, flags | kPointer, nullptr});
-  if (is_argument(type))
-    add_lookup(element, pointee, nullptr);
-  if (returns && construct_ == Construct::kBegin)
-    add_lookup(element, pointee, slot);
-  return nullptr;
-}
-
-// `size` counts dimensions, which `begin` points to. One row for each contiguous piece.
-const char* Translator::add_sections(const Component& element) {
-  constexpr std::int64_t kMostDimensions = 64;
-  if (element.size < 1 || element.size > kMostDimensions || !element.begin || !element.base)
-    return "has an impossible number of dimensions";
-  const Dimensions dimensions(static_cast<const Dimension*>(element.begin), static_cast<std::size_t>(element.size));
-  const std::optional<Pieces> pieces = pieces_of(dimensions, [this] { return is_surely_of_23(caller_); });
-  if (!pieces)
-    return "names memory that cannot exist";
-  for (std::uint64_t number = 0; number < pieces->count; ++number) {
-    void* const at = static_cast<std::byte*>(element.base) + pieces->offset_of(number);
-    rows_.add({at, at, static_cast<std::int64_t>(pieces->size), flags_of(element.type), nullptr});
-  }
-  return nullptr;
-}
-
-// A user-defined mapper says what the element consists of; the kernel still gets the element itself.
-const char* Translator::add_mapped(const Component& element, void* mapper) {
-  using Mapper = void (*)(void* handle, void* base, void* begin, std::int64_t size, std::int64_t type, void* name);
-  Components components;
-  reinterpret_cast<Mapper>(mapper)(&components, element.base, element.begin, element.size, element.type, nullptr);
-  for (Component component : components) {
-    component.type &= ~(kTypeParameter | kTypeReturn);
-    // Mappers combine the clause's direction with their own, but pass on no modifier (OpenMP 5.2, 5.8.3).
-    component.type |= element.type & (kTypeAlways | kTypeDelete);
-    if (const char* fault = add(component, nullptr))
-      return fault;
-    if (observe::heard()) [[unlikely]]
-      name_rows(Rows(rows_).size(), static_cast<const char*>(component.name));
-  }
-  if (is_argument(element.type))
-    add_lookup(element, element.base, nullptr);
-  return nullptr;
-}
-
 } // namespace
 
-RowFault add_any_rows(const Arrays& arrays, Construct construct, RowList& rows, const void* caller) {
+RowFault add_any_rows(const Arrays& arrays, Action action, RowList& rows, const void* caller) {
   if (arrays.count > INT32_MAX) // the callers' type is int
     return {there_are(static_cast<std::int32_t>(arrays.count), "argument")};
   if (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))
     return {there_are(arrays.count, "argument") + ", but not all four arrays"};
-  Translator translator(construct, rows, caller);
-  const bool makes_room = (construct == Construct::kRegion || construct == Construct::kBegin) && any_members(arrays);
+  Translator translator(action, rows, caller);
+  const bool makes_room = (action == Action::kRegion || action == Action::kEnterData) && any_members(arrays);
   const bool told = observe::heard();
   for (std::size_t i = 0; i < arrays.count; ++i) {
     const Component element{arrays.base[i], arrays.begin[i], size_of(arrays, i), arrays.type[i]};

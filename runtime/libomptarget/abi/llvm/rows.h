@@ -50,7 +50,7 @@ struct Arrays {
   void** mappers = nullptr;
 };
 
-enum class Construct { kRegion, kBegin, kEnd, kUpdate };
+using observe::Action;
 
 // The rows of a call. Most calls have few, and find room for them here.
 class RowList {
@@ -114,9 +114,9 @@ inline std::uint32_t implicit_flags(std::uint32_t flags, std::uintptr_t begin) {
 
 // The row of an element as most are: a value, or a whole object that needs no look at another. False: it
 // is something else.
-inline bool make_plain_row(const Component& element, Construct construct, Row& row) {
+inline bool make_plain_row(const Component& element, Action action, Row& row) {
   constexpr std::int64_t kPlain = kTypeTo | kTypeFrom | kTypeParameter | kTypeLiteral | kTypeImplicit;
-  const std::uint32_t argument = construct == Construct::kRegion ? kMappedArgument : 0U;
+  const std::uint32_t argument = action == Action::kRegion ? kMappedArgument : 0U;
   const std::int64_t type = element.type;
   if ((type & ~kPlain) || !(type & kTypeParameter) != !argument)
     return false;
@@ -137,24 +137,24 @@ inline bool make_plain_row(const Component& element, Construct construct, Row& r
 }
 
 // As add_rows(), if all elements are such, and not too many. False: `rows` is as it was.
-inline bool add_plain_rows(const Arrays& arrays, Construct construct, RowList& rows) {
+inline bool add_plain_rows(const Arrays& arrays, Action action, RowList& rows) {
   Row* const next = rows.room_for(arrays.count);
   if (!next || (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))) [[unlikely]]
     return false;
   for (std::size_t i = 0; i < arrays.count; ++i)
     if ((arrays.mappers && arrays.mappers[i]) ||
-        !make_plain_row({arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]}, construct, next[i]))
+        !make_plain_row({arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]}, action, next[i]))
       return false;
   rows.count(arrays.count);
   return true;
 }
 
-RowFault add_any_rows(const Arrays& arrays, Construct construct, RowList& rows, const void* caller);
+RowFault add_any_rows(const Arrays& arrays, Action action, RowList& rows, const void* caller);
 // Appends the rows of the arrays. `caller` is an address in the program's code.
-inline RowFault add_rows(const Arrays& arrays, Construct construct, RowList& rows, const void* caller) {
-  if (!observe::may_be_heard() && add_plain_rows(arrays, construct, rows)) [[likely]]
+inline RowFault add_rows(const Arrays& arrays, Action action, RowList& rows, const void* caller) {
+  if (!observe::may_be_heard() && add_plain_rows(arrays, action, rows)) [[likely]]
     return {};
-  return add_any_rows(arrays, construct, rows, caller);
+  return add_any_rows(arrays, action, rows, caller);
 }
 
 // The components that a user-defined mapper has pushed.

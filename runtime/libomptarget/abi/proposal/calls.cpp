@@ -6,7 +6,7 @@
 // copied. Where it and OpenMP 4.0, for which it is made, differ on when that is, libtarget.h tells.
 #include "abi/calls_of_arrays.h"
 #include "abi/exports.h"
-#include "abi/llvm/narrator.h"
+#include "abi/llvm/info.h"
 #include "process/default_device.h"
 #include "rtl/proposal_descriptor.h"
 

@@ -5,8 +5,7 @@
 #define OMPTARGET_NO_SYMVER
 #include "omptarget.h"
 
-#include "abi/llvm/narrator.h"
-#include "abi/llvm/tables.h"
+#include "abi/llvm/info.h"
 #include "abi/routines/routine.h"
 
 #include <climits>
@@ -45,7 +44,8 @@ extern "C" {
 
 OMPTOOL_EXPORT void ompx_dump_mapping_tables(void) {
   guarded(__func__, [] {
-    std::fputs(llvm::describe_tables("libomptarget:0:0").c_str(), stdout);
+    for (const std::string& line : llvm::describe_tables())
+      std::puts(line.c_str());
     std::fflush(stdout);
   });
 }
