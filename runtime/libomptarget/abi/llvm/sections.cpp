@@ -7,12 +7,13 @@
 namespace omptool::llvm {
 namespace {
 
-// a + b * c, or nothing where that is too large for a distance in memory.
-std::optional<std::uint64_t> sum(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+constexpr std::uint64_t kTooLarge = UINT64_MAX; // for a distance in memory
+
+// a + b * c, or kTooLarge, which a may be.
+std::uint64_t sum(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   std::uint64_t product = 0, result = 0;
-  if (__builtin_mul_overflow(b, c, &product) || __builtin_add_overflow(a, product, &result) || result > INT64_MAX)
-    return std::nullopt;
-  return result;
+  const bool overflows = __builtin_mul_overflow(b, c, &product) || __builtin_add_overflow(a, product, &result);
+  return overflows || result > INT64_MAX ? kTooLarge : result;
 }
 
 // Since clang 23 offsets are bytes; before they are elements. The last dimension is {0, E, 1} or {0, 1, E}, of elements
@@ -47,35 +48,28 @@ std::uint64_t Pieces::offset_of(std::uint64_t number) const {
 std::optional<Pieces> pieces_of(Dimensions dimensions, const std::function<bool()>& by_bytes) {
   const bool bytes = counts_bytes(dimensions, by_bytes);
   Pieces pieces{dimensions.first(dimensions.size() - 1)};
-  std::optional<std::uint64_t> first = 0, last = 0; // where the first piece begins, and how far the others reach
-  for (std::size_t i = 0; i < dimensions.size() && first && last; ++i) {
+  std::uint64_t last = 0; // how far the others reach from where the first piece begins
+  for (std::size_t i = 0; i < dimensions.size(); ++i) {
     const Dimension& dimension = dimensions[i];
-    first = sum(*first, dimension.offset, bytes ? 1 : unit_of(dimensions, i));
-    last = sum(*last, std::max<std::uint64_t>(dimension.count, 1) - 1, dimension.stride);
+    pieces.first = sum(pieces.first, dimension.offset, bytes ? 1 : unit_of(dimensions, i));
+    last = sum(last, std::max<std::uint64_t>(dimension.count, 1) - 1, dimension.stride);
   }
-  if (!first || !last || !sum(*first, *last, 1))
+  pieces.size = sum(0, dimensions.back().count, dimensions.back().stride);
+  if (sum(pieces.first, last, 1) == kTooLarge || pieces.size == kTooLarge)
     return std::nullopt;
-  pieces.first = *first;
-  const std::optional<std::uint64_t> size = sum(0, dimensions.back().count, dimensions.back().stride);
-  if (!size)
-    return std::nullopt;
-  pieces.size = *size;
   // Dense: pieces touch.
-  for (; !pieces.outer.empty() && pieces.outer.back().stride == pieces.size;
-       pieces.outer = pieces.outer.first(pieces.outer.size() - 1)) {
-    const std::optional<std::uint64_t> larger = sum(0, pieces.size, pieces.outer.back().count);
-    if (!larger)
+  for (Dimensions& outer = pieces.outer; !outer.empty() && outer.back().stride == pieces.size;
+       outer = outer.first(outer.size() - 1)) {
+    pieces.size = sum(0, pieces.size, outer.back().count);
+    if (pieces.size == kTooLarge)
       return std::nullopt;
-    pieces.size = *larger;
   }
   pieces.count = pieces.size > 0 ? 1 : 0;
   for (const Dimension& dimension : pieces.outer) {
-    if (dimension.stride == 0 && dimension.count > 1) // one piece, again and again
+    const bool repeats = dimension.stride == 0 && dimension.count > 1; // one piece, again and again
+    pieces.count = sum(0, pieces.count, dimension.count);
+    if (repeats || pieces.count == kTooLarge)
       return std::nullopt;
-    const std::optional<std::uint64_t> more = sum(0, pieces.count, dimension.count);
-    if (!more)
-      return std::nullopt;
-    pieces.count = *more;
   }
   return pieces;
 }
