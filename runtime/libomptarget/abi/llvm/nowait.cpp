@@ -3,8 +3,8 @@
 #include "abi/llvm/nowait.h"
 
 #include "process/libomp.h"
+#include "process/per_process.h"
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <utility>
@@ -12,45 +12,28 @@
 namespace omptool::llvm {
 namespace {
 
-// Of libomp 16 and later.
+// Of libomp 16 and later. The caller is a task, so libomp is there.
 struct Calls {
-  std::int32_t (*thread_number)(void* location) = nullptr;
-  bool (*has_task_team)(std::int32_t thread) = nullptr;
-  void** (*handle_of)(std::int32_t thread) = nullptr;
+  std::int32_t (*thread_number)(void* location);
+  bool (*has_task_team)(std::int32_t thread);
+  void** (*handle_of)(std::int32_t thread);
+  bool are_there;
+
+  Calls() {
+    thread_number = reinterpret_cast<decltype(thread_number)>(find_in_libomp("__kmpc_global_thread_num"));
+    has_task_team = reinterpret_cast<decltype(has_task_team)>(find_in_libomp("__kmpc_omp_has_task_team"));
+    handle_of = reinterpret_cast<decltype(handle_of)>(find_in_libomp("__kmpc_omp_get_target_async_handle_ptr"));
+    // Intel's libomp has them all, but runs no task again: it waits for a call that nobody makes here.
+    are_there = thread_number && has_task_team && handle_of && !find_in_libomp("kmp_target_task_completed_cb");
+  }
 };
-
-Calls* find_calls() {
-  auto* const found = new Calls{
-      reinterpret_cast<decltype(Calls::thread_number)>(find_in_libomp("__kmpc_global_thread_num")),
-      reinterpret_cast<decltype(Calls::has_task_team)>(find_in_libomp("__kmpc_omp_has_task_team")),
-      reinterpret_cast<decltype(Calls::handle_of)>(find_in_libomp("__kmpc_omp_get_target_async_handle_ptr")),
-  };
-  // Intel's libomp has them all, but runs no task again: it waits for a call that nobody makes here.
-  const bool is_intels = find_in_libomp("kmp_target_task_completed_cb") != nullptr;
-  if (is_intels || !found->thread_number || !found->has_task_team || !found->handle_of)
-    *found = {};
-  return found;
-}
-
-// The caller is a task, so libomp is there. Without a lock, as in other places that a child of fork() comes through.
-const Calls& libomp() {
-  static std::atomic<const Calls*> known{nullptr};
-  const Calls* one = known.load(std::memory_order_acquire);
-  if (one)
-    return *one;
-  const Calls* const mine = find_calls();
-  if (known.compare_exchange_strong(one, mine))
-    return *mine;
-  delete mine;
-  return *one;
-}
 
 } // namespace
 
 void** nowait_handle() {
   constexpr std::int32_t kNotOfLibomp = -2;
-  const Calls& calls = libomp();
-  if (!calls.thread_number)
+  const Calls& calls = PerProcess<Calls>::get();
+  if (!calls.are_there)
     return nullptr;
   const std::int32_t thread = calls.thread_number(nullptr);
   // Without a task team nobody would run the task again, which is how libomp asks.
