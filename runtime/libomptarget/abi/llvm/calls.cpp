@@ -6,13 +6,14 @@
 // returned, where libomp has a place to remember it (nowait.h); libomp has waited for what it depends on.
 #define OMPTARGET_NO_SYMVER
 #include "abi/exports.h"
+#include "abi/llvm/newer_compiler.h"
 #include "abi/llvm/descriptor.h"
 #include "abi/llvm/info.h"
 #include "abi/llvm/kernel_arguments.h"
 #include "abi/llvm/messages.h"
-#include "abi/llvm/newer_compiler.h"
 #include "abi/llvm/nowait.h"
 #include "abi/llvm/rows.h"
+#include "abi/reported_call.h"
 #include "offload/asynchronous.h"
 #include "offload/offload.h"
 #include "process/default_device.h"
@@ -24,6 +25,20 @@
 
 namespace omptool::llvm {
 namespace {
+
+// ident_t.
+struct Location {
+  std::int32_t reserved1, flags, reserved2, reserved3;
+  const char* source; // see Place
+};
+
+const char* source_of(const Location* where) {
+  return where ? where->source : nullptr;
+}
+
+enum class Waiting { kWaits, kNowait };
+
+constexpr auto kLlvm = observe::Abi::kLlvm;
 
 // A number that names no device is the program's mistake, in LLVM's words; unless there are no devices,
 // when every region runs on the host.
@@ -41,7 +56,10 @@ auto translated(const char* name, const Describe& describe, const Body& body) no
     try {
       if (!observe::may_be_heard()) [[likely]]
         return body();
-      const Told told(describe());
+      const Call call = describe();
+      const ReportedCall reported(call.reported, call.device);
+      if (reported.device() >= 0 && informs(kInfoArguments))
+        tell_arguments(reported.device(), call);
       return body();
     } catch (const MappingFault& fault) {
       die_of(fault, describe());
@@ -86,19 +104,21 @@ void act(const char* name, DataAction action, Waiting waiting, std::int64_t devi
 
 [[gnu::noinline]] void on_data(const char* name, Action action, Waiting waiting, const Location* where,
                                std::int64_t device, const Arrays& arrays, const void* caller) {
-  translated(
-      name, [&] { return Call{name, action, waiting, where, device, arrays, caller}; },
-      [&] {
-        check_device(device);
-        RowList rows;
-        const RowFault fault = add_rows(arrays, action, rows, caller);
-        if (!fault)
-          act(name, data_action_of(action), waiting, device, rows);
-        else if (fault.is_of_compiler)
-          refuse_data(device, to_host(action, rows), fault.text);
-        else
-          say("%s: %s; the call is ignored", name, fault.text.c_str());
-      });
+  const auto describe = [&] {
+    const bool nowait = waiting == Waiting::kNowait;
+    return Call{{kLlvm, action, name, caller, -1, nullptr, source_of(where), nowait}, device, arrays};
+  };
+  translated(name, describe, [&] {
+    check_device(device);
+    RowList rows;
+    const RowFault fault = add_rows(arrays, action, rows, caller);
+    if (!fault)
+      act(name, data_action_of(action), waiting, device, rows);
+    else if (fault.is_of_compiler)
+      refuse_data(device, to_host(action, rows), fault.text);
+    else
+      say("%s: %s; the call is ignored", name, fault.text.c_str());
+  });
 }
 
 [[gnu::always_inline]] inline std::int32_t on_region(const char* name, Waiting waiting, std::int64_t device,
@@ -143,7 +163,8 @@ std::int32_t on_old_region(const char* name, const Location* where, std::int64_t
                            const Arrays& arrays, const void* caller, std::int32_t teams, std::int32_t threads) {
   const auto describe = [&] {
     const std::uint32_t teams_said = teams == kNone ? 1 : static_cast<std::uint32_t>(std::max(teams, 0));
-    return Call{name, Action::kRegion, Waiting::kWaits, where, device, arrays, caller, teams_said, region};
+    return Call{
+        {kLlvm, Action::kRegion, name, caller, -1, region, source_of(where), false, teams_said}, device, arrays};
   };
   return translated(name, describe, [&] {
     return on_region(name, Waiting::kWaits, device, region, arrays, caller,
@@ -184,14 +205,14 @@ Waiting waiting_of(const KernelArguments& arguments, const RecordVersion& versio
 
 [[gnu::cold]] Call call_of(const char* name, const Location* where, std::int64_t device, const void* region,
                            const KernelArguments* arguments, const void* caller) {
-  Call call{name, Action::kRegion, Waiting::kWaits, where, device, {}, caller, 1, region};
+  Call call{{kLlvm, Action::kRegion, name, caller, -1, region, source_of(where)}, device, {}};
   const RecordVersion& version = version_of(arguments);
   if (version.is_known) {
-    call.waiting = waiting_of(*arguments, version);
+    call.reported.nowait = waiting_of(*arguments, version) == Waiting::kNowait;
     call.arrays = arrays_of(*arguments, version);
   }
   if (version.has_shape && arguments->teams[0] != kNoTeams)
-    call.teams = arguments->teams[0];
+    call.reported.teams = arguments->teams[0];
   return call;
 }
 
@@ -280,10 +301,8 @@ OMPTOOL_EXPORT std::int32_t __tgt_target_kernel_nowait(const Location* where, st
   }
 OMPTOOL_LLVM_REGION(__tgt_target_mapper, kNone, kNone)
 OMPTOOL_LLVM_REGION(__tgt_target_nowait_mapper, kNone, kNone)
-OMPTOOL_LLVM_REGION(__tgt_target_teams_mapper, num_teams, thread_limit, std::int32_t num_teams,
-                    std::int32_t thread_limit)
-OMPTOOL_LLVM_REGION(__tgt_target_teams_nowait_mapper, num_teams, thread_limit, std::int32_t num_teams,
-                    std::int32_t thread_limit)
+OMPTOOL_LLVM_REGION(__tgt_target_teams_mapper, teams, threads, std::int32_t teams, std::int32_t threads)
+OMPTOOL_LLVM_REGION(__tgt_target_teams_nowait_mapper, teams, threads, std::int32_t teams, std::int32_t threads)
 #undef OMPTOOL_LLVM_REGION
 
 // Before clang 12: no source location, no names, no mappers.
@@ -295,11 +314,10 @@ OMPTOOL_LLVM_REGION(__tgt_target_teams_nowait_mapper, num_teams, thread_limit, s
                          __builtin_return_address(0), teams, threads);                                                 \
   }
 OMPTOOL_LLVM_OLD_REGION(llvm_target, "__tgt_target", kNone, kNone)
-OMPTOOL_LLVM_OLD_REGION(llvm_target_teams, "__tgt_target_teams", num_teams, thread_limit, std::int32_t num_teams,
-                        std::int32_t thread_limit)
+OMPTOOL_LLVM_OLD_REGION(llvm_target_teams, "__tgt_target_teams", teams, threads, std::int32_t teams,
+                        std::int32_t threads)
 OMPTOOL_LLVM_OLD_REGION(__tgt_target_nowait, __func__, kNone, kNone)
-OMPTOOL_LLVM_OLD_REGION(__tgt_target_teams_nowait, __func__, num_teams, thread_limit, std::int32_t num_teams,
-                        std::int32_t thread_limit)
+OMPTOOL_LLVM_OLD_REGION(__tgt_target_teams_nowait, __func__, teams, threads, std::int32_t teams, std::int32_t threads)
 #undef OMPTOOL_LLVM_OLD_REGION
 
 OMPTOOL_EXPORT void __kmpc_push_target_tripcount(std::int64_t device, std::uint64_t count) {

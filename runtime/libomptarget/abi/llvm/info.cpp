@@ -6,9 +6,12 @@
 #include "process/message.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 namespace omptool::llvm {
@@ -40,6 +43,24 @@ std::string describe_object(int device, const MappedObject& object) {
          padded(count, 11) + ' ' + padded(std::to_string(object.holds), 12) + ' ' + place.name + " at " + place.text();
 }
 
+// The parts between semicolons; the string begins with one.
+using Parts = std::array<std::string_view, 4>;
+
+Parts split(std::string_view source) {
+  Parts parts;
+  for (std::string_view& part : parts) {
+    source.remove_prefix(std::min<std::size_t>(source.size(), 1));
+    part = source.substr(0, source.find(';'));
+    source.remove_prefix(part.size());
+  }
+  return parts;
+}
+
+Place place_in(std::string_view name, std::string_view path, std::string_view line, std::string_view column) {
+  const std::string_view file = path.substr(path.rfind('/') + 1); // npos + 1 is 0
+  return {std::string(name), std::string(file), std::string(line), std::string(column)};
+}
+
 } // namespace
 
 void inform(int device, const std::string& text) {
@@ -50,6 +71,22 @@ std::string hex(std::uintptr_t address) {
   char text[24];
   std::snprintf(text, sizeof text, "0x%016lx", static_cast<unsigned long>(address));
   return text;
+}
+
+Place place_of_construct(const char* source) {
+  if (!source)
+    return {};
+  const auto [file, function, line, column] = split(source);
+  return place_in(function, file, line, column);
+}
+
+Place place_of(const char* mapped) {
+  if (!mapped)
+    return {};
+  if (!std::strchr(mapped, ';'))
+    return {mapped, "unknown", "0", "0"};
+  const auto [name, file, line, column] = split(mapped);
+  return place_in(name, file, line, column);
 }
 
 void keep_declared(int device, HostRange object, const char* declared) {

@@ -4,7 +4,6 @@
 // Prints what LIBOMPTARGET_INFO asks for, in the words that users of LLVM's runtime know (abi-facts.md, 10.1).
 #pragma once
 
-#include "abi/llvm/source.h"
 #include "observe/events.h"
 
 #include <atomic>
@@ -42,6 +41,20 @@ std::string hex(std::uintptr_t address);
 inline std::string hex(const void* address) {
   return hex(reinterpret_cast<std::uintptr_t>(address));
 }
+
+// What clang tells about the source: ";file;function;line;column;;" of a construct, ";variable;file;line;column;;" of
+// what it maps. Without -g there is nothing, or "unknown" and zeros.
+struct Place {
+  std::string name = "unknown"; // of a variable or expression
+  std::string file = "unknown"; // without its folders
+  std::string line = "0", column = "0";
+  bool known() const { return line != "0" || column != "0"; }
+  std::string text() const { return file + ":" + line + ":" + column; }
+};
+// Both may be null.
+Place place_of_construct(const char* source);
+// `mapped` may also be a bare name, as global variables have.
+Place place_of(const char* mapped);
 
 // Keeps the program's name for an object, and the place of its declaration, as clang wrote them; null: not known. They
 // are known of objects that were mapped while there was something to tell about them, until something else is mapped at

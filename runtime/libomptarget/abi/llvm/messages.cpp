@@ -13,14 +13,15 @@ namespace {
 constexpr const char* kError = "omptarget error: ";
 
 // LLVM's titles, "being" included.
-std::string title_of(const Call& call) {
+std::string title_of(const observe::Call& call) {
   if (call.action == Action::kRegion)
     return "Entering OpenMP kernel";
-  const std::string what = call.action == Action::kEnterData ? "Entering OpenMP data region with being"
-                           : call.action == Action::kExitData
-                               ? "Exiting OpenMP data region with end"
-                               : "Updating data within the OpenMP data region with update";
-  return what + (call.waiting == Waiting::kNowait ? "_nowait_mapper" : "_mapper");
+  std::string title = "Updating data within the OpenMP data region with update";
+  if (call.action == Action::kEnterData)
+    title = "Entering OpenMP data region with being";
+  else if (call.action == Action::kExitData)
+    title = "Exiting OpenMP data region with end";
+  return title + (call.nowait ? "_nowait_mapper" : "_mapper");
 }
 
 const char* kind_of(std::int64_t type, std::int64_t size) {
@@ -37,10 +38,12 @@ const char* kind_of(std::int64_t type, std::int64_t size) {
   return size != 0 ? "alloc" : "use_address";
 }
 
+} // namespace
+
 void tell_arguments(int device, const Call& call) {
   const Arrays& all = call.arrays;
-  inform(device,
-         title_of(call) + " at " + place_of(call.where).text() + " with " + std::to_string(all.count) + " arguments:");
+  inform(device, title_of(call.reported) + " at " + place_of_construct(call.reported.source).text() + " with " +
+                     std::to_string(all.count) + " arguments:");
   for (std::size_t i = 0; all.size && all.type && i < all.count; ++i) {
     const char* const name = all.names ? static_cast<const char*>(all.names[i]) : nullptr;
     inform(device, std::string(kind_of(all.type[i], all.size[i])) + "(" + place_of(name).name + ")[" +
@@ -48,18 +51,8 @@ void tell_arguments(int device, const Call& call) {
   }
 }
 
-} // namespace
-
-Told::Told(const Call& call)
-    : reported_({observe::Abi::kLlvm, call.action, call.name, call.caller, -1, call.region,
-                 call.where ? call.where->source : nullptr, call.waiting == Waiting::kNowait, call.teams},
-                call.device) {
-  if (reported_.device() >= 0 && informs(kInfoArguments))
-    tell_arguments(reported_.device(), call);
-}
-
 void die_of(const MappingFault& fault, const Call& call) {
-  const bool maps_in = call.action == Action::kEnterData || call.action == Action::kRegion;
+  const bool maps_in = call.reported.action == Action::kEnterData || call.reported.action == Action::kRegion;
   for (const char* const message : {fault.before.c_str(), fault.what()})
     if (*message)
       tell("omptarget message: ", "%s", message);
@@ -67,11 +60,11 @@ void die_of(const MappingFault& fault, const Call& call) {
     tell(kError, "Call to getTargetPointer returned null pointer (%s).",
          fault.kind == MappingFault::Kind::kAbsent ? "'present' map type modifier"
                                                    : "device failure or illegal mapping");
-  if (call.action == Action::kRegion) {
+  if (call.reported.action == Action::kRegion) {
     tell(kError, "Call to targetDataBegin failed, abort target.");
     tell(kError, "Failed to process data before launching the kernel.");
   }
-  const Place place = place_of(call.where);
+  const Place place = place_of_construct(call.reported.source);
   if (informs(kInfoTable))
     tell_tables(place.text());
   else
