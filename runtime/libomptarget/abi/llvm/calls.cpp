@@ -6,7 +6,7 @@
 // returned, where libomp has a place to remember it (nowait.h); libomp has waited for what it depends on.
 #define OMPTARGET_NO_SYMVER
 #include "abi/exports.h"
-#include "abi/llvm/newer_compiler.h"
+#include "abi/llvm/compilers.h"
 #include "abi/llvm/descriptor.h"
 #include "abi/llvm/info.h"
 #include "abi/llvm/kernel_arguments.h"

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/llvm/descriptor.h"
 
-#include "abi/llvm/image_compilers.h"
-#include "abi/llvm/newer_compiler.h"
+#include "abi/llvm/compilers.h"
 #include "abi/llvm/offload_binary.h"
 #include "process/loaded_object.h"
 #include "process/message.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/llvm/offload_binary.h"
 
-#include "abi/llvm/newer_compiler.h"
+#include "abi/llvm/compilers.h"
 #include "devices/library_contents.h"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/llvm/rows.h"
 
+#include "abi/llvm/compilers.h"
 #include "abi/llvm/info.h"
-#include "abi/llvm/newer_compiler.h"
 #include "abi/llvm/sections.h"
 #include "counted.h"
 #include "observe/sink.h"

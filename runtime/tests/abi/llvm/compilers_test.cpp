@@ -3,7 +3,7 @@
 //
 // The section .comment of images that may be anything: never read past their end (AddressSanitizer
 // watches: each is in memory of exactly its size).
-#include "abi/llvm/image_compilers.h"
+#include "abi/llvm/compilers.h"
 
 #include <cstring>
 #include <doctest/doctest.h>

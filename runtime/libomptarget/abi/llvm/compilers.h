@@ -1,12 +1,15 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names the compilers that had a part in an image, by what they leave in its section .comment.
+// Names the compilers that had a part in an image, an executable or a library, by what they leave in its section
+// .comment. Of those that came after this library it guesses nothing, and its messages name the cure.
 #pragma once
 
 #include "bytes.h"
+#include "generations.h"
 #include "rtl/passing.h"
 
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -30,5 +33,14 @@ std::string name_of(const Clangs& clangs);
 KernelForm form_of(const Clangs& clangs);
 // Returns whether kernels of calls with version 2 take no environment: a clang up to 17 compiled some, and 18 none.
 bool is_before_18(const Clangs& clangs);
+
+inline constexpr const Generation& kNewestGeneration = std::end(kGenerations)[-1];
+
+// The same fault with the clang that compiled the executable or library around `address`, as far as it says so, and
+// what to do.
+std::string of_newer_compiler(const std::string& fault, const void* address);
+
+// Returns whether only clang 23 and later compiled the executable or library around `address`, by `.comment`.
+bool is_surely_of_23(const void* address);
 
 } // namespace omptool::llvm
