@@ -64,8 +64,7 @@ bool has_version(const Record56& record) {
 }
 
 // Records made by hand may leave the version 0: LLVM's runtime does not look at it.
-bool looks_like_56(Bytes table, std::uint64_t at) {
-  const Record56 record = *read<Record56>(table, at);
+bool looks_like_56(const Record56& record) {
   return has_version(record) && record.version <= kEntryVersion;
 }
 
@@ -76,32 +75,23 @@ std::uint16_t newer_version(Bytes table) {
   return first && has_version(*first) && first->version > kEntryVersion ? first->version : 0;
 }
 
-// The 32 bytes that both kinds of record come down to; nothing for another language's entry.
-struct Entry {
-  void* address;
-  const char* name;
-  std::uint64_t size;
-  std::uint32_t flags;
-  std::int64_t data;
-};
-
-std::optional<Entry> entry_at(Bytes table, std::size_t record, std::uint64_t at) {
-  if (record == sizeof(Record32)) {
-    const Record32 old = *read<Record32>(table, at);
-    return Entry{old.address, old.name, old.size, old.flags, static_cast<std::int64_t>(old.data)};
-  }
-  const Record56 now = *read<Record56>(table, at);
-  if (now.kind != kOpenMP)
+// The 32 bytes that both kinds of record come down to; nothing for another language's entry. What an entry requires are
+// low bits of its data.
+std::optional<Record32> entry_at(Bytes table, std::size_t record, std::uint64_t at) {
+  if (record == sizeof(Record32))
+    return read<Record32>(table, at);
+  const Record56 entry = *read<Record56>(table, at);
+  if (entry.kind != kOpenMP)
     return std::nullopt;
-  return Entry{now.address, now.name, now.size, now.flags, static_cast<std::int64_t>(now.data)};
+  return Record32{entry.address, entry.name, entry.size, entry.flags, static_cast<std::uint32_t>(entry.data)};
 }
 
 // The entry only says what its translation unit requires. The address and the size tell it from the documents' records.
-bool is_requirement(const Entry& entry) {
+bool is_requirement(const Record32& entry) {
   return entry.flags == kRequiresFlag && !entry.address && entry.size == 0;
 }
 
-EntryKind kind_of(const Entry& entry, bool host_memory) {
+EntryKind kind_of(const Record32& entry, bool host_memory) {
   constexpr std::string_view kReference = "_decl_tgt_ref_ptr";
   if (entry.flags & (kIndirectFlag | kVirtualTable))
     return EntryKind::kIndirect;
@@ -126,9 +116,7 @@ bool wants_host_memory() {
 
 // Returns why the descriptor cannot be used, or "".
 std::string fault_of(const Descriptor& descriptor) {
-  const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(descriptor.entries_begin);
-  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(descriptor.entries_end);
-  if (last < first || (first == 0 && last != 0))
+  if (!is_range(descriptor.entries_begin, descriptor.entries_end))
     return "its entry table ends before it begins";
   return fault_of_images(descriptor.image_count, descriptor.images);
 }
@@ -145,7 +133,7 @@ std::string read_images(const Descriptor& descriptor, LibraryContents& contents)
     const __tgt_device_image& raw = descriptor.images[i];
     const auto* const begin = static_cast<const std::byte*>(raw.ImageStart);
     const auto* const end = static_cast<const std::byte*>(raw.ImageEnd);
-    if (reinterpret_cast<std::uintptr_t>(end) < reinterpret_cast<std::uintptr_t>(begin) || (!begin && end))
+    if (!is_range(begin, end))
       return fault_of_bounds(i);
     const Bytes bytes(begin, end);
     std::vector<Bytes> images;
@@ -159,12 +147,65 @@ std::string read_images(const Descriptor& descriptor, LibraryContents& contents)
   return {};
 }
 
+// Returns kThere if every name can be read and ends within 4 KiB (decision 27).
+OwnMemory::String names_in(Bytes table, std::size_t record) {
+  constexpr std::size_t kLongestName = 4096;
+  const std::size_t name_at = record == sizeof(Record56) ? offsetof(Record56, name) : offsetof(Record32, name);
+  static_assert(offsetof(Record32, name) == offsetof(__tgt_offload_entry, name));
+  OwnMemory memory;
+  for (std::uint64_t at = 0; at < table.size(); at += record)
+    if (const auto name = memory.string_at(*read<const char*>(table, at + name_at), kLongestName);
+        name != OwnMemory::String::kThere)
+      return name;
+  return OwnMemory::String::kThere;
+}
+
+// Returns whether the table can only be LLVM's. In a table of 24-byte records that is read as if they had 32, the
+// second record's flags are a name's address.
+bool is_unmistakable(Bytes table, std::size_t record) {
+  for (std::uint64_t at = 0; record == sizeof(Record32) && at < table.size(); at += record)
+    if (const Record32 entry = *read<Record32>(table, at);
+        entry.flags >= 0x100 || (entry.data != 0 && !(entry.flags & kRequiresFlag)))
+      return false;
+  return record != 0;
+}
+
+std::string read_entries(Bytes table, std::size_t record, LibraryContents& contents) {
+  contents.host_memory = wants_host_memory();
+  contents.globals_required = true;
+  for (std::uint64_t at = 0; at < table.size(); at += record) {
+    const std::optional<Record32> entry = entry_at(table, record, at);
+    if (!entry || is_requirement(*entry))
+      continue;
+    if (entry->size > INT64_MAX)
+      return "an entry's size is impossible";
+    const EntryKind kind = kind_of(*entry, contents.host_memory);
+    const std::int64_t bytes = static_cast<std::int64_t>(entry->size);
+    const std::int64_t size = kind == EntryKind::kIndirect ? static_cast<std::int64_t>(sizeof(void*)) : bytes;
+    // The entry does not say how large the variable behind a host pointer is.
+    const std::int64_t extent = kind != EntryKind::kHostPointer ? bytes : entry->flags & kLink ? 0 : 1;
+    contents.table.add({entry->address, entry->name, size, kind, extent});
+  }
+  return {};
+}
+
+// A host written from the documents alone names no version, and gets LLVM's function.
+std::string read_documents_entries(Bytes table, LibraryContents& contents) {
+  for (std::uint64_t at = 0; at < table.size(); at += sizeof(__tgt_offload_entry))
+    contents.table.add(*read<__tgt_offload_entry>(table, at));
+  for (RegisteredImage& image : contents.images)
+    image.origin = {};
+  contents.remark = "registers entries of 24 bytes, as omptarget.h declares them, by a function without a symbol "
+                    "version: include omptarget.h, which names the version";
+  return {};
+}
+
 } // namespace
 
 std::size_t record_size(Bytes table) {
   bool is_56 = table.size() % sizeof(Record56) == 0 && !table.empty();
   for (std::uint64_t at = 0; is_56 && at < table.size(); at += sizeof(Record56))
-    is_56 = looks_like_56(table, at);
+    is_56 = looks_like_56(*read<Record56>(table, at));
   if (is_56)
     return sizeof(Record56);
   return table.size() % sizeof(Record32) == 0 ? sizeof(Record32) : 0;
@@ -199,66 +240,9 @@ void require_entries_of(const void* address) {
   const Bytes table(descriptor.entries_begin, descriptor.entries_end);
   const std::size_t record = record_size(table);
   for (std::uint64_t at = 0; record != 0 && at < table.size(); at += record)
-    if (const std::optional<Entry> entry = entry_at(table, record, at); entry && is_requirement(*entry))
+    if (const std::optional<Record32> entry = entry_at(table, record, at); entry && is_requirement(*entry))
       require(entry->data, address);
 }
-
-namespace {
-
-// Returns kThere if every name can be read and ends within 4 KiB (decision 27).
-OwnMemory::String names_in(Bytes table, std::size_t record) {
-  constexpr std::size_t kLongestName = 4096;
-  const std::size_t name_at = record == sizeof(Record56) ? offsetof(Record56, name) : offsetof(Record32, name);
-  static_assert(offsetof(Record32, name) == offsetof(__tgt_offload_entry, name));
-  OwnMemory memory;
-  for (std::uint64_t at = 0; at < table.size(); at += record)
-    if (const auto name = memory.string_at(*read<const char*>(table, at + name_at), kLongestName);
-        name != OwnMemory::String::kThere)
-      return name;
-  return OwnMemory::String::kThere;
-}
-
-// Returns whether the table can only be LLVM's. In a table of 24-byte records that is read as if they had 32, the
-// second record's flags are a name's address.
-bool is_unmistakable(Bytes table, std::size_t record) {
-  for (std::uint64_t at = 0; record == sizeof(Record32) && at < table.size(); at += record)
-    if (const Record32 entry = *read<Record32>(table, at);
-        entry.flags >= 0x100 || (entry.data != 0 && !(entry.flags & kRequiresFlag)))
-      return false;
-  return record != 0;
-}
-
-std::string read_entries(Bytes table, std::size_t record, LibraryContents& contents) {
-  contents.host_memory = wants_host_memory();
-  contents.globals_required = true;
-  for (std::uint64_t at = 0; at < table.size(); at += record) {
-    const std::optional<Entry> entry = entry_at(table, record, at);
-    if (!entry || is_requirement(*entry))
-      continue;
-    if (entry->size > INT64_MAX)
-      return "an entry's size is impossible";
-    const EntryKind kind = kind_of(*entry, contents.host_memory);
-    const std::int64_t bytes = static_cast<std::int64_t>(entry->size);
-    const std::int64_t size = kind == EntryKind::kIndirect ? static_cast<std::int64_t>(sizeof(void*)) : bytes;
-    // The entry does not say how large the variable behind a host pointer is.
-    const std::int64_t extent = kind != EntryKind::kHostPointer ? bytes : entry->flags & kLink ? 0 : 1;
-    contents.table.add({entry->address, entry->name, size, kind, extent});
-  }
-  return {};
-}
-
-// A host written from the documents alone names no version, and gets LLVM's function.
-std::string read_documents_entries(Bytes table, LibraryContents& contents) {
-  for (std::uint64_t at = 0; at < table.size(); at += sizeof(__tgt_offload_entry))
-    contents.table.add(*read<__tgt_offload_entry>(table, at));
-  for (RegisteredImage& image : contents.images)
-    image.origin = {};
-  contents.remark = "registers entries of 24 bytes, as omptarget.h declares them, by a function without a symbol "
-                    "version: include omptarget.h, which names the version";
-  return {};
-}
-
-} // namespace
 
 std::string read_library(const void* address, LibraryContents& contents) {
   const Descriptor& descriptor = *static_cast<const Descriptor*>(address);
