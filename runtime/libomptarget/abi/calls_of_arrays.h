@@ -6,7 +6,6 @@
 #pragma once
 
 #include "abi/exports.h"
-#include "abi/reported_call.h"
 #include "counted.h"
 #include "data/table/row.h"
 #include "offload/asynchronous.h"
@@ -31,15 +30,16 @@ inline const char* fault_of_memory(const void* address, std::int64_t size) {
 
 // Returns what `body(rows, fault)` returns; `fault` says what is wrong with the call, or is "". In place of a malformed
 // row stands one that names no more than the object around its base. Of Arrays is asked
+//   kAbi
 //   count, what the program says
-//   fault(): what is wrong with the call but for its rows, or ""
-//   complete(): whether all arrays are there, and how_many(): "four"
+//   known_device(): the device, as the core has it, and fault(): what is wrong with the call but for its rows, or ""
+//   complete(): whether all arrays are there, and kHowMany: "four"
 //   fault_of(i) and describe(i): what is wrong with row `i`, or null, and what it holds
-//   row(i) and base(i): what a sound row is, and where a malformed one begins
+//   row(i): what it is; of a malformed one the base
 template <typename Arrays, typename Body> auto with_rows(const Arrays& arrays, const Body& body) {
   if (arrays.count < 0 || (arrays.count > 0 && !arrays.complete()))
     return body(Rows(),
-                "the call has " + counted(arrays.count, "row") + ", but not all " + arrays.how_many() + " arrays");
+                "the call has " + counted(arrays.count, "row") + ", but not all " + Arrays::kHowMany + " arrays");
   std::optional<PerRow<Row>> of_each;
   try {
     of_each.emplace(static_cast<std::size_t>(arrays.count));
@@ -52,44 +52,48 @@ template <typename Arrays, typename Body> auto with_rows(const Arrays& arrays, c
     const char* const fault = arrays.fault_of(i);
     if (fault && first_fault.empty())
       first_fault = "row " + std::to_string(i) + " " + fault + " (" + arrays.describe(i) + ")";
-    rows[i].base = arrays.base(i);
-    if (!fault)
-      rows[i] = arrays.row(i);
+    rows[i] = arrays.row(i);
+    if (fault)
+      rows[i] = {rows[i].base};
   }
   return body(Rows(rows.data(), rows.size()), first_fault);
 }
 
 // `later`: what an asynchronous call has beside its rows; null: the call waits.
 template <typename Arrays>
-void on_data(const observe::Call& call, std::int64_t device, const Arrays& arrays, const Later* later = nullptr) {
-  const DataAction action = data_action_of(call.action);
-  guarded(call.function, [&] {
-    const ReportedCall reported(call, device);
+void on_data(Action action, const char* function, const void* code, const Arrays& arrays,
+             const Later* later = nullptr) {
+  const std::int64_t device = arrays.known_device();
+  const DataAction what = data_action_of(action);
+  guarded(function, [&] {
+    const ReportedCall reported({Arrays::kAbi, action, function, code}, device);
     with_rows(arrays, [&](Rows rows, const std::string& fault) {
       if (later && fault.empty())
-        data_later(action, device, rows, *later);
+        data_later(what, device, rows, *later);
       else if (later)
         ignore_data_later(fault, *later);
       else if (fault.empty())
-        run_data(action, device, rows);
+        run_data(what, device, rows);
       else
-        say("%s: %s; the call is ignored", call.function, fault.c_str());
+        say("%s: %s; the call is ignored", function, fault.c_str());
     });
   });
 }
 
+// `shape`: of one team, or what the call asks for.
 template <typename Arrays>
-std::int32_t on_region(const observe::Call& call, std::int64_t device, const Arrays& arrays, const LaunchShape& shape,
-                       const Later* later = nullptr) {
-  return guarded(call.function, [&] {
-    const ReportedCall reported(call, device);
+std::int32_t on_region(const char* function, const void* code, const void* entry, const Arrays& arrays,
+                       const LaunchShape& shape = {}, const Later* later = nullptr) {
+  const std::int64_t device = arrays.known_device();
+  return guarded(function, [&] {
+    const ReportedCall reported(
+        {Arrays::kAbi, Action::kRegion, function, code, -1, entry, nullptr, false, shape.asked.teams[0]}, device);
     return with_rows(arrays, [&](Rows rows, const std::string& fault) {
-      const std::string reason = fault.empty() ? "" : std::string(call.function) + ": " + fault;
+      const std::string reason = fault.empty() ? "" : std::string(function) + ": " + fault;
       if (later)
-        return reason.empty() ? run_region_later(device, call.entry, rows, shape, *later)
-                              : refuse_region_later(device, call.entry, rows, reason, *later);
-      return reason.empty() ? run_region(device, call.entry, rows, shape)
-                            : refuse_region(device, call.entry, rows, reason);
+        return reason.empty() ? run_region_later(device, entry, rows, shape, *later)
+                              : refuse_region_later(device, entry, rows, reason, *later);
+      return reason.empty() ? run_region(device, entry, rows, shape) : refuse_region(device, entry, rows, reason);
     });
   });
 }

@@ -2,18 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exports functions from this library: visible, without an exception, and, where one name has two meanings, under an
-// explicit symbol version (exports.map names the versions).
+// explicit symbol version (exports.map names the versions). Constructs of every ABI are announced to those who listen.
 #pragma once
 
 #include "data/table/mapping_fault.h"
+#include "observe/sink.h"
+#include "offload/data_constructs.h"
 #include "process/message.h"
 
+#include <cstdint>
 #include <exception>
+#include <optional>
 
 #define OMPTOOL_EXPORT __attribute__((visibility("default")))
 
 // Exports `function` (an extern "C" name) as the string `versioned`, "name@VERSION".
 #define OMPTOOL_EXPORT_AS(function, versioned) __asm__(".symver " #function ", " versioned)
+
+// Declares an exported function that is another name of `function`, of the same unit.
+#define OMPTOOL_EXPORT_ALIAS(function) __attribute__((visibility("default"), alias(function)))
 
 namespace omptool {
 
@@ -29,6 +36,33 @@ template <typename Body> auto guarded(const char* call, const Body& body) noexce
   } catch (...) {
     die("%s: unknown exception", call);
   }
+}
+
+using observe::Action;
+
+// Announces a call while it lasts, if anybody listens.
+class ReportedCall {
+public:
+  // `device`: as the program gives it; the call's own is set to its number. Without it the call is for none. A call for
+  // a number that no device has is not reported.
+  explicit ReportedCall(const observe::Call& call, std::optional<std::int64_t> device = std::nullopt) {
+    if (observe::may_be_heard()) [[unlikely]]
+      begin(call, device);
+  }
+  // Of the device; -1: it is not reported, or for none.
+  int device() const { return device_; }
+
+private:
+  void begin(observe::Call call, std::optional<std::int64_t> device);
+  int device_ = -1;
+  std::optional<observe::Construct> construct_;
+};
+
+// Returns what the core does for a construct that runs no kernel.
+constexpr DataAction data_action_of(Action action) {
+  return action == Action::kEnterData  ? DataAction::kBegin
+         : action == Action::kExitData ? DataAction::kEnd
+                                       : DataAction::kUpdate;
 }
 
 } // namespace omptool

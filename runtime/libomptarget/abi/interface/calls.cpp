@@ -7,7 +7,6 @@
 #include "omptarget.h"
 
 #include "abi/calls_of_arrays.h"
-#include "abi/exports.h"
 #include "abi/llvm/info.h"
 #include "offload/outstanding.h"
 
@@ -17,8 +16,6 @@
 
 namespace omptool {
 namespace {
-
-using observe::Action;
 
 std::string read_library(const void* address, LibraryContents& contents) {
   const __tgt_bin_desc& descriptor = *static_cast<const __tgt_bin_desc*>(address);
@@ -61,16 +58,18 @@ std::uint32_t flags_of(std::int32_t type) {
 }
 
 struct Arrays {
+  static constexpr observe::Abi kAbi = observe::Abi::kInterface;
+  static constexpr const char* kHowMany = "four";
+  std::int32_t device;
   std::int32_t count;
   void** bases;
   void** begins;
   std::int64_t* sizes;
   std::int32_t* types;
 
+  std::int64_t known_device() const { return device; }
   static std::string fault() { return {}; }
-  static const char* how_many() { return "four"; }
   bool complete() const { return bases && begins && sizes && types; }
-  void* base(std::size_t i) const { return bases[i]; }
   Row row(std::size_t i) const { return {bases[i], begins[i], sizes[i], flags_of(types[i]), &bases[i]}; }
   const char* fault_of(std::size_t i) const {
     constexpr std::int32_t kKnown = 0x1ff;
@@ -91,19 +90,6 @@ struct Arrays {
     return text;
   }
 };
-
-void data(Action action, const char* function, const void* code, std::int32_t device, const Arrays& arrays,
-          const Later* later = nullptr) {
-  on_data({observe::Abi::kInterface, action, function, code}, device, arrays, later);
-}
-
-// `shape`: of __tgt_target, one team; of __tgt_target_teams what it asks for.
-std::int32_t region(const char* function, const void* code, std::int32_t device, const void* entry,
-                    const Arrays& arrays, const LaunchShape& shape, const Later* later = nullptr) {
-  return on_region(
-      {observe::Abi::kInterface, Action::kRegion, function, code, -1, entry, nullptr, false, shape.asked.teams[0]},
-      device, arrays, shape, later);
-}
 
 } // namespace
 
@@ -129,25 +115,26 @@ OMPTOOL_EXPORT_AS(omptarget_unregister_lib, "__tgt_unregister_lib@OMPTARGET_4.5"
 
 OMPTOOL_EXPORT void __tgt_target_data_begin(int32_t device, int32_t count, void** bases, void** begins, int64_t* sizes,
                                             int32_t* types) {
-  data(Action::kEnterData, __func__, __builtin_return_address(0), device, {count, bases, begins, sizes, types});
+  on_data(Action::kEnterData, __func__, __builtin_return_address(0),
+          Arrays{device, count, bases, begins, sizes, types});
 }
 OMPTOOL_EXPORT void __tgt_target_data_end(int32_t device, int32_t count, void** bases, void** begins, int64_t* sizes,
                                           int32_t* types) {
-  data(Action::kExitData, __func__, __builtin_return_address(0), device, {count, bases, begins, sizes, types});
+  on_data(Action::kExitData, __func__, __builtin_return_address(0), Arrays{device, count, bases, begins, sizes, types});
 }
 OMPTOOL_EXPORT void __tgt_target_data_update(int32_t device, int32_t count, void** bases, void** begins, int64_t* sizes,
                                              int32_t* types) {
-  data(Action::kUpdate, __func__, __builtin_return_address(0), device, {count, bases, begins, sizes, types});
+  on_data(Action::kUpdate, __func__, __builtin_return_address(0), Arrays{device, count, bases, begins, sizes, types});
 }
 
 OMPTOOL_EXPORT int32_t __tgt_target(int32_t device, void* entry, int32_t count, void** bases, void** begins,
                                     int64_t* sizes, int32_t* types) {
-  return region(__func__, __builtin_return_address(0), device, entry, {count, bases, begins, sizes, types}, {});
+  return on_region(__func__, __builtin_return_address(0), entry, Arrays{device, count, bases, begins, sizes, types});
 }
 OMPTOOL_EXPORT int32_t __tgt_target_teams(int32_t device, void* entry, int32_t count, void** bases, void** begins,
                                           int64_t* sizes, int32_t* types, int32_t teams, int32_t threads) {
-  return region(__func__, __builtin_return_address(0), device, entry, {count, bases, begins, sizes, types},
-                shape_of_teams(teams, threads));
+  return on_region(__func__, __builtin_return_address(0), entry, Arrays{device, count, bases, begins, sizes, types},
+                   shape_of_teams(teams, threads));
 }
 
 // ---- asynchronous calls ----
@@ -170,36 +157,40 @@ OMPTOOL_EXPORT void __tgt_target_async_data_begin(int32_t device, int32_t count,
                                                   tgt_event_t* awaited, tgt_event_t* completion,
                                                   tgt_callback_param_t param) {
   const Later later{__func__, awaited_count, awaited, completion, param};
-  data(Action::kEnterData, __func__, __builtin_return_address(0), device, {count, bases, begins, sizes, types}, &later);
+  on_data(Action::kEnterData, __func__, __builtin_return_address(0), Arrays{device, count, bases, begins, sizes, types},
+          &later);
 }
 OMPTOOL_EXPORT void __tgt_target_async_data_end(int32_t device, int32_t count, void** bases, void** begins,
                                                 int64_t* sizes, int32_t* types, int32_t awaited_count,
                                                 tgt_event_t* awaited, tgt_event_t* completion,
                                                 tgt_callback_param_t param) {
   const Later later{__func__, awaited_count, awaited, completion, param};
-  data(Action::kExitData, __func__, __builtin_return_address(0), device, {count, bases, begins, sizes, types}, &later);
+  on_data(Action::kExitData, __func__, __builtin_return_address(0), Arrays{device, count, bases, begins, sizes, types},
+          &later);
 }
 OMPTOOL_EXPORT void __tgt_target_async_data_update(int32_t device, int32_t count, void** bases, void** begins,
                                                    int64_t* sizes, int32_t* types, int32_t awaited_count,
                                                    tgt_event_t* awaited, tgt_event_t* completion,
                                                    tgt_callback_param_t param) {
   const Later later{__func__, awaited_count, awaited, completion, param};
-  data(Action::kUpdate, __func__, __builtin_return_address(0), device, {count, bases, begins, sizes, types}, &later);
+  on_data(Action::kUpdate, __func__, __builtin_return_address(0), Arrays{device, count, bases, begins, sizes, types},
+          &later);
 }
 
 OMPTOOL_EXPORT int32_t __tgt_target_async(int32_t device, void* entry, int32_t count, void** bases, void** begins,
                                           int64_t* sizes, int32_t* types, int32_t awaited_count, tgt_event_t* awaited,
                                           tgt_event_t* completion, tgt_callback_param_t param) {
   const Later later{__func__, awaited_count, awaited, completion, param};
-  return region(__func__, __builtin_return_address(0), device, entry, {count, bases, begins, sizes, types}, {}, &later);
+  return on_region(__func__, __builtin_return_address(0), entry, Arrays{device, count, bases, begins, sizes, types}, {},
+                   &later);
 }
 OMPTOOL_EXPORT int32_t __tgt_target_async_teams(int32_t device, void* entry, int32_t count, void** bases, void** begins,
                                                 int64_t* sizes, int32_t* types, int32_t teams, int32_t threads,
                                                 int32_t awaited_count, tgt_event_t* awaited, tgt_event_t* completion,
                                                 tgt_callback_param_t param) {
   const Later later{__func__, awaited_count, awaited, completion, param};
-  return region(__func__, __builtin_return_address(0), device, entry, {count, bases, begins, sizes, types},
-                shape_of_teams(teams, threads), &later);
+  return on_region(__func__, __builtin_return_address(0), entry, Arrays{device, count, bases, begins, sizes, types},
+                   shape_of_teams(teams, threads), &later);
 }
 }
 } // namespace omptool

@@ -13,7 +13,6 @@
 #include "abi/llvm/messages.h"
 #include "abi/llvm/nowait.h"
 #include "abi/llvm/rows.h"
-#include "abi/reported_call.h"
 #include "offload/asynchronous.h"
 #include "offload/offload.h"
 #include "process/default_device.h"
@@ -73,10 +72,6 @@ void** handle_for(Waiting waiting) {
   return waiting == Waiting::kNowait && !observe::heard() ? nowait_handle() : nullptr;
 }
 
-Later leaving(const char* name, EventPtr& ended) {
-  return {name, 0, nullptr, nullptr, nullptr, &ended};
-}
-
 // Returns the rows that the host needs of a construct that is not understood: those that it copies back. Objects that
 // an update copies to the device are newer on the host.
 std::vector<Row> to_host(Action action, Rows rows) {
@@ -98,7 +93,7 @@ void act(const char* name, DataAction action, Waiting waiting, std::int64_t devi
     return;
   }
   EventPtr ended;
-  data_later(action, device, rows, leaving(name, ended));
+  data_later(action, device, rows, {name, 0, nullptr, nullptr, nullptr, &ended});
   leave(handle, std::move(ended));
 }
 
@@ -136,7 +131,8 @@ void act(const char* name, DataAction action, Waiting waiting, std::int64_t devi
   if (!handle) [[likely]]
     return run_region(device, region, rows, shape);
   EventPtr ended;
-  const std::int32_t result = run_region_later(device, region, rows, shape, leaving(name, ended));
+  const std::int32_t result =
+      run_region_later(device, region, rows, shape, {name, 0, nullptr, nullptr, nullptr, &ended});
   leave(handle, std::move(ended));
   return result;
 }
@@ -172,15 +168,13 @@ std::int32_t on_old_region(const char* name, const Location* where, std::int64_t
   });
 }
 
-// The last element of the arrays stands for the launch environment.
-bool ends_with_environment(const KernelArguments& all) {
-  const std::uint32_t last = all.count - 1;
-  return all.count > 0 && all.size && all.type && all.size[last] == 0 &&
-         all.type[last] == (kTypeLiteral | kTypeParameter);
-}
-
+// The last element of the arrays is to stand for the launch environment, and does not.
 bool lacks_environment(const KernelArguments& all, const RecordVersion& version) {
-  return version.environment == EnvironmentPlace::kLast && !ends_with_environment(all);
+  if (version.environment != EnvironmentPlace::kLast)
+    return false;
+  const std::uint32_t last = all.count - 1;
+  return all.count == 0 || !all.size || !all.type || all.size[last] != 0 ||
+         all.type[last] != (kTypeLiteral | kTypeParameter);
 }
 
 // Returns the arrays without the launch environment.

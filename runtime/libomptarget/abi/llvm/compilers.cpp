@@ -115,10 +115,6 @@ Clangs clangs_in(std::string_view compilers) {
   return found;
 }
 
-std::string name_of(const Clangs& clangs) {
-  return clangs.newest ? "clang " + clangs.version : std::string();
-}
-
 KernelForm form_of(const Clangs& clangs) {
   constexpr int kFirstWithEnvironment = 18, kFirstWithArray = 23;
   if (clangs.newest == 0)
@@ -131,13 +127,9 @@ KernelForm form_of(const Clangs& clangs) {
                                                                                    : KernelForm::kAsCalled;
 }
 
-bool is_before_18(const Clangs& clangs) {
-  return 0 < clangs.oldest && clangs.oldest < 18 && !clangs.any_18;
-}
-
 std::string of_newer_compiler(const std::string& fault, const void* address) {
   const Clangs of_caller = clangs_at(address);
-  std::string clang = name_of(of_caller);
+  std::string clang = of_caller.name();
   Registry* const registry = Registry::current();
   if (registry && of_caller.newest <= kNewestGeneration.last_release) // its images may say more
     if (std::string of_images = registry->images_at(address).compiler; !of_images.empty())

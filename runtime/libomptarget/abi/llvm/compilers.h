@@ -24,15 +24,15 @@ struct Clangs {
   int oldest = 0, newest = 0;
   std::string version = {}; // the newest one's, in full
   bool any_18 = false;
+  // The newest one's name, for messages; "" without one.
+  std::string name() const { return newest ? "clang " + version : std::string(); }
+  // Kernels of calls with version 2 take no environment: a clang up to 17 compiled some, and 18 none.
+  bool is_before_18() const { return 0 < oldest && oldest < 18 && !any_18; }
 };
 Clangs clangs_in(std::string_view compilers);
-// Returns the newest one's name, for messages; "" without one.
-std::string name_of(const Clangs& clangs);
 
 // Returns how the kernels are called, as far as all of their compilers agree.
 KernelForm form_of(const Clangs& clangs);
-// Returns whether kernels of calls with version 2 take no environment: a clang up to 17 compiled some, and 18 none.
-bool is_before_18(const Clangs& clangs);
 
 inline constexpr const Generation& kNewestGeneration = std::end(kGenerations)[-1];
 

@@ -63,11 +63,6 @@ bool has_version(const Record56& record) {
          record.flags < 0x100;
 }
 
-// Records made by hand may leave the version 0: LLVM's runtime does not look at it.
-bool looks_like_56(const Record56& record) {
-  return has_version(record) && record.version <= kEntryVersion;
-}
-
 // Returns the version of entries that this library does not know, or 0 if it knows them. The length of unknown records
 // is not known either.
 std::uint16_t newer_version(Bytes table) {
@@ -125,7 +120,7 @@ std::string fault_of(const Descriptor& descriptor) {
 // The former wrap images; linked by a later clang, they still say who they are.
 ImageOrigin origin_of(Bytes image, bool wrapped) {
   const Clangs clangs = clangs_in(compilers_of(image));
-  return {form_of(clangs), wrapped || is_before_18(clangs), name_of(clangs)};
+  return {form_of(clangs), wrapped || clangs.is_before_18(), clangs.name()};
 }
 
 std::string read_images(const Descriptor& descriptor, LibraryContents& contents) {
@@ -203,9 +198,11 @@ std::string read_documents_entries(Bytes table, LibraryContents& contents) {
 } // namespace
 
 std::size_t record_size(Bytes table) {
+  // Records made by hand may leave the version 0: LLVM's runtime does not look at it.
   bool is_56 = table.size() % sizeof(Record56) == 0 && !table.empty();
   for (std::uint64_t at = 0; is_56 && at < table.size(); at += sizeof(Record56))
-    is_56 = looks_like_56(*read<Record56>(table, at));
+    if (const Record56 record = *read<Record56>(table, at); !has_version(record) || record.version > kEntryVersion)
+      is_56 = false;
   if (is_56)
     return sizeof(Record56);
   return table.size() % sizeof(Record32) == 0 ? sizeof(Record32) : 0;

@@ -23,21 +23,17 @@ using observe::ObjectSeen;
 using observe::RowSeen;
 using observe::RowsSeen;
 
-bool has(const RowSeen& row, std::uint32_t flags) {
-  return (row.flags & flags) == flags;
-}
-
-bool maps(const RowSeen& row) {
-  return Row{nullptr, nullptr, 0, row.flags}.maps();
-}
-
-bool counts_object(const RowSeen& row) {
-  return maps(row) && (row.flags & (kCounts | kPointer));
-}
-
-bool is_lookup(const RowSeen& row) {
-  return (row.flags & (kArgument | kReturn)) && !(row.flags & (kCounts | kTo | kFrom));
-}
+// A row of a construct, with what is asked of it here.
+struct SeenRow : RowSeen {
+  SeenRow(const RowSeen& seen) : RowSeen(seen) {}
+  bool has(std::uint32_t wanted) const { return (flags & wanted) == wanted; }
+  bool any(std::uint32_t wanted) const { return (flags & wanted) != 0; }
+  bool maps() const { return Row{nullptr, nullptr, 0, flags}.maps(); }
+  bool counts_object() const { return maps() && any(kCounts | kPointer); }
+  bool is_lookup() const { return any(kArgument | kReturn) && !any(kCounts | kTo | kFrom); }
+  HostRange range() const { return HostRange::of(begin, size); }
+  std::int64_t count_of(const ObjectSeen& one) const { return has(kHold) ? one.holds : one.references; }
+};
 
 bool is_there(const std::optional<ObjectSeen>& object) {
   return object && object->device;
@@ -46,14 +42,6 @@ bool is_there(const std::optional<ObjectSeen>& object) {
 // Objects do not overlap.
 bool is(const std::optional<ObjectSeen>& seen, const ObjectSeen& object) {
   return seen && seen->host.begin == object.host.begin;
-}
-
-HostRange range_of(const RowSeen& row) {
-  return HostRange::of(row.begin, row.size);
-}
-
-std::int64_t count_now(const RowSeen& row, const ObjectSeen& object) {
-  return has(row, kHold) ? object.holds : object.references;
 }
 
 constexpr const char* kSuppressed = " (update suppressed)";
@@ -70,12 +58,12 @@ std::string place_in(const ObjectSeen& object, HostRange wanted) {
          ", Size=" + std::to_string(wanted.size());
 }
 
-std::string used(const RowSeen& row, std::int64_t count, const std::string& action) {
-  return "Mapping exists with " + place_in(*row.object, range_of(row)) + ", " +
-         counts(*row.object, has(row, kHold), count, action);
+std::string used(const SeenRow& row, std::int64_t count, const std::string& action) {
+  return "Mapping exists with " + place_in(*row.object, row.range()) + ", " +
+         counts(*row.object, row.has(kHold), count, action);
 }
-std::string used(const RowSeen& row) {
-  return used(row, count_now(row, *row.object), kSuppressed);
+std::string used(const SeenRow& row) {
+  return used(row, row.count_of(*row.object), kSuppressed);
 }
 
 std::string describe(const ObjectCopied& copied) {
@@ -96,7 +84,7 @@ public:
 
   void add(const RowsSeen& seen) {
     flush();
-    rows_ = seen.rows;
+    rows_.assign(seen.rows.begin(), seen.rows.end());
     backwards_ = seen.kind == RowsSeen::Kind::kReleased;
     if (seen.kind == RowsSeen::Kind::kMapped)
       mapped(seen.host_memory);
@@ -151,9 +139,9 @@ private:
     const HostRange range = HostRange::of(copied.host, copied.size);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const std::size_t index = backwards_ ? rows_.size() - 1 - i : i;
-      const RowSeen& row = rows_[index];
-      const bool is_pointer = (row.flags & (kPointer | kAttach)) && row.base == copied.cell;
-      const bool is_part = maps(row) && has(row, copied.to_device ? kTo : kFrom) && range_of(row).contains(range);
+      const SeenRow& row = rows_[index];
+      const bool is_pointer = row.any(kPointer | kAttach) && row.base == copied.cell;
+      const bool is_part = row.maps() && row.has(copied.to_device ? kTo : kFrom) && row.range().contains(range);
       if (copied.cell ? is_pointer : is_part)
         return order_of(index);
     }
@@ -164,17 +152,17 @@ private:
   std::int64_t added_after(std::size_t row, const ObjectSeen& object) const {
     std::int64_t count = 0;
     for (std::size_t i = row + 1; i < rows_.size(); ++i)
-      count += (counts_object(rows_[i]) && is(rows_[i].object, object)) +
-               (has(rows_[i], kPointer | kCounts) && is(rows_[i].cell, object));
+      count += (rows_[i].counts_object() && is(rows_[i].object, object)) +
+               (rows_[i].has(kPointer | kCounts) && is(rows_[i].cell, object));
     return count;
   }
 
   // `later` references to the object were added after this one.
   void note_mapped(std::size_t row, HostRange wanted, const void* base, const ObjectSeen& object, bool counted,
                    std::int64_t later) {
-    const RowSeen& what = rows_[row];
-    const std::int64_t count = count_now(what, object) - later;
-    const bool is_cell = has(what, kPointer) && base == what.base;
+    const SeenRow& what = rows_[row];
+    const std::int64_t count = what.count_of(object) - later;
+    const bool is_cell = what.has(kPointer) && base == what.base;
     const std::string name = ", Name=" + (is_cell ? "unknown" : name_of(row));
     if (object.fresh && known_.insert(object.host.begin).second) {
       keep_declared(device_, object.host, is_cell ? nullptr : declared(row));
@@ -182,56 +170,56 @@ private:
            "Creating new map entry with HstPtrBase=" + hex(base) + ", HstPtrBegin=" + hex(wanted.begin) +
                ", TgtAllocBegin=" + hex(object.device - object.padding) +
                ", TgtPtrBegin=" + hex(object.at(wanted.begin)) + ", Size=" + std::to_string(wanted.size()) + ", " +
-               counts(object, has(what, kHold), count, "") + name);
+               counts(object, what.has(kHold), count, "") + name);
       return;
     }
     note(kInfoFound, order_of(row),
-         std::string("Mapping exists") + (has(what, kImplicit) ? " (implicit)" : "") + " with " +
+         std::string("Mapping exists") + (what.has(kImplicit) ? " (implicit)" : "") + " with " +
              place_in(object, wanted) + ", " +
-             counts(object, has(what, kHold), count, counted ? " (incremented)" : kSuppressed) + name);
+             counts(object, what.has(kHold), count, counted ? " (incremented)" : kSuppressed) + name);
   }
 
   void mapped(bool host_memory) {
-    for (const RowSeen& row : rows_)
-      if (informs(kInfoFound) && has(row, kArgument) && maps(row) && is_there(row.object))
+    for (const SeenRow& row : rows_)
+      if (informs(kInfoFound) && row.has(kArgument) && row.maps() && is_there(row.object))
         arguments_.push_back(used(row));
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      const RowSeen& row = rows_[i];
-      if (!maps(row) || is_lookup(row))
+      const SeenRow& row = rows_[i];
+      if (!row.maps() || row.is_lookup())
         continue;
       if (is_there(row.cell))
-        note_mapped(i, HostRange::of(row.base, sizeof(void*)), row.base, *row.cell, has(row, kCounts),
-                    added_after(i, *row.cell) + (counts_object(row) && is(row.object, *row.cell)));
-      const void* const base = has(row, kPointer) ? row.pointer : row.base;
+        note_mapped(i, HostRange::of(row.base, sizeof(void*)), row.base, *row.cell, row.has(kCounts),
+                    added_after(i, *row.cell) + (row.counts_object() && is(row.object, *row.cell)));
+      const void* const base = row.has(kPointer) ? row.pointer : row.base;
       if (is_there(row.object))
-        note_mapped(i, range_of(row), base, *row.object, counts_object(row), added_after(i, *row.object));
+        note_mapped(i, row.range(), base, *row.object, row.counts_object(), added_after(i, *row.object));
       else if (!row.object && host_memory && row.size > 0)
         note(kInfoChanged, order_of(i),
              "Return HstPtrBegin " + hex(row.begin) + " Size=" + std::to_string(row.size) +
                  " for unified shared memory");
-      else if (!row.object && !host_memory && (row.begin || has(row, kReturn)))
+      else if (!row.object && !host_memory && (row.begin || row.has(kReturn)))
         note(kInfoNowhere, order_of(i), "variable " + name_of(i) + " does not have a valid device counterpart");
     }
   }
 
   void released() {
     for (std::size_t i = rows_.size(); i-- > 0;) {
-      const RowSeen& row = rows_[i];
-      if (!maps(row) || is_lookup(row) || !is_there(row.object))
+      const SeenRow& row = rows_[i];
+      if (!row.maps() || row.is_lookup() || !is_there(row.object))
         continue;
       const ObjectSeen& object = *row.object;
       std::int64_t later = 0; // rows before this one are released after it
       for (std::size_t j = 0; j < i; ++j)
-        later += counts_object(rows_[j]) && !has(rows_[j], kDelete) && is(rows_[j].object, object);
-      const bool leaves = counts_object(row) && object.leaving && later == 0;
-      const std::string action = !counts_object(row)           ? " (update suppressed"
-                                 : has(row, kDelete) && leaves ? " (reset"
-                                                               : " (decremented";
+        later += rows_[j].counts_object() && !rows_[j].has(kDelete) && is(rows_[j].object, object);
+      const bool leaves = row.counts_object() && object.leaving && later == 0;
+      const std::string action = !row.counts_object()         ? " (update suppressed"
+                                 : row.has(kDelete) && leaves ? " (reset"
+                                                              : " (decremented";
       note(kInfoFound, order_of(i),
-           used(row, count_now(row, object) + later, action + (leaves ? ", delayed deletion)" : ")")));
+           used(row, row.count_of(object) + later, action + (leaves ? ", delayed deletion)" : ")")));
       if (leaves && known_.insert(object.host.begin).second)
         note(kInfoChanged, kLast + order_of(i),
-             "Removing map entry with " + place_in(object, range_of(row)) +
+             "Removing map entry with " + place_in(object, row.range()) +
                  ", Name=" + declared_place(device_, object.host).name);
     }
   }
@@ -247,7 +235,7 @@ private:
   std::multimap<std::int64_t, std::string> lines_;
   std::vector<std::string> arguments_; // of the kernel: where they are
   bool backwards_ = false;             // rows are being released
-  std::vector<RowSeen> rows_;          // in work
+  std::vector<SeenRow> rows_;          // in work
   std::set<std::uintptr_t> known_;     // objects that have been told to be new, or to leave
 };
 

@@ -5,8 +5,8 @@
 // not contiguous.
 #pragma once
 
+#include "abi/exports.h"
 #include "data/table/row.h"
-#include "observe/sink.h"
 #include "process/read_only.h"
 
 #include <algorithm>
@@ -49,8 +49,6 @@ struct Arrays {
   void** names = nullptr;
   void** mappers = nullptr;
 };
-
-using observe::Action;
 
 // The rows of a call. Most calls have few, and find room for them here.
 class RowList {

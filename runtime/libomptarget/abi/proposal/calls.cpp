@@ -5,7 +5,6 @@
 // counts a reference to it and is an argument of the region; the document's four map types say what is
 // copied. Where it and OpenMP 4.0, for which it is made, differ on when that is, libtarget.h tells.
 #include "abi/calls_of_arrays.h"
-#include "abi/exports.h"
 #include "abi/llvm/info.h"
 #include "process/default_device.h"
 #include "rtl/proposal_descriptor.h"
@@ -16,8 +15,6 @@
 
 namespace omptool::proposal {
 namespace {
-
-using observe::Action;
 
 // Plugins get entries without names; messages call them by their place, from 0.
 std::string read_library(const void* address, LibraryContents& contents) {
@@ -48,6 +45,8 @@ std::string read_library(const void* address, LibraryContents& contents) {
 constexpr std::uint32_t kCopies[] = {0, kTo, kFrom, kTo | kFrom};
 
 struct Arrays {
+  static constexpr observe::Abi kAbi = observe::Abi::kProposal;
+  static constexpr const char* kHowMany = "three";
   int device;
   int count;
   void** host;
@@ -60,10 +59,10 @@ struct Arrays {
   std::string fault() const {
     return device < kDefaultDevice ? "device number " + std::to_string(device) + " is out of range" : std::string();
   }
-  static const char* how_many() { return "three"; }
   bool complete() const { return host && sizes && types; }
-  void* base(std::size_t i) const { return host[i]; }
-  Row row(std::size_t i) const { return {host[i], host[i], sizes[i], kCopies[type(i)] | kCounts | kArgument, nullptr}; }
+  Row row(std::size_t i) const {
+    return {host[i], host[i], sizes[i], kCopies[type(i) & 3] | kCounts | kArgument, nullptr};
+  }
   const char* fault_of(std::size_t i) const {
     if (type(i) < 0 || static_cast<std::size_t>(type(i)) >= std::size(kCopies))
       return "has an unknown map type";
@@ -75,16 +74,6 @@ struct Arrays {
     return text;
   }
 };
-
-void data(Action action, const char* function, const void* code, const Arrays& arrays) {
-  on_data({observe::Abi::kProposal, action, function, code}, arrays.known_device(), arrays);
-}
-
-int region(const char* function, const void* code, const void* entry, const Arrays& arrays, const LaunchShape& shape) {
-  return on_region(
-      {observe::Abi::kProposal, Action::kRegion, function, code, -1, entry, nullptr, false, shape.asked.teams[0]},
-      arrays.known_device(), arrays, shape);
-}
 
 } // namespace
 
@@ -105,38 +94,31 @@ OMPTOOL_EXPORT void omptool_2013_unregister_lib(void* descriptor) {
 }
 
 OMPTOOL_EXPORT void omptool_2013_data_begin(int device, int count, void** host, int* sizes, const void* types) {
-  data(Action::kEnterData, "__tgt_target_data_begin", __builtin_return_address(0), {device, count, host, sizes, types});
+  on_data(Action::kEnterData, "__tgt_target_data_begin", __builtin_return_address(0),
+          Arrays{device, count, host, sizes, types});
 }
 OMPTOOL_EXPORT void omptool_2013_data_end(int device, int count, void** host, int* sizes, const void* types) {
-  data(Action::kExitData, "__tgt_target_data_end", __builtin_return_address(0), {device, count, host, sizes, types});
+  on_data(Action::kExitData, "__tgt_target_data_end", __builtin_return_address(0),
+          Arrays{device, count, host, sizes, types});
 }
 OMPTOOL_EXPORT void omptool_2013_data_update(int device, int count, void** host, int* sizes, const void* types) {
-  data(Action::kUpdate, "__tgt_target_data_update", __builtin_return_address(0), {device, count, host, sizes, types});
+  on_data(Action::kUpdate, "__tgt_target_data_update", __builtin_return_address(0),
+          Arrays{device, count, host, sizes, types});
 }
 
 OMPTOOL_EXPORT int omptool_2013_target(int device, void* entry, int count, void** host, int* sizes, const void* types) {
-  return region("__tgt_target", __builtin_return_address(0), entry, {device, count, host, sizes, types}, {});
+  return on_region("__tgt_target", __builtin_return_address(0), entry, Arrays{device, count, host, sizes, types});
 }
 OMPTOOL_EXPORT int omptool_2013_target_teams(int device, void* entry, int count, void** host, int* sizes,
                                              const void* types, int teams, int threads) {
-  return region("__tgt_target_teams", __builtin_return_address(0), entry, {device, count, host, sizes, types},
-                shape_of_teams(teams, threads));
+  return on_region("__tgt_target_teams", __builtin_return_address(0), entry, Arrays{device, count, host, sizes, types},
+                   shape_of_teams(teams, threads));
 }
 
-OMPTOOL_EXPORT void omptool_2013_set_default_device(int number) {
-  guarded("omp_set_default_device", [&] { set_default_device(number); });
-}
-OMPTOOL_EXPORT int omptool_2013_get_default_device() {
-  return guarded("omp_get_default_device", [] { return default_device(); });
-}
+// The other routines are those of OpenMP (routines/omp.cpp).
 OMPTOOL_EXPORT int omptool_2013_get_num_devices() {
   return guarded("omp_get_num_devices", [] { return number_of_devices(); });
 }
-// This library is the host's; device images bring their own.
-OMPTOOL_EXPORT int omptool_2013_is_initial_device() {
-  return 1;
-}
-
 OMPTOOL_EXPORT_AS(omptool_2013_register_lib, "__tgt_register_lib@LIBTARGET_2013");
 OMPTOOL_EXPORT_AS(omptool_2013_unregister_lib, "__tgt_unregister_lib@LIBTARGET_2013");
 OMPTOOL_EXPORT_AS(omptool_2013_data_begin, "__tgt_target_data_begin@LIBTARGET_2013");

@@ -19,11 +19,25 @@ bool make_current(Place place, const std::byte* memory, std::size_t length) {
   return !place.device || place.device->data.host_side.make_device_current(memory, length).empty();
 }
 
-// A routine copies; nobody knows what the program calls it.
-void report_copy(const Device& device, bool to_device, const void* host, const void* there, std::size_t size) {
-  if (observe::heard())
-    observe::report(observe::ObjectCopied{
-        observe::Construct::current(), device.number, to_device, host, there, static_cast<std::int64_t>(size), {}, {}});
+// The same for both ends of a copy that is about to be made.
+bool make_current(Place to, const std::byte* target, std::size_t target_length, Place from, const std::byte* source,
+                  std::size_t source_length) {
+  const bool is_done = make_current(to, target, target_length) && make_current(from, source, source_length);
+  if (is_done && to.device)
+    to.device->data.activity.note();
+  return is_done;
+}
+
+// A routine copies from or to the host; nobody knows what the program calls it.
+void report_copy(Place to, const void* target, Place from, const void* source, std::size_t size) {
+  if (!observe::heard() || !to.device == !from.device)
+    return;
+  const bool to_device = to.device != nullptr;
+  const int number = (to_device ? to : from).device->number;
+  const void* const host = to_device ? source : target;
+  const void* const there = to_device ? target : source;
+  observe::report(observe::ObjectCopied{
+      observe::Construct::current(), number, to_device, host, there, static_cast<std::int64_t>(size), {}, {}});
 }
 
 // Waits for what the queue was given; `done` is whether it took it.
@@ -42,15 +56,9 @@ tgt_rectangle rectangle_of(Steps steps) {
   const Step& bytes = steps.back();
   const Step& rows = steps[steps.size() - 2];
   const Step planes = steps.size() == 3 ? steps.front() : Step{1, 0, 0};
-  return {sizeof(tgt_rectangle),
-          0,
-          bytes.count * bytes.target,
-          rows.count,
-          planes.count,
-          rows.target,
-          planes.target,
-          rows.source,
-          planes.source};
+  const std::uint64_t width = bytes.count * bytes.target;
+  return {sizeof(tgt_rectangle), 0,           width,        rows.count, planes.count, rows.target,
+          planes.target,         rows.source, planes.source};
 }
 
 // Returns whether rows and planes lie one behind the other, on both sides.
@@ -64,15 +72,10 @@ bool is_apart(const tgt_rectangle& all) {
 
 // As many copies as there are rows, which is what LLVM's runtime makes of a rectangle.
 void report_rows(Place to, const std::byte* target, Place from, const std::byte* source, const tgt_rectangle& all) {
-  for (std::uint64_t plane = 0; plane < all.planes; ++plane)
-    for (std::uint64_t row = 0; row < all.rows; ++row) {
-      const std::byte* const there = target + plane * all.target_plane + row * all.target_row;
-      const std::byte* const here = source + plane * all.source_plane + row * all.source_row;
-      if (to.device)
-        report_copy(*to.device, true, here, there, all.width);
-      else
-        report_copy(*from.device, false, there, here, all.width);
-    }
+  for (std::uint64_t plane = 0; observe::heard() && plane < all.planes; ++plane)
+    for (std::uint64_t row = 0; row < all.rows; ++row)
+      report_copy(to, target + plane * all.target_plane + row * all.target_row, from,
+                  source + plane * all.source_plane + row * all.source_row, all.width);
 }
 
 // By one call of the plugin. Nothing: it makes no such copies.
@@ -89,12 +92,9 @@ std::optional<bool> copy_at_once(Place to, std::byte* target, Place from, const 
     return std::nullopt;
   const std::size_t target_length = (all.planes - 1) * all.target_plane + (all.rows - 1) * all.target_row + all.width;
   const std::size_t source_length = (all.planes - 1) * all.source_plane + (all.rows - 1) * all.source_row + all.width;
-  if (!make_current(to, target, target_length) || !make_current(from, source, source_length))
+  if (!make_current(to, target, target_length, from, source, source_length))
     return false;
-  if (to.device)
-    to.device->data.activity.note();
-  if (observe::heard() && !(to.device && from.device))
-    report_rows(to, target, from, source, all);
+  report_rows(to, target, from, source, all);
   return DeviceMemory::copy_rectangle(there, target, here, source, all);
 }
 
@@ -122,31 +122,26 @@ std::optional<Place> place_of(int number) {
 
 bool copy(Place to, std::byte* target, Place from, const std::byte* source, std::size_t length) {
   const std::int64_t size = static_cast<std::int64_t>(length);
-  if (!make_current(to, target, length) || !make_current(from, source, length))
+  if (!make_current(to, target, length, from, source, length))
     return false;
-  if (to.device)
-    to.device->data.activity.note();
   if (to.device && from.device) {
     CommandList commands(to.device->memory);
     return ended(commands, commands.exchange(target, from.device->memory, source, size));
   }
-  if (to.device) {
-    report_copy(*to.device, true, source, target, length);
+  report_copy(to, target, from, source, length);
+  if (to.device)
     return to.device->memory.submit(target, source, size);
-  }
-  if (from.device) {
-    report_copy(*from.device, false, target, source, length);
+  if (from.device)
     return from.device->memory.retrieve(target, source, size);
-  }
   std::memmove(target, source, length);
   return true;
 }
 
 bool fill(Device& device, std::byte* target, int value, std::size_t size) {
-  if (!make_current({&device}, target, size)) // what is next to it in the same object
+  const Place to{&device}, host{nullptr};
+  if (!make_current(to, target, size, host, nullptr, 0)) // what is next to it in the same object
     return false;
-  device.data.activity.note();
-  report_copy(device, true, &value, target, size);
+  report_copy(to, target, host, &value, size);
   CommandList commands(device.memory);
   return ended(commands, commands.fill(target, value, static_cast<std::int64_t>(size)));
 }

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,48 +16,39 @@
 namespace omptool {
 namespace {
 
+// Of a number that is not known: "".
+std::string number(std::uint64_t value, const char* unit = "") {
+  return value != 0 ? std::to_string(value) + unit : std::string();
+}
+
 struct Line {
   std::string_view key;
-  std::string value;
+  std::string value; // "": not known, and not told
 };
 
-// Adds no line for a value that is not known: 0 or "".
-void add(std::vector<Line>& lines, std::string_view key, std::string_view value) {
-  if (!value.empty())
-    lines.push_back({key, std::string(value)});
-}
-void add(std::vector<Line>& lines, std::string_view key, std::uint64_t value, std::string_view unit = "") {
-  if (value != 0)
-    lines.push_back({key, std::to_string(value) + std::string(unit)});
-}
-
-bool takes(const tgt_device_description& device, std::string_view kind) {
-  return std::string_view(device.images).find(kind) != std::string_view::npos;
-}
-
-void add_described(std::vector<Line>& lines, const tgt_device_description& device, std::int32_t rtl_id) {
-  if (takes(device, "cubin")) {
-    add(lines, "CUDA Driver Version", device.driver);
-    lines.push_back({"CUDA OpenMP Device Number", std::to_string(rtl_id)});
-  } else {
-    add(lines, "Device Type", takes(device, "ELF") ? "Generic-elf-64bit" : "");
-    add(lines, "Driver Version", device.driver);
-  }
-  add(lines, "Device Name", device.name);
-  add(lines, "Global Memory Size", device.memory, " bytes");
-  add(lines, "Number of Multiprocessors", device.units);
-  add(lines, "Max Shared Memory per Block", device.team_memory, " bytes");
-  add(lines, "Maximum Threads per Block", device.threads);
-  add(lines, "Compute Capabilities", device.architecture);
+std::vector<Line> lines_of(const Device& device) {
+  const tgt_device_description said = device.rtl.describe(device.rtl_id).value_or(tgt_device_description{});
+  const std::string_view images = said.images;
+  const bool is_cuda = images.find("cubin") != images.npos;
+  const bool is_cpu = !is_cuda && images.find("ELF") != images.npos;
+  return {{"CUDA Driver Version", is_cuda ? said.driver : ""},
+          {"CUDA OpenMP Device Number", is_cuda ? std::to_string(device.rtl_id) : ""},
+          {"Device Type", is_cpu ? "Generic-elf-64bit" : ""},
+          {"Driver Version", is_cuda ? "" : said.driver},
+          {"Device Name", said.name},
+          {"Global Memory Size", number(said.memory, " bytes")},
+          {"Number of Multiprocessors", number(said.units)},
+          {"Max Shared Memory per Block", number(said.team_memory, " bytes")},
+          {"Maximum Threads per Block", number(said.threads)},
+          {"Compute Capabilities", said.architecture},
+          {"UID", device.uid}};
 }
 
 // Programs find a key by the blanks that follow it: four at least, as on LLVM's.
 std::string information(const Device& device) {
   constexpr std::size_t kMargin = 4;
-  std::vector<Line> lines;
-  if (const std::optional<tgt_device_description> said = device.rtl.describe(device.rtl_id))
-    add_described(lines, *said, device.rtl_id);
-  add(lines, "UID", device.uid);
+  std::vector<Line> lines = lines_of(device);
+  std::erase_if(lines, [](const Line& line) { return line.value.empty(); });
   std::size_t longest = 0;
   for (const Line& line : lines)
     longest = std::max(longest, line.key.size());

@@ -64,18 +64,18 @@ int wait_for(const char* function, const Dependences* dependences) {
 
 extern "C" {
 
-// ---- what clang emits ----
+// ---- what clang emits ---- (without the last arguments, which nothing needs)
 
 OMPTOOL_EXPORT void __tgt_interop_init(void*, std::int32_t, void** interop, std::int32_t, std::int32_t,
-                                       std::int32_t count, void* dependences, std::int32_t) {
+                                       std::int32_t count, void* dependences) {
   wait_for(__func__, count, dependences, interop);
 }
-OMPTOOL_EXPORT void __tgt_interop_use(void*, std::int32_t, void**, std::int32_t, std::int32_t count, void* dependences,
-                                      std::int32_t) {
+OMPTOOL_EXPORT void __tgt_interop_use(void*, std::int32_t, void**, std::int32_t, std::int32_t count,
+                                      void* dependences) {
   wait_for(__func__, count, dependences, nullptr);
 }
 OMPTOOL_EXPORT void __tgt_interop_destroy(void*, std::int32_t, void** interop, std::int32_t, std::int32_t count,
-                                          void* dependences, std::int32_t) {
+                                          void* dependences) {
   wait_for(__func__, count, dependences, interop);
 }
 OMPTOOL_EXPORT void* __tgt_interop_get(void*, std::int32_t, std::int64_t, std::int32_t, void*, void*,
@@ -86,10 +86,9 @@ OMPTOOL_EXPORT void* __tgt_interop_get(void*, std::int32_t, std::int64_t, std::i
 OMPTOOL_EXPORT int __tgt_interop_use60(void*, void* interop, void*, const Dependences* dependences) {
   return interop ? kFailed : wait_for(__func__, dependences);
 }
-OMPTOOL_EXPORT int __tgt_interop_release(void*, void* interop, void*, const Dependences* dependences) {
-  return interop ? kFailed : wait_for(__func__, dependences);
-}
-OMPTOOL_EXPORT int ompx_interop_add_completion_callback(void*, void (*)(void*, void*), void*) {
+OMPTOOL_EXPORT_ALIAS("__tgt_interop_use60")
+int __tgt_interop_release(void*, void* interop, void*, const Dependences* dependences);
+OMPTOOL_EXPORT int ompx_interop_add_completion_callback() {
   return kFailed;
 }
 
@@ -116,8 +115,6 @@ OMPTOOL_INTEROP_ROUTINE(const char*, omp_get_interop_rc_desc, libomp_code, (cons
 #undef OMPTOOL_INTEROP_ROUTINE
 
 // The name under which libomp looks for it.
-OMPTOOL_EXPORT const char* omp_get_interop_rec_desc(const void*, int code) {
-  return meaning_of(code);
-}
+OMPTOOL_EXPORT_ALIAS("omp_get_interop_rc_desc") const char* omp_get_interop_rec_desc(const void*, int code);
 }
 } // namespace omptool

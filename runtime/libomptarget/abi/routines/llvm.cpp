@@ -42,6 +42,9 @@ void* allocate_for_both(std::size_t size, int number, std::int32_t kind) {
 
 extern "C" {
 
+// Arguments that nothing needs are left out at the end of parameter lists; the C calling convention lets callers pass
+// them all the same.
+
 OMPTOOL_EXPORT void ompx_dump_mapping_tables(void) {
   guarded(__func__, [] {
     for (const std::string& line : llvm::describe_tables())
@@ -56,9 +59,6 @@ OMPTOOL_EXPORT void __tgt_set_info_flag(std::uint32_t flags) {
 
 // ---- memory ----
 
-OMPTOOL_EXPORT void* llvm_omp_target_alloc_device(size_t size, int number) {
-  return omp_target_alloc(size, number);
-}
 OMPTOOL_EXPORT void* llvm_omp_target_alloc_host(size_t size, int number) {
   return reported(__func__, __builtin_return_address(0),
                   [&] { return allocate_for_both(size, number, OMPTARGET_MEMORY_HOST); });
@@ -67,16 +67,6 @@ OMPTOOL_EXPORT void* llvm_omp_target_alloc_shared(size_t size, int number) {
   return reported(__func__, __builtin_return_address(0),
                   [&] { return allocate_for_both(size, number, OMPTARGET_MEMORY_SHARED); });
 }
-OMPTOOL_EXPORT void llvm_omp_target_free_device(void* memory, int number) {
-  omp_target_free(memory, number);
-}
-OMPTOOL_EXPORT void llvm_omp_target_free_host(void* memory, int number) {
-  omp_target_free(memory, number);
-}
-OMPTOOL_EXPORT void llvm_omp_target_free_shared(void* memory, int number) {
-  omp_target_free(memory, number);
-}
-
 OMPTOOL_EXPORT void* llvm_omp_target_lock_mem(void* memory, size_t size, int number) {
   return guarded(__func__, [&] {
     Device* const device = memory && size > 0 ? usable_device(number) : nullptr;
@@ -94,9 +84,7 @@ OMPTOOL_EXPORT void llvm_omp_target_unlock_mem(void* memory, int number) {
 OMPTOOL_EXPORT void* llvm_omp_target_dynamic_shared_alloc(void) {
   return nullptr;
 }
-OMPTOOL_EXPORT void* llvm_omp_get_dynamic_shared(void) {
-  return nullptr;
-}
+OMPTOOL_EXPORT_ALIAS("llvm_omp_target_dynamic_shared_alloc") void* llvm_omp_get_dynamic_shared(void);
 
 // Between uses of a device, only data of the program is left there, and it stays.
 OMPTOOL_EXPORT int tgt_pause_resource(int, int number) {
@@ -118,21 +106,20 @@ OMPTOOL_EXPORT int __tgt_get_mem_resources(int count, const int* devices, int, c
     return 1;
   });
 }
-OMPTOOL_EXPORT void* __tgt_omp_alloc(std::size_t size, const void*) {
+OMPTOOL_EXPORT void* __tgt_omp_alloc(std::size_t size) {
   return llvm_omp_target_alloc_shared(size, 0);
 }
-OMPTOOL_EXPORT void __tgt_omp_free(void* memory, const void*) {
+OMPTOOL_EXPORT void __tgt_omp_free(void* memory) {
   omp_target_free(memory, 0);
 }
 
 // ---- record and replay ----
 
-OMPTOOL_EXPORT int __tgt_target_kernel_replay(void*, std::int64_t, void*, void*, std::int64_t, void**, std::ptrdiff_t*,
-                                              std::int32_t, std::int32_t, std::int32_t, std::uint64_t) {
+OMPTOOL_EXPORT int __tgt_target_kernel_replay() {
   say("__tgt_target_kernel_replay: this runtime does not replay kernels");
   return kFailed;
 }
-OMPTOOL_EXPORT int __tgt_activate_record_replay(std::int64_t, std::uint64_t, void*, bool, bool, std::uint64_t*) {
+OMPTOOL_EXPORT int __tgt_activate_record_replay() {
   say("__tgt_activate_record_replay: this runtime does not record kernels");
   return kFailed;
 }
@@ -153,7 +140,7 @@ OMPTOOL_EXPORT unsigned __llvmPopCallConfiguration(Extent* grid, Extent* block, 
   return 0;
 }
 // No plugin's kernels take what CUDA's do.
-OMPTOOL_EXPORT unsigned llvmLaunchKernel(const void* function, Extent, Extent, void*, std::size_t, void*) {
+OMPTOOL_EXPORT unsigned llvmLaunchKernel(const void* function) {
   say("llvmLaunchKernel: the kernel at %p is not launched: no device runs CUDA kernels", function);
   return 1;
 }

@@ -84,16 +84,14 @@ OMPTOOL_EXPORT int omp_get_num_devices(void) {
   });
 }
 
-// LLVM's libomp asks for this name first, wherever this library is in the search order.
-OMPTOOL_EXPORT int __tgt_get_num_devices(void) {
-  return omp_get_num_devices();
-}
-OMPTOOL_EXPORT int omp_get_initial_device(void) {
-  return omp_get_num_devices();
-}
+// LLVM's libomp asks for the first name first, wherever this library is in the search order. These functions are the
+// host's, whose number follows those of the devices.
+OMPTOOL_EXPORT_ALIAS("omp_get_num_devices") int __tgt_get_num_devices(void);
+OMPTOOL_EXPORT_ALIAS("omp_get_num_devices") int omp_get_initial_device(void);
+OMPTOOL_EXPORT_ALIAS("omp_get_num_devices") int omp_get_device_num(void);
 OMPTOOL_EXPORT int omp_is_initial_device(void) {
   return 1;
-} // this function is the host's
+}
 
 OMPTOOL_EXPORT int omp_get_default_device(void) {
   return guarded(__func__, [] { return default_device(); });
@@ -103,9 +101,10 @@ OMPTOOL_EXPORT void omp_set_default_device(int device_num) {
   guarded(__func__, [&] { set_default_device(device_num); });
 }
 
-OMPTOOL_EXPORT int omp_get_device_num(void) {
-  return omp_get_num_devices(); // this function is the host's
-}
+// The routines that libtarget.so has, too.
+OMPTOOL_EXPORT_ALIAS("omp_is_initial_device") int omptool_2013_is_initial_device(void);
+OMPTOOL_EXPORT_ALIAS("omp_get_default_device") int omptool_2013_get_default_device(void);
+OMPTOOL_EXPORT_ALIAS("omp_set_default_device") void omptool_2013_set_default_device(int number);
 
 OMPTOOL_EXPORT const char* omp_get_uid_from_device(int number) {
   return guarded(__func__, [&]() -> const char* {
@@ -157,6 +156,12 @@ OMPTOOL_EXPORT void omp_target_free(void* device_ptr, int device_num) {
           device->memory.last_error().c_str());
   });
 }
+
+// As LLVM's programs call it. Memory of every kind is freed in one way.
+OMPTOOL_EXPORT_ALIAS("omp_target_alloc") void* llvm_omp_target_alloc_device(size_t size, int number);
+OMPTOOL_EXPORT_ALIAS("omp_target_free") void llvm_omp_target_free_device(void* memory, int number);
+OMPTOOL_EXPORT_ALIAS("omp_target_free") void llvm_omp_target_free_host(void* memory, int number);
+OMPTOOL_EXPORT_ALIAS("omp_target_free") void llvm_omp_target_free_shared(void* memory, int number);
 
 OMPTOOL_EXPORT int omp_target_is_present(const void* host, int number) {
   return asked(__func__, host, number, 1, [&](Device& device) -> int {

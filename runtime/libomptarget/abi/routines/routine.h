@@ -5,7 +5,6 @@
 #pragma once
 
 #include "abi/exports.h"
-#include "abi/reported_call.h"
 #include "offload/offload.h"
 
 namespace omptool {
@@ -20,7 +19,7 @@ inline bool is_host(int number) {
 // Runs `body`, the whole of a routine that moves or allocates memory. Listeners that start with it hear of it, too.
 template <typename Body> auto reported(const char* function, const void* code, const Body& body) noexcept {
   return guarded(function, [&] {
-    const ReportedCall here({observe::Abi::kRoutine, observe::Action::kRoutine, function, code});
+    const ReportedCall here({observe::Abi::kRoutine, Action::kRoutine, function, code});
     return body();
   });
 }

@@ -65,12 +65,12 @@ TEST_CASE("the clangs among the compilers are found, with their versions") {
       "GCC: (Debian 12.2.0) 12.2.0\0AMD clang version 23.0.0git (of somebody)\0clang version 17.0.1\0Linker: LLD 23.1.4"s);
   CHECK(clangs.oldest == 17);
   CHECK(clangs.newest == 23);
-  CHECK(name_of(clangs) == "clang 23.0.0git");
-  CHECK(name_of(clangs_in("GCC: (Debian 12.2.0) 16.0.6")).empty());
+  CHECK(clangs.name() == "clang 23.0.0git");
+  CHECK(clangs_in("GCC: (Debian 12.2.0) 16.0.6").name().empty());
   CHECK(clangs_in("clang version ").newest == 0);
   CHECK(clangs_in("clang version git").newest == 0);
   CHECK(clangs_in("clang version 99999999999999999999").newest > 0); // and nothing overflows
-  CHECK(name_of(clangs_in(std::string("clang version 24") + std::string(1000, '0'))).size() < 50);
+  CHECK(clangs_in(std::string("clang version 24") + std::string(1000, '0')).name().size() < 50);
 }
 
 TEST_CASE("how kernels are called is known where all of an image's compilers agree") {
@@ -85,7 +85,7 @@ TEST_CASE("how kernels are called is known where all of an image's compilers agr
 }
 
 TEST_CASE("kernels of clang 15 to 17 have no environment, unless 18 is there, too") {
-  const auto is_old = [](std::string_view compilers) { return is_before_18(clangs_in(compilers)); };
+  const auto is_old = [](std::string_view compilers) { return clangs_in(compilers).is_before_18(); };
   CHECK(is_old("clang version 16.0.6"));
   CHECK(is_old("clang version 19.1.7\0clang version 17.0.1"s));
   CHECK_FALSE(is_old("clang version 18.1.8\0clang version 17.0.1"s));
