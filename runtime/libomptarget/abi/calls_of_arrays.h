@@ -7,14 +7,11 @@
 
 #include "abi/exports.h"
 #include "counted.h"
-#include "data/table/row.h"
 #include "offload/asynchronous.h"
 #include "offload/offload.h"
 #include "per_row.h"
 
 #include <new>
-#include <optional>
-#include <string>
 
 namespace omptool {
 

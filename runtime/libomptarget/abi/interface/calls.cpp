@@ -10,9 +10,7 @@
 #include "abi/llvm/info.h"
 #include "offload/outstanding.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <string>
 
 namespace omptool {
 namespace {
@@ -111,33 +109,7 @@ OMPTOOL_EXPORT void omptarget_unregister_lib(__tgt_bin_desc* descriptor) {
 OMPTOOL_EXPORT_AS(omptarget_register_lib, "__tgt_register_lib@OMPTARGET_4.5");
 OMPTOOL_EXPORT_AS(omptarget_unregister_lib, "__tgt_unregister_lib@OMPTARGET_4.5");
 
-// ---- synchronous calls ----
-
-OMPTOOL_EXPORT void __tgt_target_data_begin(int32_t device, int32_t count, void** bases, void** begins, int64_t* sizes,
-                                            int32_t* types) {
-  on_data(Action::kEnterData, __func__, __builtin_return_address(0),
-          Arrays{device, count, bases, begins, sizes, types});
-}
-OMPTOOL_EXPORT void __tgt_target_data_end(int32_t device, int32_t count, void** bases, void** begins, int64_t* sizes,
-                                          int32_t* types) {
-  on_data(Action::kExitData, __func__, __builtin_return_address(0), Arrays{device, count, bases, begins, sizes, types});
-}
-OMPTOOL_EXPORT void __tgt_target_data_update(int32_t device, int32_t count, void** bases, void** begins, int64_t* sizes,
-                                             int32_t* types) {
-  on_data(Action::kUpdate, __func__, __builtin_return_address(0), Arrays{device, count, bases, begins, sizes, types});
-}
-
-OMPTOOL_EXPORT int32_t __tgt_target(int32_t device, void* entry, int32_t count, void** bases, void** begins,
-                                    int64_t* sizes, int32_t* types) {
-  return on_region(__func__, __builtin_return_address(0), entry, Arrays{device, count, bases, begins, sizes, types});
-}
-OMPTOOL_EXPORT int32_t __tgt_target_teams(int32_t device, void* entry, int32_t count, void** bases, void** begins,
-                                          int64_t* sizes, int32_t* types, int32_t teams, int32_t threads) {
-  return on_region(__func__, __builtin_return_address(0), entry, Arrays{device, count, bases, begins, sizes, types},
-                   shape_of_teams(teams, threads));
-}
-
-// ---- asynchronous calls ----
+// ---- events ----
 
 OMPTOOL_EXPORT void __tgt_init_dep(tgt_callback_fct callback) {
   outstanding::set_callback(callback);
@@ -152,31 +124,37 @@ OMPTOOL_EXPORT int32_t __tgt_process_dep(void) {
   return guarded(__func__, []() -> int32_t { return outstanding::process(); });
 }
 
-OMPTOOL_EXPORT void __tgt_target_async_data_begin(int32_t device, int32_t count, void** bases, void** begins,
-                                                  int64_t* sizes, int32_t* types, int32_t awaited_count,
-                                                  tgt_event_t* awaited, tgt_event_t* completion,
-                                                  tgt_callback_param_t param) {
-  const Later later{__func__, awaited_count, awaited, completion, param};
-  on_data(Action::kEnterData, __func__, __builtin_return_address(0), Arrays{device, count, bases, begins, sizes, types},
-          &later);
-}
-OMPTOOL_EXPORT void __tgt_target_async_data_end(int32_t device, int32_t count, void** bases, void** begins,
-                                                int64_t* sizes, int32_t* types, int32_t awaited_count,
-                                                tgt_event_t* awaited, tgt_event_t* completion,
-                                                tgt_callback_param_t param) {
-  const Later later{__func__, awaited_count, awaited, completion, param};
-  on_data(Action::kExitData, __func__, __builtin_return_address(0), Arrays{device, count, bases, begins, sizes, types},
-          &later);
-}
-OMPTOOL_EXPORT void __tgt_target_async_data_update(int32_t device, int32_t count, void** bases, void** begins,
-                                                   int64_t* sizes, int32_t* types, int32_t awaited_count,
-                                                   tgt_event_t* awaited, tgt_event_t* completion,
-                                                   tgt_callback_param_t param) {
-  const Later later{__func__, awaited_count, awaited, completion, param};
-  on_data(Action::kUpdate, __func__, __builtin_return_address(0), Arrays{device, count, bases, begins, sizes, types},
-          &later);
-}
+// ---- data ----
 
+// A function, and that which goes on when it has returned.
+#define OMPTOOL_DATA(function, asynchronous, action)                                                                   \
+  OMPTOOL_EXPORT void function(int32_t device, int32_t count, void** bases, void** begins, int64_t* sizes,             \
+                               int32_t* types) {                                                                       \
+    on_data(action, __func__, __builtin_return_address(0), Arrays{device, count, bases, begins, sizes, types});        \
+  }                                                                                                                    \
+  OMPTOOL_EXPORT void asynchronous(int32_t device, int32_t count, void** bases, void** begins, int64_t* sizes,         \
+                                   int32_t* types, int32_t awaited_count, tgt_event_t* awaited,                        \
+                                   tgt_event_t* completion, tgt_callback_param_t param) {                              \
+    const Later later{__func__, awaited_count, awaited, completion, param};                                            \
+    on_data(action, __func__, __builtin_return_address(0), Arrays{device, count, bases, begins, sizes, types},         \
+            &later);                                                                                                   \
+  }
+OMPTOOL_DATA(__tgt_target_data_begin, __tgt_target_async_data_begin, Action::kEnterData)
+OMPTOOL_DATA(__tgt_target_data_end, __tgt_target_async_data_end, Action::kExitData)
+OMPTOOL_DATA(__tgt_target_data_update, __tgt_target_async_data_update, Action::kUpdate)
+#undef OMPTOOL_DATA
+
+// ---- regions ----
+
+OMPTOOL_EXPORT int32_t __tgt_target(int32_t device, void* entry, int32_t count, void** bases, void** begins,
+                                    int64_t* sizes, int32_t* types) {
+  return on_region(__func__, __builtin_return_address(0), entry, Arrays{device, count, bases, begins, sizes, types});
+}
+OMPTOOL_EXPORT int32_t __tgt_target_teams(int32_t device, void* entry, int32_t count, void** bases, void** begins,
+                                          int64_t* sizes, int32_t* types, int32_t teams, int32_t threads) {
+  return on_region(__func__, __builtin_return_address(0), entry, Arrays{device, count, bases, begins, sizes, types},
+                   shape_of_teams(teams, threads));
+}
 OMPTOOL_EXPORT int32_t __tgt_target_async(int32_t device, void* entry, int32_t count, void** bases, void** begins,
                                           int64_t* sizes, int32_t* types, int32_t awaited_count, tgt_event_t* awaited,
                                           tgt_event_t* completion, tgt_callback_param_t param) {

@@ -5,12 +5,10 @@
 // is a translation into offload.h. Work that clang marks nowait goes on when the call has
 // returned, where libomp has a place to remember it (nowait.h); libomp has waited for what it depends on.
 #define OMPTARGET_NO_SYMVER
-#include "abi/exports.h"
 #include "abi/llvm/compilers.h"
 #include "abi/llvm/descriptor.h"
 #include "abi/llvm/info.h"
 #include "abi/llvm/kernel_arguments.h"
-#include "abi/llvm/messages.h"
 #include "abi/llvm/nowait.h"
 #include "abi/llvm/rows.h"
 #include "offload/asynchronous.h"
@@ -18,9 +16,7 @@
 #include "process/default_device.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <optional>
-#include <utility>
 
 namespace omptool::llvm {
 namespace {
@@ -86,17 +82,6 @@ std::vector<Row> to_host(Action action, Rows rows) {
   return wanted;
 }
 
-void act(const char* name, DataAction action, Waiting waiting, std::int64_t device, Rows rows) {
-  void** const handle = handle_for(waiting);
-  if (!handle) [[likely]] {
-    run_data(action, device, rows);
-    return;
-  }
-  EventPtr ended;
-  data_later(action, device, rows, {name, 0, nullptr, nullptr, nullptr, &ended});
-  leave(handle, std::move(ended));
-}
-
 [[gnu::noinline]] void on_data(const char* name, Action action, Waiting waiting, const Location* where,
                                std::int64_t device, const Arrays& arrays, const void* caller) {
   const auto describe = [&] {
@@ -107,12 +92,16 @@ void act(const char* name, DataAction action, Waiting waiting, std::int64_t devi
     check_device(device);
     RowList rows;
     const RowFault fault = add_rows(arrays, action, rows, caller);
-    if (!fault)
-      act(name, data_action_of(action), waiting, device, rows);
-    else if (fault.is_of_compiler)
-      refuse_data(device, to_host(action, rows), fault.text);
-    else
-      say("%s: %s; the call is ignored", name, fault.text.c_str());
+    if (fault.is_of_compiler)
+      return refuse_data(device, to_host(action, rows), fault.text);
+    if (fault)
+      return say("%s: %s; the call is ignored", name, fault.text.c_str());
+    void** const handle = handle_for(waiting);
+    if (!handle) [[likely]]
+      return run_data(data_action_of(action), device, rows);
+    EventPtr ended;
+    data_later(data_action_of(action), device, rows, {name, 0, nullptr, nullptr, nullptr, &ended});
+    leave(handle, std::move(ended));
   });
 }
 

@@ -5,11 +5,7 @@
 // as they are or in OffloadBinaries (LLVM 15 to 17).
 #pragma once
 
-#include "bytes.h"
 #include "devices/library_contents.h"
-
-#include <cstdint>
-#include <string>
 
 namespace omptool::llvm {
 
@@ -23,6 +19,11 @@ enum Requires : std::int64_t {
 
 // Bytes of each record in a table of entries: 32 or 56; 0 when the table fits neither.
 std::size_t record_size(Bytes table);
+
+// Appends the images inside an OffloadBinary, version 1 (one image) or 2 (any number); `bytes` itself when it is none.
+// Returns what is wrong with it, or "". A version that is not known is named, with its compiler, and nothing else of it
+// is read.
+std::string unwrap(Bytes bytes, std::vector<Bytes>& images);
 
 // A LibraryReader; `descriptor` is a __tgt_bin_desc whose entries are LLVM's.
 std::string read_library(const void* descriptor, LibraryContents& contents);

@@ -3,7 +3,7 @@
 #include "abi/llvm/info.h"
 
 #include "offload/offload.h"
-#include "process/message.h"
+#include "process/per_process.h"
 
 #include <algorithm>
 #include <array>
@@ -12,20 +12,15 @@
 #include <map>
 #include <mutex>
 #include <string_view>
-#include <utility>
 
 namespace omptool::llvm {
 namespace {
 
-// Never destroyed: threads may still map while the process exits.
+// By device and where the object begins.
 struct Names {
   std::mutex mutex;
   std::map<std::pair<int, std::uintptr_t>, std::string> declared;
 };
-Names& names() {
-  static Names* const all = new Names;
-  return *all;
-}
 
 std::string line_about(int device, const std::string& text) {
   return "omptarget device " + std::to_string(device) + " info: " + text;
@@ -61,6 +56,34 @@ Place place_in(std::string_view name, std::string_view path, std::string_view li
   return {std::string(name), std::string(file), std::string(line), std::string(column)};
 }
 
+constexpr const char* kError = "omptarget error: ";
+
+// LLVM's titles, "being" included.
+std::string title_of(const observe::Call& call) {
+  if (call.action == Action::kRegion)
+    return "Entering OpenMP kernel";
+  std::string title = "Updating data within the OpenMP data region with update";
+  if (call.action == Action::kEnterData)
+    title = "Entering OpenMP data region with being";
+  else if (call.action == Action::kExitData)
+    title = "Exiting OpenMP data region with end";
+  return title + (call.nowait ? "_nowait_mapper" : "_mapper");
+}
+
+const char* kind_of(std::int64_t type, std::int64_t size) {
+  if (type & kTypeAttach)
+    return type & kTypeAlways ? "attach:always" : "attach";
+  if ((type & kTypeTo) && (type & kTypeFrom))
+    return "tofrom";
+  if (type & (kTypeTo | kTypeFrom))
+    return type & kTypeTo ? "to" : "from";
+  if (type & kTypePrivate)
+    return "private";
+  if (type & kTypeLiteral)
+    return "firstprivate";
+  return size != 0 ? "alloc" : "use_address";
+}
+
 } // namespace
 
 void inform(int device, const std::string& text) {
@@ -90,19 +113,21 @@ Place place_of(const char* mapped) {
 }
 
 void keep_declared(int device, HostRange object, const char* declared) {
-  const std::lock_guard lock(names().mutex);
+  Names& names = PerProcess<Names>::get();
+  const std::lock_guard lock(names.mutex);
   if (declared)
-    names().declared[{device, object.begin}] = declared;
+    names.declared[{device, object.begin}] = declared;
   else
-    names().declared.erase({device, object.begin});
+    names.declared.erase({device, object.begin});
 }
 
 Place declared_place(int device, const std::optional<HostRange>& object, const std::string& global) {
-  if (!global.empty())
-    return place_of(global.c_str());
-  const std::lock_guard lock(names().mutex);
-  const auto at = object ? names().declared.find({device, object->begin}) : names().declared.end();
-  return at == names().declared.end() || at->second.empty() ? Place{} : place_of(at->second.c_str());
+  if (!global.empty() || !object)
+    return global.empty() ? Place{} : place_of(global.c_str());
+  Names& names = PerProcess<Names>::get();
+  const std::lock_guard lock(names.mutex);
+  const auto at = names.declared.find({device, object->begin});
+  return at == names.declared.end() || at->second.empty() ? Place{} : place_of(at->second.c_str());
 }
 
 std::vector<std::string> describe_tables(const std::string& place) {
@@ -125,6 +150,40 @@ std::vector<std::string> describe_tables(const std::string& place) {
 void tell_tables(const std::string& place) {
   for (const std::string& line : describe_tables(place))
     tell("", "%s", line.c_str());
+}
+
+void tell_arguments(int device, const Call& call) {
+  const Arrays& all = call.arrays;
+  inform(device, title_of(call.reported) + " at " + place_of_construct(call.reported.source).text() + " with " +
+                     std::to_string(all.count) + " arguments:");
+  for (std::size_t i = 0; all.size && all.type && i < all.count; ++i) {
+    const char* const name = all.names ? static_cast<const char*>(all.names[i]) : nullptr;
+    inform(device, std::string(kind_of(all.type[i], all.size[i])) + "(" + place_of(name).name + ")[" +
+                       std::to_string(all.size[i]) + "] " + (all.type[i] & kTypeImplicit ? "(implicit)" : ""));
+  }
+}
+
+void die_of(const MappingFault& fault, const Call& call) {
+  const bool maps_in = call.reported.action == Action::kEnterData || call.reported.action == Action::kRegion;
+  for (const char* const message : {fault.before.c_str(), fault.what()})
+    if (*message)
+      tell("omptarget message: ", "%s", message);
+  if (maps_in)
+    tell(kError, "Call to getTargetPointer returned null pointer (%s).",
+         fault.kind == MappingFault::Kind::kAbsent ? "'present' map type modifier"
+                                                   : "device failure or illegal mapping");
+  if (call.reported.action == Action::kRegion) {
+    tell(kError, "Call to targetDataBegin failed, abort target.");
+    tell(kError, "Failed to process data before launching the kernel.");
+  }
+  const Place place = place_of_construct(call.reported.source);
+  if (informs(kInfoTable))
+    tell_tables(place.text());
+  else
+    tell(kError, "Consult https://openmp.llvm.org/design/Runtimes.html for debugging options.");
+  if (!place.known())
+    tell(kError, "Source location information not present. Compile with -g or -gline-tables-only.");
+  die_at(place.known() ? place.text().c_str() : "", 1, "failure of target construct while offloading is mandatory");
 }
 
 } // namespace omptool::llvm

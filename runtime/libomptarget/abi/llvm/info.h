@@ -1,16 +1,13 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints what LIBOMPTARGET_INFO asks for, in the words that users of LLVM's runtime know (abi-facts.md, 10.1).
+// Prints what LIBOMPTARGET_INFO asks for, and why a call ends the program, in the words that users of LLVM's runtime
+// know (abi-facts.md, 10.1 and 10.2).
 #pragma once
 
-#include "observe/events.h"
+#include "abi/llvm/rows.h"
 
 #include <atomic>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace omptool::llvm {
 
@@ -70,5 +67,17 @@ void name_rows(std::size_t count, const char* declared);
 inline constexpr const char* kNoConstruct = "libomptarget:0:0";
 std::vector<std::string> describe_tables(const std::string& place = kNoConstruct);
 void tell_tables(const std::string& place = kNoConstruct);
+
+// A call by the program.
+struct Call {
+  observe::Call reported;
+  std::int64_t device; // as the program gives it
+  Arrays arrays;
+};
+
+void tell_arguments(int device, const Call& call);
+
+// The program broke a rule of data mapping.
+[[noreturn]] void die_of(const MappingFault& fault, const Call& call);
 
 } // namespace omptool::llvm

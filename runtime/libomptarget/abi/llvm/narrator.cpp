@@ -3,9 +3,6 @@
 //
 // Listens to the constructs of every ABI, and prints what LIBOMPTARGET_INFO asks for.
 #include "abi/llvm/info.h"
-#include "data/table/row.h"
-#include "observe/sink.h"
-#include "process/message.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,7 +10,6 @@
 #include <map>
 #include <mutex>
 #include <set>
-#include <utility>
 
 namespace omptool::llvm {
 namespace {
@@ -91,7 +87,9 @@ public:
     else if (backwards_)
       released();
     else
-      updated();
+      for (std::size_t i = 0; i < rows_.size(); ++i)
+        if (is_there(rows_[i].object))
+          note(kInfoFound, order_of(i), used(rows_[i]));
   }
 
   void add(const ObjectCopied& copied) {
@@ -222,12 +220,6 @@ private:
              "Removing map entry with " + place_in(object, row.range()) +
                  ", Name=" + declared_place(device_, object.host).name);
     }
-  }
-
-  void updated() {
-    for (std::size_t i = 0; i < rows_.size(); ++i)
-      if (is_there(rows_[i].object))
-        note(kInfoFound, order_of(i), used(rows_[i]));
   }
 
   const int device_;

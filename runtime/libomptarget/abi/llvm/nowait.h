@@ -6,16 +6,57 @@
 // threads for them.
 #pragma once
 
+#include "process/libomp.h"
+#include "process/per_process.h"
 #include "rtl/event.h"
+
+#include <chrono>
+#include <utility>
 
 namespace omptool::llvm {
 
+// Of libomp 16 and later. The caller is a task, so libomp is there.
+struct TaskCalls {
+  std::int32_t (*thread_number)(void* location);
+  bool (*has_task_team)(std::int32_t thread);
+  void** (*handle_of)(std::int32_t thread);
+  bool are_there;
+
+  TaskCalls() {
+    thread_number = reinterpret_cast<decltype(thread_number)>(find_in_libomp("__kmpc_global_thread_num"));
+    has_task_team = reinterpret_cast<decltype(has_task_team)>(find_in_libomp("__kmpc_omp_has_task_team"));
+    handle_of = reinterpret_cast<decltype(handle_of)>(find_in_libomp("__kmpc_omp_get_target_async_handle_ptr"));
+    // Intel's libomp has them all, but runs no task again: it waits for a call that nobody makes here.
+    are_there = thread_number && has_task_team && handle_of && !find_in_libomp("kmp_target_task_completed_cb");
+  }
+};
+
 // Returns where the task that runs on this thread has its handle. Null: the operations of the call have to end before
 // it returns.
-void** nowait_handle();
+inline void** nowait_handle() {
+  constexpr std::int32_t kNotOfLibomp = -2;
+  const TaskCalls& calls = PerProcess<TaskCalls>::get();
+  if (!calls.are_there)
+    return nullptr;
+  const std::int32_t thread = calls.thread_number(nullptr);
+  // Without a task team nobody would run the task again, which is how libomp asks.
+  return thread != kNotOfLibomp && calls.has_task_team(thread) ? calls.handle_of(thread) : nullptr;
+}
+
 // The task is over when the event has happened; at once without one.
-void leave(void** handle, EventPtr event);
+inline void leave(void** handle, EventPtr event) {
+  if (event)
+    *handle = new EventPtr(std::move(event));
+}
+
 // Sets the handle to null if it is; waits a moment for that.
-void query(void** handle);
+inline void query(void** handle) {
+  constexpr std::chrono::microseconds kMoment{50};
+  auto* const event = handle ? static_cast<EventPtr*>(*handle) : nullptr;
+  if (!event || !(*event)->wait_for(kMoment))
+    return;
+  *handle = nullptr;
+  delete event;
+}
 
 } // namespace omptool::llvm

@@ -6,9 +6,7 @@
 #include "abi/llvm/info.h"
 #include "abi/llvm/sections.h"
 #include "counted.h"
-#include "observe/sink.h"
 
-#include <algorithm>
 #include <cstdio>
 
 namespace omptool::llvm {
@@ -94,10 +92,6 @@ void add_reserve(const Arrays& arrays, std::size_t parent, RowList& rows) {
         !leads_there(arrays, parent, part))
       rows.add({arrays.base[parent], part.address(), part.size(), kReserve, nullptr});
   }
-}
-
-bool any_members(const Arrays& arrays) {
-  return std::any_of(arrays.type, arrays.type + arrays.count, [](std::int64_t type) { return type & kTypeMemberOf; });
 }
 
 class Translator {
@@ -242,7 +236,9 @@ RowFault add_any_rows(const Arrays& arrays, Action action, RowList& rows, const 
   if (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))
     return {there_are(arrays.count, "argument") + ", but not all four arrays"};
   Translator translator(action, rows, caller);
-  const bool makes_room = (action == Action::kRegion || action == Action::kEnterData) && any_members(arrays);
+  const bool makes_room =
+      (action == Action::kRegion || action == Action::kEnterData) &&
+      std::any_of(arrays.type, arrays.type + arrays.count, [](std::int64_t type) { return type & kTypeMemberOf; });
   const bool told = observe::heard();
   for (std::size_t i = 0; i < arrays.count; ++i) {
     const Component element{arrays.base[i], arrays.begin[i], size_of(arrays, i), arrays.type[i]};

@@ -11,24 +11,15 @@
 #include "observe/listeners.h"
 #include "process/default_device.h"
 #include "process/libomp.h"
-#include "process/message.h"
 
 #include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 
 namespace omptool {
 namespace {
 
 using Operation = observe::Operation::Kind;
-
-// In a child of fork() the host has a number that was a device's before: what is to be freed may be
-// memory of that device, and is left alone.
-void free_on_host(void* memory) {
-  if (!Registry::lost_any_device())
-    std::free(memory);
-}
 
 // By Disassociation: why a pointer stays associated, in LLVM's words.
 constexpr const char* kReasons[] = {
@@ -145,8 +136,13 @@ OMPTOOL_EXPORT void omp_target_free(void* device_ptr, int device_num) {
   reported(__func__, __builtin_return_address(0), [&] {
     if (!device_ptr)
       return;
-    if (is_host(device_num))
-      return free_on_host(device_ptr);
+    if (is_host(device_num)) {
+      // In a child of fork() the host has a number that was a device's before: what is to be freed may be memory of
+      // that device, and is left alone.
+      if (!Registry::lost_any_device())
+        std::free(device_ptr);
+      return;
+    }
     Device* device = usable_device(device_num);
     if (!device)
       return;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // OffloadBinaries of both versions, and such as lie about their sizes.
-#include "abi/llvm/offload_binary.h"
+#include "abi/llvm/descriptor.h"
 
 #include <algorithm>
 #include <cstring>
