@@ -5,7 +5,6 @@
 #include "bytes.h"
 #include "counted.h"
 #include "per_row.h"
-#include "rtl/proposal_descriptor.h"
 #include "rtl/rtl_symbols.h"
 
 #include <algorithm>

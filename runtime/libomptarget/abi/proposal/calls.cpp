@@ -7,7 +7,7 @@
 #include "abi/calls_of_arrays.h"
 #include "abi/llvm/info.h"
 #include "process/default_device.h"
-#include "rtl/proposal_descriptor.h"
+#include "rtl/proposal_adapter.h"
 
 #include <algorithm>
 #include <cstdio>
