@@ -18,8 +18,28 @@ namespace omptool {
 class ReadOnlyMemory {
 public:
   // Of the library that a descriptor is part of.
-  void add(const void* descriptor, const std::vector<HostRange>& ranges);
-  void remove(const void* descriptor);
+  void add(const void* descriptor, const std::vector<HostRange>& ranges) {
+    auto range = ranges.begin();
+    for (std::size_t i = 0; i < slots_.size() && range != ranges.end(); ++i) {
+      Slot& slot = slots_[i];
+      const void* taken = nullptr;
+      if (!slot.descriptor.compare_exchange_strong(taken, descriptor))
+        continue;
+      slot.begin.store(range->begin, std::memory_order_relaxed);
+      slot.end.store(range->end, std::memory_order_release);
+      ++range;
+      std::size_t used = used_.load(std::memory_order_relaxed);
+      while (used <= i && !used_.compare_exchange_weak(used, i + 1, std::memory_order_release))
+        ;
+    }
+  }
+  void remove(const void* descriptor) {
+    for (Slot& slot : slots_)
+      if (slot.descriptor.load(std::memory_order_relaxed) == descriptor) {
+        slot.end.store(0, std::memory_order_relaxed);
+        slot.descriptor.store(nullptr, std::memory_order_release);
+      }
+  }
 
   bool hold(std::uintptr_t address) const {
     const std::size_t used = used_.load(std::memory_order_acquire);
