@@ -67,17 +67,25 @@ LoadedImage::LoadedImage(Device& its_device, std::shared_ptr<const Library> its_
                            !takes_compilers_shapes(device.rtl.call(), device.rtl_id))),
       compiler(its_image.origin.compiler) {}
 
-void LoadedImage::load() {
-  const RtlFunctions& call = device.rtl.call();
-  std::vector<std::int64_t> extents;
-  bool has_indirect = false;
-  for (const HostEntry& entry : entries()) {
-    const bool is_indirect = entry.kind == EntryKind::kIndirect && is_variable(entry);
-    extents.push_back(is_indirect ? entry.extent : 0);
-    has_indirect = has_indirect || is_indirect;
+bool LoadedImage::load(std::mutex& reading) {
+  std::vector<char> bytes; // the library's own may be gone soon
+  if (!library->home.permanent) {
+    const std::lock_guard lock(reading);
+    if (library->removed)
+      return false;
+    bytes.assign(static_cast<const char*>(image.ImageStart), static_cast<const char*>(image.ImageEnd));
+    image.ImageStart = bytes.data();
+    image.ImageEnd = bytes.data() + bytes.size();
   }
-  table = has_indirect && call.load_indirect ? call.load_indirect(device.rtl_id, &image, extents.data())
-                                             : call.load_binary(device.rtl_id, &image);
+  std::vector<std::int64_t> extents;
+  for (const HostEntry& entry : entries())
+    extents.push_back(entry.kind == EntryKind::kIndirect && is_variable(entry) ? entry.extent : 0);
+  const bool has_indirect = std::any_of(extents.begin(), extents.end(), [](std::int64_t extent) { return extent; });
+  const RtlFunctions& call = device.rtl.call();
+  if (!device.memory.is_lost())
+    table = has_indirect && call.load_indirect ? call.load_indirect(device.rtl_id, &image, extents.data())
+                                               : call.load_binary(device.rtl_id, &image);
+  return true;
 }
 
 LoadedImage::~LoadedImage() {

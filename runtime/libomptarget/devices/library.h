@@ -6,11 +6,8 @@
 #include "devices/library_contents.h"
 #include "process/loaded_object.h"
 
-#include <cstdint>
 #include <map>
 #include <memory>
-#include <string>
-#include <vector>
 
 namespace omptool {
 
@@ -30,7 +27,7 @@ struct Library : LibraryContents {
   LoadedObject home; // that the descriptor is part of
   // Under the registry's lock:
   std::map<int, OnDevice> on_device = {}; // by device number
-  bool removed = false;
+  std::atomic<bool> removed = false;      // written under that lock
 
   // Null: the device has not loaded it.
   OnDevice* on(int device) {
@@ -58,8 +55,9 @@ struct LoadedImage {
   LoadedImage& operator=(const LoadedImage&) = delete;
 
   const std::vector<HostEntry>& entries() const { return library->table.entries; }
-  // Has the plugin load it: `table` stays null where that fails.
-  void load();
+  // Has the plugin load it: `table` stays null where that fails. False: the library has been unregistered, which takes
+  // the lock `reading`.
+  bool load(std::mutex& reading);
   // Pairs the plugin's table with the host's (decision 26): fills `addresses`. Returns why the tables do not belong
   // together, as the end of a message, or "".
   std::string pair_entries();

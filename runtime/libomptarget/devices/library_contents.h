@@ -47,6 +47,10 @@ inline bool is_variable(const HostEntry& entry) {
   return entry.address && entry.size > 0;
 }
 
+// Returns what the entry itself stands for.
+inline HostRange memory_of(const HostEntry& entry) {
+  return HostRange::of(entry.address, entry.kind == EntryKind::kIndirect ? entry.extent : entry.size);
+}
 // Returns what is known to be the variable that devices reach by a kHostPointer; nothing for others.
 inline HostRange variable_behind(const HostEntry& entry) {
   const bool leads = entry.kind == EntryKind::kHostPointer && is_variable(entry) && entry.extent > 0;
@@ -66,7 +70,7 @@ struct EntryTable {
     entries.push_back(entry);
     records.push_back({entry.address, const_cast<char*>(entry.name), entry.size});
     if (is_variable(entry))
-      globals.push_back(HostRange::of(entry.address, entry.kind == EntryKind::kIndirect ? entry.extent : entry.size));
+      globals.push_back(memory_of(entry));
     if (const HostRange variable = variable_behind(entry); variable.size() > 0)
       globals.push_back(variable);
   }

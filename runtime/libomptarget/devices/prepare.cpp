@@ -42,10 +42,10 @@ bool Registry::prepare_now(Device& device) {
   if (device.prepared_for.load(std::memory_order_acquire) == generation || Busy::is_with(this) ||
       Busy::is_with(&device))
     return device.usable.load(std::memory_order_acquire);
-  const Busy here(&device);
+  const Busy here{&device};
   const bool started = start(device);
   if (started)
-    for (const std::shared_ptr<Library>& library : libraries_to_load(device))
+    while (const std::shared_ptr<Library> library = next_to_load(device))
       load(library, device);
   const observe::Postponed postponed;
   const std::lock_guard lock(device.preparing);
@@ -76,16 +76,13 @@ void Registry::run_deferred(Device& device) {
   }
 }
 
-// From the first that the device has not loaded on, so that those before are not looked at each time.
-std::vector<std::shared_ptr<Library>> Registry::libraries_to_load(Device& device) {
+// The first library that the device has not loaded; those before are not looked at each time. Null: it has them all.
+std::shared_ptr<Library> Registry::next_to_load(Device& device) {
   const std::lock_guard lock(mutex_);
   auto next = libraries_.upper_bound(device.loaded_up_to);
   for (; next != libraries_.end() && next->second->on(device.number); ++next)
     device.loaded_up_to = next->first;
-  std::vector<std::shared_ptr<Library>> rest;
-  for (; next != libraries_.end(); ++next)
-    rest.push_back(next->second);
-  return rest;
+  return next == libraries_.end() ? nullptr : next->second;
 }
 
 bool Registry::is_loaded(const Library& library, const Device& device) {
@@ -98,8 +95,6 @@ bool Registry::is_loaded(const Library& library, const Device& device) {
 // then both load, the first to be done is published, and the other's images are unloaded.
 void Registry::load(const std::shared_ptr<Library>& library, Device& device) {
   constexpr std::chrono::milliseconds kPatience{1000};
-  if (is_loaded(*library, device))
-    return;
   Images images; // unloaded without a lock: destructors may call this library
   std::string failure;
   const observe::Postponed postponed;
@@ -137,36 +132,26 @@ std::string fault_of_memory(const Device& device) {
   return " (it requires unified_shared_memory" + device.rtl.last_error() + ")";
 }
 
-// Maps an entry whose host memory is never copied as it is.
-void map_reference(const HostEntry& entry, void* there, const LoadedImage& image) {
+// Maps an entry of the image's library, if it is a variable that the image has. Another library may have mapped the
+// same variable: it has one copy on each device. Constructors and kernels may have changed that of an image which is
+// constructed. Of other entries than globals the host's memory is never copied.
+void map_global(const LoadedImage& image, std::size_t index) {
+  const HostEntry& entry = image.entries()[index];
+  void* there = image.addresses[index];
+  if (!is_variable(entry) || !there)
+    return;
   const DeviceMemory& memory = image.device.memory;
-  HostRange host = HostRange::of(entry.address, entry.size);
   if (entry.kind == EntryKind::kHostPointer && !memory.submit(there, entry.address, entry.size))
     say("%s did not take the value of the variable %s%s", image.device.describe().c_str(), name_of(entry),
         memory.last_error().c_str());
-  if (entry.kind == EntryKind::kIndirect) {
-    host = HostRange::of(entry.address, entry.extent);
-    if (!memory.retrieve(&there, there, sizeof there) || !there)
-      return; // calls through it run the host's function
-  }
-  image.device.data.globals.map_global(host, there, name_of(entry), Sync::kNever);
+  if (entry.kind == EntryKind::kIndirect && (!memory.retrieve(&there, there, sizeof there) || !there))
+    return; // calls through it run the host's function
+  const Sync of_global = image.constructed ? Sync::kCopied : Sync::kLoaded;
+  Globals& globals = image.device.data.globals;
+  globals.map_global(memory_of(entry), there, name_of(entry),
+                     entry.kind == EntryKind::kGlobal ? of_global : Sync::kNever);
   if (const HostRange variable = variable_behind(entry); variable.size() > 0)
-    image.device.data.globals.map_in_place(variable, name_of(entry));
-}
-
-// Maps an entry of the image's library, if it is a variable that the image has. Another library may have mapped the
-// same variable: it has one copy on each device. Constructors and kernels may have changed that of an image which is
-// constructed.
-void map_global(const LoadedImage& image, std::size_t index) {
-  const HostEntry& entry = image.entries()[index];
-  void* const there = image.addresses[index];
-  if (!is_variable(entry) || !there)
-    return;
-  if (entry.kind == EntryKind::kGlobal)
-    image.device.data.globals.map_global(HostRange::of(entry.address, entry.size), there, name_of(entry),
-                                         image.constructed ? Sync::kCopied : Sync::kLoaded);
-  else
-    map_reference(entry, there, image);
+    globals.map_in_place(variable, name_of(entry));
 }
 
 } // namespace
@@ -178,11 +163,8 @@ Registry::Images Registry::load_images(const std::shared_ptr<Library>& library, 
     if (image.rtl != &device.rtl)
       continue;
     const auto loaded = std::make_shared<LoadedImage>(device, library, image);
-    std::vector<char> bytes;
-    if (!copy_bytes(*library, loaded->image, bytes))
+    if (!loaded->load(reading_))
       return images;
-    if (!device.memory.is_lost())
-      loaded->load();
     if (loaded->table) {
       images.push_back(loaded);
       const auto size = static_cast<const char*>(image.end) - static_cast<const char*>(image.begin);
@@ -191,22 +173,6 @@ Registry::Images Registry::load_images(const std::shared_ptr<Library>& library, 
       failure = "its image could not be loaded on " + device.describe() + device.memory.last_error();
   }
   return images;
-}
-
-// Makes `image` independent of its library's memory. False: the library has been unregistered.
-bool Registry::copy_bytes(const Library& library, __tgt_device_image& image, std::vector<char>& bytes) {
-  if (library.home.permanent)
-    return true;
-  const std::lock_guard reading(reading_);
-  {
-    const std::shared_lock lock(mutex_);
-    if (library.removed)
-      return false;
-  }
-  bytes.assign(static_cast<const char*>(image.ImageStart), static_cast<const char*>(image.ImageEnd));
-  image.ImageStart = bytes.data();
-  image.ImageEnd = bytes.data() + bytes.size();
-  return true;
 }
 
 // Gives the library the images that can be used, and leaves the others to be unloaded. Caller holds

@@ -20,7 +20,7 @@ void Registry::add(const void* descriptor, LibraryReader read) {
   if (observe::heard()) [[unlikely]]
     observe::report(observe::LibraryRegistered{home.path});
   const std::lock_guard lock(mutex_);
-  const auto library = std::make_shared<Library>(Library{{}, ++last_number_, read, std::move(home)});
+  const auto library = std::make_shared<Library>(LibraryContents(), ++last_number_, read, std::move(home));
   registered_.emplace(descriptor, library);
   pending_.emplace(library->number, library);
   any_pending_ = true;
@@ -52,7 +52,7 @@ bool Registry::is_last(const void* descriptor) {
 
 bool Registry::is_over() {
   const std::shared_lock lock(mutex_);
-  return all_gone();
+  return any_removed_ && libraries_.empty() && pending_.empty();
 }
 
 // Takes the library out of every list, so that new calls do not find it. Null: it has not registered.

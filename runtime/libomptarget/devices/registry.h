@@ -7,22 +7,13 @@
 // prepare.cpp gets devices ready and loads images.
 #pragma once
 
-#include "devices/device.h"
 #include "devices/kernels.h"
-#include "devices/library.h"
 #include "process/per_process.h"
-#include "rtl/rtl.h"
 
-#include <array>
-#include <atomic>
 #include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
+#include <set>
 #include <shared_mutex>
-#include <string>
 #include <unordered_map>
-#include <vector>
 
 namespace omptool {
 
@@ -129,29 +120,22 @@ private:
   static constexpr std::size_t kMostDevices = 4096;
   // What the calling thread is asking or preparing, innermost first: a registry's plugins, or a device. The core
   // answers what they, their drivers or their images' constructors ask in turn from what is known.
-  class Busy {
-  public:
-    explicit Busy(const void* with) : with_(with) { innermost_ = this; }
-    ~Busy() { innermost_ = outer_; }
-    Busy(const Busy&) = delete;
-    Busy& operator=(const Busy&) = delete;
+  struct Busy {
+    static inline thread_local constinit const Busy* innermost = nullptr;
+    const void* const with;
+    const Busy* const outer = std::exchange(innermost, this);
+    ~Busy() { innermost = outer; }
     static bool is_with(const void* what) {
-      const Busy* one = innermost_;
-      while (one && one->with_ != what)
-        one = one->outer_;
+      const Busy* one = innermost;
+      while (one && one->with != what)
+        one = one->outer;
       return one != nullptr;
     }
-
-  private:
-    static inline thread_local constinit const Busy* innermost_ = nullptr;
-    const void* const with_;
-    const Busy* const outer_ = innermost_;
   };
   using Images = std::vector<std::shared_ptr<LoadedImage>>;
 
   std::shared_ptr<Library> unlist(const void* descriptor);
   void forget_deferred(HostRange object, const EntryTable& table);
-  bool all_gone() const { return any_removed_ && libraries_.empty() && pending_.empty(); }
 
   // Takes in what has registered since the last call, in order.
   void resolve_pending() {
@@ -168,12 +152,11 @@ private:
 
   bool prepare_now(Device& device);
   void run_deferred(Device& device);
-  std::vector<std::shared_ptr<Library>> libraries_to_load(Device& device);
+  std::shared_ptr<Library> next_to_load(Device& device);
   // Loads the images that the library has for the device.
   void load(const std::shared_ptr<Library>& library, Device& device);
   bool is_loaded(const Library& library, const Device& device);
   Images load_images(const std::shared_ptr<Library>& library, Device& device, std::string& failure);
-  bool copy_bytes(const Library& library, __tgt_device_image& image, std::vector<char>& bytes);
   void publish(Library& library, Device& device, const Images& images, std::string failure);
   std::string adopt(LoadedImage& image, const Images& others);
   void unmap_globals(const Library& gone, Device& device);
@@ -185,6 +168,7 @@ private:
   std::mutex resolving_;
   std::vector<std::unique_ptr<Rtl>> rtls_; // under the lock until rtls_found_
   std::atomic<bool> rtls_found_{false};
+  std::set<const Rtl*> numbered_;
   std::array<std::atomic<Device*>, kMostDevices> devices_{};
   std::atomic<int> device_count_{0};
 

@@ -47,7 +47,7 @@ std::string fault_of_cpu(const RegisteredImage& image) {
 void Registry::resolve_registrations() {
   if (Busy::is_with(this))
     return;
-  const Busy here(this);
+  const Busy here{this};
   open_rtls();
   if (numbers_all.load(std::memory_order_relaxed)) {
     for (const std::unique_ptr<Rtl>& rtl : rtls_)
@@ -110,11 +110,8 @@ Rtl* Registry::resolve_known() {
 // False: malformed, or unregistered in the meantime.
 bool Registry::examine(Library& library) {
   const std::lock_guard reading(reading_);
-  {
-    const std::shared_lock lock(mutex_);
-    if (library.removed)
-      return false;
-  }
+  if (library.removed)
+    return false;
   LibraryContents contents;
   if (const std::string fault = library.read(library.home.descriptor, contents); !fault.empty()) {
     const std::string ignored = library.home.name() + ": " + fault;
@@ -150,12 +147,10 @@ void Registry::find_owner(const Library& library, RegisteredImage& image) {
 }
 
 void Registry::number_devices(Rtl& rtl) {
+  if (!numbered_.insert(&rtl).second)
+    return;
   const int known = device_count_;
-  for (int i = 0; i < known; ++i)
-    if (&devices_[static_cast<std::size_t>(i)].load()->rtl == &rtl)
-      return;
-  const int room = static_cast<int>(kMostDevices) - known;
-  const int count = std::min(rtl.device_count(), room);
+  const int count = std::min(rtl.device_count(), static_cast<int>(kMostDevices) - known);
   for (int i = 0; i < count; ++i)
     devices_[static_cast<std::size_t>(known + i)].store(new Device(known + i, rtl, i), std::memory_order_release);
   device_count_.store(known + count, std::memory_order_release);
@@ -185,6 +180,7 @@ std::string Registry::reason_for_none() {
   for (const std::unique_ptr<Rtl>& rtl : rtls_)
     if (!rtl->refusal().empty())
       return none + "plugin " + rtl->name() + " was refused: " + rtl->refusal();
+  const bool over = is_over();
   const std::shared_lock lock(mutex_);
   std::string names, refusals;
   for (const auto& [number, library] : libraries_)
@@ -194,7 +190,7 @@ std::string Registry::reason_for_none() {
       if (refusals.empty() && !image.refusals.empty())
         refusals = ": " + image.refusals;
     }
-  if (all_gone())
+  if (over)
     return none + "every library has unregistered its images";
   if (!ignored_.empty())
     return none + "the runtime ignores the images of " + ignored_;

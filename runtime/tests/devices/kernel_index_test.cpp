@@ -1,8 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "devices/kernel_index.h"
-
-#include "devices/registry.h"
+#include "devices/kernels.h"
 
 #include <doctest/doctest.h>
 #include <map>
