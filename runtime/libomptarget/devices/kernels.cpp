@@ -111,15 +111,10 @@ void KernelTable::remove(const std::shared_ptr<Library>& library) {
 // A fresh record takes the place of a known one, so that a region that is running keeps what it was resolved to.
 void KernelTable::replace(KernelIndex& index, const void* address, std::vector<LibraryEntry> owners) {
   const std::shared_ptr<Kernel> known = index.find(address);
-  if (!owners.empty()) {
-    const auto kernel = std::make_shared<Kernel>();
-    kernel->name = name_of(owners.back().entry());
-    kernel->owners = std::move(owners);
-    index.set(address, kernel);
-  } else if (known)
-    index.erase(address);
   if (known)
     retired_.add(known);
+  if (known || !owners.empty())
+    index.set(address, owners.empty() ? nullptr : std::make_shared<Kernel>(std::move(owners)));
 }
 
 void KernelTable::publish(KernelIndex changed) {

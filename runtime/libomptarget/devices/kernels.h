@@ -25,8 +25,10 @@ struct Kernel {
     std::shared_ptr<LoadedImage> image;
     const Loaded* next = nullptr;
   };
-  std::string name;
-  std::vector<LibraryEntry> owners;
+  explicit Kernel(std::vector<LibraryEntry> its_owners)
+      : name(name_of(its_owners.back().entry())), owners(std::move(its_owners)) {}
+  const std::string name;
+  const std::vector<LibraryEntry> owners;
   // The findings so far: written under the registry's lock, read without it.
   mutable std::atomic<const Loaded*> loaded{nullptr};
   mutable std::forward_list<Loaded> kept; // all that `loaded` ever led to; under the registry's lock
@@ -73,8 +75,8 @@ public:
       node = slot.below.get();
     }
   }
+  // Null: takes away what is there.
   void set(const void* address, std::shared_ptr<Kernel> kernel) { set(root_, 0, address, std::move(kernel)); }
-  void erase(const void* address) { erase(root_, 0, address); }
 
 private:
   static constexpr unsigned kBits = 4;
@@ -100,25 +102,20 @@ private:
     return *node;
   }
 
-  static void set(Node& node, unsigned depth, const void* address, std::shared_ptr<Kernel> kernel) {
+  // Returns whether the node is empty then.
+  static bool set(Node& node, unsigned depth, const void* address, std::shared_ptr<Kernel> kernel) {
     Slot& slot = slot_at(node, depth, address);
-    if (!slot.below && (!slot.kernel || slot.address == address)) {
-      slot.address = address;
-      slot.kernel = std::move(kernel);
-      return;
-    }
-    if (!slot.below) {
+    if (kernel && slot.kernel && slot.address != address) { // another address's, which moves down
       slot.below = std::make_shared<Node>();
       set(*slot.below, depth + 1, std::exchange(slot.address, nullptr), std::move(slot.kernel));
     }
-    set(own(slot.below), depth + 1, address, std::move(kernel));
-  }
-
-  // Returns whether the node is empty then.
-  static bool erase(Node& node, unsigned depth, const void* address) {
-    Slot& slot = slot_at(node, depth, address);
-    if (slot.below ? erase(own(slot.below), depth + 1, address) : slot.address == address)
-      slot = {};
+    if (slot.below) {
+      if (set(own(slot.below), depth + 1, address, std::move(kernel)))
+        slot.below = nullptr;
+    } else if (kernel || slot.address == address) {
+      slot.address = kernel ? address : nullptr;
+      slot.kernel = std::move(kernel);
+    }
     return std::none_of(node.begin(), node.end(), [](const Slot& one) { return one.kernel || one.below; });
   }
 

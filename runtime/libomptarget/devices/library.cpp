@@ -28,15 +28,6 @@ bool pairs_by_name(Records there, Records host) {
          std::all_of(there.begin(), there.end(), [](const auto& record) { return !record.addr || has_name(record); });
 }
 
-std::string pair_by_position(Records there, Records host, std::vector<void*>& addresses) {
-  if (there.size() != host.size())
-    return " (its entry table has " + counted(there.size(), "entry") + ", the host's has " +
-           std::to_string(host.size()) + ")";
-  for (const __tgt_offload_entry& record : there)
-    addresses.push_back(record.addr);
-  return {};
-}
-
 // A name that the host lists more than once, as of a region in a header, is still one thing in the image.
 std::string pair_by_name(Records there, Records host, std::vector<void*>& addresses) {
   std::unordered_map<std::string_view, const __tgt_offload_entry*> by_name(there.size());
@@ -102,7 +93,14 @@ std::string LoadedImage::pair_entries() {
     return " (its entry table does not end where an entry ends)";
   const Records there(table->EntriesBegin, table->EntriesEnd), host(library->table.records);
   addresses.reserve(host.size());
-  return pairs_by_name(there, host) ? pair_by_name(there, host, addresses) : pair_by_position(there, host, addresses);
+  if (pairs_by_name(there, host))
+    return pair_by_name(there, host, addresses);
+  if (there.size() != host.size())
+    return " (its entry table has " + counted(there.size(), "entry") + ", the host's has " +
+           std::to_string(host.size()) + ")";
+  for (const __tgt_offload_entry& record : there)
+    addresses.push_back(record.addr);
+  return {};
 }
 
 std::string LoadedImage::run_all(EntryKind kind) const {

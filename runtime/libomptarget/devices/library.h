@@ -75,7 +75,7 @@ struct LoadedImage {
   std::vector<void*> addresses; // of each entry on the device, null where the image lacks it
   bool constructed = false;     // its constructors have run, so its destructors will
   const Passings passings;
-  const std::string compiler; // see ImageOrigin
+  const std::string& compiler; // see ImageOrigin; the library has it
 };
 
 } // namespace omptool

@@ -199,15 +199,12 @@ public:
     // Locals stay in registers; a store to a hazard pointer could change a member, for all that the compiler knows.
     const std::atomic<const KernelIndex*>& published = registry.kernels_.published();
     HazardPointer& mine = mine_;
-    const KernelIndex* index = published.load(std::memory_order_acquire);
-    for (;;) {
+    const KernelIndex* index = nullptr;
+    do {
+      index = published.load(std::memory_order_acquire);
       mine.index.store(index, std::memory_order_relaxed);
       light_barrier();
-      const KernelIndex* const now = published.load(std::memory_order_acquire);
-      if (now == index) [[likely]]
-        break;
-      index = now;
-    }
+    } while (published.load(std::memory_order_acquire) != index);
     const std::shared_ptr<Kernel>& found = index->find(host_address);
     const Kernel* const kernel = found.get();
     if (mine.record.load(std::memory_order_relaxed)) [[unlikely]]

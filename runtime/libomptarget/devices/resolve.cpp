@@ -15,16 +15,6 @@
 namespace omptool {
 namespace {
 
-// Reports faults that end the use neither of a plugin nor of all of them.
-void tell_of_faults(const std::vector<UnreadFolder>& unread, const std::vector<std::unique_ptr<Rtl>>& found) {
-  for (const UnreadFolder& folder : unread)
-    say("OMPTOOL_PLUGIN_PATH names %s, which cannot be read: %s", folder.path.c_str(), folder.reason.c_str());
-  for (const std::unique_ptr<Rtl>& rtl : found)
-    if (!rtl->queues_lack().empty())
-      say("the runtime uses the synchronous functions of plugin %s, which lacks some of the asynchronous ones: %s",
-          rtl->name().c_str(), rtl->queues_lack().c_str());
-}
-
 // Returns the fault of an image that is ELF code for another CPU; "" for every other image.
 std::string fault_of_cpu(const RegisteredImage& image) {
   constexpr struct {
@@ -72,8 +62,14 @@ void Registry::open_rtls() {
   std::vector<UnreadFolder> unread;
   std::vector<std::unique_ptr<Rtl>> found = find_rtls(unread);
   static std::atomic<bool> told{false};
-  if (!told.exchange(true))
-    tell_of_faults(unread, found);
+  if (!told.exchange(true)) { // faults that end the use neither of a plugin nor of all of them
+    for (const UnreadFolder& folder : unread)
+      say("OMPTOOL_PLUGIN_PATH names %s, which cannot be read: %s", folder.path.c_str(), folder.reason.c_str());
+    for (const std::unique_ptr<Rtl>& rtl : found)
+      if (!rtl->queues_lack().empty())
+        say("the runtime uses the synchronous functions of plugin %s, which lacks some of the asynchronous ones: %s",
+            rtl->name().c_str(), rtl->queues_lack().c_str());
+  }
   const std::lock_guard resolving(resolving_);
   if (rtls_found_)
     return;
@@ -177,12 +173,14 @@ std::string Registry::reason_for_none() {
   const std::lock_guard resolving(resolving_);
   if (rtls_.empty())
     return none + why_no_plugin();
-  for (const std::unique_ptr<Rtl>& rtl : rtls_)
+  std::string names, refusals;
+  for (const std::unique_ptr<Rtl>& rtl : rtls_) {
     if (!rtl->refusal().empty())
       return none + "plugin " + rtl->name() + " was refused: " + rtl->refusal();
+    names += (names.empty() ? "" : ", ") + rtl->name();
+  }
   const bool over = is_over();
   const std::shared_lock lock(mutex_);
-  std::string names, refusals;
   for (const auto& [number, library] : libraries_)
     for (const RegisteredImage& image : library->images) {
       if (image.rtl)
@@ -194,8 +192,6 @@ std::string Registry::reason_for_none() {
     return none + "every library has unregistered its images";
   if (!ignored_.empty())
     return none + "the runtime ignores the images of " + ignored_;
-  for (const std::unique_ptr<Rtl>& rtl : rtls_)
-    names += (names.empty() ? "" : ", ") + rtl->name();
   return none + "no plugin (" + names + ") accepts an image of this program" + refusals;
 }
 

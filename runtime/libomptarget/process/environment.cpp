@@ -102,8 +102,6 @@ Environment read_environment() {
 
 } // namespace
 
-constinit std::atomic<const Environment*> known_environment{nullptr};
-
 // Never destroyed: other threads may still offload while the process exits. Without the lock of a
 // static's initialisation: a child of fork() would wait forever for the thread of its parent that
 // held it. Of threads that read at the same time, the first to finish counts.

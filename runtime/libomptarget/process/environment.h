@@ -27,7 +27,7 @@ struct Environment {
 };
 
 // Null before it is first asked for.
-extern std::atomic<const Environment*> known_environment;
+inline constinit std::atomic<const Environment*> known_environment{nullptr};
 const Environment& find_environment() noexcept;
 
 inline const Environment& environment() noexcept {

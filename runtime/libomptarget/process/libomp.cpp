@@ -33,40 +33,7 @@ struct Location {
   const char* source = ";unknown;unknown;0;0;;";
 };
 
-} // namespace
-
-// A library that the program opens has a libomp that nobody else sees, and this one, if it was preloaded,
-// neither.
-void* find_in_libomp(const char* name) {
-  if (void* const found = ::dlsym(RTLD_DEFAULT, name))
-    return found;
-  for (const char* const file : {"libomp.so.5", "libomp.so", "libiomp5.so"})
-    if (void* const handle = ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD)) // never closed: the function stays in use
-      return ::dlsym(handle, name);
-  return nullptr;
-}
-
-void wait_for_infos(int count, void* infos) {
-  if (count <= 0 || !infos)
-    return;
-  auto* const thread_number = reinterpret_cast<ThreadNumber*>(find_in_libomp("__kmpc_global_thread_num"));
-  auto* const wait = reinterpret_cast<WaitDeps*>(find_in_libomp("__kmpc_omp_wait_deps"));
-  Location here;
-  if (thread_number && wait) // without libomp there are no tasks
-    wait(&here, thread_number(&here), count, static_cast<DependInfo*>(infos), 0, nullptr);
-}
-
-void wait_for(int count, void** depend_objects) {
-  std::vector<DependInfo> infos;
-  for (int i = 0; depend_objects && i < count; ++i)
-    if (depend_objects[i])
-      infos.push_back(*static_cast<const DependInfo*>(depend_objects[i]));
-  wait_for_infos(static_cast<int>(infos.size()), infos.data());
-}
-
 // ---- the default device ----
-
-namespace {
 
 // libomp's own routines; null where it is not there, or nobody has looked.
 constinit std::atomic<int (*)()> libomps_get{nullptr};
@@ -143,6 +110,35 @@ int ask_libomp() {
 }
 
 } // namespace
+
+// A library that the program opens has a libomp that nobody else sees, and this one, if it was preloaded,
+// neither.
+void* find_in_libomp(const char* name) {
+  if (void* const found = ::dlsym(RTLD_DEFAULT, name))
+    return found;
+  for (const char* const file : {"libomp.so.5", "libomp.so", "libiomp5.so"})
+    if (void* const handle = ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD)) // never closed: the function stays in use
+      return ::dlsym(handle, name);
+  return nullptr;
+}
+
+void wait_for_infos(int count, void* infos) {
+  if (count <= 0 || !infos)
+    return;
+  auto* const thread_number = reinterpret_cast<ThreadNumber*>(find_in_libomp("__kmpc_global_thread_num"));
+  auto* const wait = reinterpret_cast<WaitDeps*>(find_in_libomp("__kmpc_omp_wait_deps"));
+  Location here;
+  if (thread_number && wait) // without libomp there are no tasks
+    wait(&here, thread_number(&here), count, static_cast<DependInfo*>(infos), 0, nullptr);
+}
+
+void wait_for(int count, void** depend_objects) {
+  std::vector<DependInfo> infos;
+  for (int i = 0; depend_objects && i < count; ++i)
+    if (depend_objects[i])
+      infos.push_back(*static_cast<const DependInfo*>(depend_objects[i]));
+  wait_for_infos(static_cast<int>(infos.size()), infos.data());
+}
 
 void look_for_libomp_again() {
   if (!libomps_get.load(std::memory_order_relaxed))

@@ -39,8 +39,7 @@ int visit_object(dl_phdr_info* info, std::size_t size, void* context) {
       object.begin = std::min(object.begin, info->dlpi_addr + segment.p_vaddr);
       object.end = std::max(object.end, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
     }
-  const std::uintptr_t descriptor = reinterpret_cast<std::uintptr_t>(home.descriptor);
-  if (descriptor < object.begin || descriptor >= object.end)
+  if (!object.contains(HostRange::of(home.descriptor, 1)))
     return 0;
   home.object = object;
   home.permanent = !info->dlpi_name || !*info->dlpi_name;

@@ -32,6 +32,8 @@ struct Both {
 } // namespace
 
 TEST_CASE("an index of kernels holds what a map does, and its copies stay as they are") {
+  const auto library = std::make_shared<Library>();
+  library->table.add({nullptr, "kernel", 0, EntryKind::kKernel, 0});
   std::mt19937 random(28);
   Both now, before;
   for (int round = 0; round < 40; ++round) {
@@ -40,11 +42,11 @@ TEST_CASE("an index of kernels holds what a map does, and its copies stay as the
     for (int i = 0; i < 500; ++i) {
       const void* const at = address(random() % kAddresses);
       if (random() % 5 < rarely) {
-        const auto kernel = std::make_shared<Kernel>();
+        const auto kernel = std::make_shared<Kernel>(std::vector<LibraryEntry>{{library, 0}});
         now.index.set(at, kernel);
         now.model[at] = kernel;
       } else {
-        now.index.erase(at);
+        now.index.set(at, nullptr);
         now.model.erase(at);
       }
     }
@@ -52,7 +54,7 @@ TEST_CASE("an index of kernels holds what a map does, and its copies stay as the
     REQUIRE(before.agree());
   }
   for (std::uintptr_t i = 0; i < kAddresses; ++i)
-    now.index.erase(address(i));
+    now.index.set(address(i), nullptr);
   now.model.clear();
   CHECK(now.agree());
   CHECK(before.agree());
