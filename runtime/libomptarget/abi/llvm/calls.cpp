@@ -82,13 +82,14 @@ std::vector<Row> to_host(Action action, Rows rows) {
   return wanted;
 }
 
-[[gnu::noinline]] void on_data(const char* name, Action action, Waiting waiting, const Location* where,
-                               std::int64_t device, const Arrays& arrays, const void* caller) {
-  const auto describe = [&] {
+template <Action action, Waiting waiting>
+[[gnu::noinline]] void on_data(const char* name, const Location* where, std::int64_t device, const Arrays& arrays,
+                               const void* caller) {
+  const auto describe = [=, &arrays] {
     const bool nowait = waiting == Waiting::kNowait;
     return Call{{kLlvm, action, name, caller, -1, nullptr, source_of(where), nowait}, device, arrays};
   };
-  translated(name, describe, [&] {
+  translated(name, describe, [=, &arrays] {
     check_device(device);
     RowList rows;
     const RowFault fault = add_rows(arrays, action, rows, caller);
@@ -315,8 +316,8 @@ OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t devi
 #define OMPTOOL_LLVM_DATA(function, action, waiting)                                                                   \
   OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count, void** base,           \
                                void** begin, std::int64_t* size, std::int64_t* type, void** names, void** mappers) {   \
-    on_data(__func__, action, waiting, where, device, {count, base, begin, size, type, names, mappers},                \
-            __builtin_return_address(0));                                                                              \
+    on_data<action, waiting>(__func__, where, device, {count, base, begin, size, type, names, mappers},                \
+                             __builtin_return_address(0));                                                             \
   }
 OMPTOOL_LLVM_DATA(__tgt_target_data_begin_mapper, Action::kEnterData, Waiting::kWaits)
 OMPTOOL_LLVM_DATA(__tgt_target_data_begin_nowait_mapper, Action::kEnterData, Waiting::kNowait)
@@ -329,8 +330,8 @@ OMPTOOL_LLVM_DATA(__tgt_target_data_update_nowait_mapper, Action::kUpdate, Waiti
 #define OMPTOOL_LLVM_OLD_DATA(function, name, action)                                                                  \
   OMPTOOL_EXPORT void function(std::int64_t device, std::uint32_t count, void** base, void** begin,                    \
                                std::int64_t* size, std::int64_t* type) {                                               \
-    on_data(name, action, Waiting::kWaits, nullptr, device, {count, base, begin, size, type, nullptr, nullptr},        \
-            __builtin_return_address(0));                                                                              \
+    on_data<action, Waiting::kWaits>(name, nullptr, device, {count, base, begin, size, type, nullptr, nullptr},        \
+                                     __builtin_return_address(0));                                                     \
   }
 OMPTOOL_LLVM_OLD_DATA(llvm_target_data_begin, "__tgt_target_data_begin", Action::kEnterData)
 OMPTOOL_LLVM_OLD_DATA(llvm_target_data_end, "__tgt_target_data_end", Action::kExitData)
