@@ -69,8 +69,8 @@ std::uint16_t newer_version(Bytes table) {
   return first && has_version(*first) && first->version > kEntryVersion ? first->version : 0;
 }
 
-// The 32 bytes that both kinds of record come down to; nothing for another language's entry. What an entry requires are
-// low bits of its data.
+// The 32 bytes that both kinds of record come down to; nothing for another language's entry. Entries that require
+// something use low bits of their data.
 std::optional<Record32> entry_at(Bytes table, std::size_t record, std::uint64_t at) {
   if (record == sizeof(Record32))
     return read<Record32>(table, at);

@@ -39,8 +39,8 @@ inline std::string hex(const void* address) {
   return hex(reinterpret_cast<std::uintptr_t>(address));
 }
 
-// What clang tells about the source: ";file;function;line;column;;" of a construct, ";variable;file;line;column;;" of
-// what it maps. Without -g there is nothing, or "unknown" and zeros.
+// Clang tells about the source: ";file;function;line;column;;" of a construct, ";variable;file;line;column;;" of what
+// it maps. Without -g there is nothing, or "unknown" and zeros.
 struct Place {
   std::string name = "unknown"; // of a variable or expression
   std::string file = "unknown"; // without its folders

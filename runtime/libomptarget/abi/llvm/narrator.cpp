@@ -132,7 +132,7 @@ private:
     return backwards_ ? -static_cast<std::int64_t>(row) : static_cast<std::int64_t>(row);
   }
 
-  // That of the first row in work that the copy is for.
+  // Returns that of the first row in work that the copy is for.
   std::int64_t order_of(const ObjectCopied& copied) const {
     const HostRange range = HostRange::of(copied.host, copied.size);
     for (std::size_t i = 0; i < rows_.size(); ++i) {

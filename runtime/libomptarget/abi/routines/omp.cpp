@@ -38,8 +38,8 @@ void* set_memory(void* target, int value, std::size_t size, int number) {
   return device && fill(*device, static_cast<std::byte*>(target), value, size) ? target : nullptr;
 }
 
-// What a routine asks about an address of the host. There is nothing at NULL; the host has all else, and answers
-// `of_host`.
+// Answers what a routine asks about an address of the host. There is nothing at NULL; the host has all else, and
+// answers `of_host`.
 template <typename Answer, typename Ask>
 Answer asked(const char* function, const void* address, int number, Answer of_host, const Ask& ask) noexcept {
   return guarded(function, [&]() -> Answer {
