@@ -43,9 +43,12 @@ void Begin::fill_own(Rows rows, Held& held, CommandList& commands) {
     if (!own.object_fresh)
       continue;
     own.filled = true;
+    HostRange copied{0, 0};
     for (const Row& row : rows) {
-      if (!row.maps() || !row.has(kTo) || row.size <= 0 || !own.object->host.contains(range_of(row)))
+      if (!row.maps() || !row.has(kTo) || row.size <= 0 || !own.object->host.contains(range_of(row)) ||
+          copied.contains(range_of(row)))
         continue;
+      copied = range_of(row);
       table_.note_written(own.object);
       if (!transfers_.copy(Direction::kToDevice, *own.object, range_of(row), commands))
         break_own(*own.object, own.refused, held);

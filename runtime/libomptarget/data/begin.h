@@ -107,7 +107,7 @@ private:
   }
   // Fills what this call created.
   void copy_in(const Row& row, Binding& binding, Held& held, CommandList& commands) {
-    if (binding.object_fresh && !binding.filled && row.has(kTo) && row.size > 0 &&
+    if (binding.object_fresh && !binding.filled && !binding.repeated && row.has(kTo) && row.size > 0 &&
         !transfers_.copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host), commands))
         [[unlikely]]
       break_own(*binding.object, binding.refused, held);

@@ -62,6 +62,15 @@ bool any_other(Rows rows, HostRange larger, HostRange reserved) {
   });
 }
 
+// Tells if an earlier row copies the row's bytes to the device.
+bool is_repeated(Rows rows, std::size_t index, Bindings& bound) {
+  for (std::size_t i = 0; i < index; ++i)
+    if (bound[i].object == bound[index].object && rows[i].maps() && rows[i].has(kTo) &&
+        range_of(rows[i]).contains(range_of(rows[index])))
+      return true;
+  return false;
+}
+
 } // namespace
 
 // ---- exact matches ----
@@ -219,6 +228,7 @@ void Binder::bind(Rows rows, Held& held, Lock& lock) {
     if (rows[i].maps()) {
       bind_parts(rows[i], bound[i], &bound, lock);
       note_parts(rows, i, bound, lock);
+      bound[i].repeated = bound[i].object_fresh && is_repeated(rows, i, bound);
     } else if (rows[i].has(kAttach)) {
       bind_attached(rows[i], bound[i], &bound, lock);
     }

@@ -97,6 +97,15 @@ bool End::holds_results(const Mapping& object, Held& held) {
                       [&](const Binding& one) { return one.object == &object && one.object_fresh; });
 }
 
+// Tells if the row that gives up the object copies the bytes of this one back.
+bool End::is_repeated(Rows rows, const Row& row, const Mapping& object, Held& held) {
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (held.bound[i].object_leaves && held.bound[i].object == &object && rows[i].has(kFrom) &&
+        range_of(rows[i]).contains(range_of(row)))
+      return true;
+  return false;
+}
+
 void End::fail(const Mapping& object, const CommandList& commands, std::string_view region) {
   die("%s%s%scopying back %s failed%s", region.empty() ? "" : "region ", std::string(region).c_str(),
       region.empty() ? "" : ": ", describe(object).c_str(), commands.failure().c_str());

@@ -45,8 +45,10 @@ public:
       Mapping* const object = held.bound[i].object;
       if (!object || !row.maps() || !row.has(kFrom) || row.size <= 0)
         continue;
-      const bool is_wanted = held.bound[i].object_leaves || held.gives_up(*object)
-                                 ? how == Release::kNormal || holds_results(*object, held)
+      const bool is_last = held.bound[i].object_leaves;
+      const bool is_wanted = is_last || held.gives_up(*object)
+                                 ? (how == Release::kNormal || holds_results(*object, held)) &&
+                                       (is_last || !is_repeated(rows, row, *object, held))
                                  : how == Release::kNormal && row.has(kAlways);
       if (is_wanted && !diverged_.fetch(*object, common(range_of(row), object->host), commands)) [[unlikely]]
         fail(*object, commands, region);
@@ -122,6 +124,7 @@ private:
   void release_first(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands, Lock& lock);
   void report(Rows rows, Held& held);
   static bool holds_results(const Mapping& object, Held& held);
+  static bool is_repeated(Rows rows, const Row& row, const Mapping& object, Held& held);
   [[noreturn]] static void fail(const Mapping& object, const CommandList& commands, std::string_view region);
   void give_up(Mapping& mapping, std::string_view region) {
     const HostRange host = mapping.host; // a vacant record is anybody's

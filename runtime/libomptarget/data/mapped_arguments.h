@@ -21,6 +21,7 @@ struct Binding {
   bool object_fresh = false;  // created by this call
   bool cell_fresh = false;    // so is the cell
   bool filled = false;        // the object was created and filled before the call had its position
+  bool repeated = false;      // an earlier row of the call copies the same bytes to the new object
   bool refused = false;       // the device did not take what this call owes to the object
   bool cell_refused = false;  // or to the cell
   bool object_leaves = false; // this row gives up the last reference
