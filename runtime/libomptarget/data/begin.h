@@ -99,11 +99,10 @@ private:
   void provide(Mapping& mapping, bool& refused, Held& held) {
     if (mapping.device || mapping.unusable) // by another row: nobody else writes that
       return;
-    std::byte* const device =
-        memory_.allocate(static_cast<std::int64_t>(mapping.host.size()) + mapping.padding, mapping.host.address());
+    std::byte* const device = memory_.allocate(mapping.host.size(), mapping.host.address(), mapping.padding);
     if (!device) [[unlikely]]
       return break_own(mapping, refused, held);
-    mapping.device.set(device + mapping.padding);
+    mapping.device.set(device);
   }
   // Fills what this call created.
   void copy_in(const Row& row, Binding& binding, Held& held, CommandList& commands) {

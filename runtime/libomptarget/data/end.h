@@ -128,8 +128,9 @@ private:
   [[noreturn]] static void fail(const Mapping& object, const CommandList& commands, std::string_view region);
   void give_up(Mapping& mapping, std::string_view region) {
     const HostRange host = mapping.host; // a vacant record is anybody's
+    const std::ptrdiff_t padding = mapping.padding;
     if (std::byte* const device = table_.leave(mapping, region))
-      memory_.release(device, host.address(), host.size(), region);
+      memory_.release(device, host.address(), host.size(), region, padding);
   }
   void forget_departures(const EventPtr& end);
 

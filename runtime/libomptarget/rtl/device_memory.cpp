@@ -65,7 +65,7 @@ void DeviceMemory::free_discarded_now() const {
   }
   for (const Discarded& one : gone)
     if (one.device)
-      release(one.device, one.host, one.size, one.region);
+      release(one.device, one.host, one.size, one.region, one.padding);
 }
 
 bool DeviceMemory::shares_host_memory() {

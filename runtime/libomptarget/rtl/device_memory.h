@@ -31,16 +31,18 @@ public:
 
   // Inline: most objects are small, and a call costs as much as moving them.
 
-  // Null when the device has no room, and for sizes below one byte.
-  // `host` is whose copy it is for, if anything's.
-  std::byte* allocate(std::int64_t size, const void* host = nullptr) const {
+  // Null when the device has no room, and for sizes below one byte. `host` is whose copy it is for, if anything's.
+  // `padding`: bytes to leave before the memory; free() wants the same.
+  std::byte* allocate(std::int64_t size, const void* host = nullptr, std::ptrdiff_t padding = 0) const {
     if (size <= 0)
       return nullptr;
     return reported(Kind::kAllocate, host, nullptr, size, [=, this]() -> std::byte* {
       if (is_lost()) [[unlikely]]
         return nullptr;
-      return static_cast<std::byte*>(inactive_ ? std::malloc(static_cast<std::size_t>(size))
-                                               : call().data_alloc(rtl_id_, size));
+      const std::int64_t all = size + padding;
+      auto* const begin = static_cast<std::byte*>(inactive_ ? std::malloc(static_cast<std::size_t>(all))
+                                                            : call().data_alloc(rtl_id_, all));
+      return begin ? begin + padding : nullptr;
     });
   }
   bool submit(void* device, const void* host, std::int64_t size) const {
@@ -50,18 +52,20 @@ public:
     return reported(Kind::kFromDevice, host, device, size, [=, this] { return retrieve_now(host, device, size); });
   }
   // False when the device could not free it.
-  bool free(void* device) const {
+  bool free(void* device, std::ptrdiff_t padding = 0) const {
     return reported(Kind::kFree, nullptr, device, 0, [=, this] {
+      std::byte* const begin = static_cast<std::byte*>(device) - padding;
       if (!inactive_)
-        return is_lost() || call().data_delete(rtl_id_, device) == 0;
-      std::free(device);
+        return is_lost() || call().data_delete(rtl_id_, begin) == 0;
+      std::free(begin);
       return true;
     });
   }
   // Frees memory. If the device cannot, the memory is lost, and a message names the host object whose copy it was, and
   // the region for which it was, if any: the results are right (decision 23).
-  void release(void* device, const void* host, std::int64_t size, std::string_view region = {}) const {
-    if (!free(device)) [[unlikely]]
+  void release(void* device, const void* host, std::int64_t size, std::string_view region = {},
+               std::ptrdiff_t padding = 0) const {
+    if (!free(device, padding)) [[unlikely]]
       tell_of_leak(host, size, region);
   }
   // Sets each byte to the value.
@@ -77,6 +81,7 @@ public:
   // memory goes when a call next asks for it.
   struct Discarded {
     std::byte* device; // or null
+    std::ptrdiff_t padding;
     const void* host;
     std::int64_t size;
     std::string region;

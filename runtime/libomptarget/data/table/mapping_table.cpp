@@ -22,7 +22,7 @@ Mapping::~Mapping() {
   const std::unique_ptr<Details> own(details_.load(std::memory_order_relaxed));
   if (!owner || (!device && !queued))
     return;
-  DeviceMemory::Discarded left{device ? device - padding : nullptr, host.address(), host.size(), {}, {}};
+  DeviceMemory::Discarded left{device, padding, host.address(), host.size(), {}, {}};
   if (own) {
     left.region = std::move(own->released_by);
     left.events = std::move(own->users);

@@ -48,7 +48,7 @@ std::byte* PresentTable::take_out(Mapping& mapping, std::string_view region) {
   if (!is_last_user(mapping))
     mapping.make_details().released_by = region;
   else if (mapping.device && mapping.owner)
-    device = mapping.device.take() - mapping.padding;
+    device = mapping.device.take();
   if (mapping.state == Mapping::State::kLeaving)
     remove(mapping, lock);
   else
