@@ -131,7 +131,7 @@ std::string Begin::fault(Held& held, const std::string& why) {
       if (mapping && (lock.touch(*mapping).unusable || (binding.refused && mapping == binding.object) ||
                       (binding.cell_refused && mapping == binding.cell)))
         return not_there(*mapping, why.empty() ? memory_.last_error() : why);
-  for (const MappingPtr& mapping : held.stale)
+  for (Mapping* const mapping : held.stale)
     if (lock.touch(*mapping).unusable)
       return not_there(*mapping, why.empty() ? memory_.last_error() : why);
   return {};

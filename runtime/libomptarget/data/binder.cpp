@@ -167,8 +167,8 @@ void Binder::bind_counted(Rows rows, std::size_t index, Binding& binding, const 
 
 // A part of a struct, or a pointer's cell, for which no row has room. LLVM's programs map it all the same
 // (decision 30).
-MappingPtr Binder::obtain_part(const Row& row, HostRange wanted, const void* call, Lock& lock) {
-  MappingPtr part = table_.find_for(row, wanted, lock);
+Mapping* Binder::obtain_part(const Row& row, HostRange wanted, const void* call, Lock& lock) {
+  Mapping* part = table_.find_for(row, wanted, lock);
   if (!part && !sharing_.any() && row.has(kSection) && !is_lookup(row)) {
     part = table_.obtain(row, wanted, call, lock);
     lock.touch(*part).make_details().apart = true;
@@ -255,7 +255,7 @@ void Binder::bind_released(const Row& row, Binding& binding, Lock& lock) {
 bool Binder::bind_updated(const Row& row, Binding& binding, Lock& lock) {
   if (!row.maps() || row.size == 0)
     return true;
-  const MappingPtr found = table_.find_known(row, range_of(row), lock);
+  Mapping* const found = table_.find_known(row, range_of(row), lock);
   // Nothing less will do, even if the device can use the host's memory.
   if (!found && row.has(kPresent) && !sharing_.is_only())
     throw absence(range_of(row), "motion");

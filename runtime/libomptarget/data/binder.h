@@ -61,7 +61,7 @@ private:
   bool may_attach(const Row& pointer, Rows rows) const;
   bool leads_to_host(const Row& row, Lock& lock);
   void bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock);
-  MappingPtr obtain_part(const Row& row, HostRange wanted, const void* call, Lock& lock);
+  Mapping* obtain_part(const Row& row, HostRange wanted, const void* call, Lock& lock);
   void bind_parts(const Row& row, Binding& binding, const void* call, Lock& lock);
   void bind_attached(const Row& row, Binding& binding, const void* call, Lock& lock);
   void note_parts(Rows rows, std::size_t index, Bindings& bound, Lock& lock);

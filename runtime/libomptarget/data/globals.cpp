@@ -10,7 +10,7 @@ bool Globals::insert_infinite(HostRange host, void* device, const std::string& n
                               PresentTable::Lock& lock) {
   if (table_.look_up_any(host, lock).overlap != Overlap::kNone)
     return false;
-  MappingPtr mapping = MappingPtr::make(host, static_cast<std::byte*>(device), nullptr);
+  auto mapping = std::make_unique<Mapping>(host, static_cast<std::byte*>(device), nullptr);
   mapping->infinite = true;
   if (!name.empty())
     mapping->make_details().name = name;
@@ -27,9 +27,8 @@ bool Globals::map_global(HostRange host, void* device, const std::string& name, 
 }
 
 HostRange Globals::unmap_global(HostRange host) {
-  Lookup found; // given up without the lock
   PresentTable::Lock lock(table_);
-  found = table_.look_up_any(host, lock);
+  const Lookup found = table_.look_up_any(host, lock);
   if (found.overlap != Overlap::kWhole || !found.mapping->is_named())
     return {};
   table_.remove(*found.mapping, lock);
@@ -46,9 +45,8 @@ bool Globals::associate(HostRange host, void* device) {
 }
 
 Globals::Disassociation Globals::disassociate(const void* host) {
-  MappingPtr found; // given up without the lock
   PresentTable::Lock lock(table_);
-  found = table_.look_up_any(HostRange::of(host, 1), lock).mapping;
+  Mapping* const found = table_.look_up_any(HostRange::of(host, 1), lock).mapping;
   if (!found || found->host.address() != host)
     return Disassociation::kNothingThere;
   if (found->holds != 0)

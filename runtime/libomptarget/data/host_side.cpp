@@ -31,7 +31,7 @@ HostRange place_named_by(const Row& row) {
 Mappings HostSide::present(Rows rows, std::span<const HostRange> globals, Lock& lock) {
   Mappings found;
   const auto add = [&](HostRange range) {
-    for (const MappingPtr& mapping : table_.overlapping(range, lock))
+    for (Mapping* const mapping : table_.overlapping(range, lock))
       if (lock.touch(*mapping).state != Mapping::State::kVacant &&
           std::find(found.begin(), found.end(), mapping) == found.end())
         found.push_back(mapping);
@@ -55,7 +55,7 @@ Mappings HostSide::present(Rows rows, std::span<const HostRange> globals, Lock& 
 Mappings HostSide::named(Rows rows, std::span<const HostRange> globals, Lock& lock) {
   for (;;) {
     Mappings found = present(rows, globals, lock);
-    const auto unsettled = std::find_if(found.begin(), found.end(), [&](const MappingPtr& mapping) {
+    const auto unsettled = std::find_if(found.begin(), found.end(), [&](Mapping* mapping) {
       return lock.touch(*mapping).state != Mapping::State::kReady && mapping->state != Mapping::State::kGone;
     });
     if (unsettled == found.end())
@@ -70,18 +70,18 @@ Mappings HostSide::named_by_device_address(Rows rows, Lock& lock) {
   Mappings found;
   for (const Row& row : rows)
     if (const std::uintptr_t address = possible_device_address(row))
-      for (const MappingPtr& mapping : table_.on_device({address, 1}, lock))
+      for (Mapping* const mapping : table_.on_device({address, 1}, lock))
         if (mapping->state == Mapping::State::kReady)
           found.push_back(mapping);
   return found;
 }
 
 // Waits for the copies that constructs have queued to and from these objects and what has been mapped there before.
-void HostSide::wait_until_resolved(const Mappings& mappings, Rows rows) {
+void HostSide::wait_until_resolved(const Pins& objects, Rows rows) {
   std::vector<EventPtr> events;
   {
     Lock lock(table_);
-    for (const MappingPtr& mapping : mappings)
+    for (Mapping* const mapping : objects)
       if (lock.touch(*mapping).queued && mapping->details()->written)
         events.push_back(mapping->details()->written);
     for (const PresentTable::Departure& one : table_.departures(lock))
@@ -100,16 +100,16 @@ void HostSide::note_stale(Rows rows, std::span<const HostRange> globals, Held& h
   all.insert(all.end(), more.begin(), more.end());
   for (const Row& row : rows) // use_device_ptr leaves the host's address of what the device did not take
     if (const std::uintptr_t address = possible_device_address(row))
-      if (MappingPtr host = table_.find(reinterpret_cast<const void*>(address), lock);
+      if (Mapping* const host = table_.find(reinterpret_cast<const void*>(address), lock);
           host && lock.touch(*host).unusable)
-        all.push_back(std::move(host));
-  for (MappingPtr& mapping : all) {
+        all.push_back(host);
+  for (Mapping* const mapping : all) {
     if (lock.touch(*mapping).state != Mapping::State::kReady || !(mapping->host_current || mapping->unusable))
       continue;
     held.lacks = held.lacks || mapping->unusable;
     if (mapping->queued && mapping->details()->written && !mapping->details()->written->is_done())
       commands.after(mapping->details()->written);
-    held.stale.push_back(std::move(mapping));
+    held.stale.add(table_, *mapping, lock);
   }
 }
 
@@ -119,17 +119,18 @@ std::string HostSide::make_device_current(Held& held) {
 
 std::string HostSide::make_device_current(const void* device, std::size_t size) {
   HostFallback::end();
-  Mappings stale;
+  Pins stale;
   if (table_.any_host_current()) {
     Lock lock(table_);
-    stale = table_.on_device({reinterpret_cast<std::uintptr_t>(device), size}, lock);
-    std::erase_if(stale, [](const MappingPtr& mapping) { return mapping->state != Mapping::State::kReady; });
+    for (Mapping* const mapping : table_.on_device({reinterpret_cast<std::uintptr_t>(device), size}, lock))
+      if (mapping->state == Mapping::State::kReady)
+        stale.add(table_, *mapping, lock);
   }
   return submit_host_current(stale);
 }
 
 // Returns which of them could not be copied, or "".
-std::string HostSide::submit_host_current(const Mappings& stale) {
+std::string HostSide::submit_host_current(const Pins& stale) {
   if (stale.empty())
     return {};
   wait_until_resolved(stale);
@@ -137,10 +138,10 @@ std::string HostSide::submit_host_current(const Mappings& stale) {
 }
 
 // The same where nothing is queued for them.
-std::string HostSide::give_all_to_device(const Mappings& stale) {
+std::string HostSide::give_all_to_device(const Pins& stale) {
   const observe::Postponed postponed;
   const std::unique_lock moving = diverged_.lock();
-  for (const MappingPtr& mapping : stale) {
+  for (Mapping* const mapping : stale) {
     {
       const auto guard = table_.guard(*mapping);
       if (!mapping->host_current || !mapping->device || mapping->unusable)
@@ -175,10 +176,11 @@ std::string HostSide::keep_on_device(Rows rows) {
 
 // Brings memory up to date on the device whose address the row may be. Returns why that failed, or "".
 std::string HostSide::submit_at(const Row& row) {
-  Mappings there;
+  Pins there;
   if (table_.any_host_current()) {
     Lock lock(table_);
-    there = named_by_device_address(Rows(&row, 1), lock);
+    for (Mapping* const mapping : named_by_device_address(Rows(&row, 1), lock))
+      there.add(table_, *mapping, lock);
   }
   const std::string failure = submit_host_current(there);
   return failure.empty() ? failure : "but " + failure;
@@ -191,43 +193,42 @@ std::string HostSide::make_host_current(Rows rows, std::span<const HostRange> gl
   for (const Row& row : rows)
     if (row.maps() && row.has(kTo | kAlways) && row.size > 0)
       newer.push_back(range_of(row));
-  Mappings all;
+  Pins all;
   {
     Lock lock(table_);
-    all = named(rows, globals, lock);
+    for (Mapping* const mapping : named(rows, globals, lock))
+      all.add(table_, *mapping, lock);
   }
   wait_until_resolved(all, rows);
   const HostFallback fallback = HostFallback::begin();
-  for (const MappingPtr& mapping : all) {
+  for (Mapping* const mapping : all) {
     const observe::Postponed postponed;
     const std::unique_lock moving = diverged_.lock();
     if (!diverged_.give_to_host(*mapping, newer, fallback))
       die("region %s must run on the host, but copying %s from the device failed%s", region.c_str(),
           describe(*mapping).c_str(), memory_.last_error().c_str());
   }
-  all.clear();
+  all = {};
   forget_deleted(rows);
   memory_.free_discarded();
   return doubts;
 }
 
 void HostSide::forget_deleted(Rows rows) {
-  Mappings gone; // freed without the lock
   Lock lock(table_);
   for (const Row& row : rows) {
     if (!row.maps() || !row.has(kDelete) || (row.size == 0 && !row.any(kCounts | kPointer)))
       continue;
     const Lookup whole = row.size == 0 ? Lookup{} : table_.look_up(range_of(row), lock);
-    const MappingPtr found = row.size == 0                      ? table_.look_up_empty(row, lock)
-                             : whole.overlap == Overlap::kWhole ? whole.mapping
-                                                                : nullptr;
+    Mapping* const found = row.size == 0                      ? table_.look_up_empty(row, lock)
+                           : whole.overlap == Overlap::kWhole ? whole.mapping
+                                                              : nullptr;
     if (!found || found->infinite || found->state != Mapping::State::kReady)
       continue;
     (row.has(kHold) ? found->holds : found->references) = 0;
     if (found->references != 0 || found->holds != 0)
       continue;
     table_.remove(*found, lock);
-    gone.push_back(found);
   }
 }
 

@@ -41,9 +41,9 @@ private:
   Mappings present(Rows rows, std::span<const HostRange> globals, Lock& lock);
   Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
   Mappings named_by_device_address(Rows rows, Lock& lock);
-  void wait_until_resolved(const Mappings& mappings, Rows rows = {});
-  std::string submit_host_current(const Mappings& stale);
-  std::string give_all_to_device(const Mappings& stale);
+  void wait_until_resolved(const Pins& objects, Rows rows = {});
+  std::string submit_host_current(const Pins& stale);
+  std::string give_all_to_device(const Pins& stale);
   std::string keep_on_device(Rows rows);
   std::string submit_at(const Row& row);
   bool is_out_of_reach(std::uintptr_t address);

@@ -4,7 +4,7 @@
 // The mapped arguments of a construct: what each of its rows refers to.
 #pragma once
 
-#include "data/table/mapping_table.h"
+#include "data/table/present_table.h"
 #include "data/table/row.h"
 #include "per_row.h"
 
@@ -47,15 +47,15 @@ struct Held {
   }
 
   Bindings bound;
-  std::uint32_t flags = 0;       // of all rows
-  bool all_plain = true;         // each of them is, or is a value
-  bool creates = false;          // some of its objects are its own to fill
-  bool awaits = false;           // others fill some of them
-  bool lacks = false;            // the device may not have some of them
-  bool leaves_events = false;    // its operations may go on while other constructs take their positions
-  bool any_leaves = false;       // some of its objects leave
-  bool departs = false;          // some of these are on the list of departures
-  std::vector<MappingPtr> stale; // what a kernel may read that is newer on the host, or that the device has not
+  std::uint32_t flags = 0;    // of all rows
+  bool all_plain = true;      // each of them is, or is a value
+  bool creates = false;       // some of its objects are its own to fill
+  bool awaits = false;        // others fill some of them
+  bool lacks = false;         // the device may not have some of them
+  bool leaves_events = false; // its operations may go on while other constructs take their positions
+  bool any_leaves = false;    // some of its objects leave
+  bool departs = false;       // some of these are on the list of departures
+  Pins stale;                 // what a kernel may read that is newer on the host, or that the device has not
 };
 
 enum class Purpose { kData, kRegion };

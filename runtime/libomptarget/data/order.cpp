@@ -35,13 +35,13 @@ std::vector<HostRange> Order::places_of(Rows rows, std::size_t index) {
 void Order::wait_until_none_leaves(Rows rows, Lock& lock) {
   const auto leaving_in = [&](std::size_t index) {
     for (const HostRange place : places_of(rows, index))
-      for (const MappingPtr& mapping : table_.overlapping(place, lock))
+      for (Mapping* const mapping : table_.overlapping(place, lock))
         if (lock.touch(*mapping).state == Mapping::State::kLeaving)
           return mapping;
-    return MappingPtr();
+    return static_cast<Mapping*>(nullptr);
   };
   for (std::size_t i = 0; i < rows.size();)
-    if (const MappingPtr leaving = leaving_in(i)) {
+    if (Mapping* const leaving = leaving_in(i)) {
       lock.wait_for(*leaving);
       i = 0;
     } else {

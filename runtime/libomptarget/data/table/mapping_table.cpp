@@ -50,11 +50,10 @@ Mapping::Details& Mapping::make_details() {
   return *details_.load(std::memory_order_relaxed);
 }
 
-// Mappings have a share in themselves while they are in the table.
 MappingTable::~MappingTable() {
   for (const auto& [key, block] : blocks_)
     for (const Entry& entry : block->all())
-      const MappingPtr share = std::move(entry.mapping->self);
+      delete entry.mapping;
 }
 
 // ---- blocks ----
@@ -187,42 +186,42 @@ MappingTable::Place MappingTable::place_of(std::uintptr_t address) const {
 Lookup MappingTable::find(HostRange wanted) const {
   const Place place = place_of(wanted.begin);
   if (const Entry* const at = place.at_or_before; at && wanted.begin < at->end)
-    return {wanted.end <= at->end ? Overlap::kWhole : Overlap::kPartial, at->mapping->self};
+    return {wanted.end <= at->end ? Overlap::kWhole : Overlap::kPartial, at->mapping};
   if (place.after && place.after->begin < wanted.end)
-    return {Overlap::kPartial, place.after->mapping->self};
+    return {Overlap::kPartial, place.after->mapping};
   return {};
 }
 
-MappingPtr MappingTable::find(const void* address) const {
+Mapping* MappingTable::find(const void* address) const {
   return find(HostRange::of(address, 1)).mapping;
 }
 
-MappingPtr MappingTable::find_section(const void* address) const {
+Mapping* MappingTable::find_section(const void* address) const {
   const std::uintptr_t sought = reinterpret_cast<std::uintptr_t>(address);
   const Place place = place_of(sought);
   if (const Entry* const at = place.at_or_before; at && sought < at->end)
-    return at->mapping->self;
-  return place.after && place.after->mapping->base <= sought ? place.after->mapping->self : nullptr;
+    return at->mapping;
+  return place.after && place.after->mapping->base <= sought ? place.after->mapping : nullptr;
 }
 
-std::vector<MappingPtr> MappingTable::overlapping(HostRange range) const {
-  std::vector<MappingPtr> found;
+std::vector<Mapping*> MappingTable::overlapping(HostRange range) const {
+  std::vector<Mapping*> found;
   const Place place = place_of(range.begin);
   if (const Entry* const at = place.at_or_before; at && range.begin < at->end)
-    found.push_back(at->mapping->self);
+    found.push_back(at->mapping);
   std::size_t index = place.index;
   for (const Block* block = place.block; block; block = block->next, index = block ? block->first : 0)
     for (; index < block->last; ++index) {
       if (block->entries[index].begin >= range.end)
         return found;
-      found.push_back(block->entries[index].mapping->self);
+      found.push_back(block->entries[index].mapping);
     }
   return found;
 }
 
 // ---- changing ----
 
-bool MappingTable::insert(MappingPtr& mapping) {
+bool MappingTable::insert(std::unique_ptr<Mapping>& mapping) {
   const Entry entry{mapping->host.begin, mapping->host.end, mapping.get()};
   if (blocks_.empty())
     blocks_.emplace(0, std::make_unique_for_overwrite<Block>());
@@ -234,12 +233,12 @@ bool MappingTable::insert(MappingPtr& mapping) {
   else if (place.block->is_full())
     split(place);
   place.block->insert(place.index, entry);
-  entry.mapping->self = std::move(mapping);
+  static_cast<void>(mapping.release());
   ++size_;
   return true;
 }
 
-MappingPtr MappingTable::erase(Mapping& mapping) {
+std::unique_ptr<Mapping> MappingTable::erase(Mapping& mapping) {
   Block& block = block_of(mapping.host.begin);
   // Most leave in the order they came in.
   const std::size_t at =
@@ -248,7 +247,7 @@ MappingPtr MappingTable::erase(Mapping& mapping) {
   --size_;
   if (block.first == block.last && block.previous)
     erase_block(block);
-  return std::move(mapping.self);
+  return std::unique_ptr<Mapping>(&mapping);
 }
 
 } // namespace omptool

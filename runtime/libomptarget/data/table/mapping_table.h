@@ -6,7 +6,6 @@
 #pragma once
 
 #include "data/table/fallback_thread.h"
-#include "data/table/mapping_ptr.h"
 #include "host_range.h"
 #include "rtl/device_memory.h"
 #include "rtl/event.h"
@@ -113,10 +112,9 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   DeviceAddress device; // null: the device had no memory for it, host only
   std::int64_t references = 0;
   std::uintptr_t base; // what the program's pointer to the object was: host.begin or before it
-  // Alive because of the MappingPtrs, and of the calls that have pinned it under its shard's lock: a launch
-  // counts there with the lock that it needs anyhow.
+  // It lives while it is in the table, and while calls have pinned it under its shard's lock: a launch counts there
+  // with the lock that it needs anyhow.
   std::uint32_t pins = 0;
-  std::atomic<std::uint32_t> shares{1};
   State state = State::kReady;
   const std::uint8_t shard;   // of `host`
   bool awaited = false;       // a call waits until it is ready or has left
@@ -131,7 +129,6 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   const DeviceMemory* owner;          // null: somebody else's memory (globals, omp_target_associate_ptr)
   std::int64_t holds = 0;             // references that only their own construct gives up
   std::uint64_t born = 0;             // the device's activity when it was created
-  MappingPtr self;                    // while it is in the table
   const void* creator = nullptr;      // while kCreating: the call that fills it
   std::ptrdiff_t padding = 0;         // device memory before `device`, so that members are aligned as on the host
   std::unique_ptr<Diverged> diverged; // while host_current, if there are two sides; under the lock of DivergedCopies
@@ -141,20 +138,6 @@ private:
 };
 static_assert(sizeof(Mapping) == 128);
 
-template <typename... Arguments> MappingPtr MappingPtr::make(Arguments&&... arguments) {
-  return MappingPtr(new Mapping(std::forward<Arguments>(arguments)...));
-}
-inline MappingPtr::MappingPtr(const MappingPtr& other) : mapping_(other.mapping_) {
-  if (mapping_)
-    mapping_->shares.fetch_add(1, std::memory_order_relaxed);
-}
-// Whoever has the only share is alone.
-inline MappingPtr::~MappingPtr() {
-  if (mapping_ && (mapping_->shares.load(std::memory_order_acquire) == 1 ||
-                   mapping_->shares.fetch_sub(1, std::memory_order_acq_rel) == 1))
-    delete mapping_;
-}
-
 // Returns how messages name it: the address and the size; with "the object at" or its name.
 std::string describe(HostRange range);
 std::string describe(const Mapping& mapping);
@@ -163,7 +146,7 @@ enum class Overlap { kNone, kWhole, kPartial };
 
 struct Lookup {
   Overlap overlap = Overlap::kNone;
-  MappingPtr mapping; // for kPartial: one of those it overlaps
+  Mapping* mapping = nullptr; // for kPartial: one of those it overlaps
 };
 
 class MappingTable {
@@ -176,23 +159,23 @@ public:
   // Returns how an object of at least one byte lies to what is mapped.
   Lookup find(HostRange wanted) const;
   // The mapping that holds the byte at `address`, or null.
-  MappingPtr find(const void* address) const;
+  Mapping* find(const void* address) const;
   // The mapping that a section of no bytes at `address` belongs to: the one that holds the byte, or
   // the next one if the address is a base pointer of it. Null: neither.
-  MappingPtr find_section(const void* address) const;
+  Mapping* find_section(const void* address) const;
   // Every mapping that shares a byte with `range`, by address.
-  std::vector<MappingPtr> overlapping(HostRange range) const;
+  std::vector<Mapping*> overlapping(HostRange range) const;
   struct DeviceRange {
     std::uintptr_t begin;
     std::size_t size;
   };
   // Every mapping whose device memory shares a byte with `range`; looks at all of them, each after
   // before(mapping).
-  template <typename Visit> std::vector<MappingPtr> on_device(DeviceRange range, const Visit& before) const;
-  // False: something overlaps it, and nothing has been done.
-  bool insert(MappingPtr& mapping);
-  // The table's share in the mapping.
-  MappingPtr erase(Mapping& mapping);
+  template <typename Visit> std::vector<Mapping*> on_device(DeviceRange range, const Visit& before) const;
+  // Takes it. False: something overlaps it, and nothing has been done.
+  bool insert(std::unique_ptr<Mapping>& mapping);
+  // Gives it back.
+  std::unique_ptr<Mapping> erase(Mapping& mapping);
   std::size_t size() const { return size_; }
 
 private:
@@ -236,9 +219,8 @@ private:
   std::size_t size_ = 0;
 };
 
-template <typename Visit>
-std::vector<MappingPtr> MappingTable::on_device(DeviceRange range, const Visit& before) const {
-  std::vector<MappingPtr> found;
+template <typename Visit> std::vector<Mapping*> MappingTable::on_device(DeviceRange range, const Visit& before) const {
+  std::vector<Mapping*> found;
   for (const auto& [key, block] : blocks_)
     for (const Entry& entry : block->all()) {
       before(*entry.mapping);
@@ -246,7 +228,7 @@ std::vector<MappingPtr> MappingTable::on_device(DeviceRange range, const Visit& 
       const std::size_t size = entry.end - entry.begin;
       // Differences: a sum of an address and a size may overflow.
       if (begin && (begin <= range.begin ? range.begin - begin < size : begin - range.begin < range.size))
-        found.push_back(entry.mapping->self);
+        found.push_back(entry.mapping);
     }
   return found;
 }

@@ -12,7 +12,7 @@ namespace omptool {
 // ---- exact matches ----
 
 PresentTable::Entered PresentTable::create(const Row& row, const void* call) {
-  MappingPtr created = MappingPtr::make(range_of(row), nullptr, &memory_);
+  auto created = std::make_unique<Mapping>(range_of(row), nullptr, &memory_);
   created->state = Mapping::State::kCreating;
   created->creator = call;
   created->references = 1;
@@ -29,19 +29,18 @@ PresentTable::Entered PresentTable::create(const Row& row, const void* call) {
 
 // ---- leaving ----
 
-Mapping* PresentTable::pin(const MappingPtr& mapping, Lock& lock) {
+Mapping* PresentTable::pin(Mapping* mapping, Lock& lock) {
   if (mapping)
     ++lock.touch(*mapping).pins;
-  return mapping.get();
+  return mapping;
 }
 
 void PresentTable::unpin(Mapping& mapping, Lock& lock) {
-  last_share(lock.touch(mapping));
+  lock.give_up(last_pin(lock.touch(mapping)));
 }
 
 // Gives up the object's place, if it has not departed, and its device memory, unless others look at it.
 std::byte* PresentTable::take_out(Mapping& mapping, std::string_view region) {
-  MappingPtr last; // given up without the lock
   std::byte* device = nullptr;
   Lock lock(*this);
   lock.touch(mapping);
@@ -53,7 +52,7 @@ std::byte* PresentTable::take_out(Mapping& mapping, std::string_view region) {
     remove(mapping, lock);
   else
     set_sound(mapping);
-  last = last_share(mapping);
+  lock.give_up(last_pin(mapping));
   return device;
 }
 
@@ -78,7 +77,7 @@ void PresentTable::Lock::release_shards() {
       table_.index_.shard(64 * word + static_cast<std::size_t>(std::countr_zero(held_[word]))).lock.unlock();
 }
 
-bool PresentTable::add(MappingPtr mapping, Lock& lock) {
+bool PresentTable::add(std::unique_ptr<Mapping> mapping, Lock& lock) {
   Mapping& added = *mapping;
   if (!mappings_.insert(mapping))
     return false;
@@ -87,26 +86,33 @@ bool PresentTable::add(MappingPtr mapping, Lock& lock) {
   return true;
 }
 
-MappingPtr PresentTable::remove(Mapping& mapping, Lock& lock) {
-  set_sound(lock.touch(mapping));
-  return take_from_table(mapping, lock);
+// Where nothing is.
+Mapping* PresentTable::put(std::unique_ptr<Mapping> mapping, Lock& lock) {
+  Mapping* const added = mapping.get();
+  add(std::move(mapping), lock);
+  return added;
 }
 
-MappingPtr PresentTable::take_from_table(Mapping& mapping, Lock& lock) {
+void PresentTable::remove(Mapping& mapping, Lock& lock) {
+  set_sound(lock.touch(mapping));
+  take_from_table(mapping, lock);
+}
+
+void PresentTable::take_from_table(Mapping& mapping, Lock& lock) {
   ObjectIndex::Shard& shard = lock.shard_of(mapping);
   if (mapping.state == Mapping::State::kVacant)
     --shard.vacant;
   mapping.state = Mapping::State::kGone;
   ObjectIndex::erase(shard, mapping);
   regions_.remove(mapping.host);
-  MappingPtr share = mappings_.erase(mapping);
+  std::unique_ptr<Mapping> own = mappings_.erase(mapping);
   lock.wake_those_who_wait_for(mapping);
   if (mapping.pins > 0) // the last of those calls gives it up
-    mapping.self = std::move(share);
-  return share;
+    static_cast<void>(own.release());
+  lock.give_up(std::move(own));
 }
 
-std::vector<MappingPtr> PresentTable::on_device(MappingTable::DeviceRange range, Lock& lock) {
+Mappings PresentTable::on_device(MappingTable::DeviceRange range, Lock& lock) {
   return mappings_.on_device(range, [&](Mapping& mapping) { lock.touch(mapping); });
 }
 
@@ -138,36 +144,35 @@ Lookup PresentTable::look_up_any(HostRange wanted, Lock& lock) {
   }
 }
 
-MappingPtr PresentTable::look_up_empty(const Row& row, Lock& lock) {
+Mapping* PresentTable::look_up_empty(const Row& row, Lock& lock) {
   const void* const address = empty_section(row);
   if (!address)
     return nullptr;
   if (!row.has(kSection))
     return look_up(HostRange::of(address, 1), lock).mapping;
   for (;;) {
-    MappingPtr found = mappings_.find_section(address);
+    Mapping* const found = mappings_.find_section(address);
     if (!found || is_there(*found, lock))
       return found;
   }
 }
 
 // The table has the first bytes of a variable, until a row names more. Null: something else is there.
-MappingPtr PresentTable::grow(Mapping& variable, HostRange wanted, Lock& lock) {
+Mapping* PresentTable::grow(Mapping& variable, HostRange wanted, Lock& lock) {
   const HostRange larger = enclosing_range(variable.host, wanted);
   if (mappings_.overlapping(larger).size() > 1)
     return nullptr;
-  MappingPtr grown = MappingPtr::make(larger, static_cast<std::byte*>(larger.address()), nullptr);
+  auto grown = std::make_unique<Mapping>(larger, static_cast<std::byte*>(larger.address()), nullptr);
   grown->infinite = grown->own_value = true;
   grown->references = lock.touch(variable).references;
   grown->holds = variable.holds;
   grown->make_details().name = variable.name();
   remove(variable, lock);
-  add(grown, lock);
-  return grown;
+  return put(std::move(grown), lock);
 }
 
 // The object that holds `wanted`, or null; it is a fault when the row maps more than is there, if that is a copy.
-MappingPtr PresentTable::find_for(const Row& row, HostRange wanted, Lock& lock) {
+Mapping* PresentTable::find_for(const Row& row, HostRange wanted, Lock& lock) {
   const Lookup found = look_up(wanted, lock);
   if (found.overlap == Overlap::kPartial && found.mapping->is_in_place())
     return found.mapping->is_named() ? grow(*found.mapping, wanted, lock) : nullptr;
@@ -178,7 +183,7 @@ MappingPtr PresentTable::find_for(const Row& row, HostRange wanted, Lock& lock) 
   return found.mapping;
 }
 
-MappingPtr PresentTable::find_known(const Row& row, HostRange wanted, Lock& lock) {
+Mapping* PresentTable::find_known(const Row& row, HostRange wanted, Lock& lock) {
   const Lookup found = look_up(wanted, lock);
   if (found.overlap == Overlap::kPartial && found.mapping->is_in_place())
     return nullptr;
@@ -189,24 +194,21 @@ MappingPtr PresentTable::find_known(const Row& row, HostRange wanted, Lock& lock
   return nullptr;
 }
 
-MappingPtr PresentTable::obtain(const Row& row, HostRange wanted, const void* call, Lock& lock,
-                                std::ptrdiff_t padding) {
-  MappingPtr known = find_for(row, wanted, lock);
+Mapping* PresentTable::obtain(const Row& row, HostRange wanted, const void* call, Lock& lock, std::ptrdiff_t padding) {
+  Mapping* const known = find_for(row, wanted, lock);
   if (known || (sharing_.any() && mappings_.find(wanted).overlap != Overlap::kNone))
     return known;
   if (!sharing_.needs_copy(row)) {
-    MappingPtr in_place = MappingPtr::make(wanted, static_cast<std::byte*>(wanted.address()), nullptr);
+    auto in_place = std::make_unique<Mapping>(wanted, static_cast<std::byte*>(wanted.address()), nullptr);
     in_place->own_value = true;
-    add(in_place, lock);
-    return in_place;
+    return put(std::move(in_place), lock);
   }
-  MappingPtr created = MappingPtr::make(wanted, nullptr, &memory_);
+  auto created = std::make_unique<Mapping>(wanted, nullptr, &memory_);
   created->padding = padding;
   created->state = Mapping::State::kCreating;
   created->creator = call;
   created->born = activity_.birth();
-  add(created, lock);
-  return created;
+  return put(std::move(created), lock);
 }
 
 // The device did not take what the call created: it is for the host alone, unless it has left already.
@@ -250,7 +252,7 @@ void PresentTable::set_unusable(Mapping& mapping) {
 
 void* PresentTable::device_address(const void* host) {
   Lock lock(*this);
-  const MappingPtr found = look_up_any(HostRange::of(host, 1), lock).mapping;
+  const Mapping* const found = look_up_any(HostRange::of(host, 1), lock).mapping;
   if (found && found->device && found->state != Mapping::State::kLeaving)
     return found->at(reinterpret_cast<std::uintptr_t>(host));
   return sharing_.is_only() ? const_cast<void*>(host) : nullptr;
@@ -258,14 +260,14 @@ void* PresentTable::device_address(const void* host) {
 
 bool PresentTable::is_present(const void* host) {
   Lock lock(*this);
-  const MappingPtr found = look_up_any(HostRange::of(host, 1), lock).mapping;
+  const Mapping* const found = look_up_any(HostRange::of(host, 1), lock).mapping;
   return found && found->device && found->state != Mapping::State::kLeaving;
 }
 
 std::vector<MappedObject> PresentTable::objects() {
   Lock lock(*this);
   std::vector<MappedObject> all;
-  for (const MappingPtr& found : mappings_.overlapping({0, UINTPTR_MAX})) {
+  for (Mapping* const found : mappings_.overlapping({0, UINTPTR_MAX})) {
     const Mapping& mapping = lock.touch(*found);
     if (mapping.state != Mapping::State::kVacant)
       all.push_back(

@@ -30,7 +30,7 @@
 
 namespace omptool {
 
-using Mappings = std::vector<MappingPtr>;
+using Mappings = std::vector<Mapping*>;
 
 // A mapped object, as it was when somebody asked.
 struct MappedObject {
@@ -65,8 +65,13 @@ public:
       shard_of(mapping);
       return mapping;
     }
-    // An event that others have taken the place of: its last owner may call the plugin, which wants no lock.
+    // An event that others have taken the place of, or an object that nobody looks at any more: their ends may call the
+    // plugin, which wants no lock.
     void give_up(EventPtr event) { over_.push_back(std::move(event)); }
+    void give_up(std::unique_ptr<Mapping> gone) {
+      if (gone)
+        gone_.push_back(std::move(gone));
+    }
     void wait_for(Mapping& mapping);
     void wake_those_who_wait_for(Mapping& mapping);
 
@@ -74,6 +79,7 @@ public:
     void release_shards();
     const observe::Postponed postponed_; // first, so that it outlives what is locked
     std::vector<EventPtr> over_;         // until nothing is locked
+    std::vector<std::unique_ptr<Mapping>> gone_;
     PresentTable& table_;
     std::unique_lock<std::mutex> lock_;
     std::array<std::uint64_t, ObjectIndex::kShards / 64> held_{};
@@ -103,7 +109,7 @@ public:
   // ---- leaving ----
 
   // The record stays where it is until the call lets go of it.
-  Mapping* pin(const MappingPtr& mapping, Lock& lock);
+  Mapping* pin(Mapping* mapping, Lock& lock);
   void unpin(Mapping& mapping);
   void unpin(Mapping& mapping, Lock& lock);
   // The object leaves, and its bytes are where they belong. Gives up the caller's pin. An object that has left keeps
@@ -114,11 +120,11 @@ public:
   // ---- objects ----
 
   // Returns false, with nothing done, if something is mapped there.
-  bool add(MappingPtr mapping, Lock& lock);
-  // Calls that use it keep the record; its device memory goes with it. Returns the last share in it, if nobody uses it.
-  MappingPtr remove(Mapping& mapping, Lock& lock);
+  bool add(std::unique_ptr<Mapping> mapping, Lock& lock);
+  // Calls that use it keep the record; its device memory goes with it.
+  void remove(Mapping& mapping, Lock& lock);
   // The same of one whose bytes have yet to go back: what is to be known of it for that stays.
-  MappingPtr take_from_table(Mapping& mapping, Lock& lock);
+  void take_from_table(Mapping& mapping, Lock& lock);
 
   // Returns whether the object, which was found in the table, is there. If not, it has gone, and the caller looks
   // again: what is leaving is not there any more, but its memory is not yet free to map again.
@@ -127,18 +133,18 @@ public:
   // The same, but an object that is leaving is found, too.
   Lookup look_up_any(HostRange wanted, Lock& lock);
   // Returns the object of a row that has no bytes, or null.
-  MappingPtr look_up_empty(const Row& row, Lock& lock);
+  Mapping* look_up_empty(const Row& row, Lock& lock);
   // Returns the object that holds `wanted`, or null. Throws MappingFault when the row maps more than is there.
-  MappingPtr find_for(const Row& row, HostRange wanted, Lock& lock);
+  Mapping* find_for(const Row& row, HostRange wanted, Lock& lock);
   // The same where nothing is to be created: on LLVM, what is there in part is not there.
-  MappingPtr find_known(const Row& row, HostRange wanted, Lock& lock);
+  Mapping* find_known(const Row& row, HostRange wanted, Lock& lock);
   // Returns the object that holds `wanted`, created if absent, without memory so far. On a device that uses the host's
   // memory an object may be that memory; null: only part of it is there.
-  MappingPtr obtain(const Row& row, HostRange wanted, const void* call, Lock& lock, std::ptrdiff_t padding = 0);
+  Mapping* obtain(const Row& row, HostRange wanted, const void* call, Lock& lock, std::ptrdiff_t padding = 0);
   // Every object that shares a byte with the range, vacant ones too.
   Mappings overlapping(HostRange range, Lock&) const { return mappings_.overlapping(range); }
   // Returns the object that holds the byte, or null.
-  MappingPtr find(const void* address, Lock&) const { return mappings_.find(address); }
+  Mapping* find(const void* address, Lock&) const { return mappings_.find(address); }
   Mappings on_device(MappingTable::DeviceRange range, Lock& lock);
 
   // ---- what is known of an object ----
@@ -193,13 +199,12 @@ private:
   static bool can_be_vacant(const Mapping& mapping) {
     return mapping.owner && !mapping.host_current && !mapping.details() && !mapping.enclosing && mapping.padding == 0;
   }
-  // Nobody looks at it but the call that has it leave: a share of the table and a pin of the call are all.
-  static bool is_last_user(const Mapping& mapping) {
-    return mapping.pins == 1 && mapping.shares.load(std::memory_order_acquire) == 1;
-  }
+  // Nobody looks at it but the call that has it leave.
+  static bool is_last_user(const Mapping& mapping) { return mapping.pins == 1; }
   [[gnu::noinline]] std::byte* take_out(Mapping& mapping, std::string_view region);
-  MappingPtr last_share(Mapping& mapping);
-  MappingPtr grow(Mapping& variable, HostRange wanted, Lock& lock);
+  static std::unique_ptr<Mapping> last_pin(Mapping& mapping);
+  Mapping* put(std::unique_ptr<Mapping> mapping, Lock& lock);
+  Mapping* grow(Mapping& variable, HostRange wanted, Lock& lock);
 
   const DeviceMemory& memory_;
   Activity& activity_;
@@ -211,6 +216,33 @@ private:
   MappedRegions regions_; // of the table
   std::vector<Departure> departures_;
   std::atomic<std::int64_t> host_current_count_{0};
+};
+
+// Objects that a call looks at while it holds no lock.
+class Pins {
+public:
+  Pins() = default;
+  Pins(Pins&& other) noexcept : table_(other.table_), all_(std::exchange(other.all_, {})) {}
+  Pins& operator=(Pins&& other) noexcept {
+    std::swap(table_, other.table_);
+    std::swap(all_, other.all_);
+    return *this;
+  }
+  ~Pins() {
+    for (Mapping* const one : all_)
+      table_->unpin(*one);
+  }
+  void add(PresentTable& table, Mapping& mapping, PresentTable::Lock& lock) {
+    table_ = &table;
+    all_.push_back(table.pin(&mapping, lock));
+  }
+  bool empty() const { return all_.empty(); }
+  auto begin() const { return all_.begin(); }
+  auto end() const { return all_.end(); }
+
+private:
+  PresentTable* table_ = nullptr;
+  Mappings all_;
 };
 
 inline PresentTable::Entered PresentTable::enter(const Row& row, bool may_create, const void* call) {
@@ -258,17 +290,16 @@ template <typename What> Mapping* PresentTable::use(const Row& row, bool updates
   return known;
 }
 
-// Takes back a pin. The caller holds the shard's lock, and gives the share back without it.
-inline MappingPtr PresentTable::last_share(Mapping& mapping) {
-  if (--mapping.pins == 0 && mapping.state == Mapping::State::kGone)
-    return std::move(mapping.self);
-  return {};
+// Takes back a pin, by the shard's lock. Returns the object, to be destroyed without it, if that was the last.
+inline std::unique_ptr<Mapping> PresentTable::last_pin(Mapping& mapping) {
+  const bool is_over = --mapping.pins == 0 && mapping.state == Mapping::State::kGone;
+  return std::unique_ptr<Mapping>(is_over ? &mapping : nullptr);
 }
 
 inline void PresentTable::unpin(Mapping& mapping) {
-  MappingPtr last;
+  std::unique_ptr<Mapping> last;
   const auto guard = index_.guard(mapping);
-  last = last_share(mapping);
+  last = last_pin(mapping);
 }
 
 inline void PresentTable::set_host_current(Mapping& mapping, bool value) {

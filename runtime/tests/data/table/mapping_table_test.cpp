@@ -56,12 +56,12 @@ TEST_CASE("the mapping table agrees with a map of bytes on random ranges") {
       overlapping.insert(mapping->host.begin);
     REQUIRE(overlapping == owners_of(oracle, range));
     if (found.overlap == Overlap::kNone) {
-      MappingPtr made = MappingPtr::make(range, nullptr, nullptr);
+      auto made = std::make_unique<Mapping>(range, nullptr, nullptr);
       REQUIRE(table.insert(made));
       for (std::uintptr_t at = range.begin; at < range.end; ++at)
         oracle[at] = range.begin;
     } else if (step % 3 == 1) {
-      MappingPtr refused = MappingPtr::make(range, nullptr, nullptr);
+      auto refused = std::make_unique<Mapping>(range, nullptr, nullptr);
       REQUIRE_FALSE(table.insert(refused));
       REQUIRE(refused);
     } else if (step % 3 == 0) {
@@ -72,7 +72,7 @@ TEST_CASE("the mapping table agrees with a map of bytes on random ranges") {
     }
     const void* address = reinterpret_cast<const void*>(place(random));
     const auto holder = oracle.find(reinterpret_cast<std::uintptr_t>(address));
-    const MappingPtr held = table.find(address);
+    const Mapping* const held = table.find(address);
     REQUIRE((held != nullptr) == (holder != oracle.end()));
     if (held) {
       CHECK(held->host.begin == holder->second);
@@ -84,23 +84,23 @@ TEST_CASE("the mapping table agrees with a map of bytes on random ranges") {
 TEST_CASE("the mapping table agrees with a plain map, whatever the order in which memory is mapped and unmapped") {
   std::mt19937 random(21);
   MappingTable table;
-  std::map<std::uintptr_t, MappingPtr> all;
+  std::map<std::uintptr_t, Mapping*> all;
   const auto map = [&](std::uintptr_t begin) {
     if (all.contains(begin))
       return;
-    all[begin] = MappingPtr::make(HostRange{begin, begin + 8}, nullptr, nullptr);
-    MappingPtr share = all[begin];
-    REQUIRE(table.insert(share));
+    auto made = std::make_unique<Mapping>(HostRange{begin, begin + 8}, nullptr, nullptr);
+    all[begin] = made.get();
+    REQUIRE(table.insert(made));
   };
   const auto unmap = [&](auto at) {
-    REQUIRE(table.erase(*at->second) == at->second);
+    REQUIRE(table.erase(*at->second).get() == at->second);
     all.erase(at);
   };
   const auto agree = [&] {
     REQUIRE(table.size() == all.size());
-    const std::vector<MappingPtr> found = table.overlapping({0, UINTPTR_MAX});
+    const std::vector<Mapping*> found = table.overlapping({0, UINTPTR_MAX});
     REQUIRE(std::equal(found.begin(), found.end(), all.begin(), all.end(),
-                       [](const MappingPtr& one, const auto& other) { return one == other.second; }));
+                       [](const Mapping* one, const auto& other) { return one == other.second; }));
   };
   constexpr std::uintptr_t kMiddle = 1U << 20, kStep = 16;
   std::uintptr_t low = kMiddle, high = kMiddle;
