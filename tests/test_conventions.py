@@ -11,7 +11,7 @@ from places import ROOT
 
 from packager.conventions import ARRAY, FIRST, PLAIN, are_called, called_by, in_words
 
-COMPILERS = ROOT / "runtime" / "libomptarget" / "abi" / "llvm" / "image_compilers.cpp"
+COMPILERS = ROOT / "runtime" / "libomptarget" / "abi" / "llvm" / "compilers.cpp"
 
 
 def test_the_runtime_has_the_same_releases() -> None:

@@ -118,7 +118,7 @@ private:
   static const Registry* lost() noexcept { return current() ? nullptr : PerProcess<Registry>::parents(); }
   static inline constinit std::atomic<bool> numbers_all{false}; // see number_all()
   static constexpr std::size_t kMostDevices = 4096;
-  // What the calling thread is asking or preparing, innermost first: a registry's plugins, or a device. The core
+  // Says what the calling thread is asking or preparing, innermost first: a registry's plugins, or a device. The core
   // answers what they, their drivers or their images' constructors ask in turn from what is known.
   struct Busy {
     static inline thread_local constinit const Busy* innermost = nullptr;

@@ -5,7 +5,7 @@
 #include "devices/registry.h"
 
 #include "bytes.h"
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 #include "process/message.h"
 
 #include <algorithm>
@@ -124,7 +124,7 @@ bool Registry::examine(Library& library) {
   return true;
 }
 
-// Notes who accepts the image, or what each plugin has against it, as far as they say. That an image is for another CPU
+// Notes who accepts the image, or what each plugin has against it, as far as they say. Of an image for another CPU that
 // is the reason, whatever each plugin says.
 void Registry::find_owner(const Library& library, RegisteredImage& image) {
   __tgt_device_image raw = library.raw(image);

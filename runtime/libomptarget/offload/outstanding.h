@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a program has of its asynchronous calls: the events that it holds, and the callbacks that it gets. When the
-// process exits it waits for those that have not ended. A child of fork() has none.
+// Keeps what a program has of its asynchronous calls: the events that it holds, and the callbacks that it gets. When
+// the process exits it waits for those that have not ended. A child of fork() has none.
 #pragma once
 
 #include "omptarget.h"

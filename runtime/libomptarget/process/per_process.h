@@ -31,7 +31,7 @@ public:
   // Null: nobody has asked for it.
   static Object* known() { return the_one.load(std::memory_order_acquire); }
 
-  // What the process had that forked this one, or one before it: given up unlocked and unfreed.
+  // Returns what the process had that forked this one, or one before it: given up unlocked and unfreed.
   static Object* parents() { return the_parents.load(std::memory_order_acquire); }
 
 private:

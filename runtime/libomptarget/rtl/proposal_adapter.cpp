@@ -41,7 +41,7 @@ struct Functions {
   int (*run_target_team_region)(int, void*, void*) = nullptr;
 };
 
-// Why the last call on this thread failed, or ""; the plugin itself has no words for it. Without a destructor: the
+// Says why the last call on this thread failed, or ""; the plugin itself has no words for it. Without a destructor: the
 // thread that ends the process makes its last calls in exit handlers, when its variables are gone.
 thread_local constinit std::array<char, 256> reason{};
 

@@ -25,7 +25,7 @@ struct alignas(64) HazardPointer {
 };
 
 HazardPointer& make_hazard_pointer();
-// What all threads use, in order.
+// Returns what all threads use, in order.
 std::vector<const void*> published_items();
 
 inline thread_local constinit HazardPointer* hazard_pointer_here __attribute__((tls_model("initial-exec"))) = nullptr;
