@@ -25,6 +25,8 @@ LEVELS = (
     ("libomptarget/data/table",),
     ("libomptarget/rtl",),
     ("libomptarget/observe",),
+    ("libomptarget/observe/ompt",),
+    ("libomptarget/observe/events",),
     ("libomptarget/process",),
     ("libomptarget/threads", "plugins/cuda", "plugins/opencl", "plugins/host"),
     ("plugins/compile", "plugins/cuda/driver", "plugins/host/kernels", "inspect"),

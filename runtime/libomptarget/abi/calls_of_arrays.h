@@ -63,7 +63,7 @@ void on_data(Action action, const char* function, const void* code, const Arrays
   const std::int64_t device = arrays.known_device();
   const DataAction what = data_action_of(action);
   guarded(function, [&] {
-    const ReportedCall reported({Arrays::kAbi, action, function, code}, device);
+    const ReportedCall reported({Arrays::kAbi, action, function, code, -1, nullptr, nullptr, later != nullptr}, device);
     with_rows(arrays, [&](Rows rows, const std::string& fault) {
       if (later && fault.empty())
         data_later(what, device, rows, *later);
@@ -84,7 +84,8 @@ std::int32_t on_region(const char* function, const void* code, const void* entry
   const std::int64_t device = arrays.known_device();
   return guarded(function, [&] {
     const ReportedCall reported(
-        {Arrays::kAbi, Action::kRegion, function, code, -1, entry, nullptr, false, shape.asked.teams[0]}, device);
+        {Arrays::kAbi, Action::kRegion, function, code, -1, entry, nullptr, later != nullptr, shape.asked.teams[0]},
+        device);
     return with_rows(arrays, [&](Rows rows, const std::string& fault) {
       const std::string reason = fault.empty() ? "" : std::string(function) + ": " + fault;
       if (later)

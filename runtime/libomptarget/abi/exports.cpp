@@ -7,6 +7,15 @@
 #include "process/default_device.h"
 
 namespace omptool {
+namespace {
+
+// A routine that calls another is the one that the program calls.
+bool is_in_routine() {
+  const observe::Begun* const outer = observe::Within::innermost();
+  return outer && outer->call.action == Action::kRoutine;
+}
+
+} // namespace
 
 void ReportedCall::begin(observe::Call call, std::optional<std::int64_t> device) {
   observe::find_listeners();
@@ -20,7 +29,8 @@ void ReportedCall::begin(observe::Call call, std::optional<std::int64_t> device)
     prepared_device(device_); // what that takes is not the construct's
     call.device = device_;
   }
-  construct_.emplace(call);
+  if (device || !is_in_routine())
+    construct_.emplace(call);
 }
 
 } // namespace omptool

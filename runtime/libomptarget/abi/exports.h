@@ -6,7 +6,7 @@
 #pragma once
 
 #include "data/table/mapping_fault.h"
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 #include "offload/data_constructs.h"
 #include "process/message.h"
 

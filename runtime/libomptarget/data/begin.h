@@ -9,7 +9,7 @@
 #include "data/host_side.h"
 #include "data/order.h"
 #include "data/transfers.h"
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 
 #include <span>
 #include <string>

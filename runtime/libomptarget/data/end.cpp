@@ -4,7 +4,7 @@
 
 #include "data/report.h"
 #include "data/table/row_ranges.h"
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 #include "process/message.h"
 
 #include <algorithm>

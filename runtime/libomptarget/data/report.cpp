@@ -14,11 +14,16 @@ observe::ObjectSeen seen(const Mapping& mapping, bool fresh) {
 }
 
 void report_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, Rows rows, Bindings& bound) {
-  observe::RowsSeen all{kind, observe::Construct::current(), device, host_memory, {}};
+  observe::RowsSeen all{kind, observe::Within::current(), device, host_memory, {}};
   all.rows.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
     observe::RowSeen one{row.base, row.begin, row.size, row.flags, nullptr, {}, {}};
+    one.is_map = row.maps();
+    one.is_to = row.has(kTo);
+    one.is_from = row.has(kFrom);
+    one.is_delete = row.has(kDelete);
+    one.is_implicit = row.has(kImplicit);
     if (kind == observe::RowsSeen::Kind::kMapped && row.maps())
       one.pointer = bound[i].pointer;
     if (const Mapping* const object = bound[i].object; object && !object->is_in_place())
@@ -32,8 +37,8 @@ void report_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, Row
 
 void report_copy(int device, bool to_device, const Mapping& mapping, const void* host, const void* there,
                  std::int64_t size, const void* cell) {
-  observe::report(observe::ObjectCopied{observe::Construct::current(), device, to_device, host, there, size,
-                                        mapping.host, mapping.name(), cell});
+  observe::report(observe::ObjectCopied{observe::Within::current(), device, to_device, host, there, size, mapping.host,
+                                        mapping.name(), cell});
 }
 
 } // namespace omptool

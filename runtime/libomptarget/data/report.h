@@ -6,7 +6,7 @@
 
 #include "data/mapped_arguments.h"
 #include "data/table/row.h"
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 
 namespace omptool {
 

@@ -4,7 +4,7 @@
 
 #include "data/report.h"
 #include "data/table/row_ranges.h"
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 
 #include <algorithm>
 #include <utility>
@@ -23,8 +23,8 @@ std::vector<HostRange> pieces_of(HostRange range, std::vector<HostRange> holes) 
       pieces.push_back(piece);
     at = std::max(at, hole.end);
   }
-  if (at < range.end || pieces.empty())
-    pieces.push_back({at, std::max(at, range.end)});
+  if (at < range.end)
+    pieces.push_back({at, range.end});
   return pieces;
 }
 
@@ -115,6 +115,7 @@ bool Transfers::attach(const Row& row, Binding& binding, CommandList& commands) 
     return !binding.cell->device;
   if (observe::heard()) [[unlikely]]
     report_copy(memory_.number(), true, *binding.cell, &value, binding.cell->at(cell), sizeof value, row.base);
+  const observe::Shown shown(row.base);
   if (commands.submit(binding.cell->at(cell), commands.keep(&value, sizeof value), kPointerSize))
     return true;
   const auto guard = table_.guard(*binding.cell);

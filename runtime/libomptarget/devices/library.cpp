@@ -3,7 +3,7 @@
 #include "devices/library.h"
 
 #include "counted.h"
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 #include "process/message.h"
 #include "rtl/launch_shape.h"
 
@@ -86,6 +86,8 @@ LoadedImage::~LoadedImage() {
           device.rtl.last_error().c_str());
   if (table && device.rtl.call().unload_binary && !device.memory.is_lost())
     device.rtl.call().unload_binary(device.rtl_id, &image);
+  if (table)
+    observe::report(observe::ImageUnloaded{device.number, module});
 }
 
 std::string LoadedImage::pair_entries() {

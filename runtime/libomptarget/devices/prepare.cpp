@@ -4,8 +4,8 @@
 // Gets devices ready when they are first used: images are loaded, their variables mapped, their constructors run.
 #include "devices/registry.h"
 
+#include "observe/events/sink.h"
 #include "observe/listeners.h"
-#include "observe/sink.h"
 #include "process/message.h"
 
 #include <algorithm>
@@ -33,7 +33,8 @@ bool Registry::start(Device& device) {
     return false;
   }
   device.usable.store(true, std::memory_order_release);
-  observe::report(observe::DeviceReady{device.number, device.rtl.name(), &device});
+  const std::optional<tgt_device_description> described = device.rtl.describe(device.rtl_id);
+  observe::report(observe::DeviceReady{device.number, device.rtl.name(), described ? described->units : 0});
   return true;
 }
 
@@ -168,7 +169,7 @@ Registry::Images Registry::load_images(const std::shared_ptr<Library>& library, 
     if (loaded->table) {
       images.push_back(loaded);
       const auto size = static_cast<const char*>(image.end) - static_cast<const char*>(image.begin);
-      observe::report(observe::ImageLoaded{device.number, image.begin, static_cast<std::size_t>(size)});
+      observe::report(observe::ImageLoaded{device.number, image.begin, static_cast<std::size_t>(size), loaded->module});
     } else if (failure.empty())
       failure = "its image could not be loaded on " + device.describe() + device.memory.last_error();
   }

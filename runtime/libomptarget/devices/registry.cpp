@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "devices/registry.h"
 
+#include "observe/events/sink.h"
 #include "observe/report.h"
-#include "observe/sink.h"
 #include "process/read_only.h"
 
 #include <algorithm>
@@ -27,6 +27,7 @@ void Registry::add(const void* descriptor, LibraryReader read) {
 }
 
 void Registry::remove(const void* descriptor) {
+  const bool was_last = observe::heard() && is_last(descriptor);
   read_only_memory.remove(descriptor);
   const std::shared_ptr<Library> gone = unlist(descriptor);
   kernels_.retired().collect();
@@ -43,6 +44,9 @@ void Registry::remove(const void* descriptor) {
   }
   for (const auto& [number, there] : images)
     unmap_globals(*gone, *device(number));
+  images.clear();
+  if (was_last)
+    observe::report(observe::DevicesFinish{});
 }
 
 bool Registry::is_last(const void* descriptor) {

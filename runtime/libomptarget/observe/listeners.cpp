@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "observe/listeners.h"
 
-#include "observe/ompt.h"
+#include "observe/events/sink.h"
+#include "observe/ompt/connection.h"
 #include "observe/report.h"
-#include "observe/sink.h"
 #include "observe/watchdog.h"
 
 namespace omptool::observe {

@@ -3,7 +3,7 @@
 #include "observe/report.h"
 
 #include "file.h"
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 #include "process/message.h"
 
 #include <climits>

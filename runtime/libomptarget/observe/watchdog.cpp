@@ -7,7 +7,7 @@
 // their turn, and not its own.
 #include "observe/watchdog.h"
 
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 #include "process/environment.h"
 #include "process/message.h"
 #include "process/per_process.h"

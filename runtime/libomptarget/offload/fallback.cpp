@@ -3,7 +3,7 @@
 #include "offload/fallback.h"
 
 #include "counted.h"
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 #include "process/default_device.h"
 #include "process/message.h"
 
@@ -76,8 +76,7 @@ std::string name_of(const void* host_address, const Kernel* kernel) {
 
 void report_on_host(const void* host_address, const Kernel* kernel, const std::string& reason) {
   if (observe::heard()) [[unlikely]]
-    observe::report(
-        observe::FellBack{observe::Construct::current(), host_address, name_of(host_address, kernel), reason});
+    observe::report(observe::FellBack{observe::Within::current(), host_address, name_of(host_address, kernel), reason});
 }
 
 std::int32_t stay_on_host(const void* host_address, const char* reason) {

@@ -3,7 +3,7 @@
 #include "offload/offload.h"
 
 #include "devices/registry.h"
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 #include "offload/fallback.h"
 #include "offload/placement.h"
 #include "offload/region.h"

@@ -58,6 +58,7 @@ bool Pending::wait_for_turn() {
 
 bool Pending::go(std::string& reason) {
   outstanding::begin();
+  observe::Construct::leave(observed_);
   const std::vector<EventPtr> awaited = commands().awaited();
   // Not where the host makes the copies, nor where it has yet to bring the two sides of some object together, which
   // comes after all that is awaited.
@@ -71,8 +72,10 @@ bool Pending::go(std::string& reason) {
     return true;
   }
   const bool has_started = start(reason);
-  if (!has_started)
+  if (!has_started) {
+    observe::Construct::take_back(observed_);
     outstanding::end();
+  }
   return has_started;
 }
 
@@ -81,6 +84,7 @@ void Pending::run_later() {
 }
 
 void Pending::run() {
+  const observe::Within here(observed_.construct());
   try {
     if (std::string reason; !start(reason)) // no host version is left to run (decision 23)
       die("%s failed on %s after its call had returned: %s", construct_->name().c_str(), device_.describe().c_str(),
@@ -106,11 +110,15 @@ bool Pending::start(std::string& reason) {
 
 void Pending::end(const std::string& failure) {
   std::string reason; // no host version is left to run
-  if (failure.empty())
-    construct_->finish(*handed_over_);
-  else
-    construct_->fail(*handed_over_, failure, reason);
+  {
+    const observe::Within here(observed_.construct());
+    if (failure.empty())
+      construct_->finish(*handed_over_);
+    else
+      construct_->fail(*handed_over_, failure, reason);
+  }
   placement_ = {};
+  observed_.end();
   outstanding::end(callback_);
 }
 

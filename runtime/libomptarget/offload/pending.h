@@ -45,6 +45,7 @@ private:
   Device& device_;
   const std::vector<Row> rows_;
   const outstanding::Callback callback_;
+  observe::Rest observed_;  // once it has gone
   bool is_chained_ = false; // it is handed over as soon as the device can order it behind what it awaits
   // Of a region:
   Placement placement_;

@@ -36,7 +36,7 @@ bool PrivateCopies::allocate(std::size_t index, const Row& row, void*& argument)
   copy = {nullptr, begin, std::max<std::int64_t>(row.size, 1), on_host, begin};
   copy.device = copy.on_host ? static_cast<std::byte*>(::operator new(static_cast<std::size_t>(copy.size),
                                                                       std::align_val_t{kAlignment}, std::nothrow))
-                             : device_.memory.allocate(copy.size);
+                             : device_.memory.allocate(copy.size, begin);
   if (!copy.device)
     return false;
   argument =
@@ -66,6 +66,7 @@ bool PrivateCopies::attach(const void* cell, void* value, CommandList& commands)
     if (!copy.device || offset > static_cast<std::uintptr_t>(copy.size) ||
         static_cast<std::uintptr_t>(copy.size) - offset < sizeof value)
       continue;
+    const observe::Shown shown(cell);
     if (copy.on_host)
       std::memcpy(copy.device + offset, &value, sizeof value);
     else if (!commands.submit(copy.device + offset, commands.keep(&value, sizeof value), sizeof value))

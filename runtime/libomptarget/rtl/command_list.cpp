@@ -59,7 +59,7 @@ bool CommandList::retrieve_in_order(void* host, const void* device, std::int64_t
   return wait_for_others() && done(memory_.retrieve(host, device, size));
 }
 
-// What is not queued is done when its function returns; so must be all before it.
+// An operation that is not queued is done when its function returns; so must be all before it.
 
 bool CommandList::fill(void* device, int value, std::int64_t size) {
   if (const auto async_data_fill = memory_.call().async_data_fill; async_data_fill && memory_.chains()) {
@@ -259,14 +259,18 @@ std::string CommandList::has_ended(const std::string& why) {
     chain_->filled->set_done();
   observe::Operation failed{Kind::kLaunch, memory_.number(), nullptr, nullptr};
   std::int32_t first = 0; // error: what depends on that operation has failed for that reason
+  observe::Operation::Clock::time_point before = {};
   for (Link& one : std::exchange(chain_->links, {})) {
     const std::int32_t result = is_good ? 0 : completions.result_of(one.native);
     if (!memory_.took(result) && first == 0) {
       first = result;
       failed = one.what;
     }
-    if (one.what.id != 0)
-      observe::end(one.what, result == 0, completions.ended_at(one.native));
+    if (one.what.id != 0) {
+      one.what.began = std::max(one.what.began, before); // the device has not begun it before
+      before = completions.ended_at(one.native);
+      observe::end(one.what, result == 0, before);
+    }
     if (!one.is_given)
       completions.release(one.native);
   }

@@ -8,7 +8,7 @@
 // events for those who use its objects: filled(), when its copies to the device have ended, and ended().
 #pragma once
 
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 #include "rtl/device_memory.h"
 #include "rtl/event.h"
 #include "rtl/launch_shape.h"

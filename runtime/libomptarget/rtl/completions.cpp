@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rtl/completions.h"
 
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 #include "process/message.h"
 #include "process/per_process.h"
 #include "rtl/core_workers.h"

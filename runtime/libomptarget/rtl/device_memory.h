@@ -6,7 +6,7 @@
 // variables of an image have addresses of their own even there.
 #pragma once
 
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 #include "rtl/event.h"
 #include "rtl/rtl.h"
 
@@ -160,7 +160,7 @@ private:
   bool submit_by_rtl(void* device, const void* host, std::int64_t size) const;
   bool retrieve_by_rtl(void* host, const void* device, std::int64_t size) const;
   bool copy_through_host(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const;
-  // What the plugin says of the device by a function that it may lack.
+  // Returns what the plugin says of the device by a function that it may lack.
   bool says(std::int32_t (*asked)(std::int32_t rtl_id), bool otherwise = false) const {
     return asked ? asked(rtl_id_) != 0 : otherwise;
   }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checks what a program's calls report, and that nothing is locked then.
-#include "observe/events.h"
-#include "observe/sink.h"
+#include "observe/events/events.h"
+#include "observe/events/sink.h"
 #include "omptarget.h"
 #include "scenario.h"
 

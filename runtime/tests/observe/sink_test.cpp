@@ -1,6 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 
 #include <doctest/doctest.h>
 #include <functional>
@@ -101,10 +101,10 @@ TEST_CASE("an operation tells its construct, its times, and how it ended") {
   {
     const Construct construct(some_call());
     Operation operation = begin({Operation::Kind::kToDevice, 3, nullptr, nullptr, 8});
-    CHECK(operation.construct == Construct::current());
+    CHECK(operation.construct == Within::current());
     end(operation, false);
   }
-  CHECK(Construct::current() == 0);
+  CHECK(Within::current() == 0);
   REQUIRE(one.events.size() == 4);
   const auto& begun = std::get<ConstructBegins>(one.events[0]);
   const Operation& first = std::get<OperationBegins>(one.events[1]).operation;
@@ -131,15 +131,60 @@ TEST_CASE("an operation may end on its own, after its construct and on another t
         std::get<ConstructBegins>(one.events[0]).construct);
 }
 
+TEST_CASE("a construct that its call leaves ends with its rest, and has what is asked for it meanwhile") {
+  Heard one;
+  Rest rest;
+  {
+    const Construct construct(some_call());
+    Construct::leave(rest);
+  }
+  CHECK(one.events.size() == 1);
+  CHECK(Within::current() == 0);
+  {
+    const Within here(rest.construct());
+    Operation operation = begin({Operation::Kind::kToDevice, 3, nullptr, nullptr, 8});
+    end(operation, true);
+  }
+  rest.end();
+  rest.end(); // does nothing
+  REQUIRE(one.events.size() == 4);
+  const std::uint64_t number = std::get<ConstructBegins>(one.events[0]).construct;
+  CHECK(std::get<OperationEnds>(one.events[2]).operation.construct == number);
+  CHECK(std::get<ConstructEnds>(one.events[3]).construct == number);
+}
+
+TEST_CASE("a construct that is taken back ends with its call") {
+  Heard one;
+  {
+    const Construct construct(some_call());
+    Rest rest;
+    Construct::leave(rest);
+    Construct::take_back(rest);
+  }
+  CHECK(one.events.size() == 2);
+}
+
+TEST_CASE("operations show other memory than the runtime's own") {
+  Heard one;
+  const int shown = 0, own = 0;
+  {
+    const Shown here(&shown);
+    begin({Operation::Kind::kToDevice, 0, &own, nullptr, 4});
+  }
+  begin({Operation::Kind::kToDevice, 0, &own, nullptr, 4});
+  CHECK(std::get<OperationBegins>(one.events[0]).operation.host == &shown);
+  CHECK(std::get<OperationBegins>(one.events[1]).operation.host == &own);
+}
+
 TEST_CASE("a construct within another one is not it") {
   Heard one;
   const Construct outer(some_call());
-  const std::uint64_t number = Construct::current();
+  const std::uint64_t number = Within::current();
   {
     const Construct inner(some_call());
-    CHECK(Construct::current() != number);
+    CHECK(Within::current() != number);
   }
-  CHECK(Construct::current() == number);
+  CHECK(Within::current() == number);
 }
 
 TEST_CASE("what the runtime does for itself is not reported") {

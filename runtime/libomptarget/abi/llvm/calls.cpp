@@ -245,11 +245,8 @@ OMPTOOL_EXPORT void __tgt_unregister_lib(__tgt_bin_desc* descriptor) {
     Registry* const registry = Registry::current();
     if (!registry || !descriptor)
       return;
-    if (observe::heard() && registry->is_last(descriptor)) {
-      if (informs(kInfoTable))
-        tell_tables();
-      observe::report(observe::DevicesFinish{});
-    }
+    if (informs(kInfoTable) && registry->is_last(descriptor))
+      tell_tables();
     registry->remove(descriptor);
   });
 }

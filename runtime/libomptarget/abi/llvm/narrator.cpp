@@ -319,7 +319,7 @@ void set_info(std::uint32_t bits) {
 }
 
 void name_rows(std::size_t count, const char* declared) {
-  if (CallLog* const log = narrator().find(observe::Construct::current()))
+  if (CallLog* const log = narrator().find(observe::Within::current()))
     log->name_rows(count, declared);
 }
 

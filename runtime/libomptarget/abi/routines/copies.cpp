@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/routines/copies.h"
 
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 #include "rtl/command_list.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void report_copy(Place to, const void* target, Place from, const void* source, s
   const void* const host = to_device ? source : target;
   const void* const there = to_device ? target : source;
   observe::report(observe::ObjectCopied{
-      observe::Construct::current(), number, to_device, host, there, static_cast<std::int64_t>(size), {}, {}});
+      observe::Within::current(), number, to_device, host, there, static_cast<std::int64_t>(size), {}, {}});
 }
 
 // Waits for what the queue was given; `done` is whether it took it.
@@ -141,7 +141,10 @@ bool fill(Device& device, std::byte* target, int value, std::size_t size) {
   const Place to{&device}, host{nullptr};
   if (!make_current(to, target, size, host, nullptr, 0)) // what is next to it in the same object
     return false;
-  report_copy(to, target, host, &value, size);
+  // Tools may read what a copy reads, and know no other event for this.
+  const std::vector<std::byte> bytes(observe::heard() ? size : 0, static_cast<std::byte>(value));
+  const observe::Shown shown(bytes.empty() ? nullptr : bytes.data());
+  report_copy(to, target, host, bytes.data(), size);
   CommandList commands(device.memory);
   return ended(commands, commands.fill(target, value, static_cast<std::int64_t>(size)));
 }

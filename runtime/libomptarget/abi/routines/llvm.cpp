@@ -192,10 +192,10 @@ OMPTOOL_EXPORT int __tgt_get_mem_resources(int count, const int* devices, int, c
   });
 }
 OMPTOOL_EXPORT void* __tgt_omp_alloc(std::size_t size) {
-  return llvm_omp_target_alloc_shared(size, 0);
+  return reported(__func__, __builtin_return_address(0), [&] { return llvm_omp_target_alloc_shared(size, 0); });
 }
 OMPTOOL_EXPORT void __tgt_omp_free(void* memory) {
-  omp_target_free(memory, 0);
+  reported(__func__, __builtin_return_address(0), [&] { omp_target_free(memory, 0); });
 }
 
 // ---- record and replay ----

@@ -212,7 +212,7 @@ OMPTOOL_EXPORT void* omp_target_memset(void* target, int value, size_t size, int
 
 OMPTOOL_EXPORT void* omp_target_memset_async(void* target, int value, size_t size, int number, int count,
                                              void** dependences) {
-  return guarded(__func__, [&] {
+  return reported(__func__, __builtin_return_address(0), [&] {
     wait_for(count, dependences);
     return set_memory(target, value, size, number);
   });
@@ -220,7 +220,7 @@ OMPTOOL_EXPORT void* omp_target_memset_async(void* target, int value, size_t siz
 
 OMPTOOL_EXPORT int omp_target_memcpy_async(void* target, const void* source, size_t size, size_t target_offset,
                                            size_t source_offset, int to, int from, int count, void** dependences) {
-  return guarded(__func__, [&] {
+  return reported(__func__, __builtin_return_address(0), [&] {
     wait_for(count, dependences);
     return omp_target_memcpy(target, source, size, target_offset, source_offset, to, from);
   });
@@ -231,7 +231,7 @@ OMPTOOL_EXPORT int omp_target_memcpy_rect_async(void* target, const void* source
                                                 const size_t* source_offsets, const size_t* target_dimensions,
                                                 const size_t* source_dimensions, int to, int from, int count,
                                                 void** dependences) {
-  return guarded(__func__, [&] {
+  return reported(__func__, __builtin_return_address(0), [&] {
     wait_for(count, dependences);
     return omp_target_memcpy_rect(target, source, element, dimensions, volume, target_offsets, source_offsets,
                                   target_dimensions, source_dimensions, to, from);

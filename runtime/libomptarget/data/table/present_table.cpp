@@ -86,7 +86,7 @@ bool PresentTable::add(std::unique_ptr<Mapping> mapping, Lock& lock) {
   return true;
 }
 
-// Where nothing is.
+// Adds an object where nothing is.
 Mapping* PresentTable::put(std::unique_ptr<Mapping> mapping, Lock& lock) {
   Mapping* const added = mapping.get();
   add(std::move(mapping), lock);

@@ -17,7 +17,7 @@
 #include "data/table/object_index.h"
 #include "data/table/row_ranges.h"
 #include "data/table/sharing.h"
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 
 #include <array>
 #include <atomic>

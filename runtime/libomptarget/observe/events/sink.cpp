@@ -1,6 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/sink.h"
+#include "observe/events/sink.h"
 
 #include <algorithm>
 #include <array>
@@ -12,8 +12,10 @@ namespace omptool::observe {
 
 std::atomic<std::uint32_t> the_sink{kUndecided};
 
-constinit thread_local const Construct* Construct::innermost_ = nullptr;
+constinit thread_local const Begun* Within::innermost_ = nullptr;
+constinit thread_local Construct* Construct::innermost_ = nullptr;
 constinit thread_local bool Unheard::here_ = false;
+constinit thread_local const void* Shown::here_ = nullptr;
 
 namespace {
 
@@ -88,18 +90,32 @@ void Postponed::end() {
 // ---- constructs ----
 
 Construct::Construct(const Call& call)
-    : call_(call), number_(next_number()), outer_(innermost_), faults_before_(std::uncaught_exceptions()) {
+    : begun_{next_number(), call}, faults_before_(std::uncaught_exceptions()), outer_(innermost_), within_(begun_) {
   innermost_ = this;
-  report(ConstructBegins{number_, call_});
+  report(ConstructBegins{begun_.number, begun_.call});
 }
 
 Construct::~Construct() {
-  report(ConstructEnds{number_, call_, std::uncaught_exceptions() != faults_before_});
+  if (!is_left_)
+    report(ConstructEnds{begun_.number, begun_.call, std::uncaught_exceptions() != faults_before_});
   innermost_ = outer_;
 }
 
-std::uint64_t Construct::current() {
-  return innermost_ ? innermost_->number_ : 0;
+void Construct::leave(Rest& rest) {
+  if (!innermost_)
+    return;
+  innermost_->is_left_ = true;
+  rest.construct_ = innermost_->begun_;
+}
+
+void Construct::take_back(Rest& rest) {
+  if (std::exchange(rest.construct_, {}).number != 0)
+    innermost_->is_left_ = false;
+}
+
+void Rest::end() {
+  if (const Begun over = std::exchange(construct_, {}); over.number != 0)
+    report(ConstructEnds{over.number, over.call, false});
 }
 
 // ---- operations ----
@@ -107,10 +123,12 @@ std::uint64_t Construct::current() {
 Operation begin(Operation operation) {
   if (Unheard::here_)
     return operation;
-  const Construct* const construct = Construct::innermost_;
+  const Begun* const construct = Within::innermost();
   operation.id = next_number();
-  operation.construct = construct ? construct->number_ : 0;
-  operation.code = construct ? construct->call_.code : nullptr;
+  operation.construct = construct ? construct->number : 0;
+  operation.code = construct ? construct->call.code : nullptr;
+  if (Shown::here_)
+    operation.host = Shown::here_;
   operation.began = Operation::Clock::now();
   report(OperationBegins{operation});
   return operation;
@@ -118,6 +136,11 @@ Operation begin(Operation operation) {
 
 std::uint64_t next_queue() {
   return next_number();
+}
+
+std::uint64_t next_module() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 void end(Operation& operation, bool done, Operation::Clock::time_point when) {

@@ -4,7 +4,7 @@
 // Passes the events of the core to everybody who has subscribed. In most processes nobody has, and one load tells.
 #pragma once
 
-#include "observe/events.h"
+#include "observe/events/events.h"
 
 #include <atomic>
 #include <cstdint>
@@ -62,6 +62,44 @@ private:
   const bool counted_;
 };
 
+// A construct that a call has begun; 0: nobody listens.
+struct Begun {
+  std::uint64_t number = 0;
+  Call call = {};
+};
+
+// While this lives, what the thread asks of devices belongs to the construct.
+class Within {
+public:
+  explicit Within(const Begun& construct) : outer_(innermost_) { innermost_ = &construct; }
+  ~Within() { innermost_ = outer_; }
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+  // The one that the thread is in; null: none.
+  static const Begun* innermost() { return innermost_ && innermost_->number != 0 ? innermost_ : nullptr; }
+  // Its number; 0: none.
+  static std::uint64_t current() { return innermost_ ? innermost_->number : 0; }
+
+private:
+  const Begun* const outer_;
+  static thread_local const Begun* innermost_ [[gnu::tls_model("initial-exec")]];
+};
+
+// The rest of a construct whose call returns before it has ended. It ends with this.
+class Rest {
+public:
+  Rest() = default;
+  ~Rest() { end(); }
+  Rest(const Rest&) = delete;
+  Rest& operator=(const Rest&) = delete;
+  const Begun& construct() const { return construct_; }
+  void end();
+
+private:
+  friend class Construct;
+  Begun construct_;
+};
+
 // A construct of the calling thread, from its begin to its end. To be made where somebody listens.
 class Construct {
 public:
@@ -69,16 +107,18 @@ public:
   ~Construct();
   Construct(const Construct&) = delete;
   Construct& operator=(const Construct&) = delete;
-  // The number of the one that the thread is in; 0: none.
-  static std::uint64_t current();
+  // The thread's construct goes on when its call has returned: `rest` ends it.
+  static void leave(Rest& rest);
+  // It does not, after all.
+  static void take_back(Rest& rest);
 
 private:
-  friend Operation begin(Operation operation);
-  const Call call_;
-  const std::uint64_t number_;
-  const Construct* const outer_;
+  const Begun begun_;
   const int faults_before_;
-  static thread_local const Construct* innermost_ [[gnu::tls_model("initial-exec")]];
+  bool is_left_ = false;
+  Construct* const outer_;
+  const Within within_;
+  static thread_local Construct* innermost_ [[gnu::tls_model("initial-exec")]];
 };
 
 // While this lives, what the thread asks of devices is the runtime's own business.
@@ -95,12 +135,28 @@ private:
   const bool before_;
 };
 
+// While this lives, the operations of the thread show this host memory in place of the runtime's own, from which the
+// bytes are really moved. Null: they show what they are.
+class Shown {
+public:
+  explicit Shown(const void* host) : before_(here_) { here_ = host; }
+  ~Shown() { here_ = before_; }
+  Shown(const Shown&) = delete;
+  Shown& operator=(const Shown&) = delete;
+
+private:
+  friend Operation begin(Operation operation);
+  static thread_local const void* here_ [[gnu::tls_model("initial-exec")]];
+  const void* const before_;
+};
+
 // Announces an operation, to be ended by whoever knows that it has. The id is 0 where nobody is told.
 Operation begin(Operation operation);
 // `when`: now, if not known.
 void end(Operation& operation, bool done, Operation::Clock::time_point when = {});
-// No other queue has it.
+// No other queue, and no other image on a device, has the number.
 std::uint64_t next_queue();
+std::uint64_t next_module();
 
 // The number of the host, which follows those of the devices.
 inline std::atomic<int> host_number{0};

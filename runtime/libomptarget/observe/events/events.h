@@ -22,10 +22,10 @@ enum class Action { kRegion, kEnterData, kExitData, kUpdate, kRoutine };
 
 // A call of the program, as it made it.
 struct Call {
-  Abi abi;
-  Action action;
-  const char* function;         // its name
-  const void* code;             // where the program calls it
+  Abi abi = Abi::kRoutine;
+  Action action = Action::kRoutine;
+  const char* function = "";    // its name
+  const void* code = nullptr;   // where the program calls it
   int device = -1;              // a number; -1: none
   const void* entry = nullptr;  // of a region: its host address
   const char* source = nullptr; // ";file;function;line;column;;", as clang says it
@@ -64,6 +64,8 @@ struct RowSeen {
   std::uint32_t flags; // RowFlag
   const void* pointer; // of a pointer's row that is mapped: its value
   std::optional<ObjectSeen> object, cell;
+  bool is_map = false; // it maps memory, and is no member that its struct's row has room for
+  bool is_to = false, is_from = false, is_delete = false, is_implicit = false;
 };
 
 // The objects of a construct have been found or created and counted; have been given up; or are those of
@@ -152,7 +154,7 @@ struct FellBack {
 struct DeviceReady {
   int device;
   std::string plugin;
-  const void* handle;
+  unsigned processors; // as the plugin says; 0: it does not
 };
 // All devices: the last library is going.
 struct DevicesFinish {};
@@ -160,6 +162,11 @@ struct ImageLoaded {
   int device;
   const void* image;
   std::size_t size;
+  std::uint64_t module; // no other has the number
+};
+struct ImageUnloaded {
+  int device;
+  std::uint64_t module;
 };
 // A constructor or destructor of an image has run.
 struct ImageFunctionRan {
@@ -170,6 +177,6 @@ struct ImageFunctionRan {
 
 using Event =
     std::variant<ConstructBegins, ConstructEnds, RowsSeen, ObjectCopied, ObjectAsked, OperationBegins, OperationEnds,
-                 LibraryRegistered, FellBack, DeviceReady, DevicesFinish, ImageLoaded, ImageFunctionRan>;
+                 LibraryRegistered, FellBack, DeviceReady, DevicesFinish, ImageLoaded, ImageUnloaded, ImageFunctionRan>;
 
 } // namespace omptool::observe

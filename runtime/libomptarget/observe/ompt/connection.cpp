@@ -1,0 +1,58 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "observe/ompt/connection.h"
+
+#include "observe/ompt/own_tool.h"
+#include "observe/ompt/tool.h"
+#include "process/libomp.h"
+
+#include <sys/auxv.h>
+
+namespace omptool::ompt {
+namespace {
+
+// ompt_start_tool_result_t, by which libomp meets this library as it meets a tool.
+struct Connection {
+  int (*initialize)(Lookup lookup, int initial_device, Data* data);
+  void (*finalize)(Data* data);
+  Data data;
+};
+
+template <typename Function> void look_up(Lookup lookup, const char* name, Function*& place) {
+  place = reinterpret_cast<Function*>(lookup(name));
+}
+
+// libomp has told the tool that these never happen, in every release.
+bool is_denied_by_libomp(Event event) {
+  return event == kMap || event == kMapEmi || event == kDeviceUnload;
+}
+
+// libomp's lookup gives the callbacks that the tool has set, by the names of their events.
+int initialize(Lookup lookup, int, Data*) {
+  for (const EventName& one : kEvents)
+    if (!is_denied_by_libomp(one.event))
+      callbacks.set(one.event, lookup(one.name));
+  TaskData tasks;
+  look_up(lookup, "ompt_get_task_data", tasks.task);
+  look_up(lookup, "ompt_get_target_task_data", tasks.target_task);
+  attach(tasks);
+  return 1;
+}
+
+void finalize(Data*) {
+  detach();
+}
+
+} // namespace
+
+void connect() {
+  static Connection self{initialize, finalize, {0}};
+  if (::getauxval(AT_SECURE) != 0) // it would run whatever code the environment names (decision 37)
+    return;
+  if (void* const libomp = find_in_libomp("ompt_libomp_connect"))
+    reinterpret_cast<void (*)(Connection*)>(libomp)(&self);
+  else
+    start_own_tool();
+}
+
+} // namespace omptool::ompt

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A performance tool hears of devices what OpenMP 5.2 says, and what LLVM's runtime tells it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import opencl
+import pytest
+import queues
+from clangs import CLANG, compiled, compiled_by, libraries, made
+from fixture_programs import build_once, bundled, runtime_flags
+from linking import link
+from portable import four_images
+from products import Products
+from recorder import EMI, OBSERVING, PLAIN, Event, faults, numbered, of_device, recorded
+from whole_programs import source
+
+from omptool.installation import libdir
+
+pytestmark = pytest.mark.offloads
+
+
+def on_ours(version: str = "19") -> str:
+    """Return where a program finds this runtime and the libomp of a clang."""
+    return f"{libdir()}:{libraries(version)}"
+
+
+def named(events: list[Event], *names: str) -> list[Event]:
+    """Return the events of some names."""
+    return [event for event in events if event.name in names]
+
+
+# ---- the same as LLVM's ----
+
+
+def as_ours(line: str) -> str:
+    """Return what this runtime says instead of LLVM's: docs/observing.md says who is right."""
+    if line.startswith("device_"):
+        line = line.replace("type=generic-64bit", "type=host")
+        line = line.replace("offset=0", "offset=-1").replace("module=0", "module=1")
+    return line
+
+
+@pytest.mark.parametrize("version", ["19", "22"])
+@pytest.mark.parametrize("callbacks", [EMI, PLAIN], ids=["emi", "plain"])
+def test_events_are_llvms(
+    tmp_path: Path, version: str, callbacks: list[str], way: Mapping[str, str]
+) -> None:
+    program = compiled_by(version, OBSERVING / "traced.c", tmp_path)
+    ours = of_device(recorded(program, on_ours(version), callbacks))
+    theirs = of_device(recorded(program, libraries(version), callbacks))
+    if (
+        callbacks is PLAIN
+    ):  # LLVM counts regions alone, and does not know what it is about to allocate
+        for event in (*ours, *theirs):
+            event.values.pop("target", None)
+            if event.values.get("op") == "1":
+                event.values["to"] = "later"
+    order = sorted if way == queues.QUEUED else list
+    assert order(numbered(ours, 1)) == order(map(as_ours, numbered(theirs, 4)))
+
+
+# Programs whose every operation on memory is LLVM's, and that end right on LLVM's runtime.
+ALIKE = ("encounter", "hold", "mapping", "partly", "tasks")
+
+
+class Objects:
+    """Names what programs map: an address on the host or on a device is a number and an offset."""
+
+    def __init__(self) -> None:
+        self.hosts: list[range] = []
+        self.devices: dict[range, str] = {}
+
+    def allocate(self, host: int, there: int, size: int) -> None:
+        """Give an object that is new its number."""
+        if not any(host in one for one in self.hosts):
+            self.hosts.append(range(host, host + size))
+        self.devices = {one: name for one, name in self.devices.items() if there not in one}
+        self.devices[range(there, there + size)] = self.on_host(host)
+
+    def on_host(self, address: int) -> str:
+        """Return the name of an address of the host."""
+        found = [number for number, one in enumerate(self.hosts) if address in one]
+        return (
+            f"object {found[0]}+{address - self.hosts[found[0]].start}" if found else hex(address)
+        )
+
+    def on_device(self, address: int) -> str:
+        """Return the name of an address of the device."""
+        found = [one for one in self.devices if address in one]
+        return f"{self.devices[found[0]]} there+{address - found[0].start}" if found else "nothing"
+
+
+def operations(events: list[Event]) -> list[list[str]]:
+    """Return for each construct what it did with memory, by the names of objects."""
+    constructs: dict[str, list[str]] = {}
+    objects = Objects()
+    for event in events:
+        values = event.values
+        if event.name == "target" and values["endpoint"] == "1":
+            kind = int(values["kind"]) % 8  # LLVM's runtime has no kinds of their own for nowait
+            constructs[values["target"]] = [f"kind {kind} on {values['device']}"]
+        if event.name != "data_op" or values["endpoint"] != "2":
+            continue
+        source, target = (
+            values[side].partition("@")[0].replace("(nil)", "0") for side in ("from", "to")
+        )
+        places = int(source, 16), int(target, 16)
+        if values["op"] == "1":
+            objects.allocate(*places, int(values["size"]))
+        at_source = objects.on_device if values["op"] in "34" else objects.on_host
+        at_target = objects.on_device if values["op"] in "12" else objects.on_host
+        done = f"operation {values['op']}: {at_source(places[0])} to {at_target(places[1])}"
+        constructs.setdefault(values["target"], []).append(f"{done}, {values['size']} bytes")
+    return [[construct[0], *sorted(construct[1:])] for construct in constructs.values()]
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_operations_are_llvms(tmp_path: Path, name: str) -> None:
+    """By the two callbacks that a tool of transfers sets: how many, of which object, where."""
+    program = compiled(source(name), tmp_path)
+    both = ("target_emi", "target_data_op_emi")
+    ours = operations(recorded(program, on_ours(), both))
+    theirs = operations(recorded(program, libraries("19"), both))
+    if name == "tasks":  # whose threads map objects of their own in any order
+        number = re.compile(r"object \d+")
+        assert sorted(number.sub("object", str(one)) for one in ours) == sorted(
+            number.sub("object", str(one)) for one in theirs
+        )
+    else:
+        assert ours == theirs
+
+
+# ---- each event, on each plugin ----
+
+ASYNCHRONOUS = {"9", "10", "11"}
+
+
+@pytest.fixture
+def vendors(tmp_path: Path) -> dict[str, str]:
+    return opencl.vendors(tmp_path / "vendors")
+
+
+def check_record(events: list[Event], kinds: set[str]) -> None:
+    """Each callback has been called, as often as the others say, and in the right order."""
+    assert faults(events) == []
+    assert {event.values["kind"] for event in named(events, "target")} == kinds
+    sets = [event for event in events if event.name.startswith("set ")]
+    assert [event.name for event in sets] == [f"set {name}: 5" for name in EMI]
+    assert {event.name for event in of_device(events)} == {
+        *("device_initialize", "device_load", "target", "data_op", "submit", "map"),
+        *("device_unload", "device_finalize"),
+    }
+    assert events[-1].name == "end"
+    loaded = Counter(event.values["module"] for event in named(events, "device_load"))
+    assert loaded == Counter(event.values["module"] for event in named(events, "device_unload"))
+    order = [event.name for event in events if event.name.startswith("device_")]
+    assert order == sorted(order, key=ORDER.index)
+
+
+ORDER = ("device_initialize", "device_load", "device_unload", "device_finalize")
+
+
+def test_each_event_of_asynchronous_calls(products: Products, tmp_path: Path) -> None:
+    """The construct ends after its operations, each of which has it and the program's address."""
+    program = Path(shutil.copy(build_once("asynchronous", products), tmp_path))
+    events = recorded(program, str(libdir()))
+    check_record(events, ASYNCHRONOUS)
+    assert len(named(events, "submit")) == 32
+    [first] = [event for event in named(events, "map") if event.values["target"] == "1"][:1]
+    assert first.values["flags"] == "0x3"  # to and from
+
+
+@pytest.mark.parametrize("plugin", ["host", "opencl"])
+def test_each_event_on_each_plugin(
+    products: Products, tmp_path: Path, plugin: str, vendors: dict[str, str]
+) -> None:
+    folder = four_images(products).parent
+    program = Path(shutil.copy(folder / "app", tmp_path))
+    events = recorded(program, str(libdir()), EMI, 0, OMPTOOL_PLUGINS=plugin, **vendors)
+    check_record(events, {event.values["kind"] for event in named(events, "target")})
+    [ready] = named(events, "device_initialize")
+    assert ready.values == {"device": "0", "type": plugin, "handle": "1", "lookup": "1"}
+
+
+def test_plain_events_of_asynchronous_calls(products: Products, tmp_path: Path) -> None:
+    program = Path(shutil.copy(build_once("asynchronous", products), tmp_path))
+    events = recorded(program, str(libdir()), PLAIN)
+    assert Counter(event.name for event in events)["submit"] == 16
+    constructs = {event.values["target"] for event in named(events, "target")}
+    assert {
+        event.values["target"] for event in named(events, "data_op", "submit", "map")
+    } <= constructs
+
+
+# ---- values that were wrong ----
+
+
+def test_every_event_of_every_program_is_sound(tmp_path: Path) -> None:
+    """Routines call others, constructs map parts of structs, memory is set, kernels have tasks."""
+    for name in ("memory", "structs", "mappers", "routines", "device_pointers", "regions"):
+        program = compiled(source(name), tmp_path)
+        assert (name, faults(recorded(program, on_ours()))) == (name, [])
+
+
+def test_what_attaches_a_pointer_comes_from_the_pointer(tmp_path: Path) -> None:
+    """The memory of a struct is that of its object, without what is allocated to align it."""
+    program = compiled(OBSERVING / "attaches.c", tmp_path)
+    events = named(recorded(program, on_ours()), "data_op")
+    begun = [event.values for event in events if event.values["endpoint"] == "2"]
+    allocated = {one["to"]: one for one in begun if one["op"] == "1"}
+    struct = next(one for one in allocated.values() if one["size"] == "24")
+    host, there = (int(struct[side].partition("@")[0], 16) for side in ("from", "to"))
+    copied = [
+        (
+            int(one["from"].partition("@")[0], 16) - host,
+            int(one["to"].partition("@")[0], 16) - there,
+        )
+        for one in begun
+        if one["op"] == "2" and 0 <= int(one["to"].partition("@")[0], 16) - there < 24
+    ]
+    assert copied  # the source of each is where the host has it
+    assert all(from_ == to for from_, to in copied)
+
+
+# ---- traces of devices ----
+
+
+def test_a_device_traces_what_callbacks_tell(products: Products, tmp_path: Path) -> None:
+    """In buffers of the tool's, each record once, with times in the right order."""
+    program = Path(shutil.copy(build_once("asynchronous", products), tmp_path))
+    events = recorded(program, str(libdir()), RECORD_TRACE="1000")
+    assert [str(event) for event in named(events, "set_trace")] == ["set_trace all=5 mutex=1"]
+    traced = [event for event in events if event.name.startswith("traced")]
+    assert {event.values.get("order", "right") for event in traced} == {"right"}
+    assert {event.values.get("time", "1") for event in traced} == {"1"}
+
+    def ids(name: str, key: str) -> Counter[str]:
+        return Counter(event.values[key] for event in events if event.name == name)
+
+    assert ids("traced submit", "id") == Counter(set(ids("submit", "id")))
+    assert ids("traced data_op", "id") == Counter(set(ids("data_op", "id")))
+    assert ids("traced target", "target") == ids("target", "target")
+    buffers = named(events, "buffer")
+    assert len(buffers) > 3
+    assert {event.values["owned"] for event in buffers} == {"1"}
+
+
+def test_a_buffer_without_room_loses_records(products: Products, tmp_path: Path) -> None:
+    """As the interface has it; nothing else goes wrong."""
+    program = Path(shutil.copy(build_once("asynchronous", products), tmp_path))
+    events = recorded(program, str(libdir()), RECORD_TRACE="8")
+    assert [event for event in events if event.name.startswith("traced")] == []
+    assert {event.values["empty"] for event in named(events, "buffer")} == {"1"}
+
+
+# ---- how the tool is found ----
+
+
+def test_no_tool_where_the_user_wants_none(products: Products, tmp_path: Path) -> None:
+    program = Path(shutil.copy(build_once("asynchronous", products), tmp_path))
+    assert recorded(program, str(libdir()), OMP_TOOL="disabled") == []
+
+
+def test_the_program_is_its_own_tool(tmp_path: Path) -> None:
+    """Without libomp nobody but this runtime looks for it."""
+    tool = made(tmp_path / "tool.o", CLANG[".c"], "-c", OBSERVING / "recorder.c")
+    program = link(
+        tmp_path / "app",
+        bundled("saxpy", tmp_path),
+        tool,
+        flags=(*runtime_flags(), "-rdynamic", "-ldl"),
+    )
+    events = recorded(program, str(libdir()), OMP_TOOL_LIBRARIES="")
+    assert named(events, "submit")
+    assert len(named(events, "start")) == 1
+
+
+def test_a_tool_that_cannot_be_opened_is_named(products: Products, tmp_path: Path) -> None:
+    program = build_once("asynchronous", products)
+    done = subprocess.run(
+        [program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"LD_LIBRARY_PATH": str(libdir()), "OMP_TOOL_LIBRARIES": "/no/tool.so"},
+    )
+    assert done.stderr.startswith(
+        "omptarget: the runtime cannot open the tool /no/tool.so of OMP_TOOL_LIBRARIES: "
+    )
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a program to another user")
+def test_no_tool_in_a_setuid_program(products: Products, tmp_path: Path) -> None:
+    """Its loader ignores LD_LIBRARY_PATH: the runtime is where the program says."""
+    program = link(
+        tmp_path / "app",
+        bundled("saxpy", tmp_path),
+        flags=(*runtime_flags(), f"-Wl,-rpath,{libdir()}", "-Wl,--disable-new-dtags"),
+    )
+    assert named(recorded(program, ""), "submit")
+    os.chown(program, 65534, -1)
+    program.chmod(0o4755 | stat.S_ISUID)
+    assert recorded(program, "", code=None) == []
+
+
+def test_the_tool_starts_once_where_libomp_connects_nobody(tmp_path: Path) -> None:
+    """LLVM 14's starts it and tells no runtime of devices: one line says that it hears of none."""
+    program = compiled_by("14", OBSERVING / "traced.c", tmp_path)
+    events = recorded(program, on_ours("14"))
+    assert len(named(events, "start")) == 1
+    assert named(events, "target") == []
+
+
+def test_libomp_16_passes_on_what_it_denies(tmp_path: Path) -> None:
+    program = compiled_by("16", OBSERVING / "traced.c", tmp_path)
+    events = recorded(program, on_ours("16"))
+    assert faults(events) == []
+    assert len(named(events, "submit")) == 4
+
+
+def test_a_program_may_begin_with_a_routine(tmp_path: Path) -> None:
+    """The tool starts with it, and hears where the program calls it."""
+    events = recorded(compiled(OBSERVING / "first_routine.c", tmp_path), on_ours())
+    outside = [event for event in named(events, "data_op") if event.values["target"] == "0"]
+    assert [event.values["op"] for event in outside] == ["1", "1", "4", "4"]
+    assert faults(events) == []
+
+
+def test_counting_devices_starts_the_tool(tmp_path: Path) -> None:
+    """The program asks for nothing else."""
+    events = recorded(compiled(OBSERVING / "counts_devices.c", tmp_path), on_ours())
+    assert events[0].name == "start"
+    assert of_device(events) == []
+
+
+def test_a_region_without_waiting_has_a_kind_of_its_own(tmp_path: Path) -> None:
+    """LLVM's runtime gives it the kind of any other."""
+    events = recorded(compiled(OBSERVING / "not_waiting.c", tmp_path), on_ours())
+    assert {event.values["kind"] for event in named(events, "target")} == {"9"}
+    assert faults(events) == []
