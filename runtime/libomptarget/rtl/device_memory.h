@@ -112,10 +112,11 @@ public:
       note_loss();
     return result == 0;
   }
-  // Does the work between two events, where somebody listens. The result is false, or null, if it fails.
+  // Does the work between two events, where somebody listens. The result is false, or null, if it fails. By value: what
+  // the work holds stays in registers where nobody does.
   template <typename Work>
   std::invoke_result_t<Work> reported(observe::Operation::Kind kind, const void* host, const void* there,
-                                      std::int64_t size, const Work& work, int from = -1) const {
+                                      std::int64_t size, Work work, int from = -1) const {
     if (observe::heard()) [[unlikely]]
       return told(kind, host, there, size, work, from);
     return work();
@@ -134,7 +135,7 @@ private:
   // Out of line: who is not heard does not pay for it.
   template <typename Work>
   [[gnu::cold, gnu::noinline]] std::invoke_result_t<Work> told(Kind kind, const void* host, const void* there,
-                                                               std::int64_t size, const Work& work, int from) const {
+                                                               std::int64_t size, Work work, int from) const {
     observe::Operation operation{kind, number_, host, there, size};
     operation.from = from;
     operation = observe::begin(std::move(operation));
