@@ -16,7 +16,7 @@
 
 namespace omptool::ompt {
 
-Callbacks callbacks;
+constinit Callbacks callbacks;
 
 namespace {
 

@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unistd.h>
 
 namespace omptool::ompt {
 namespace {
@@ -33,6 +34,7 @@ constexpr unsigned kVersion = 202111; // OpenMP 5.2
 constexpr const char* kRuntime = "omptool";
 
 constinit std::atomic<StartResult*> started{nullptr};
+constinit pid_t starter = 0; // written before `started`: a child of fork() has no devices, and ends no tool
 
 // ---- what the tool may ask ----
 
@@ -108,7 +110,7 @@ int task_info(int level, int* flags, Data** task, void** frame, Data** parallel,
 
 void finish() {
   StartResult* const tool = started.exchange(nullptr);
-  if (!tool)
+  if (!tool || starter != ::getpid())
     return;
   detach();
   if (tool->finalize)
@@ -196,6 +198,7 @@ void start_own_tool() {
     tool = offered_by_libraries();
   if (!tool || !tool->initialize)
     return;
+  starter = ::getpid();
   started.store(tool);
   attach({task_data, nullptr});
   if (tool->initialize(look_up, number_of_devices(), &tool->data) == 0) {
