@@ -13,6 +13,7 @@
 #include "data/globals.h"
 #include "data/host_side.h"
 #include "data/order.h"
+#include "data/presence.h"
 #include "data/table/present_table.h"
 #include "data/transfers.h"
 #include "data/update.h"
@@ -26,6 +27,7 @@ struct DeviceData {
   Sharing sharing;
   Activity activity;
   PresentTable table{memory, activity, sharing};
+  Presence presence{table, sharing};
   Globals globals{table, activity};
   Allocations allocations{memory};
   Transfers transfers{memory, table, sharing};

@@ -181,7 +181,7 @@ std::vector<Device*> devices_meant(std::int64_t device_id, const void* host_addr
 // A row for each object that a device has.
 std::vector<Row> all_on(Device& device) {
   std::vector<Row> rows;
-  for (const MappedObject& object : device.data.table.objects())
+  for (const MappedObject& object : device.data.presence.objects())
     rows.push_back({object.host.address(), object.host.address(), object.host.size(), kSection, nullptr});
   return rows;
 }

@@ -19,7 +19,7 @@ bool has_any(Device& device, Rows rows, const std::vector<HostRange>& globals) {
     const HostRange object = HostRange::of(row.begin, std::max<std::int64_t>(row.size, 1));
     const auto holds = [&](const HostRange& global) { return global.contains(object); };
     return !row.has(kValue) && !row.has(kPrivate) && row.begin && std::none_of(globals.begin(), globals.end(), holds) &&
-           device.data.table.is_present(row.begin);
+           device.data.presence.is_present(row.begin);
   });
 }
 

@@ -133,7 +133,7 @@ Place declared_place(int device, const std::optional<HostRange>& object, const s
 std::vector<std::string> describe_tables(const std::string& place) {
   std::vector<std::string> lines;
   for (int number = 0; number < number_of_devices(); ++number) {
-    const std::vector<MappedObject> objects = Registry::current()->device(number)->data.table.objects();
+    const std::vector<MappedObject> objects = Registry::current()->device(number)->data.presence.objects();
     if (objects.empty()) {
       lines.push_back(line_about(number, "OpenMP Host-Device pointer mappings table empty"));
       continue;

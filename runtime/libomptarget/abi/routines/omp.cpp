@@ -56,7 +56,7 @@ void report_lookup(Device& device, const void* address) {
   if (!observe::heard())
     return;
   observe::ObjectAsked asked{device.number, address, {}};
-  for (const MappedObject& object : device.data.table.objects())
+  for (const MappedObject& object : device.data.presence.objects())
     if (object.device && object.host.contains(HostRange::of(address, 1)))
       asked.object = {object.host, object.device, 0, object.references, object.holds, object.infinite, false, false};
   observe::report(asked);
@@ -162,13 +162,13 @@ OMPTOOL_EXPORT_ALIAS("omp_target_free") void llvm_omp_target_free_shared(void* m
 OMPTOOL_EXPORT int omp_target_is_present(const void* host, int number) {
   return asked(__func__, host, number, 1, [&](Device& device) -> int {
     report_lookup(device, host);
-    return device.data.table.is_present(host);
+    return device.data.presence.is_present(host);
   });
 }
 OMPTOOL_EXPORT void* omp_get_mapped_ptr(const void* host, int number) {
   return asked(__func__, host, number, const_cast<void*>(host), [&](Device& device) {
     report_lookup(device, host);
-    return device.data.table.device_address(host);
+    return device.data.presence.device_address(host);
   });
 }
 OMPTOOL_EXPORT int omp_target_is_accessible(const void* host, size_t size, int number) {

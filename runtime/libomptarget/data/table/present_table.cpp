@@ -250,32 +250,6 @@ void PresentTable::set_unusable(Mapping& mapping) {
   mapping.unusable = true;
 }
 
-void* PresentTable::device_address(const void* host) {
-  Lock lock(*this);
-  const Mapping* const found = look_up_any(HostRange::of(host, 1), lock).mapping;
-  if (found && found->device && found->state != Mapping::State::kLeaving)
-    return found->at(reinterpret_cast<std::uintptr_t>(host));
-  return sharing_.is_only() ? const_cast<void*>(host) : nullptr;
-}
-
-bool PresentTable::is_present(const void* host) {
-  Lock lock(*this);
-  const Mapping* const found = look_up_any(HostRange::of(host, 1), lock).mapping;
-  return found && found->device && found->state != Mapping::State::kLeaving;
-}
-
-std::vector<MappedObject> PresentTable::objects() {
-  Lock lock(*this);
-  std::vector<MappedObject> all;
-  for (Mapping* const found : mappings_.overlapping({0, UINTPTR_MAX})) {
-    const Mapping& mapping = lock.touch(*found);
-    if (mapping.state != Mapping::State::kVacant)
-      all.push_back(
-          {mapping.host, mapping.device, mapping.references, mapping.holds, mapping.infinite, mapping.name()});
-  }
-  return all;
-}
-
 bool PresentTable::is_departing(HostRange range, Lock&) {
   return std::any_of(departures_.begin(), departures_.end(),
                      [&](const Departure& one) { return one.host.overlaps(range) && !one.ended->is_done(); });

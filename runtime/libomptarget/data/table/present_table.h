@@ -32,15 +32,6 @@ namespace omptool {
 
 using Mappings = std::vector<Mapping*>;
 
-// A mapped object, as it was when somebody asked.
-struct MappedObject {
-  HostRange host;
-  std::byte* device;
-  std::int64_t references, holds;
-  bool infinite;
-  std::string name;
-};
-
 class PresentTable {
 public:
   PresentTable(const DeviceMemory& memory, Activity& activity, const Sharing& sharing)
@@ -178,15 +169,6 @@ public:
   std::vector<Departure>& departures(Lock&) { return departures_; }
   bool is_departing(HostRange range, Lock& lock);
 
-  // ---- questions of programs ----
-
-  bool is_present(const void* host);
-  // Returns where the device has what is at `host`, or null.
-  void* device_address(const void* host);
-  // Returns what is mapped now, by address.
-  std::vector<MappedObject> objects();
-
-  ObjectIndex& index() { return index_; }
   // Returns false if no object holds a byte of the range.
   bool may_hold(HostRange range) const { return regions_.may_hold(range); }
 
