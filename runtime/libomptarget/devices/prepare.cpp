@@ -164,12 +164,14 @@ Registry::Images Registry::load_images(const std::shared_ptr<Library>& library, 
     if (image.rtl != &device.rtl)
       continue;
     const auto loaded = std::make_shared<LoadedImage>(device, library, image);
+    const auto began = std::chrono::steady_clock::now();
     if (!loaded->load(reading_))
       return images;
     if (loaded->table) {
       images.push_back(loaded);
       const auto size = static_cast<const char*>(image.end) - static_cast<const char*>(image.begin);
-      observe::report(observe::ImageLoaded{device.number, image.begin, static_cast<std::size_t>(size), loaded->module});
+      observe::report(
+          observe::ImageLoaded{device.number, image.begin, static_cast<std::size_t>(size), loaded->module, began});
     } else if (failure.empty())
       failure = "its image could not be loaded on " + device.describe() + device.memory.last_error();
   }

@@ -35,7 +35,7 @@ public:
     if (operation.kind == Operation::Kind::kLaunch && operation.queue != 0 && !operation.is_later)
       queued_[operation.queue] = operation.entry;
     else if (operation.kind == Operation::Kind::kLaunch)
-      expect(operation, operation.entry);
+      expect(operation, std::string(operation.entry));
     else if (const auto kernel = queued_.find(operation.queue);
              operation.kind == Operation::Kind::kWait && kernel != queued_.end())
       expect(operation, kernel->second);

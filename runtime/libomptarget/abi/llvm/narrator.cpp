@@ -98,14 +98,14 @@ public:
   }
 
   // A region is about to run with what has been mapped.
-  void launching(const std::string& kernel, bool plugin_tells) {
+  void launching(std::string_view kernel, bool plugin_tells) {
     flush();
     for (const std::string& argument : arguments_)
       inform(device_, argument);
     arguments_.clear();
     if (informs(kInfoLaunches) && !plugin_tells)
       tell("", "\"PluginInterface\" device %d info: Launching kernel %s with 1 blocks and 1 threads in Generic mode",
-           device_, kernel.c_str());
+           device_, std::string(kernel).c_str());
   }
 
   // Prints what has been noted.

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct ConstructEnds {
   std::uint64_t construct;
   Call call;
   bool failed; // the program ends, by a fault of its own
+  std::chrono::steady_clock::time_point began;
 };
 
 // An object as it was at the time.
@@ -121,7 +123,7 @@ struct Operation {
   const void* host;
   const void* there; // null until the memory is allocated
   std::int64_t size = 0;
-  std::string entry = {};      // of a launch: the kernel
+  std::string_view entry = {}; // of a launch: the kernel, which lives until the operation has ended
   std::uint64_t id = 0;        // no other has it
   std::uint64_t construct = 0; // 0: it is part of none
   const void* code = nullptr;  // where the program called
@@ -162,7 +164,8 @@ struct ImageLoaded {
   int device;
   const void* image;
   std::size_t size;
-  std::uint64_t module; // no other has the number
+  std::uint64_t module;                        // no other has the number
+  std::chrono::steady_clock::time_point began; // to be loaded, and first compiled, where it is bitcode
 };
 struct ImageUnloaded {
   int device;

@@ -90,14 +90,15 @@ void Postponed::end() {
 // ---- constructs ----
 
 Construct::Construct(const Call& call)
-    : begun_{next_number(), call}, faults_before_(std::uncaught_exceptions()), outer_(innermost_), within_(begun_) {
+    : begun_{next_number(), call, Operation::Clock::now()}, faults_before_(std::uncaught_exceptions()),
+      outer_(innermost_), within_(begun_) {
   innermost_ = this;
   report(ConstructBegins{begun_.number, begun_.call});
 }
 
 Construct::~Construct() {
   if (!is_left_)
-    report(ConstructEnds{begun_.number, begun_.call, std::uncaught_exceptions() != faults_before_});
+    report(ConstructEnds{begun_.number, begun_.call, std::uncaught_exceptions() != faults_before_, begun_.when});
   innermost_ = outer_;
 }
 
@@ -115,7 +116,7 @@ void Construct::take_back(Rest& rest) {
 
 void Rest::end() {
   if (const Begun over = std::exchange(construct_, {}); over.number != 0)
-    report(ConstructEnds{over.number, over.call, false});
+    report(ConstructEnds{over.number, over.call, false, over.when});
 }
 
 // ---- operations ----

@@ -66,6 +66,7 @@ private:
 struct Begun {
   std::uint64_t number = 0;
   Call call = {};
+  std::chrono::steady_clock::time_point when = {};
 };
 
 // While this lives, what the thread asks of devices belongs to the construct.
