@@ -5,6 +5,7 @@
 #include "observe/events/sink.h"
 #include "observe/ompt/connection.h"
 #include "observe/report.h"
+#include "observe/trace/trace.h"
 #include "observe/watchdog.h"
 
 namespace omptool::observe {
@@ -14,6 +15,7 @@ void find_listeners() {
     return;
   report_regions();
   watch_kernels();
+  trace::start();
   ompt::connect();
 }
 

@@ -268,6 +268,9 @@ TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
                                      "OMPTOOL_KERNEL_TIMEOUT=none",
                                      "LIBOMPTARGET_INFO=-1",
                                      "OMPTOOL_REPORT=" + kept + "/nosuch",
+                                     "OMPTOOL_TRACE=" + kept + "/no/such",
+                                     "OMPTOOL_TRACE_FORMAT=none",
+                                     "OMPTOOL_TRACE_LIMIT=none",
                                      "OMPTOOL_KEEP_IMAGES=" + kept};
   for (const std::string& one : all)
     if (one.rfind("FAKE", 0) != 0) {

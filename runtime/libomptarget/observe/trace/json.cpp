@@ -1,0 +1,153 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU: the array of events, whose end may
+// be missing.
+#include "observe/trace/format.h"
+
+#include <charconv>
+#include <unistd.h>
+
+namespace omptool::trace {
+namespace {
+
+void add_number(std::string& out, std::uint64_t number, int base = 10) {
+  char digits[24];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, number, base).ptr);
+}
+
+// Microseconds, with the nanoseconds behind the point.
+void add_time(std::string& out, std::uint64_t nanoseconds) {
+  add_number(out, nanoseconds / 1000);
+  const auto rest = static_cast<unsigned>(nanoseconds % 1000);
+  if (rest == 0)
+    return;
+  const char digits[] = {'.', static_cast<char>('0' + rest / 100), static_cast<char>('0' + rest / 10 % 10),
+                         static_cast<char>('0' + rest % 10)};
+  out.append(digits, sizeof digits);
+}
+
+// Names come from programs: what is no printable ASCII is written by its number, byte by byte.
+void add_text(std::string& out, std::string_view text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\' && byte != '<')
+      out += letter;
+    else
+      out.append("\\u00").append(1, kDigits[byte >> 4]).append(1, kDigits[byte & 15]);
+  }
+}
+
+class Json final : public Format {
+public:
+  Json(Names& names, std::uint64_t start) : names_(names), start_(start) {}
+
+  void begin(std::string& out) override {
+    out += "[\n";
+    name_process(out, 1, "host, process " + std::to_string(::getpid()));
+  }
+
+  void add(const Record& record, std::string& out) override {
+    const std::string_view name = names_.text(record.name);
+    if (record.kind == Kind::kDevice)
+      return name_process(out, record.device + 2,
+                          "device " + std::to_string(record.device) + " (" + std::string(name) + ")");
+    const Lane lane = lanes_.of(record);
+    if (lane.is_new)
+      name_lane(out, lane);
+    const bool is_instant = record.began == record.ended;
+    out += is_instant ? R"({"ph":"i","s":"t","pid":)" : R"({"ph":"X","pid":)";
+    add_number(out, static_cast<std::uint64_t>(lane.process));
+    out += R"(,"tid":)";
+    add_number(out, lane.number);
+    out += R"(,"ts":)";
+    add_time(out, record.began - start_);
+    if (!is_instant) {
+      out += R"(,"dur":)";
+      add_time(out, record.ended - record.began);
+    }
+    out += R"(,"name":")";
+    const bool has_own_name = record.kind == Kind::kLaunch || record.kind == Kind::kRoutine;
+    add_text(out, has_own_name && !name.empty() ? name : kNames[static_cast<std::size_t>(record.kind)]);
+    out += R"(","args":{)";
+    add_arguments(record, has_own_name ? std::string_view() : name, out);
+    out += "}},\n";
+  }
+
+  // The event behind the last comma says that nothing is missing.
+  void end(std::string& out) override {
+    out += R"({"ph":"M","pid":1,"name":"trace_end","args":{}}]
+)";
+  }
+
+private:
+  void add_arguments(const Record& record, std::string_view name, std::string& out) {
+    const char* comma = "";
+    const auto add_argument = [&](const char* key, std::uint64_t number) {
+      out.append(comma).append(key);
+      add_number(out, number);
+      comma = ",";
+    };
+    const auto add_words = [&](const char* key, std::string_view text) {
+      if (text.empty())
+        return;
+      out.append(comma).append(key);
+      add_text(out, text);
+      out += '"';
+      comma = ",";
+    };
+    if (record.construct != 0)
+      add_argument(R"("construct":)", record.construct);
+    if (record.bytes != 0)
+      add_argument(R"("bytes":)", static_cast<std::uint64_t>(record.bytes));
+    if (record.host != 0 && (record.kind == Kind::kMapped || record.kind == Kind::kReleased)) {
+      out.append(comma).append(R"("host":"0x)");
+      add_number(out, record.host, 16);
+      out += '"';
+      comma = ",";
+    }
+    if (record.references >= 0)
+      add_argument(R"("references":)", static_cast<std::uint64_t>(record.references));
+    if (record.failed)
+      add_argument(R"("failed":)", 1);
+    if (record.kind <= Kind::kUpdate && record.device >= 0)
+      add_argument(R"("device":)", static_cast<std::uint64_t>(record.device));
+    add_words(R"("entry":")", name);
+    if (record.kind == Kind::kFallback)
+      add_words(R"("reason":")", names_.text(record.note));
+    else
+      add_words(R"("source":")", place_of(names_.text(record.note)));
+  }
+
+  static void name_process(std::string& out, int process, const std::string& name) {
+    out += R"({"ph":"M","pid":)";
+    add_number(out, static_cast<std::uint64_t>(process));
+    out += R"(,"name":"process_name","args":{"name":")";
+    add_text(out, name);
+    out += "\"}},\n";
+  }
+  static void name_lane(std::string& out, const Lane& lane) {
+    const bool is_queue = lane.number >= Lanes::kFirstQueue;
+    out += R"({"ph":"M","pid":)";
+    add_number(out, static_cast<std::uint64_t>(lane.process));
+    out += R"(,"tid":)";
+    add_number(out, lane.number);
+    out += is_queue ? R"(,"name":"thread_name","args":{"name":"queue )"
+                    : R"(,"name":"thread_name","args":{"name":"thread )";
+    add_number(out, is_queue ? lane.number - Lanes::kFirstQueue + 1 : lane.number);
+    out += "\"}},\n";
+  }
+
+  Names& names_;
+  const std::uint64_t start_;
+  Lanes lanes_;
+};
+
+} // namespace
+
+std::unique_ptr<Format> json_format(Names& names, std::uint64_t start) {
+  return std::make_unique<Json>(names, start);
+}
+
+} // namespace omptool::trace

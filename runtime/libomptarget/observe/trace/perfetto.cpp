@@ -1,0 +1,193 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Packets of perfetto/trace/trace_packet.proto, each with its length in front: tracks, and slices on them. The names of
+// events and of their arguments are interned, as one sequence of packets.
+#include "observe/trace/format.h"
+
+#include <unistd.h>
+#include <vector>
+
+namespace omptool::trace {
+namespace {
+
+// ---- protobuf ----
+
+void add_varint(std::string& out, std::uint64_t number) {
+  for (; number >= 0x80; number >>= 7)
+    out += static_cast<char>(number | 0x80);
+  out += static_cast<char>(number);
+}
+void add(std::string& out, unsigned field, std::uint64_t number) {
+  add_varint(out, field << 3);
+  add_varint(out, number);
+}
+void add(std::string& out, unsigned field, std::string_view bytes) {
+  add_varint(out, field << 3 | 2);
+  add_varint(out, bytes.size());
+  out += bytes;
+}
+
+// ---- fields, as Perfetto's .proto files number them ----
+
+constexpr unsigned kPacket = 1;                                                              // Trace
+constexpr unsigned kTimestamp = 8, kSequence = 10, kEvent = 11, kInterned = 12, kFlags = 13; // TracePacket
+constexpr unsigned kTrackDescriptor = 60;
+constexpr unsigned kUuid = 1, kTrackName = 2, kParent = 5;                 // TrackDescriptor
+constexpr unsigned kAnnotation = 4, kType = 9, kNameIid = 10, kTrack = 11; // TrackEvent
+constexpr unsigned kEventNames = 2, kAnnotationNames = 3;                  // InternedData
+constexpr unsigned kIid = 1, kName = 2;                                    // EventName, DebugAnnotationName
+constexpr unsigned kUnsigned = 3, kText = 6;                               // DebugAnnotation, whose name is kIid
+constexpr unsigned kBegin = 1, kEnd = 2, kInstant = 3;                     // TrackEvent.Type
+constexpr unsigned kStateCleared = 1, kNeedsState = 2;                     // SequenceFlags
+
+// The names of arguments, by their numbers.
+enum Argument : unsigned { kBytes = 1, kConstruct, kReferences, kHost, kSource, kReason, kFailed };
+constexpr const char* kArguments[] = {"", "bytes", "construct", "references", "host", "source", "reason", "failed"};
+
+class Perfetto final : public Format {
+public:
+  Perfetto(Names& names, std::uint64_t start) : names_(names), start_(start) {}
+
+  void begin(std::string& out) override {
+    std::string interned;
+    for (unsigned i = kBytes; i <= kFailed; ++i)
+      add(interned, kAnnotationNames, named(i, kArguments[i]));
+    for (std::size_t i = 0; i < kKinds; ++i)
+      add(interned, kEventNames, named(i + 1, kNames[i]));
+    std::string packet;
+    add(packet, kSequence, 1);
+    add(packet, kFlags, kStateCleared);
+    add(packet, kInterned, interned);
+    add(out, kPacket, packet);
+    add_track(out, 1, 0, "host, process " + std::to_string(::getpid()));
+  }
+
+  void add(const Record& record, std::string& out) override {
+    if (record.kind == Kind::kDevice)
+      return add_track(out, process_track(record.device + 2), 0,
+                       "device " + std::to_string(record.device) + " (" + std::string(names_.text(record.name)) + ")");
+    const Lane lane = lanes_.of(record);
+    const std::uint64_t track = track_of(lane);
+    if (lane.is_new) {
+      const bool is_queue = lane.number >= Lanes::kFirstQueue;
+      add_track(out, track, process_track(lane.process),
+                is_queue ? "queue " + std::to_string(lane.number - Lanes::kFirstQueue + 1)
+                         : "thread " + std::to_string(lane.number));
+    }
+    const bool is_instant = record.began == record.ended;
+    add_event(out, record, track, is_instant ? kInstant : kBegin, record.began);
+    if (!is_instant)
+      add_event(out, record, track, kEnd, record.ended);
+  }
+
+  void end(std::string&) override {} // packets end by themselves
+
+private:
+  using Format::add;
+  static void add(std::string& out, unsigned field, std::uint64_t number) { trace::add(out, field, number); }
+  static void add(std::string& out, unsigned field, std::string_view bytes) { trace::add(out, field, bytes); }
+
+  static std::string named(std::uint64_t number, std::string_view name) {
+    std::string entry;
+    add(entry, kIid, number);
+    add(entry, kName, name);
+    return entry;
+  }
+  // Small numbers are short. The host's process is 1; those of devices are even, lanes are odd.
+  static std::uint64_t process_track(int process) { return process == 1 ? 1 : 2 * static_cast<std::uint64_t>(process); }
+  std::uint64_t track_of(const Lane& lane) {
+    const auto [at, is_new] = tracks_.try_emplace({lane.process, lane.number}, 3 + 2 * tracks_.size());
+    return at->second;
+  }
+
+  void add_track(std::string& out, std::uint64_t track, std::uint64_t parent, std::string_view name) {
+    std::string descriptor, packet;
+    add(descriptor, kUuid, track);
+    add(descriptor, kTrackName, name);
+    if (parent != 0)
+      add(descriptor, kParent, parent);
+    add(packet, kSequence, 1);
+    add(packet, kTrackDescriptor, descriptor);
+    add(out, kPacket, packet);
+  }
+
+  void add_event(std::string& out, const Record& record, std::uint64_t track, unsigned type, std::uint64_t time) {
+    event_.clear();
+    packet_.clear();
+    add(event_, kType, type);
+    add(event_, kTrack, track);
+    add(packet_, kTimestamp, time - start_);
+    add(packet_, kSequence, 1);
+    if (type != kEnd) {
+      add(event_, kNameIid, name_of(record));
+      add_arguments(record);
+      add(packet_, kFlags, kNeedsState);
+    }
+    add(packet_, kEvent, event_);
+    add(out, kPacket, packet_);
+  }
+
+  // Kernels and routines have names of their own, which the packet that first needs one brings along.
+  std::uint64_t name_of(const Record& record) {
+    const bool has_own_name = record.kind == Kind::kLaunch || record.kind == Kind::kRoutine;
+    if (!has_own_name || record.name == 0)
+      return static_cast<std::uint64_t>(record.kind) + 1;
+    const std::uint64_t number = kKinds + record.name;
+    if (record.name >= is_interned_.size())
+      is_interned_.resize(record.name + 1);
+    if (!is_interned_[record.name]) {
+      is_interned_[record.name] = true;
+      std::string interned;
+      add(interned, kEventNames, named(number, names_.text(record.name)));
+      add(packet_, kInterned, interned);
+    }
+    return number;
+  }
+
+  void add_arguments(const Record& record) {
+    const auto add_number = [this](Argument name, std::uint64_t number) {
+      argument_.clear();
+      add(argument_, kIid, name);
+      add(argument_, kUnsigned, number);
+      add(event_, kAnnotation, argument_);
+    };
+    const auto add_text = [this](Argument name, std::string_view text) {
+      if (text.empty())
+        return;
+      argument_.clear();
+      add(argument_, kIid, name);
+      add(argument_, kText, text);
+      add(event_, kAnnotation, argument_);
+    };
+    if (record.bytes != 0)
+      add_number(kBytes, static_cast<std::uint64_t>(record.bytes));
+    else if (record.construct != 0)
+      add_number(kConstruct, record.construct);
+    if (record.references >= 0) {
+      add_number(kReferences, static_cast<std::uint64_t>(record.references));
+      add_number(kHost, record.host);
+    }
+    if (record.failed)
+      add_number(kFailed, 1);
+    if (record.kind == Kind::kFallback)
+      add_text(kReason, names_.text(record.note));
+    else
+      add_text(kSource, place_of(names_.text(record.note)));
+  }
+
+  Names& names_;
+  const std::uint64_t start_;
+  Lanes lanes_;
+  std::map<std::pair<int, std::uint64_t>, std::uint64_t> tracks_;
+  std::vector<bool> is_interned_; // names, by number
+  std::string packet_, event_, argument_;
+};
+
+} // namespace
+
+std::unique_ptr<Format> perfetto_format(Names& names, std::uint64_t start) {
+  return std::make_unique<Perfetto>(names, start);
+}
+
+} // namespace omptool::trace

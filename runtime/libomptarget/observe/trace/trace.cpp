@@ -1,0 +1,277 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "observe/trace/trace.h"
+
+#include "observe/events/sink.h"
+#include "observe/trace/writer.h"
+#include "process/message.h"
+#include "process/per_process.h"
+#include "threads/thread_records.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <pthread.h>
+#include <thread>
+
+namespace omptool::trace {
+namespace {
+
+using observe::Operation;
+using Clock = Operation::Clock;
+
+std::uint64_t nanoseconds(Clock::time_point time) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
+}
+
+// ---- what the environment asks for ----
+
+Wanted asked_for; // written before anybody listens
+
+constexpr std::uint64_t kUsualLimit = 1024; // MiB
+
+std::uint64_t limit_in_bytes() {
+  const char* const asked = ::secure_getenv("OMPTOOL_TRACE_LIMIT");
+  if (!asked || !*asked)
+    return kUsualLimit << 20;
+  char* end = nullptr;
+  const unsigned long long limit = std::strtoull(asked, &end, 10);
+  if (*end == '\0' && *asked != '-' && limit > 0 && limit < 1 << 20)
+    return limit << 20;
+  say("the runtime ignores OMPTOOL_TRACE_LIMIT=%s and uses %llu; known values: integers from 1 to 1048575, in MiB",
+      asked, static_cast<unsigned long long>(kUsualLimit));
+  return kUsualLimit << 20;
+}
+
+bool asks_for_perfetto(const std::string& path) {
+  const char* const asked = ::secure_getenv("OMPTOOL_TRACE_FORMAT");
+  if (!asked || !*asked)
+    return path.ends_with(".pftrace");
+  if (std::strcmp(asked, "json") != 0 && std::strcmp(asked, "pftrace") != 0)
+    say("the runtime ignores OMPTOOL_TRACE_FORMAT=%s and uses json; known values: json, pftrace", asked);
+  return std::strcmp(asked, "pftrace") == 0;
+}
+
+// ---- the records of threads ----
+
+// Of one thread at a time, which the writing thread empties.
+struct Buffer {
+  std::mutex mutex;
+  std::vector<Record> records; // under the lock
+  NameCache names;             // of the thread alone
+  std::uint32_t thread = 0;
+  std::atomic<bool> taken{true};
+  Buffer* next = nullptr;
+};
+
+constexpr std::size_t kFull = 4096;        // records: the writing thread is woken
+constexpr std::size_t kOverfull = 1 << 16; // their own thread writes
+
+class Trace {
+public:
+  Trace() : writer_(asked_for, names, nanoseconds(Clock::now())) {
+    // A thread that ends leaves its buffer to the next.
+    has_key_ = ::pthread_key_create(
+                   &key_, [](void* own) { ThreadRecords<Buffer>::give_back(*static_cast<Buffer*>(own)); }) == 0;
+    if (!writer_.is_open())
+      is_over_ = true;
+    else
+      std::thread([this] { write_regularly(); }).detach();
+  }
+
+  void add(Record record) {
+    if (is_over_.load(std::memory_order_relaxed))
+      return;
+    Buffer& own = buffer();
+    record.thread = own.thread;
+    std::size_t count = 0;
+    {
+      const std::lock_guard lock(own.mutex);
+      own.records.push_back(record);
+      count = own.records.size();
+    }
+    if (count == kFull)
+      full_.notify_one();
+    else if (count >= kOverfull)
+      write();
+  }
+  std::uint32_t name(std::string_view text) { return buffer().names.number(names, text); }
+
+  // Writes what all threads have.
+  void write() {
+    const std::lock_guard lock(writing_);
+    for (Buffer* one = buffers_.first(); one; one = one->next) {
+      {
+        const std::lock_guard own(one->mutex);
+        std::swap(one->records, spare_);
+      }
+      writer_.write(spare_);
+      spare_.clear();
+    }
+    if (!writer_.is_open())
+      is_over_ = true;
+  }
+  void finish() {
+    if (is_over_)
+      return;
+    write();
+    is_over_ = true;
+    const std::lock_guard lock(writing_);
+    writer_.finish();
+  }
+
+  Names names;
+
+private:
+  Buffer& buffer();
+
+  [[noreturn]] void write_regularly() {
+    constexpr std::chrono::milliseconds kPause{100};
+    for (;;) {
+      {
+        std::unique_lock lock(waiting_);
+        full_.wait_for(lock, kPause);
+      }
+      if (!is_over_)
+        write();
+    }
+  }
+
+  std::atomic<bool> is_over_{false};
+  ThreadRecords<Buffer> buffers_;
+  pthread_key_t key_{};
+  bool has_key_ = false;
+  std::atomic<std::uint32_t> threads_{0};
+  std::mutex waiting_;
+  std::condition_variable full_;
+  std::mutex writing_; // the members below
+  Writer writer_;
+  std::vector<Record> spare_;
+};
+
+thread_local constinit const Trace* trace_of_mine = nullptr; // a child of fork() has another
+thread_local constinit Buffer* mine = nullptr;
+
+// By a key: the destructor of a thread_local takes the dynamic linker's lock, which its owner may hold while it waits
+// for this thread.
+Buffer& Trace::buffer() {
+  if (trace_of_mine != this) {
+    trace_of_mine = this;
+    mine = &buffers_.take();
+    mine->thread = ++threads_;
+    if (has_key_)
+      ::pthread_setspecific(key_, mine);
+  }
+  return *mine;
+}
+
+// ---- events ----
+
+class Listener final : public observe::Listener {
+public:
+  void hear(const observe::Event& event) override {
+    if (!std::holds_alternative<observe::OperationBegins>(event))
+      std::visit([](const auto& one) { on(one, PerProcess<Trace>::get()); }, event);
+  }
+
+private:
+  static constexpr Kind kind_of(observe::Action action) { return static_cast<Kind>(action); }
+  static constexpr Kind kind_of(Operation::Kind kind) {
+    return static_cast<Kind>(static_cast<int>(Kind::kAllocate) + static_cast<int>(kind));
+  }
+  static_assert(static_cast<int>(observe::Action::kRoutine) == static_cast<int>(Kind::kRoutine) &&
+                static_cast<int>(Operation::Kind::kBetweenDevices) ==
+                    static_cast<int>(Kind::kBetweenDevices) - static_cast<int>(Kind::kAllocate));
+
+  static void on(const observe::ConstructEnds& event, Trace& trace) {
+    const observe::Call& call = event.call;
+    Record record = span(event.began, Clock::now(), kind_of(call.action), call.device);
+    record.construct = event.construct;
+    record.failed = event.failed;
+    if (call.action == observe::Action::kRoutine)
+      record.name = trace.name(call.function);
+    if (call.source)
+      record.note = trace.name(call.source);
+    trace.add(record);
+  }
+  static void on(const observe::OperationEnds& event, Trace& trace) {
+    const Operation& operation = event.operation;
+    if (operation.kind == Operation::Kind::kJoin)
+      return;
+    Record record = span(operation.began, operation.ended, kind_of(operation.kind), operation.device);
+    record.construct = operation.construct;
+    record.bytes = operation.size;
+    record.queue = operation.queue;
+    record.failed = operation.failed;
+    record.name = trace.name(operation.entry);
+    trace.add(record);
+  }
+  static void on(const observe::RowsSeen& event, Trace& trace) {
+    using Seen = observe::RowsSeen::Kind;
+    if (event.kind == Seen::kUpdated)
+      return;
+    const Clock::time_point now = Clock::now();
+    for (const observe::RowSeen& row : event.rows) {
+      if (!row.object)
+        continue;
+      Record record = span(now, now, event.kind == Seen::kMapped ? Kind::kMapped : Kind::kReleased, event.device);
+      record.construct = event.construct;
+      record.bytes = row.size;
+      record.host = reinterpret_cast<std::uintptr_t>(row.begin);
+      record.references = static_cast<std::int32_t>(std::clamp<std::int64_t>(row.object->references, 0, INT32_MAX));
+      trace.add(record);
+    }
+  }
+  static void on(const observe::FellBack& event, Trace& trace) {
+    const Clock::time_point now = Clock::now();
+    Record record = span(now, now, Kind::kFallback, -1);
+    record.construct = event.construct;
+    record.name = trace.name(event.name);
+    record.note = trace.name(event.reason);
+    trace.add(record);
+  }
+  static void on(const observe::DeviceReady& event, Trace& trace) {
+    const Clock::time_point now = Clock::now();
+    Record record = span(now, now, Kind::kDevice, event.device);
+    record.name = trace.name(event.plugin);
+    trace.add(record);
+  }
+  static void on(const observe::ImageLoaded& event, Trace& trace) {
+    Record record = span(event.began, Clock::now(), Kind::kLoad, event.device);
+    record.bytes = static_cast<std::int64_t>(event.size);
+    trace.add(record);
+  }
+  template <typename Other> static void on(const Other&, Trace&) {} // no viewer needs it
+
+  static Record span(Clock::time_point began, Clock::time_point ended, Kind kind, int device) {
+    Record record;
+    record.began = nanoseconds(began);
+    record.ended = nanoseconds(ended);
+    record.kind = kind;
+    record.device = static_cast<std::int16_t>(device);
+    return record;
+  }
+};
+
+} // namespace
+
+void start() {
+  const char* const path = ::secure_getenv("OMPTOOL_TRACE");
+  static std::atomic<bool> is_known{false};
+  if (!path || !*path || is_known.exchange(true))
+    return;
+  asked_for = {path, asks_for_perfetto(path), limit_in_bytes()};
+  PerProcess<Trace>::get();                   // before the first event
+  static Listener* const only = new Listener; // threads go on while the process exits
+  observe::subscribe(*only);
+}
+
+// Behind the program's own end, and so behind that of its devices.
+__attribute__((destructor)) static void finish_trace() {
+  if (Trace* const trace = PerProcess<Trace>::known())
+    trace->finish();
+}
+
+} // namespace omptool::trace

@@ -1,0 +1,83 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "observe/trace/writer.h"
+
+#include "process/message.h"
+
+#include <cstring>
+#include <fcntl.h>
+
+namespace omptool::trace {
+namespace {
+
+std::string with_process(std::string path) {
+  const std::string process = std::to_string(::getpid());
+  for (std::size_t at = path.find("%p"); at != std::string::npos; at = path.find("%p", at + process.size()))
+    path.replace(at, 2, process);
+  return path;
+}
+
+// Never a file that is there, nor through a link: it may be another user's (decision 37).
+File make(const std::string& path) {
+  return File(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+}
+
+} // namespace
+
+Writer::Writer(const Wanted& wanted, Names& names, std::uint64_t start)
+    : file_(make(with_process(wanted.path))), path_(with_process(wanted.path)), limit_(wanted.limit),
+      format_(wanted.is_perfetto ? perfetto_format(names, start) : json_format(names, start)) {
+  if (!file_ && errno == EEXIST) { // of an earlier run, or of another process of this one
+    const std::string other = path_ + "." + std::to_string(::getpid());
+    file_ = make(other);
+    if (file_)
+      say("the trace of process %d goes to %s: %s is there already", ::getpid(), other.c_str(), path_.c_str());
+    path_ = other;
+  }
+  if (!file_) {
+    say("the runtime writes no trace: %s: %s", path_.c_str(), std::strerror(errno));
+    return;
+  }
+  format_->begin(text_);
+  put();
+}
+
+void Writer::write(std::span<const Record> records) {
+  constexpr std::size_t kAtOnce = 1 << 16;
+  for (const Record& record : records) {
+    if (!file_)
+      return;
+    format_->add(record, text_);
+    if (text_.size() >= kAtOnce)
+      put();
+  }
+  put();
+}
+
+void Writer::finish() {
+  if (!file_)
+    return;
+  format_->end(text_);
+  put();
+  file_ = File(-1);
+}
+
+void Writer::put() {
+  if (!file_ || text_.empty())
+    return;
+  written_ += text_.size();
+  if (written_ > limit_)
+    return give_up("it has reached " + std::to_string(limit_ >> 20) +
+                   " MiB (OMPTOOL_TRACE_LIMIT); what follows is not in it");
+  if (!file_.write(Bytes(reinterpret_cast<const std::byte*>(text_.data()), text_.size())))
+    return give_up(std::strerror(errno));
+  text_.clear();
+}
+
+void Writer::give_up(const std::string& why) {
+  say("the trace %s ends here: %s", path_.c_str(), why.c_str());
+  file_ = File(-1);
+  text_.clear();
+}
+
+} // namespace omptool::trace
