@@ -16,6 +16,7 @@ import click
 
 from omptool.console import echo
 from omptool.errors import fail
+from omptool.options.tracing import trace_options, traced
 from omptool.probes.launching import NOT_EXECUTABLE, find, is_text, on_the_runtime
 from omptool.process import in_a_line
 from packager.elf import headers
@@ -56,6 +57,7 @@ class DeviceNumber(click.IntRange):
 @click.option("--device", type=DeviceNumber(0), metavar="N", help="Make device N the default.")
 @click.option("--mandatory", is_flag=True, help="Abort, with the reason, instead of falling back.")
 @click.option("--gdb", is_flag=True, help="Start PROG in gdb, which sees its kernels.")
+@trace_options
 @click.argument("program", metavar="[--] PROG")
 @click.argument("args", nargs=-1, metavar="[ARGS]...")
 def command(
@@ -63,6 +65,8 @@ def command(
     device: int | None,
     mandatory: bool,
     gdb: bool,
+    trace: Path | None,
+    trace_format: str | None,
     program: str,
     args: tuple[str, ...],
 ) -> None:
@@ -89,6 +93,8 @@ def command(
         environment["OMP_DEFAULT_DEVICE"] = str(device)
     if mandatory:
         environment["OMP_TARGET_OFFLOAD"] = "MANDATORY"
+    if trace:
+        environment |= traced(trace, trace_format, CANNOT_START)
     if gdb and not is_elf:
         fail(f"{program}: is a script; gdb needs its interpreter in front of it", CANNOT_START)
     if gdb:

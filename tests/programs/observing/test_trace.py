@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A trace has every construct, operation and fallback, however the process ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from clangs import CLANG, FLAGS, compiled, libraries, made
+from fixture_programs import OMPTOOL
+from recorder import OBSERVING
+
+from omptool.installation import libdir
+
+pytestmark = pytest.mark.offloads
+
+# Of traced.c: constructs and routines, by their names.
+CONSTRUCTS = Counter(
+    {
+        "target": 2,
+        "target enter data": 2,
+        "target exit data": 2,
+        "target update": 1,
+        "omp_target_alloc": 1,
+        "omp_target_memcpy": 2,
+        "omp_target_associate_ptr": 1,
+        "omp_target_disassociate_ptr": 1,
+        "omp_target_free": 1,
+    }
+)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    return compiled(OBSERVING / "traced.c", tmp_path)
+
+
+def run(program: Path, trace: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the program so that it writes the trace."""
+    return subprocess.run(
+        [program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=os.environ
+        | {"LD_LIBRARY_PATH": f"{libdir()}:{libraries('19')}", "OMPTOOL_TRACE": str(trace)}
+        | environment,
+    )
+
+
+def events_of(trace: Path) -> list[dict[str, Any]]:
+    """Return the events of a trace of Chrome's, whole or not."""
+    text = trace.read_text()
+    return list(json.loads(text if text.endswith("]\n") else text.rstrip().rstrip(",") + "]"))
+
+
+def spans(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [event for event in events if event["ph"] == "X"]
+
+
+def test_chromes_trace_events(program: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    done = run(program, trace)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert stat.S_IMODE(trace.stat().st_mode) == 0o600
+    events = events_of(trace)
+    assert events[-1]["name"] == "trace_end"
+    host = Counter(event["name"] for event in spans(events) if event["pid"] == 1)
+    host.pop("wait", None)
+    assert host == CONSTRUCTS
+    device = [event for event in spans(events) if event["pid"] == 2]
+    kernels = [event for event in device if event["name"].startswith("__omp_offloading_")]
+    assert len(kernels) == 2
+    assert Counter(event["name"] for event in device)["copy to device"] == 4
+    assert {event["args"]["bytes"] for event in device if event["name"].startswith("copy")} == {16}
+    # Each operation is part of a construct of the host's.
+    constructs = {event["args"]["construct"] for event in spans(events) if event["pid"] == 1}
+    assert {
+        event["args"]["construct"] for event in device if event["name"] != "load image"
+    } <= constructs
+    mapped = [event for event in events if event["name"] in ("map", "unmap")]
+    assert {event["args"]["references"] for event in mapped} == {0, 1, 2}
+    names = {
+        event["args"]["name"]
+        for event in events
+        if event["ph"] == "M" and event["name"] == "process_name"
+    }
+    assert "device 0 (host)" in names
+
+
+def test_constructs_have_their_source_lines(tmp_path: Path) -> None:
+    """A program has them with debug information alone."""
+    program = compiled(OBSERVING / "traced.c", tmp_path, "-g")
+    trace = tmp_path / "trace.json"
+    run(program, trace)
+    lines = [
+        event["args"].get("source", "")
+        for event in spans(events_of(trace))
+        if event["name"] == "target"
+    ]
+    assert [line.split(":")[1] for line in lines] == ["6", "10"]
+    assert all("traced.c" in line for line in lines)
+
+
+def test_events_of_a_lane_are_nested(program: Path, tmp_path: Path) -> None:
+    """Viewers draw nothing else."""
+    trace = tmp_path / "trace.json"
+    run(program, trace)
+    lanes: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    for event in spans(events_of(trace)):
+        began, ended = event["ts"], event["ts"] + event["dur"]
+        lanes.setdefault((event["pid"], event["tid"]), []).append((began, -ended))
+    for lane in lanes.values():
+        open_ends: list[float] = []
+        for began, minus_ended in sorted(lane):
+            while open_ends and open_ends[-1] <= began + 1e-3:
+                open_ends.pop()
+            assert not open_ends or -minus_ended <= open_ends[-1] + 1e-3
+            open_ends.append(-minus_ended)
+
+
+# ---- Perfetto's protobuf, by the numbers of its .proto files ----
+
+
+class Field(NamedTuple):
+    number: int
+    value: int | bytes
+
+
+def fields(data: bytes) -> Iterator[Field]:
+    """Decode a message's fields."""
+    at = 0
+
+    def varint() -> int:
+        nonlocal at
+        number = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            number |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return number
+
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            yield Field(key >> 3, varint())
+        else:
+            assert key & 7 == 2
+            size = varint()
+            assert at + size <= len(data)
+            yield Field(key >> 3, data[at : at + size])
+            at += size
+
+
+def only(data: bytes, number: int) -> Any:
+    """Return a field's value; None where the message lacks it."""
+    return next((field.value for field in fields(data) if field.number == number), None)
+
+
+def test_perfettos_packets(program: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.pftrace"
+    done = run(program, trace)
+    assert (done.returncode, done.stderr) == (0, "")
+    names: dict[int, str] = {}
+    tracks: dict[int, tuple[str, int | None]] = {}
+    begun: Counter[str] = Counter()
+    open_slices: Counter[int] = Counter()
+    for packet in fields(trace.read_bytes()):
+        assert packet.number == 1
+        assert isinstance(packet.value, bytes)
+        assert only(packet.value, 10) == 1  # trusted_packet_sequence_id
+        for field in fields(only(packet.value, 12) or b""):  # interned_data
+            if field.number == 2 and isinstance(field.value, bytes):  # event_names
+                names[only(field.value, 1)] = only(field.value, 2).decode()
+        if descriptor := only(packet.value, 60):  # track_descriptor
+            tracks[only(descriptor, 1)] = (only(descriptor, 2).decode(), only(descriptor, 5))
+        if event := only(packet.value, 11):  # track_event
+            track = only(event, 11)
+            assert track in tracks
+            if only(event, 9) == 1:
+                assert only(packet.value, 13) == 2  # it needs the names
+                begun[names[only(event, 10)]] += 1
+            open_slices[track] += {1: 1, 2: -1, 3: 0}[only(event, 9)]
+    assert set(open_slices.values()) <= {0}
+    assert {name: begun[name] for name in CONSTRUCTS} == CONSTRUCTS
+    assert begun["copy to device"] == 4
+    assert {tracks[parent][0] for _, parent in tracks.values() if parent} == {
+        f"host, process {process_of(tracks)}",
+        "device 0 (host)",
+    }
+
+
+def process_of(tracks: dict[int, tuple[str, int | None]]) -> str:
+    return tracks[1][0].rpartition(" ")[2]
+
+
+# ---- sizes and limits ----
+
+MANY = """
+int main(int argc, char** argv) {
+  double x[8] = {0};
+  for (int i = 0; i < (argc > 1 ? COUNT : 10); ++i)
+#pragma omp target map(tofrom : x)
+    x[0] += 1;
+  (void)argv;
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> Path:
+    (tmp_path / "loop.c").write_text(MANY.replace("argc > 1 ? COUNT : 10", "5000"))
+    return made(tmp_path / "loop", CLANG[".c"], *FLAGS, tmp_path / "loop.c")
+
+
+@pytest.mark.parametrize(("form", "most"), [("json", 160), ("pftrace", 50)])
+def test_events_are_small(loop: Path, tmp_path: Path, form: str, most: int) -> None:
+    trace = tmp_path / f"trace.{form}"
+    assert run(loop, trace).returncode == 0
+    if form == "json":
+        count = len([event for event in events_of(trace) if event["ph"] in "Xi"])
+    else:
+        types = [
+            only(only(p.value, 11) or b"", 9)
+            for p in fields(trace.read_bytes())
+            if isinstance(p.value, bytes)
+        ]
+        count = types.count(1) + types.count(3)
+    assert count > 5000 * 6
+    assert trace.stat().st_size <= most * count
+
+
+def test_a_trace_ends_at_its_limit(loop: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    done = run(loop, trace, OMPTOOL_TRACE_LIMIT="1")
+    assert done.stderr == (
+        f"omptarget: the trace {trace} ends here: it has reached 1 MiB (OMPTOOL_TRACE_LIMIT); "
+        "what follows is not in it\n"
+    )
+    assert 0 < trace.stat().st_size <= 1 << 20
+    assert events_of(trace)
+
+
+@pytest.mark.parametrize(
+    ("variable", "used"),
+    [("OMPTOOL_TRACE_LIMIT", "1024"), ("OMPTOOL_TRACE_FORMAT", "json")],
+)
+def test_a_wrong_value_is_named(program: Path, tmp_path: Path, variable: str, used: str) -> None:
+    done = run(program, tmp_path / "trace.json", **{variable: "many"})
+    assert done.stderr.startswith(
+        f"omptarget: the runtime ignores {variable}=many and uses {used}; "
+    )
+    assert done.stderr.count("\n") == 1
+
+
+# ---- files ----
+
+
+def test_each_process_has_its_own(program: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    trace.write_text("mine")
+    done = run(program, trace)
+    [other] = [path for path in tmp_path.iterdir() if path.name.startswith("trace.json.")]
+    process = other.suffix.removeprefix(".")
+    assert done.stderr == (
+        f"omptarget: the trace of process {process} goes to {other}: {trace} is there already\n"
+    )
+    assert trace.read_text() == "mine"
+    assert events_of(other)
+
+
+def test_the_process_may_be_in_the_name(program: Path, tmp_path: Path) -> None:
+    assert run(program, tmp_path / "trace.%p.json").stderr == ""
+    [trace] = tmp_path.glob("trace.*.json")
+    assert f"process {trace.name.split('.')[1]}" in trace.read_text()
+
+
+def test_no_link_is_followed(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "trace.json").symlink_to(tmp_path / "elsewhere")
+    run(program, tmp_path / "trace.json")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_trace_that_cannot_be_made_is_named(program: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "no" / "trace.json"
+    done = run(program, trace)
+    assert done.returncode == 0
+    assert done.stderr == (
+        f"omptarget: the runtime writes no trace: {trace}: No such file or directory\n"
+    )
+
+
+def test_a_fallback_has_its_reason(program: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    run(program, trace, OMPTOOL_PLUGINS="nosuch")
+    [first, *_] = [event for event in events_of(trace) if event["name"] == "fallback"]
+    assert "no plugin that OMPTOOL_PLUGINS names" in first["args"]["reason"]
+    assert first["args"]["entry"].startswith("__omp_offloading_")
+
+
+def test_a_killed_process_leaves_what_it_has_written(tmp_path: Path) -> None:
+    program = tmp_path / "endless.c"
+    program.write_text(MANY.replace("i < (argc > 1 ? COUNT : 10)", "1"))
+    made(tmp_path / "endless", CLANG[".c"], *FLAGS, program)
+    trace = tmp_path / "trace.json"
+    with subprocess.Popen(
+        [tmp_path / "endless"],
+        env=os.environ
+        | {"LD_LIBRARY_PATH": f"{libdir()}:{libraries('19')}", "OMPTOOL_TRACE": str(trace)},
+    ) as process:
+        limit = time.monotonic() + 60
+        while not (trace.exists() and trace.stat().st_size > 1 << 16) and time.monotonic() < limit:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+    text = trace.read_text()
+    whole = text[: text.rindex("\n") + 1]
+    assert len(json.loads(whole.rstrip().rstrip(",") + "]")) > 100
+
+
+# ---- omptool run ----
+
+
+def traced_run(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [OMPTOOL, "run", *map(str, words)], capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def test_run_replaces_a_file_of_the_users(program: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    for _ in range(2):
+        done = traced_run("--trace", trace, program)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert len(spans(events_of(trace))) > 10
+    assert not list(tmp_path.glob("trace.json.*"))
+
+
+def test_run_takes_a_format(program: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    assert traced_run("--trace", trace, "--trace-format", "pftrace", program).returncode == 0
+    assert list(fields(trace.read_bytes()))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("trace.txt", "end FILE in .json or .pftrace, or give --trace-format"),
+        ("folder.json", "is not a regular file"),
+        ("no/trace.json", "there is no folder"),
+    ],
+)
+def test_run_refuses_before_the_program_starts(
+    program: Path, tmp_path: Path, name: str, message: str
+) -> None:
+    (tmp_path / "folder.json").mkdir()
+    done = traced_run("--trace", tmp_path / name, program)
+    assert done.returncode == 125
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
