@@ -58,6 +58,7 @@ class DeviceNumber(click.IntRange):
 @click.option("--mandatory", is_flag=True, help="Abort, with the reason, instead of falling back.")
 @click.option("--gdb", is_flag=True, help="Start PROG in gdb, which sees its kernels.")
 @trace_options
+@click.option("--summary", is_flag=True, help="At the end, print tables of regions and copies.")
 @click.argument("program", metavar="[--] PROG")
 @click.argument("args", nargs=-1, metavar="[ARGS]...")
 def command(
@@ -67,6 +68,7 @@ def command(
     gdb: bool,
     trace: Path | None,
     trace_format: str | None,
+    summary: bool,
     program: str,
     args: tuple[str, ...],
 ) -> None:
@@ -95,6 +97,8 @@ def command(
         environment["OMP_TARGET_OFFLOAD"] = "MANDATORY"
     if trace:
         environment |= traced(trace, trace_format, CANNOT_START)
+    if summary:
+        environment["OMPTOOL_SUMMARY"] = "1"
     if gdb and not is_elf:
         fail(f"{program}: is a script; gdb needs its interpreter in front of it", CANNOT_START)
     if gdb:

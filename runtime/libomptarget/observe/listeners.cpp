@@ -5,6 +5,7 @@
 #include "observe/events/sink.h"
 #include "observe/ompt/connection.h"
 #include "observe/report.h"
+#include "observe/summary.h"
 #include "observe/trace/trace.h"
 #include "observe/watchdog.h"
 
@@ -16,6 +17,7 @@ void find_listeners() {
   report_regions();
   watch_kernels();
   trace::start();
+  summarize();
   ompt::connect();
 }
 

@@ -21,9 +21,6 @@ public:
   virtual void end(std::string& out) = 0;
 };
 
-// Returns "file:line:column" of clang's ";file;function;line;column;;", or "" without debug information.
-std::string place_of(std::string_view source);
-
 // Chrome's trace events. Times count from `start`.
 std::unique_ptr<Format> json_format(Names& names, std::uint64_t start);
 // Perfetto's protobuf.

@@ -3,6 +3,7 @@
 //
 // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU: the array of events, whose end may
 // be missing.
+#include "observe/events/source.h"
 #include "observe/trace/format.h"
 
 #include <charconv>
@@ -117,7 +118,7 @@ private:
     if (record.kind == Kind::kFallback)
       add_words(R"("reason":")", names_.text(record.note));
     else
-      add_words(R"("source":")", place_of(names_.text(record.note)));
+      add_words(R"("source":")", observe::place_of(names_.text(record.note)));
   }
 
   static void name_process(std::string& out, int process, const std::string& name) {

@@ -3,6 +3,7 @@
 //
 // Packets of perfetto/trace/trace_packet.proto, each with its length in front: tracks, and slices on them. The names of
 // events and of their arguments are interned, as one sequence of packets.
+#include "observe/events/source.h"
 #include "observe/trace/format.h"
 
 #include <unistd.h>
@@ -173,7 +174,7 @@ private:
     if (record.kind == Kind::kFallback)
       add_text(kReason, names_.text(record.note));
     else
-      add_text(kSource, place_of(names_.text(record.note)));
+      add_text(kSource, observe::place_of(names_.text(record.note)));
   }
 
   Names& names_;

@@ -1,13 +1,16 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/trace/format.h"
+#pragma once
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
 
-namespace omptool::trace {
+namespace omptool::observe {
 
-std::string place_of(std::string_view source) {
+// Returns "file:line:column" of clang's ";file;function;line;column;;", or "" without debug information.
+inline std::string place_of(std::string_view source) {
   std::array<std::string_view, 5> parts{}; // what is before the first semicolon is empty
   for (std::string_view& part : parts) {
     part = source.substr(0, source.find(';'));
@@ -19,4 +22,4 @@ std::string place_of(std::string_view source) {
   return std::string(file) + ":" + std::string(line) + ":" + std::string(column);
 }
 
-} // namespace omptool::trace
+} // namespace omptool::observe

@@ -1,0 +1,203 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Keeps what a construct did until it ends, because only its launch says which region it is.
+#include "observe/summary.h"
+
+#include "observe/events/sink.h"
+#include "observe/events/source.h"
+#include "process/message.h"
+#include "process/per_process.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace omptool::observe {
+namespace {
+
+struct Sums {
+  std::uint64_t launches = 0, constructs = 0;
+  Operation::Clock::duration on_device{}, waited{};
+  std::int64_t to_device = 0, to_host = 0;
+  std::map<std::string, std::uint64_t> on_host; // by reason
+
+  void add(const Sums& other) {
+    launches += other.launches;
+    constructs += other.constructs;
+    on_device += other.on_device;
+    waited += other.waited;
+    to_device += other.to_device;
+    to_host += other.to_host;
+    for (const auto& [reason, count] : other.on_host)
+      on_host[reason] += count;
+  }
+  std::uint64_t fallbacks() const {
+    std::uint64_t all = 0;
+    for (const auto& [reason, count] : on_host)
+      all += count;
+    return all;
+  }
+};
+
+// ---- tables ----
+
+std::string with_unit(double number, const std::array<const char*, 4>& units) {
+  std::size_t unit = 0;
+  for (; number >= 1000 && unit + 1 < units.size(); ++unit)
+    number /= 1000;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", number, units[unit]);
+  return text;
+}
+std::string time_of(Operation::Clock::duration time) {
+  const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+  return with_unit(static_cast<double>(nanoseconds), {"ns", "us", "ms", "s"});
+}
+std::string bytes_of(std::int64_t bytes) {
+  return with_unit(static_cast<double>(bytes), {"B", "kB", "MB", "GB"});
+}
+
+using Line = std::vector<std::string>;
+
+// The first column is of words, the others of numbers.
+void print(const char* title, const std::vector<Line>& lines) {
+  tell("", "%s", title);
+  std::vector<std::size_t> widths(lines.front().size());
+  for (const Line& line : lines)
+    for (std::size_t i = 0; i < line.size(); ++i)
+      widths[i] = std::max(widths[i], line[i].size());
+  for (const Line& line : lines) {
+    std::string text = "  " + line[0] + std::string(widths[0] - line[0].size(), ' ');
+    for (std::size_t i = 1; i < line.size(); ++i)
+      text += "  " + std::string(widths[i] - line[i].size(), ' ') + line[i];
+    tell("", "%s", text.c_str());
+  }
+}
+
+class Summary {
+public:
+  void add(const Operation& operation) {
+    if (operation.construct == 0)
+      return;
+    const std::lock_guard lock(mutex_);
+    Construct& of = constructs_[operation.construct];
+    const auto took = operation.ended - operation.began;
+    if (operation.kind == Operation::Kind::kLaunch) {
+      of.name = operation.entry;
+      of.sums.launches += operation.failed ? 0 : 1;
+      of.sums.on_device += took;
+    } else if (operation.kind == Operation::Kind::kWait) {
+      of.sums.waited += took;
+    } else if (operation.kind == Operation::Kind::kToDevice) {
+      of.sums.to_device += operation.size;
+    } else if (operation.kind == Operation::Kind::kFromDevice) {
+      of.sums.to_host += operation.size;
+    }
+  }
+  void fall_back(const FellBack& event) {
+    const std::lock_guard lock(mutex_);
+    Construct& of = constructs_[event.construct];
+    of.name = event.name;
+    ++of.sums.on_host[event.reason];
+    if (event.construct == 0) // no end follows
+      end(0, {});
+  }
+  void end(const ConstructEnds& event) {
+    const std::lock_guard lock(mutex_);
+    std::string place = place_of(event.call.source ? event.call.source : "");
+    end(event.construct, place.empty() ? "(no source line) " + std::string(event.call.function) : std::move(place));
+  }
+
+  void print_all() {
+    const std::lock_guard lock(mutex_);
+    if (!regions_.empty())
+      print_regions();
+    if (std::any_of(copies_.begin(), copies_.end(), moves))
+      print_copies();
+  }
+
+private:
+  struct Construct {
+    std::string name;
+    Sums sums;
+  };
+  using Named = std::map<std::string, Sums>;
+
+  static bool moves(const Named::value_type& one) { return one.second.to_device + one.second.to_host > 0; }
+
+  void end(std::uint64_t number, const std::string& place) {
+    Construct over = std::move(constructs_[number]);
+    constructs_.erase(number);
+    over.sums.constructs = 1;
+    if (!over.name.empty())
+      regions_[over.name].add(over.sums);
+    if (!place.empty())
+      copies_[place].add(over.sums);
+  }
+
+  void print_regions() const {
+    std::vector<Line> lines{
+        {"region", "launches", "on the device", "waited", "to the device", "to the host", "on the host"}};
+    for (const auto& [name, sums] : regions_)
+      lines.push_back({name, std::to_string(sums.launches), time_of(sums.on_device), time_of(sums.waited),
+                       bytes_of(sums.to_device), bytes_of(sums.to_host), std::to_string(sums.fallbacks())});
+    print("Regions:", lines);
+    for (const auto& [name, sums] : regions_)
+      for (const auto& [reason, count] : sums.on_host)
+        tell("", "  %s ran %llu times on the host: %s", name.c_str(), static_cast<unsigned long long>(count),
+             reason.c_str());
+  }
+  void print_copies() const {
+    std::vector<Line> lines{{"copies of", "times", "to the device", "to the host"}};
+    for (const auto& one : copies_)
+      if (moves(one))
+        lines.push_back({one.first, std::to_string(one.second.constructs), bytes_of(one.second.to_device),
+                         bytes_of(one.second.to_host)});
+    print("Copies:", lines);
+  }
+
+  std::mutex mutex_;
+  std::map<std::uint64_t, Construct> constructs_; // that go on
+  Named regions_;                                 // by name
+  Named copies_;                                  // by source line
+};
+
+class SummaryListener final : public Listener {
+public:
+  void hear(const Event& event) override {
+    Summary& summary = PerProcess<Summary>::get();
+    if (const auto* const operation = std::get_if<OperationEnds>(&event))
+      summary.add(operation->operation);
+    else if (const auto* const construct = std::get_if<ConstructEnds>(&event))
+      summary.end(*construct);
+    else if (const auto* const on_host = std::get_if<FellBack>(&event))
+      summary.fall_back(*on_host);
+  }
+};
+
+} // namespace
+
+void summarize() {
+  const char* const asked = ::secure_getenv("OMPTOOL_SUMMARY");
+  static std::atomic<bool> is_known{false};
+  if (!asked || std::strcmp(asked, "1") != 0 || is_known.exchange(true))
+    return;
+  PerProcess<Summary>::get();
+  static SummaryListener* const only = new SummaryListener; // threads go on while the process exits
+  subscribe(*only);
+}
+
+// Behind the program's own end.
+__attribute__((destructor)) static void print_summary() {
+  if (Summary* const summary = PerProcess<Summary>::known())
+    summary->print_all();
+}
+
+} // namespace omptool::observe

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`run --summary` tells at the end what ran, what moved, and what ran on the host."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from clangs import compiled
+from fixture_programs import OMPTOOL
+from recorder import OBSERVING
+
+pytestmark = pytest.mark.offloads
+
+
+def summary(program: Path, **environment: str) -> list[str]:
+    """Return the lines that the program leaves on stderr."""
+    done = subprocess.run(
+        [OMPTOOL, "run", "--summary", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env=os.environ | environment,
+    )
+    return done.stderr.splitlines()
+
+
+def test_regions_and_copies(tmp_path: Path) -> None:
+    lines = summary(compiled(OBSERVING / "traced.c", tmp_path, "-g"))
+    assert lines[0] == "Regions:"
+    assert lines[1].split("  ")[1] == "region"
+    first, second = (re.split(r"  +", line.strip()) for line in lines[2:4])
+    assert first[0].endswith("_main_l6")
+    assert (first[1], first[4:]) == ("1", ["16 B", "16 B", "0"])
+    assert second[0].endswith("_main_l10")
+    assert (second[1], second[4:]) == ("1", ["0 B", "0 B", "0"])
+    at = lines.index("Copies:")
+    copies = {
+        words[0].rpartition("/")[2]: words[1:]
+        for words in (re.split(r"  +", line.strip()) for line in lines[at + 2 :])
+    }
+    assert copies["traced.c:6:1"] == ["1", "16 B", "16 B"]
+    assert copies["traced.c:13:1"] == ["1", "0 B", "16 B"]
+    assert copies["(no source line) omp_target_memcpy"] == ["2", "16 B", "16 B"]
+
+
+def test_columns_stand_below_each_other(tmp_path: Path) -> None:
+    lines = summary(compiled(OBSERVING / "traced.c", tmp_path))
+    table = lines[1 : lines.index("Copies:")]
+    assert len({len(line) for line in table}) == 1
+
+
+def test_a_fallback_is_counted_with_its_reason(tmp_path: Path) -> None:
+    lines = summary(
+        compiled(OBSERVING / "traced.c", tmp_path), OMPTOOL_PLUGINS="nosuch", OMPTOOL_QUIET="1"
+    )
+    assert lines[0] == "Regions:"
+    assert re.split(r"  +", lines[2].strip())[1:] == ["0", "0 ns", "0 ns", "0 B", "0 B", "1"]
+    assert re.search(r"_main_l6 ran 1 times on the host: there is no device: ", lines[4])
+
+
+def test_a_program_without_regions_has_no_summary(tmp_path: Path) -> None:
+    assert summary(compiled(OBSERVING / "counts_devices.c", tmp_path)) == []
