@@ -145,9 +145,17 @@ private:
   void print_regions() const {
     std::vector<Line> lines{
         {"region", "launches", "on the device", "waited", "to the device", "to the host", "on the host"}};
-    for (const auto& [name, sums] : regions_)
+    std::vector<const Named::value_type*> longest_first;
+    for (const Named::value_type& one : regions_)
+      longest_first.push_back(&one);
+    std::stable_sort(longest_first.begin(), longest_first.end(), [](const auto* one, const auto* other) {
+      return one->second.on_device > other->second.on_device;
+    });
+    for (const auto* const one : longest_first) {
+      const auto& [name, sums] = *one;
       lines.push_back({name, std::to_string(sums.launches), time_of(sums.on_device), time_of(sums.waited),
                        bytes_of(sums.to_device), bytes_of(sums.to_host), std::to_string(sums.fallbacks())});
+    }
     print("Regions:", lines);
     for (const auto& [name, sums] : regions_)
       for (const auto& [reason, count] : sums.on_host)
