@@ -148,8 +148,9 @@ private:
     std::vector<const Named::value_type*> longest_first;
     for (const Named::value_type& one : regions_)
       longest_first.push_back(&one);
-    std::stable_sort(longest_first.begin(), longest_first.end(), [](const auto* one, const auto* other) {
-      return one->second.on_device > other->second.on_device;
+    std::sort(longest_first.begin(), longest_first.end(), [](const auto* one, const auto* other) {
+      return one->second.on_device != other->second.on_device ? one->second.on_device > other->second.on_device
+                                                              : one->first < other->first;
     });
     for (const auto* const one : longest_first) {
       const auto& [name, sums] = *one;

@@ -138,7 +138,9 @@ private:
     using Kind = observe::RowsSeen::Kind;
     Construct* const construct = find(event.construct);
     const bool is_exit = event.kind == Kind::kReleased;
-    if (!construct || event.kind == Kind::kUpdated || (is_exit && construct->call.action != Action::kExitData))
+    const bool is_wanted = callbacks.get(kMapEmi) || callbacks.get(kMap);
+    if (!construct || !is_wanted || event.kind == Kind::kUpdated ||
+        (is_exit && construct->call.action != Action::kExitData))
       return;
     MapItems items(event, is_exit);
     const auto count = static_cast<unsigned>(items.host.size());
