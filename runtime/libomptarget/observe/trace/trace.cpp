@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <pthread.h>
+#include <system_error>
 #include <thread>
 
 namespace omptool::trace {
@@ -71,14 +72,14 @@ constexpr std::size_t kOverfull = 1 << 16; // their own thread writes
 
 class Trace {
 public:
-  Trace() : writer_(asked_for, names, nanoseconds(Clock::now())) {
+  Trace() : start_(nanoseconds(Clock::now())), writer_(asked_for, names, start_) {
     // A thread that ends leaves its buffer to the next.
     has_key_ = ::pthread_key_create(
                    &key_, [](void* own) { ThreadRecords<Buffer>::give_back(*static_cast<Buffer*>(own)); }) == 0;
     if (!writer_.is_open())
       is_over_ = true;
     else
-      std::thread([this] { write_regularly(); }).detach();
+      begin_to_write();
   }
 
   void add(Record record) {
@@ -86,6 +87,8 @@ public:
       return;
     Buffer& own = buffer();
     record.thread = own.thread;
+    record.began = std::max(record.began, start_); // an image may have been loaded before
+    record.ended = std::max(record.ended, start_);
     std::size_t count = 0;
     {
       const std::lock_guard lock(own.mutex);
@@ -127,6 +130,13 @@ public:
 private:
   Buffer& buffer();
 
+  void begin_to_write() {
+    try {
+      std::thread([this] { write_regularly(); }).detach();
+    } catch (const std::system_error& error) {
+      say("the trace is written when the process ends, and when much is to be written: %s", error.what());
+    }
+  }
   [[noreturn]] void write_regularly() {
     constexpr std::chrono::milliseconds kPause{100};
     for (;;) {
@@ -139,6 +149,7 @@ private:
     }
   }
 
+  const std::uint64_t start_;
   std::atomic<bool> is_over_{false};
   ThreadRecords<Buffer> buffers_;
   pthread_key_t key_{};
