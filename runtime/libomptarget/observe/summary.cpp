@@ -196,8 +196,10 @@ public:
 void summarize() {
   const char* const asked = ::secure_getenv("OMPTOOL_SUMMARY");
   static std::atomic<bool> is_known{false};
-  if (!asked || std::strcmp(asked, "1") != 0 || is_known.exchange(true))
+  if (!asked || !*asked || std::strcmp(asked, "0") == 0 || is_known.exchange(true))
     return;
+  if (std::strcmp(asked, "1") != 0)
+    return say("the runtime ignores OMPTOOL_SUMMARY=%s and uses 0; known values: 0, 1", asked);
   PerProcess<Summary>::get();
   static SummaryListener* const only = new SummaryListener; // threads go on while the process exits
   subscribe(*only);

@@ -12,6 +12,7 @@ import pytest
 from clangs import compiled
 from fixture_programs import OMPTOOL
 from recorder import OBSERVING
+from running import run
 
 pytestmark = pytest.mark.offloads
 
@@ -66,3 +67,10 @@ def test_a_fallback_is_counted_with_its_reason(tmp_path: Path) -> None:
 
 def test_a_program_without_regions_has_no_summary(tmp_path: Path) -> None:
     assert summary(compiled(OBSERVING / "counts_devices.c", tmp_path)) == []
+
+
+def test_a_wrong_value_is_named(tmp_path: Path) -> None:
+    done = run(compiled(OBSERVING / "traced.c", tmp_path), OMPTOOL_SUMMARY="yes")
+    assert done.stderr == (
+        "omptarget: the runtime ignores OMPTOOL_SUMMARY=yes and uses 0; known values: 0, 1\n"
+    )

@@ -269,11 +269,14 @@ private:
 } // namespace
 
 void start() {
-  const char* const path = ::secure_getenv("OMPTOOL_TRACE");
+  const char* const named = ::secure_getenv("OMPTOOL_TRACE");
+  const std::string path = named ? named : "";
   static std::atomic<bool> is_known{false};
-  if (!path || !*path || is_known.exchange(true))
+  if (is_known.exchange(true))
     return;
   asked_for = {path, asks_for_perfetto(path), limit_in_bytes()};
+  if (path.empty())
+    return;
   PerProcess<Trace>::get();                   // before the first event
   static Listener* const only = new Listener; // threads go on while the process exits
   observe::subscribe(*only);
