@@ -140,7 +140,9 @@ def test_the_variables_that_the_runtime_reads_are_documented() -> None:
     read = {
         name
         for source in sources
-        for name in re.findall(r'getenv\("((?:OMP|OMPTOOL)_\w+)"\)', source.read_text())
+        for name in re.findall(
+            r'(?:getenv|own|openmps)\("((?:OMP|OMPTOOL)_\w+)"\)', source.read_text()
+        )
     }
     assert read == set(tags(sections(PAGES["run"])["ENVIRONMENT"]))
 

@@ -119,7 +119,7 @@ def test_every_variable_of_ours_is_read_where_setuid_programs_have_none() -> Non
 
     Plugins of GPUs read theirs where there is a driver.
     """
-    read = re.compile(r'(\w*getenv)\("((?:OMPTOOL|LIBOMPTARGET)_\w+)"')
+    read = re.compile(r'(\w*getenv|own)\("((?:OMPTOOL|LIBOMPTARGET)_\w+)"')
     needs_driver = ("cuda", "opencl")
     found = {
         (function, name, path.parent.name in needs_driver)
@@ -127,7 +127,10 @@ def test_every_variable_of_ours_is_read_where_setuid_programs_have_none() -> Non
         for path in (ROOT / "runtime" / folder).rglob("*.cpp")
         for function, name in read.findall(path.read_text())
     }
-    assert {function for function, *_ in found} == {"secure_getenv"}
+    assert {function for function, *_ in found} == {
+        "secure_getenv",
+        "own",
+    }  # by which the environment is read
     tested = (ROOT / "runtime" / "tests" / "process" / "process_test.cpp").read_text()
     ours = sorted(name for _, name, of_gpus in found if not of_gpus)
     assert [name for name in ours if f'"{name}=' not in tested] == []
