@@ -60,8 +60,8 @@ bool Pending::go(std::string& reason) {
   outstanding::begin();
   observe::Construct::leave(observed_);
   const std::vector<EventPtr> awaited = commands().awaited();
-  // Not where the host makes the copies, nor where it has yet to bring the two sides of some object together, which
-  // comes after all that is awaited.
+  // The device can order it, unless the host makes the copies, or has yet to merge the diverged copies of some object,
+  // which comes after all that is awaited.
   is_chained_ = device_.memory.chains() &&
                 (!device_.data.table.any_host_current() ||
                  std::all_of(awaited.begin(), awaited.end(), [](const EventPtr& event) { return event->is_done(); }));

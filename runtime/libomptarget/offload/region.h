@@ -75,7 +75,8 @@ public:
   PrivateCopies(const PrivateCopies&) = delete;
   PrivateCopies& operator=(const PrivateCopies&) = delete;
 
-  // Memory for the row's copy. `argument` becomes the device address of its base. False: there is none.
+  // Allocates the row's copy. `argument` becomes the device address of its base. False: the device has no memory for
+  // it.
   bool allocate(std::size_t index, const Row& row, void*& argument);
   // Reads what the copy begins with now, rather than in the queue's order.
   void read(std::size_t index, const Row& row, CommandList& commands);

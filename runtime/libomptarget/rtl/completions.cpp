@@ -30,8 +30,8 @@ std::chrono::microseconds longer(std::chrono::microseconds pause) {
 
 // ---- one per plugin ----
 
-// A callback is told the event alone, and two plugins may use one address: each has a function of its own. A child of
-// fork() begins anew: the parent's plugins have no threads there.
+// A plugin gives its callback the event alone, and two plugins may use one address: each has its own function. A child
+// of fork() begins anew: the parent's plugins have no threads there.
 struct Completions::All {
   std::array<std::atomic<Completions*>, kSlots> slots{};
 

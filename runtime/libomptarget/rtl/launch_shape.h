@@ -33,8 +33,9 @@ struct AskedShape {
       : AskedShape(shape.origin, shape.environment, &shape,
                    [](const void* whole) { return *static_cast<const LaunchShape*>(whole); }) {}
   LaunchShape whole() const { return make(call); }
-  // Returns whether a plugin is told of it that may or may not be told of an OpenMP compiler's kernels.
-  bool is_told(bool takes_compilers) const {
+  // Returns whether the core passes it to a plugin. `takes_compilers`: the plugin takes those of an OpenMP compiler's
+  // kernels.
+  bool goes_to_plugin(bool takes_compilers) const {
     return origin == LaunchShape::Origin::kTeams || (origin == LaunchShape::Origin::kCompiler && takes_compilers);
   }
 

@@ -156,8 +156,8 @@ std::string Adapter::fault_of(const __tgt_device_image& image) const {
   return {};
 }
 
-// Where the plugin says how large an entry is, that must be what the host says: it may show that the two tables do not
-// belong together.
+// Returns what is wrong with the plugin's table, or "". The plugin may say how large an entry is; a size other than the
+// host's shows that the two tables do not belong together.
 std::string Adapter::fault_of(const Table* table, const __tgt_device_image& image) const {
   const auto wanted = static_cast<std::size_t>(image.EntriesEnd - image.EntriesBegin);
   if (!table)

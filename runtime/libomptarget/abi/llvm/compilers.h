@@ -15,7 +15,7 @@
 
 namespace omptool::llvm {
 
-// The strings of the section .comment of an ELF64 image, one after the other; empty where there is none.
+// Returns the strings of the section .comment of an ELF64 image, one after the other; empty without that section.
 // The bytes may be anything: every offset and count is checked against them.
 std::string_view compilers_of(Bytes image);
 

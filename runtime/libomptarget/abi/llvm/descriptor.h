@@ -21,8 +21,8 @@ enum Requires : std::int64_t {
 std::size_t record_size(Bytes table);
 
 // Appends the images inside an OffloadBinary, version 1 (one image) or 2 (any number); `bytes` itself when it is none.
-// Returns what is wrong with it, or "". A version that is not known is named, with its compiler, and nothing else of it
-// is read.
+// Returns what is wrong with it, or ""; of a version that is not known the version and its compiler, and reads nothing
+// else.
 std::string unwrap(Bytes bytes, std::vector<Bytes>& images);
 
 // A LibraryReader; `descriptor` is a __tgt_bin_desc whose entries are LLVM's.

@@ -57,7 +57,7 @@ Place place_of(const char* mapped);
 // are known of objects that were mapped while there was something to tell about them, until something else is mapped at
 // their address.
 void keep_declared(int device, HostRange object, const char* declared);
-// Returns them. `global`: the name of a global variable; "": the object is none.
+// Returns both. `global`: the name of the object, if that is a global variable; else "".
 Place declared_place(int device, const std::optional<HostRange>& object, const std::string& global = {});
 
 // Rows up to `count` of the construct that this thread is in come from what the program calls `declared`.
