@@ -137,6 +137,13 @@ struct DataOperation {
   int to_device;
 };
 
+// ompt_start_tool_result_t.
+struct StartResult {
+  int (*initialize)(Lookup lookup, int initial_device, Data* data);
+  void (*finalize)(Data* data);
+  Data data;
+};
+
 // ---- device tracing ----
 
 // ompt_record_ompt_t, of the three types of records that a device has.

@@ -11,13 +11,6 @@
 namespace omptool::ompt {
 namespace {
 
-// ompt_start_tool_result_t, by which libomp meets this library as it meets a tool.
-struct Connection {
-  int (*initialize)(Lookup lookup, int initial_device, Data* data);
-  void (*finalize)(Data* data);
-  Data data;
-};
-
 template <typename Function> void look_up(Lookup lookup, const char* name, Function*& place) {
   place = reinterpret_cast<Function*>(lookup(name));
 }
@@ -46,11 +39,11 @@ void finalize(Data*) {
 } // namespace
 
 void connect() {
-  static Connection self{initialize, finalize, {0}};
-  if (::getauxval(AT_SECURE) != 0) // it would run whatever code the environment names (decision 37)
+  static StartResult self{initialize, finalize, {0}}; // libomp meets this library as it meets a tool
+  if (::getauxval(AT_SECURE) != 0)                    // it would run whatever code the environment names (decision 37)
     return;
   if (void* const libomp = find_in_libomp("ompt_libomp_connect"))
-    reinterpret_cast<void (*)(Connection*)>(libomp)(&self);
+    reinterpret_cast<void (*)(StartResult*)>(libomp)(&self);
   else
     start_own_tool();
 }

@@ -22,12 +22,6 @@
 namespace omptool::ompt {
 namespace {
 
-// ompt_start_tool_result_t.
-struct StartResult {
-  int (*initialize)(Lookup lookup, int initial_device, Data* data);
-  void (*finalize)(Data* data);
-  Data data;
-};
 using StartTool = StartResult* (*)(unsigned version, const char* runtime);
 
 constexpr unsigned kVersion = 202111; // OpenMP 5.2
