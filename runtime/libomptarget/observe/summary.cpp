@@ -4,6 +4,7 @@
 // Keeps what a construct did until it ends, because only its launch says which region it is.
 #include "observe/summary.h"
 
+#include "counted.h"
 #include "observe/events/sink.h"
 #include "observe/events/source.h"
 #include "process/message.h"
@@ -117,6 +118,8 @@ public:
 
   void print_all() {
     const std::lock_guard lock(mutex_);
+    if (regions_.empty() && copies_.empty())
+      tell("", "Regions: none");
     if (!regions_.empty())
       print_regions();
     if (std::any_of(copies_.begin(), copies_.end(), moves))
@@ -160,7 +163,7 @@ private:
     print("Regions:", lines);
     for (const auto& [name, sums] : regions_)
       for (const auto& [reason, count] : sums.on_host)
-        tell("", "  %s ran %llu times on the host: %s", name.c_str(), static_cast<unsigned long long>(count),
+        tell("", "  %s ran %s on the host: %s", name.c_str(), counted(static_cast<std::int64_t>(count), "time").c_str(),
              reason.c_str());
   }
   void print_copies() const {
@@ -191,15 +194,21 @@ public:
   }
 };
 
+// As the user has set it; "": not at all.
+std::string asked_for() {
+  const char* const asked = ::secure_getenv("OMPTOOL_SUMMARY");
+  return asked ? asked : "";
+}
+
 } // namespace
 
 void summarize() {
-  const char* const asked = ::secure_getenv("OMPTOOL_SUMMARY");
+  const std::string asked = asked_for();
   static std::atomic<bool> is_known{false};
-  if (!asked || !*asked || std::strcmp(asked, "0") == 0 || is_known.exchange(true))
+  if (asked.empty() || asked == "0" || is_known.exchange(true))
     return;
-  if (std::strcmp(asked, "1") != 0)
-    return say("the runtime ignores OMPTOOL_SUMMARY=%s and uses 0; known values: 0, 1", asked);
+  if (asked != "1")
+    return say("the runtime ignores OMPTOOL_SUMMARY=%s and uses 0; known values: 0, 1", asked.c_str());
   PerProcess<Summary>::get();
   static SummaryListener* const only = new SummaryListener; // threads go on while the process exits
   subscribe(*only);
@@ -207,8 +216,8 @@ void summarize() {
 
 // Behind the program's own end.
 __attribute__((destructor)) static void print_summary() {
-  if (Summary* const summary = PerProcess<Summary>::known())
-    summary->print_all();
+  if (asked_for() == "1")
+    PerProcess<Summary>::get().print_all();
 }
 
 } // namespace omptool::observe

@@ -62,11 +62,11 @@ def test_a_fallback_is_counted_with_its_reason(tmp_path: Path) -> None:
     )
     assert lines[0] == "Regions:"
     assert re.split(r"  +", lines[2].strip())[1:] == ["0", "0 ns", "0 ns", "0 B", "0 B", "1"]
-    assert re.search(r"_main_l10 ran 1 times on the host: there is no device: ", lines[4])
+    assert re.search(r"_main_l10 ran 1 time on the host: there is no device: ", lines[4])
 
 
-def test_a_program_without_regions_has_no_summary(tmp_path: Path) -> None:
-    assert summary(compiled(OBSERVING / "counts_devices.c", tmp_path)) == []
+def test_a_program_without_regions_has_none(tmp_path: Path) -> None:
+    assert summary(compiled(OBSERVING / "counts_devices.c", tmp_path)) == ["Regions: none"]
 
 
 def test_a_wrong_value_is_named(tmp_path: Path) -> None:
