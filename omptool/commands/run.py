@@ -95,8 +95,7 @@ def command(
         environment["OMP_DEFAULT_DEVICE"] = str(device)
     if mandatory:
         environment["OMP_TARGET_OFFLOAD"] = "MANDATORY"
-    if trace:
-        environment |= traced(trace, trace_format, CANNOT_START)
+    environment |= traced(trace, trace_format, CANNOT_START)
     if summary:
         environment["OMPTOOL_SUMMARY"] = "1"
     if gdb and not is_elf:

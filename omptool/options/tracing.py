@@ -29,12 +29,16 @@ def trace_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return file(form(command))
 
 
-def traced(file: Path, form: str | None, code: int) -> dict[str, str]:
-    """Return the environment that asks the runtime for a trace in `file`.
+def traced(file: Path | None, form: str | None, code: int) -> dict[str, str]:
+    """Return the environment that asks the runtime for a trace in `file`; None: for none.
 
     A file of the user's that is there goes first, since the runtime makes its own. `code` is the
     exit code where the trace cannot be made.
     """
+    if not file:
+        if form:
+            fail("--trace-format: give --trace FILE as well", code)
+        return {}
     name = as_given(file)
     if not form and file.suffix.removeprefix(".") not in FORMATS:
         fail(f"--trace {name}: end FILE in .json or .pftrace, or give --trace-format", code)
