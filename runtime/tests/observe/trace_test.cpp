@@ -25,7 +25,7 @@ Record operation(std::uint64_t began, std::uint64_t ended, std::uint64_t queue) 
 TEST_CASE("what overlaps on queues has lanes of its own, and lanes are used again") {
   Lanes lanes;
   const std::uint64_t first = lanes.of(operation(10, 20, 7)).number;
-  CHECK(first == Lanes::kFirstQueue);
+  CHECK(first == Lane::kFirstQueue);
   CHECK(lanes.of(operation(15, 30, 8)).number == first + 1);
   CHECK(lanes.of(operation(20, 25, 9)).number == first);
   CHECK(lanes.of(operation(28, 40, 7)).number == first);

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import running
 from clangs import CLANG, FLAGS, compiled, libraries, made
 from fixture_programs import OMPTOOL
 from recorder import OBSERVING
@@ -46,16 +47,7 @@ def program(tmp_path: Path) -> Path:
 
 def run(program: Path, trace: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the program so that it writes the trace."""
-    return subprocess.run(
-        [program],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env=os.environ
-        | {"LD_LIBRARY_PATH": f"{libdir()}:{libraries('19')}", "OMPTOOL_TRACE": str(trace)}
-        | environment,
-    )
+    return running.run(program, OMPTOOL_TRACE=str(trace), **environment)
 
 
 def events_of(trace: Path) -> list[dict[str, Any]]:
@@ -112,10 +104,11 @@ def test_constructs_have_their_source_lines(tmp_path: Path) -> None:
     assert all("traced.c" in line for line in lines)
 
 
-def test_events_of_a_lane_are_nested(program: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["traced", "overlaps"])
+def test_events_of_a_lane_are_nested(tmp_path: Path, name: str) -> None:
     """Viewers draw nothing else."""
     trace = tmp_path / "trace.json"
-    run(program, trace)
+    run(compiled(OBSERVING / f"{name}.c", tmp_path), trace)
     lanes: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for event in spans(events_of(trace)):
         began, ended = event["ts"], event["ts"] + event["dur"]
@@ -127,6 +120,20 @@ def test_events_of_a_lane_are_nested(program: Path, tmp_path: Path) -> None:
                 open_ends.pop()
             assert not open_ends or -minus_ended <= open_ends[-1] + 1e-3
             open_ends.append(-minus_ended)
+
+
+def test_regions_without_waiting_overlap(tmp_path: Path) -> None:
+    """A trace changes nothing: they go on when their calls have returned."""
+    trace = tmp_path / "trace.json"
+    done = run(compiled(OBSERVING / "overlaps.c", tmp_path), trace)
+    assert (done.returncode, done.stderr) == (0, "")
+    kernels = [event for event in spans(events_of(trace)) if event["name"].startswith("__omp_")]
+    first, second = sorted(kernels, key=lambda event: float(event["ts"]))
+    assert second["ts"] < first["ts"] + first["dur"]
+    constructs = [event for event in spans(events_of(trace)) if event["name"] == "target"]
+    assert {event["args"]["construct"] for event in constructs} == {
+        event["args"]["construct"] for event in kernels
+    }
 
 
 # ---- Perfetto's protobuf, by the numbers of its .proto files ----
@@ -352,6 +359,14 @@ def test_run_takes_a_format(program: Path, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     assert traced_run("--trace", trace, "--trace-format", "pftrace", program).returncode == 0
     assert list(fields(trace.read_bytes()))
+
+
+def test_a_format_without_a_file_is_refused(program: Path) -> None:
+    done = traced_run("--trace-format", "json", program)
+    assert (done.returncode, done.stderr) == (
+        125,
+        "Error: --trace-format: give --trace FILE as well\n",
+    )
 
 
 @pytest.mark.parametrize(

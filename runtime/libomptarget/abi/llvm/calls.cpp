@@ -62,10 +62,9 @@ auto translated(const char* name, const Describe& describe, const Body& body) no
   });
 }
 
-// Returns libomp's handle where a task's work may go on when the task's function has returned. Those who listen hear of
-// constructs from their threads.
+// Returns libomp's handle where a task's work may go on when the task's function has returned.
 void** handle_for(Waiting waiting) {
-  return waiting == Waiting::kNowait && !observe::heard() ? nowait_handle() : nullptr;
+  return waiting == Waiting::kNowait && !observe::heard_on_thread() ? nowait_handle() : nullptr;
 }
 
 // Returns the rows that the host needs of a construct that is not understood: those that it copies back. Objects that

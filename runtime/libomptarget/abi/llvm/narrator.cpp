@@ -313,7 +313,7 @@ void set_info(std::uint32_t bits) {
   info_known = true;
   info_bits = bits;
   if (bits)
-    observe::subscribe(narrator());
+    observe::subscribe(narrator(), true); // a log is of one thread
   else
     observe::unsubscribe(narrator());
 }

@@ -43,6 +43,7 @@ struct ConstructEnds {
   Call call;
   bool failed; // the program ends, by a fault of its own
   std::chrono::steady_clock::time_point began;
+  bool is_later = false; // its call had returned before
 };
 
 // An object as it was at the time.

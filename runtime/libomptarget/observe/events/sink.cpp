@@ -45,13 +45,13 @@ bool decide() {
   return the_sink.fetch_and(~kUndecided, std::memory_order_acq_rel) & kUndecided;
 }
 
-void subscribe(Listener& listener) {
+void subscribe(Listener& listener, bool on_thread) {
   for (std::atomic<Listener*>& one : listeners) {
     Listener* there = nullptr;
     if (one.compare_exchange_strong(there, &listener) || there == &listener)
       break;
   }
-  the_sink.fetch_or(kHeard, std::memory_order_release);
+  the_sink.fetch_or(on_thread ? kHeard | kOnThread : kHeard, std::memory_order_release);
 }
 
 void unsubscribe(Listener& listener) {
@@ -60,7 +60,7 @@ void unsubscribe(Listener& listener) {
     one.compare_exchange_strong(there, nullptr);
   }
   if (std::none_of(listeners.begin(), listeners.end(), [](const auto& one) { return one.load() != nullptr; }))
-    the_sink.fetch_and(~kHeard, std::memory_order_release);
+    the_sink.fetch_and(~(kHeard | kOnThread), std::memory_order_release);
 }
 
 void report(Event event) {
@@ -116,7 +116,7 @@ void Construct::take_back(Rest& rest) {
 
 void Rest::end() {
   if (const Begun over = std::exchange(construct_, {}); over.number != 0)
-    report(ConstructEnds{over.number, over.call, false, over.when});
+    report(ConstructEnds{over.number, over.call, false, over.when, true});
 }
 
 // ---- operations ----

@@ -22,6 +22,7 @@ protected:
 
 constexpr std::uint32_t kUndecided = 1; // nobody has asked yet who wants to listen
 constexpr std::uint32_t kHeard = 2;     // somebody listens
+constexpr std::uint32_t kOnThread = 4;  // to constructs on the threads of their calls, from begin to end
 extern std::atomic<std::uint32_t> the_sink;
 
 // Somebody listens, or may want to.
@@ -32,10 +33,15 @@ inline bool heard() {
   return the_sink.load(std::memory_order_acquire) & kHeard;
 }
 
+inline bool heard_on_thread() {
+  return the_sink.load(std::memory_order_acquire) & kOnThread;
+}
+
 // True for the first to ask, who is to find out.
 bool decide();
-// Eight at most, which there are places for.
-void subscribe(Listener& listener);
+// Eight at most, which there are places for. `on_thread`: a construct whose call could return before it has ended does
+// not, while this listens.
+void subscribe(Listener& listener, bool on_thread = false);
 // It may still hear what was reported before.
 void unsubscribe(Listener& listener);
 

@@ -129,15 +129,11 @@ private:
     out += "\"}},\n";
   }
   static void name_lane(std::string& out, const Lane& lane) {
-    const bool is_queue = lane.number >= Lanes::kFirstQueue;
     out += R"({"ph":"M","pid":)";
     add_number(out, static_cast<std::uint64_t>(lane.process));
     out += R"(,"tid":)";
     add_number(out, lane.number);
-    out += is_queue ? R"(,"name":"thread_name","args":{"name":"queue )"
-                    : R"(,"name":"thread_name","args":{"name":"thread )";
-    add_number(out, is_queue ? lane.number - Lanes::kFirstQueue + 1 : lane.number);
-    out += "\"}},\n";
+    out += R"(,"name":"thread_name","args":{"name":")" + lane.name() + "\"}},\n";
   }
 
   Names& names_;

@@ -70,12 +70,8 @@ public:
                        "device " + std::to_string(record.device) + " (" + std::string(names_.text(record.name)) + ")");
     const Lane lane = lanes_.of(record);
     const std::uint64_t track = track_of(lane);
-    if (lane.is_new) {
-      const bool is_queue = lane.number >= Lanes::kFirstQueue;
-      add_track(out, track, process_track(lane.process),
-                is_queue ? "queue " + std::to_string(lane.number - Lanes::kFirstQueue + 1)
-                         : "thread " + std::to_string(lane.number));
-    }
+    if (lane.is_new)
+      add_track(out, track, process_track(lane.process), lane.name());
     const bool is_instant = record.began == record.ended;
     add_event(out, record, track, is_instant ? kInstant : kBegin, record.began);
     if (!is_instant)

@@ -70,7 +70,7 @@ struct Record {
   std::uint64_t construct = 0;        // that it is part of, or is
   std::uint64_t host = 0;             // an address
   std::int64_t bytes = 0;
-  std::uint64_t queue = 0; // 0: the thread did it itself
+  std::uint64_t queue = 0; // 0: the thread did it itself, from begin to end
   std::uint32_t name = 0;  // of Names: a kernel, a routine, a plugin
   std::uint32_t note = 0;  // of Names: a source location, or a reason
   std::uint32_t thread = 0;

@@ -200,6 +200,7 @@ private:
     const observe::Call& call = event.call;
     Record record = span(event.began, Clock::now(), kind_of(call.action), call.device);
     record.construct = event.construct;
+    record.queue = event.is_later ? event.construct : 0;
     record.failed = event.failed;
     if (call.action == observe::Action::kRoutine)
       record.name = trace.name(call.function);
