@@ -8,21 +8,38 @@
 #include "observe/summary.h"
 #include "observe/trace/trace.h"
 #include "observe/watchdog.h"
+#include "process/per_process.h"
+
+#include <mutex>
 
 namespace omptool::observe {
+namespace {
+
+struct Decision {
+  std::mutex mutex;
+};
+
+} // namespace
 
 void find_listeners() {
-  if (!decide())
+  if (!is_undecided())
     return;
-  report_regions();
-  watch_kernels();
-  trace::start();
-  summarize();
-  ompt::connect();
+  {
+    // Other threads wait for the answer: nobody would hear of a construct that begins before.
+    const std::lock_guard lock(PerProcess<Decision>::get().mutex);
+    if (!is_undecided())
+      return;
+    report_regions();
+    watch_kernels();
+    trace::start();
+    summarize();
+    decided();
+  }
+  ompt::connect(); // without the lock: a tool may make calls
 }
 
 void start_tools() {
-  if (the_sink.load(std::memory_order_acquire) & kUndecided)
+  if (is_undecided())
     ompt::connect();
 }
 

@@ -41,8 +41,8 @@ std::uint64_t next_number() {
 
 } // namespace
 
-bool decide() {
-  return the_sink.fetch_and(~kUndecided, std::memory_order_acq_rel) & kUndecided;
+void decided() {
+  the_sink.fetch_and(~kUndecided, std::memory_order_release);
 }
 
 void subscribe(Listener& listener, bool on_thread) {

@@ -29,6 +29,9 @@ extern std::atomic<std::uint32_t> the_sink;
 inline bool may_be_heard() {
   return the_sink.load(std::memory_order_acquire) != 0;
 }
+inline bool is_undecided() {
+  return the_sink.load(std::memory_order_acquire) & kUndecided;
+}
 inline bool heard() {
   return the_sink.load(std::memory_order_acquire) & kHeard;
 }
@@ -37,8 +40,8 @@ inline bool heard_on_thread() {
   return the_sink.load(std::memory_order_acquire) & kOnThread;
 }
 
-// True for the first to ask, who is to find out.
-bool decide();
+// Somebody has found out who listens.
+void decided();
 // Eight at most, which there are places for. `on_thread`: a construct whose call could return before it has ended does
 // not, while this listens.
 void subscribe(Listener& listener, bool on_thread = false);
