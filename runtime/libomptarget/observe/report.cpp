@@ -2,24 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "observe/report.h"
 
-#include "file.h"
 #include "observe/events/sink.h"
 #include "process/message.h"
 
 #include <climits>
 #include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
+#include <string>
 #include <string_view>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace omptool::observe {
 namespace {
-
-constexpr char kMagic[] = "OMPTRPT1";
-constexpr std::uint32_t kMostRecords = 1 << 20;
 
 struct Subject {
   Reported kind;
@@ -30,58 +23,24 @@ struct Subject {
 
 class Table {
 public:
-  Table(ReportHeader* header, std::uint32_t records)
-      : header_(header), records_(reinterpret_cast<ReportRecord*>(header + 1)), count_(records) {}
+  explicit Table(SharedTable<ReportRecord> records) : records_(records) {}
 
   // Null where the table is full. Two threads that come with one subject get one record.
   ReportRecord* record_of(const Subject& subject) const {
     const std::int32_t process = ::getpid();
-    const std::uint64_t key = key_of(subject, process);
-    for (std::uint32_t i = 0; i < count_; ++i) {
-      ReportRecord& record = records_[(key + i) % count_];
-      std::uint64_t there = 0;
-      if (record.key.compare_exchange_strong(there, key)) {
-        fill(record, subject, process);
-        return &record;
-      }
-      if (there == key)
-        return &record;
-    }
-    ++header_->lost;
-    return nullptr;
+    const std::int32_t numbers[] = {static_cast<std::int32_t>(subject.kind), process, subject.device};
+    const std::string_view both(reinterpret_cast<const char*>(numbers), sizeof numbers);
+    return records_.record_of(key_of({both, subject.name, subject.reason}), [&](ReportRecord& record) {
+      record.kind = subject.kind;
+      record.process = process;
+      record.device = subject.device;
+      set_text(record.name, subject.name);
+      set_text(record.reason, subject.reason);
+    });
   }
 
 private:
-  static std::uint64_t key_of(const Subject& subject, std::int32_t process) {
-    std::uint64_t hash = 0xcbf29ce484222325; // FNV-1a
-    const auto add = [&hash](std::string_view bytes) {
-      for (const char byte : bytes)
-        hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-      hash *= 0x100000001b3; // the end of a text counts
-    };
-    const std::int32_t numbers[] = {static_cast<std::int32_t>(subject.kind), process, subject.device};
-    add({reinterpret_cast<const char*>(numbers), sizeof numbers});
-    add(subject.name);
-    add(subject.reason);
-    return hash ? hash : 1;
-  }
-
-  template <std::size_t size> static void copy(char (&place)[size], std::string_view text) {
-    text.copy(place, size - 1); // the rest of the file is zeros
-  }
-
-  void fill(ReportRecord& record, const Subject& subject, std::int32_t process) const {
-    record.kind = subject.kind;
-    record.process = process;
-    record.device = subject.device;
-    copy(record.name, subject.name);
-    copy(record.reason, subject.reason);
-    record.number.store(++header_->used, std::memory_order_release);
-  }
-
-  ReportHeader* const header_;
-  ReportRecord* const records_;
-  const std::uint32_t count_;
+  SharedTable<ReportRecord> records_;
 };
 
 class Report : public Listener {
@@ -125,32 +84,6 @@ private:
   const Table table_;
 };
 
-// The file in memory, if it is what this runtime writes to.
-ReportHeader* mapped(const char* path) {
-  const File file(::open(path, O_RDWR | O_CLOEXEC));
-  struct stat status{};
-  if (!file || ::fstat(file.number(), &status) != 0) {
-    say("the runtime reports no regions: OMPTOOL_REPORT=%s cannot be opened: %s", path, std::strerror(errno));
-    return nullptr;
-  }
-  ReportHeader header{};
-  const std::span<std::byte> room(reinterpret_cast<std::byte*>(&header), sizeof header);
-  const bool is_read = S_ISREG(status.st_mode) && file.read(room);
-  const std::uint64_t size = sizeof header + std::uint64_t{header.records} * sizeof(ReportRecord);
-  if (!is_read || std::memcmp(header.magic, kMagic, sizeof header.magic) != 0 ||
-      header.record_size != sizeof(ReportRecord) || header.records == 0 || header.records > kMostRecords ||
-      static_cast<std::uint64_t>(status.st_size) != size) {
-    say("the runtime reports no regions: OMPTOOL_REPORT=%s is no table of this omptool's doctor", path);
-    return nullptr;
-  }
-  void* const place = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
-  if (place == MAP_FAILED) {
-    say("the runtime reports no regions: OMPTOOL_REPORT=%s cannot be mapped: %s", path, std::strerror(errno));
-    return nullptr;
-  }
-  return static_cast<ReportHeader*>(place);
-}
-
 } // namespace
 
 void report_regions() {
@@ -158,10 +91,14 @@ void report_regions() {
   if (is_known.exchange(true))
     return;
   const char* const path = ::secure_getenv("OMPTOOL_REPORT");
-  ReportHeader* const header = path && *path ? mapped(path) : nullptr;
-  if (!header)
+  if (!path || !*path)
     return;
-  static Report* const only = new Report(Table(header, header->records)); // threads go on while the process exits
+  std::string why;
+  SharedHeader* const header = map_shared("OMPTRPT1", sizeof(ReportRecord), path, why);
+  if (!header)
+    return say("the runtime reports no regions: OMPTOOL_REPORT=%s %s", path, why.c_str());
+  static Report* const only =
+      new Report(Table(SharedTable<ReportRecord>(*header))); // threads go on while the process exits
   subscribe(*only);
 }
 

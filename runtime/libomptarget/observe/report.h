@@ -1,27 +1,15 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// OMPTOOL_REPORT=FILE: which regions ran where, and why on the host, for `omptool doctor --run`. FILE is a table that
-// its reader has made. All processes of the program map it, so that it is whole however each of them ends; a record is
-// filled in once and then counted up, without a lock that a child of fork() could miss.
+// OMPTOOL_REPORT=FILE: which regions ran where, and why on the host, for `omptool doctor --run`. FILE is a shared
+// table.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
+#include "observe/shared_table.h"
 
 namespace omptool::observe {
 
-// The file: a header and its records. Its twin is omptool/probes/region_report.py.
-struct ReportHeader {
-  char magic[8]; // "OMPTRPT1"
-  std::uint32_t records;
-  std::uint32_t record_size;
-  std::atomic<std::uint32_t> used; // the number of the next record
-  std::atomic<std::uint32_t> lost; // what found no record
-  char reserved[40];
-};
-static_assert(sizeof(ReportHeader) == 64);
-
+// A record of the table. Its twin is omptool/probes/region_report.py.
 enum class Reported : std::uint32_t { kLibrary, kDevice, kOnDevice, kOnHost };
 
 struct ReportRecord {
@@ -34,7 +22,7 @@ struct ReportRecord {
   char name[984];      // of the region, the plugin or the library; cut off where it is longer
   char reason[1016];
 };
-static_assert(sizeof(ReportRecord) == 2048 && std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(sizeof(ReportRecord) == 2048);
 
 // Listens if the environment asks for it, from the first call on.
 void report_regions();

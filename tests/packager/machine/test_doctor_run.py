@@ -197,6 +197,6 @@ def test_a_file_that_is_no_report_stays_as_it_is(
     environment = os.environ | {"OMPTOOL_REPORT": str(file), "LD_LIBRARY_PATH": str(libdir())}
     done = subprocess.run([program], capture_output=True, text=True, env=environment, check=True)
     assert done.stdout == "2\n"
-    reason = f"OMPTOOL_REPORT={file} is no table of this omptool's doctor"
+    reason = f"OMPTOOL_REPORT={file} is no table of this omptool's"
     assert done.stderr == f"omptarget: the runtime reports no regions: {reason}\n"
     assert file.read_bytes() == content
