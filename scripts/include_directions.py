@@ -25,7 +25,7 @@ LEVELS = (
     ("libomptarget/data/table",),
     ("libomptarget/rtl",),
     ("libomptarget/observe",),
-    ("libomptarget/observe/ompt", "libomptarget/observe/trace"),
+    ("libomptarget/observe/check", "libomptarget/observe/ompt", "libomptarget/observe/trace"),
     ("libomptarget/observe/events",),
     ("libomptarget/process",),
     ("libomptarget/threads", "plugins/cuda", "plugins/opencl", "plugins/host"),

@@ -3,8 +3,11 @@
 #include "abi/exports.h"
 
 #include "observe/listeners.h"
+#include "offload/fallback.h"
 #include "offload/offload.h"
 #include "process/default_device.h"
+
+#include <utility>
 
 namespace omptool {
 namespace {
@@ -29,8 +32,11 @@ void ReportedCall::begin(observe::Call call, std::optional<std::int64_t> device)
     prepared_device(device_); // what that takes is not the construct's
     call.device = device_;
   }
+  std::shared_ptr<Kernel> kernel = call.entry ? kernel_of(call.entry) : nullptr;
+  if (kernel)
+    call.region = kernel->name.c_str();
   if (device || !is_in_routine())
-    construct_.emplace(call);
+    announced_.emplace(std::move(kernel), call);
 }
 
 } // namespace omptool

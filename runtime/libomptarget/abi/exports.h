@@ -12,7 +12,9 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #define OMPTOOL_EXPORT __attribute__((visibility("default")))
 
@@ -55,7 +57,13 @@ public:
 private:
   void begin(observe::Call call, std::optional<std::int64_t> device);
   int device_ = -1;
-  std::optional<observe::Construct> construct_;
+  struct Announced {
+    Announced(std::shared_ptr<Kernel> its_kernel, const observe::Call& call)
+        : kernel(std::move(its_kernel)), construct(call) {}
+    std::shared_ptr<Kernel> kernel; // whose name the construct has
+    observe::Construct construct;
+  };
+  std::optional<Announced> announced_;
 };
 
 // Returns what the core does for a construct that runs no kernel.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "observe/listeners.h"
 
+#include "observe/check/check.h"
 #include "observe/events/sink.h"
 #include "observe/ompt/connection.h"
 #include "observe/report.h"
@@ -32,6 +33,7 @@ void find_listeners() {
     report_regions();
     watch_kernels();
     trace::start();
+    check::start();
     summarize();
     decided();
   }

@@ -5,7 +5,7 @@
 // table.
 #pragma once
 
-#include "observe/shared_table.h"
+#include "observe/events/shared_table.h"
 
 namespace omptool::observe {
 

@@ -51,7 +51,8 @@ auto translated(const char* name, const Describe& describe, const Body& body) no
     try {
       if (!observe::may_be_heard()) [[likely]]
         return body();
-      const Call call = describe();
+      Call call = describe();
+      call.reported.arguments = {call.arrays.count, call.arrays.begin, call.arrays.names};
       const ReportedCall reported(call.reported, call.device);
       if (reported.device() >= 0 && informs(kInfoArguments))
         tell_arguments(reported.device(), call);

@@ -21,6 +21,14 @@ namespace omptool::observe {
 enum class Abi { kInterface, kProposal, kLlvm, kRoutine };
 enum class Action { kRegion, kEnterData, kExitData, kUpdate, kRoutine };
 
+// Where the arguments of a call begin, and their names as clang says them (";name;file;line;column;;"), for as long as
+// the call lasts. Each may be null.
+struct Arguments {
+  std::uint32_t count = 0;
+  void* const* begin = nullptr;
+  void* const* names = nullptr;
+};
+
 // A call of the program, as it made it.
 struct Call {
   Abi abi = Abi::kRoutine;
@@ -32,6 +40,8 @@ struct Call {
   const char* source = nullptr; // ";file;function;line;column;;", as clang says it
   bool nowait = false;
   std::uint32_t teams = 1; // that a region asks for; 0: as many as the device likes
+  const char* region = ""; // the name of a region that is known; lives as long as the construct
+  Arguments arguments = {};
 };
 
 struct ConstructBegins {
