@@ -24,6 +24,8 @@ void report_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, Row
     one.is_from = row.has(kFrom);
     one.is_delete = row.has(kDelete);
     one.is_implicit = row.has(kImplicit);
+    one.is_pointer = row.any(kPointer | kAttach);
+    one.is_returned = row.has(kReturn);
     if (kind == observe::RowsSeen::Kind::kMapped && row.maps())
       one.pointer = bound[i].pointer;
     if (const Mapping* const object = bound[i].object; object && !object->is_in_place())

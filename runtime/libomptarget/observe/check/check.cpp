@@ -2,14 +2,320 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "observe/check/check.h"
 
+#include "observe/check/book.h"
 #include "observe/check/findings.h"
+#include "observe/check/heap.h"
 #include "observe/events/sink.h"
+#include "observe/events/source.h"
+#include "process/per_process.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
 
 namespace omptool::check {
+namespace {
+
+using observe::Action;
+using observe::RowSeen;
+using observe::RowsSeen;
+
+// ---- words ----
+
+std::string bytes(std::int64_t count) {
+  return std::to_string(count) + (count == 1 ? " byte" : " bytes");
+}
+std::string hex(std::uintptr_t address) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%lx", address);
+  return text;
+}
+std::string range_text(HostRange range) {
+  return bytes(range.size()) + " at " + hex(range.begin);
+}
+std::string or_memory(std::string_view variable) {
+  return variable.empty() ? "memory" : std::string(variable);
+}
+// " at file:line:column", where that is known.
+std::string at(const std::string& place) {
+  return place.empty() ? "" : " at " + place;
+}
+
+HostRange range_of(const RowSeen& row) {
+  return HostRange::of(row.begin, row.size);
+}
+
+// A member of a structure, as its name says it; array sections have a base as well.
+bool is_member(std::string_view name) {
+  return name.find('[') == std::string_view::npos &&
+         (name.find('.') != std::string_view::npos || name.find("->") != std::string_view::npos);
+}
+
+// Nobody looks for pointers in larger objects.
+constexpr std::int64_t kMostBytesOfPointers = 256;
+
+class Checker {
+public:
+  void on(const observe::ConstructBegins& event) {
+    Construct& one = constructs_[event.construct];
+    one.call = event.call;
+    one.call.arguments = {};
+    one.names = Names(event.call.arguments);
+    one.place = observe::place_of(event.call.source ? event.call.source : "");
+    one.region = event.call.region;
+  }
+  void on(const observe::ConstructEnds& event) { constructs_.erase(event.construct); }
+
+  void on(const observe::RuleBroken& event) {
+    const Construct& here = constructs_[event.construct];
+    const std::string_view variable = here.names.of(event.wanted.address());
+    const std::string what = or_memory(variable) + " (" + range_text(event.wanted) + ")";
+    if (!event.present)
+      return tell(here, Code::kAbsent, variable, event.wanted,
+                  what + " has to be present on the device, and nothing of it is");
+    const std::string part = range_text(*event.present);
+    if (event.is_own)
+      return tell(here, Code::kRowsOverlap, variable, event.wanted,
+                  what + " overlaps another list item of the same construct: " + part);
+    const Object* const object = book_.find(here.call.device, event.present->begin);
+    tell(here, Code::kExtension, variable, event.wanted,
+         what + " is more than what is present: " + part +
+             (object ? ", mapped" + at(object->origin.place) : std::string()));
+  }
+
+  void on(const RowsSeen& event) {
+    if (event.host_memory) // nothing is copied, so nothing can go wrong
+      return;
+    const Construct& here = constructs_[event.construct];
+    if (event.kind == RowsSeen::Kind::kMapped)
+      map(event, here);
+    else if (event.kind == RowsSeen::Kind::kReleased)
+      release(event, here);
+    else
+      update(event, here);
+  }
+
+  void on(const observe::OperationEnds& event) {
+    const observe::Operation& operation = event.operation;
+    if (operation.kind == observe::Operation::Kind::kAllocate && is_routine(operation.construct))
+      own_.insert_or_assign(operation.there, operation.size);
+    else if (operation.kind == observe::Operation::Kind::kFree)
+      own_.erase(operation.there);
+  }
+
+  // The program has come to its end.
+  void on(const observe::DevicesFinish&) {
+    book_.for_each([this](int device, const Object& object) {
+      Finding finding{Code::kStillMapped, {}, object.origin.variable};
+      const std::string message = or_memory(object.origin.variable) + " (" + range_text(object.host) +
+                                  ") is still mapped when the program ends";
+      finding.message = message;
+      finding.source = object.origin.place;
+      finding.call = object.origin.call;
+      fill(finding, device, object.host);
+      record(finding);
+    });
+  }
+  template <typename Other> void on(const Other&) {}
+
+  std::mutex mutex;
+
+private:
+  bool is_routine(std::uint64_t construct) const {
+    const auto found = constructs_.find(construct);
+    return found != constructs_.end() && found->second.call.action == Action::kRoutine;
+  }
+
+  // ---- rows ----
+
+  void map(const RowsSeen& event, const Construct& here) {
+    const bool is_region = here.call.action == Action::kRegion;
+    look_for_overlaps(event, here);
+    for (const RowSeen& row : event.rows) {
+      if (row.is_map && row.size > 0 && !row.is_implicit)
+        look_for_length(row, here);
+      if (row.is_pointer)
+        attached_.insert({event.device, reinterpret_cast<std::uintptr_t>(row.base)});
+      if (row.object && row.object->fresh && row.is_map)
+        add(*row.object, row, event.device, here);
+      if (Object* const object = row.object ? book_.find(event.device, row.object->host.begin) : nullptr)
+        object->is_used = object->is_used || row.is_returned;
+    }
+    if (!is_region)
+      return;
+    ++regions_[event.device];
+    for (const RowSeen& row : event.rows)
+      look_at_pointers(row, event.device, here);
+  }
+
+  void add(const observe::ObjectSeen& seen, const RowSeen& row, int device, const Construct& here) {
+    const std::string_view variable = here.names.of(row.begin);
+    Object object{seen.host,
+                  row.is_pointer ? nullptr : row.base,
+                  {std::string(variable), here.place, here.call.code},
+                  regions_[device],
+                  here.call.action == Action::kRegion};
+    look_for_siblings(object, device, here);
+    const std::int64_t size = object.host.size();
+    const HostRange host = object.host;
+    if (book_.add(device, std::move(object)) && size > static_cast<std::int64_t>(sizeof(void*)))
+      tell(here, Code::kAllocatedAgain, variable, host,
+           or_memory(variable) + " (" + bytes(size) + ") gets memory of the device again, which it had just given up",
+           size);
+  }
+
+  void release(const RowsSeen& event, const Construct& here) {
+    for (const RowSeen& row : event.rows) {
+      if (!row.object && row.is_map && row.size > 0 && !row.is_implicit && here.call.action == Action::kExitData)
+        tell(here, Code::kNotMapped, here.names.of(row.begin), range_of(row),
+             or_memory(here.names.of(row.begin)) + " (" + range_text(range_of(row)) +
+                 ") is unmapped, and is not mapped");
+      if (!row.object || !row.object->leaving)
+        continue;
+      const Object* const object = book_.find(event.device, row.object->host.begin);
+      if (object && !object->is_used && !object->is_of_region && object->regions_before == regions_[event.device])
+        tell_of_unused(*object, event.device);
+      book_.remove(event.device, row.object->host.begin);
+    }
+  }
+
+  void update(const RowsSeen& event, const Construct& here) {
+    for (const RowSeen& row : event.rows)
+      if (!row.object && row.is_map && row.size > 0)
+        tell(here, Code::kNotMapped, here.names.of(row.begin), range_of(row),
+             or_memory(here.names.of(row.begin)) + " (" + range_text(range_of(row)) +
+                 ") is updated, and is not mapped: nothing is copied");
+  }
+
+  // ---- rules ----
+
+  // Rows of which one contains the other may be a structure and its member.
+  void look_for_overlaps(const RowsSeen& event, const Construct& here) {
+    constexpr std::size_t kMostRows = 64; // each is compared with each
+    const auto is_meant = [](const RowSeen& row) { return row.is_map && !row.is_implicit && row.size > 0; };
+    for (std::size_t i = 0; i < std::min(event.rows.size(), kMostRows); ++i)
+      for (std::size_t j = 0; is_meant(event.rows[i]) && j < i; ++j) {
+        const HostRange one = range_of(event.rows[i]), other = range_of(event.rows[j]);
+        if (!is_meant(event.rows[j]) || !one.overlaps(other) || one.contains(other) || other.contains(one))
+          continue;
+        const std::string_view variable = here.names.of(event.rows[i].begin);
+        tell(here, Code::kRowsOverlap, variable, one,
+             or_memory(variable) + " (" + range_text(one) +
+                 ") overlaps another list item of the same construct: " + range_text(other));
+      }
+  }
+
+  // The block begins where the pointer leads, or where the section does.
+  void look_for_length(const RowSeen& row, const Construct& here) {
+    for (const void* const block : {row.is_pointer ? row.pointer : row.base, row.begin}) {
+      const std::size_t size = block ? allocated_at(block) : 0;
+      const HostRange there = HostRange::of(block, static_cast<std::int64_t>(size)), wanted = range_of(row);
+      if (size == 0 || there.contains(wanted) || wanted.begin < there.begin)
+        continue;
+      const std::string_view variable = here.names.of(row.begin);
+      return tell(here, Code::kTooLong, variable, wanted,
+                  or_memory(variable) + " (" + range_text(wanted) +
+                      ") is longer than its allocation: " + range_text(there));
+    }
+  }
+
+  // The kernel gets one address for the structure, and finds the other member at the wrong place.
+  void look_for_siblings(const Object& object, int device, const Construct& here) {
+    const Object* const other = object.is_of_region && object.base ? book_.sibling(device, object) : nullptr;
+    if (!other || !is_member(object.origin.variable) || !is_member(other->origin.variable))
+      return;
+    tell(here, Code::kPiecemeal, object.origin.variable, object.host,
+         object.origin.variable + " is mapped apart from " + other->origin.variable + ", mapped" +
+             at(other->origin.place) + ": the region does not find that member");
+  }
+
+  // Of a region, whose kernel may follow them.
+  void look_at_pointers(const RowSeen& row, int device, const Construct& here) {
+    if (row.is_map && row.size == 0 && !row.object && row.begin && !is_own(row.begin))
+      return tell(here, Code::kDangling, here.names.of(row.begin), HostRange::of(row.begin, 0),
+                  or_memory(here.names.of(row.begin)) + " leads to host memory at " +
+                      hex(reinterpret_cast<std::uintptr_t>(row.begin)) + ", and nothing is mapped there");
+    if (!row.object || !row.is_map || !row.is_to || row.size > kMostBytesOfPointers)
+      return;
+    for (std::int64_t at = 0; at + static_cast<std::int64_t>(sizeof(void*)) <= row.size; at += sizeof(void*)) {
+      const auto* const cell = static_cast<const std::byte*>(row.begin) + at;
+      std::uintptr_t value = 0;
+      std::memcpy(&value, cell, sizeof value);
+      if (!attached_.contains({device, reinterpret_cast<std::uintptr_t>(cell)}))
+        look_at_pointer(row, value, device, here);
+    }
+  }
+  void look_at_pointer(const RowSeen& row, std::uintptr_t value, int device, const Construct& here) {
+    const Object* const object = book_.holder(device, value);
+    if (!object && allocated_at(reinterpret_cast<const void*>(value)) == 0)
+      return; // it may be a number
+    const std::string_view variable = here.names.of(row.begin);
+    const std::string what = or_memory(variable) + " takes the host's address " + hex(value) + " to the device, ";
+    if (object)
+      tell(here, Code::kHostPointer, variable, range_of(row),
+           what + "where that memory has another: " + or_memory(object->origin.variable) + " is mapped" +
+               at(object->origin.place));
+    else
+      tell(here, Code::kDangling, variable, range_of(row), what + "and nothing is mapped there");
+  }
+
+  // Memory of omp_target_alloc, which has one address alone.
+  bool is_own(const void* address) const {
+    auto after = own_.upper_bound(address);
+    if (after == own_.begin())
+      return false;
+    --after;
+    return static_cast<const std::byte*>(address) - static_cast<const std::byte*>(after->first) < after->second;
+  }
+
+  // ---- findings ----
+
+  static void fill(Finding& finding, int device, HostRange host) {
+    finding.device = device;
+    finding.host = host.address();
+    finding.size = static_cast<std::uint64_t>(host.size());
+    finding.bytes = finding.size;
+  }
+  static void tell(const Construct& here, Code code, std::string_view variable, HostRange host,
+                   const std::string& message, std::int64_t in_vain = 0) {
+    Finding finding{code, message, variable, here.region, here.place, here.call.code};
+    fill(finding, here.call.device, host);
+    finding.bytes = static_cast<std::uint64_t>(in_vain);
+    record(finding);
+  }
+  static void tell_of_unused(const Object& object, int device) {
+    const std::string message = or_memory(object.origin.variable) + " (" + bytes(object.host.size()) +
+                                ") is mapped and unmapped, and no region ran meanwhile";
+    Finding finding{Code::kUnused, message, object.origin.variable, {}, object.origin.place, object.origin.call};
+    fill(finding, device, object.host);
+    record(finding);
+  }
+
+  std::unordered_map<std::uint64_t, Construct> constructs_;
+  Book book_;
+  std::unordered_map<int, std::uint64_t> regions_;    // so many have begun on a device
+  std::set<std::pair<int, std::uintptr_t>> attached_; // pointers that lead to the device's memory there
+  std::map<const void*, std::int64_t> own_;           // sizes, by address
+};
+
+class Listener final : public observe::Listener {
+public:
+  void hear(const observe::Event& event) override {
+    Checker& checker = PerProcess<Checker>::get();
+    const std::lock_guard lock(checker.mutex);
+    std::visit([&checker](const auto& one) { checker.on(one); }, event);
+  }
+};
+
+} // namespace
 
 void start() {
   if (level() == Level::kNone)
     return;
+  static Listener* const only = new Listener; // threads go on while the process exits
+  observe::subscribe(*only);
 }
 
 } // namespace omptool::check

@@ -79,6 +79,8 @@ struct RowSeen {
   std::optional<ObjectSeen> object, cell;
   bool is_map = false; // it maps memory, and is no member that its struct's row has room for
   bool is_to = false, is_from = false, is_delete = false, is_implicit = false;
+  bool is_pointer = false;  // `base` is the address of a pointer
+  bool is_returned = false; // the program gets the device's address
 };
 
 // The objects of a construct have been found or created and counted; have been given up; or are those of
@@ -90,6 +92,14 @@ struct RowsSeen {
   int device;
   bool host_memory; // the device uses the host's
   std::vector<RowSeen> rows;
+};
+
+// A row breaks a rule of mapping, and the program ends: it maps more than is present, or what has to be present is not.
+struct RuleBroken {
+  std::uint64_t construct;
+  HostRange wanted;
+  std::optional<HostRange> present; // a part of that
+  bool is_own;                      // which the construct itself has created
 };
 
 // Bytes of an object, or of memory of which none is known, are about to be copied; in pieces, where the
@@ -189,8 +199,8 @@ struct ImageFunctionRan {
   bool failed;
 };
 
-using Event =
-    std::variant<ConstructBegins, ConstructEnds, RowsSeen, ObjectCopied, ObjectAsked, OperationBegins, OperationEnds,
-                 LibraryRegistered, FellBack, DeviceReady, DevicesFinish, ImageLoaded, ImageUnloaded, ImageFunctionRan>;
+using Event = std::variant<ConstructBegins, ConstructEnds, RowsSeen, RuleBroken, ObjectCopied, ObjectAsked,
+                           OperationBegins, OperationEnds, LibraryRegistered, FellBack, DeviceReady, DevicesFinish,
+                           ImageLoaded, ImageUnloaded, ImageFunctionRan>;
 
 } // namespace omptool::observe
