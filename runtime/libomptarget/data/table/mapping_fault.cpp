@@ -13,7 +13,7 @@ void report(HostRange wanted, const Mapping* present) {
   observe::RuleBroken broken{observe::Within::current(), wanted, {}, false};
   if (present) {
     broken.present = present->host;
-    broken.is_own = present->state == Mapping::State::kCreating;
+    broken.is_counted = !present->infinite;
   }
   observe::report(broken);
 }

@@ -76,10 +76,10 @@ public:
       return tell(here, Code::kAbsent, variable, event.wanted,
                   what + " has to be present on the device, and nothing of it is");
     const std::string part = range_text(*event.present);
-    if (event.is_own)
+    const Object* const object = book_.find(here.call.device, event.present->begin);
+    if (!object && event.is_counted) // the construct itself has created it
       return tell(here, Code::kRowsOverlap, variable, event.wanted,
                   what + " overlaps another list item of the same construct: " + part);
-    const Object* const object = book_.find(here.call.device, event.present->begin);
     tell(here, Code::kExtension, variable, event.wanted,
          what + " is more than what is present: " + part +
              (object ? ", mapped" + at(object->origin.place) : std::string()));
@@ -107,7 +107,7 @@ public:
 
   // The program has come to its end.
   void on(const observe::DevicesFinish&) {
-    book_.for_each([this](int device, const Object& object) {
+    book_.for_each([](int device, const Object& object) {
       Finding finding{Code::kStillMapped, {}, object.origin.variable};
       const std::string message = or_memory(object.origin.variable) + " (" + range_text(object.host) +
                                   ") is still mapped when the program ends";
@@ -164,6 +164,8 @@ private:
       tell(here, Code::kAllocatedAgain, variable, host,
            or_memory(variable) + " (" + bytes(size) + ") gets memory of the device again, which it had just given up",
            size);
+    if (seen.leaving) // the construct does not wait, and has given it up already
+      book_.remove(device, host.begin);
   }
 
   void release(const RowsSeen& event, const Construct& here) {

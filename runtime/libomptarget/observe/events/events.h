@@ -99,7 +99,7 @@ struct RuleBroken {
   std::uint64_t construct;
   HostRange wanted;
   std::optional<HostRange> present; // a part of that
-  bool is_own;                      // which the construct itself has created
+  bool is_counted;                  // constructs count its references
 };
 
 // Bytes of an object, or of memory of which none is known, are about to be copied; in pieces, where the
