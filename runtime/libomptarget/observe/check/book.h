@@ -55,6 +55,8 @@ public:
   // Returns true if the one before at this place was the same, of the same origin.
   bool add(int device, Object object) {
     const auto key = std::make_pair(device, object.host.begin);
+    if (past_.size() > kMostPast)
+      past_.clear();
     Past& before = past_[key];
     const bool is_again = before.size == object.host.size() && before.origin == object.origin;
     before = {object.host.size(), object.origin};
@@ -76,6 +78,7 @@ public:
   }
 
 private:
+  static constexpr std::size_t kMostPast = 1 << 16; // places; programs have few that come again
   struct Past {
     std::int64_t size = -1;
     Origin origin;

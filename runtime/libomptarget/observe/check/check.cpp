@@ -133,12 +133,13 @@ private:
   void map(const RowsSeen& event, const Construct& here) {
     const bool is_region = here.call.action == Action::kRegion;
     look_for_overlaps(event, here);
+    std::set<std::uintptr_t> added; // several rows may be of one object
     for (const RowSeen& row : event.rows) {
       if (row.is_map && row.size > 0 && !row.is_implicit)
         look_for_length(row, here);
       if (row.is_pointer)
         attached_.insert({event.device, reinterpret_cast<std::uintptr_t>(row.base)});
-      if (row.object && row.object->fresh && row.is_map)
+      if (row.object && row.object->fresh && row.is_map && added.insert(row.object->host.begin).second)
         add(*row.object, row, event.device, here);
       if (Object* const object = row.object ? book_.find(event.device, row.object->host.begin) : nullptr)
         object->is_used = object->is_used || row.is_returned;
@@ -225,8 +226,10 @@ private:
 
   // The kernel gets one address for the structure, and finds the other member at the wrong place.
   void look_for_siblings(const Object& object, int device, const Construct& here) {
-    const Object* const other = object.is_of_region && object.base ? book_.sibling(device, object) : nullptr;
-    if (!other || !is_member(object.origin.variable) || !is_member(other->origin.variable))
+    if (!object.is_of_region || !object.base || !is_member(object.origin.variable))
+      return;
+    const Object* const other = book_.sibling(device, object);
+    if (!other || !is_member(other->origin.variable))
       return;
     tell(here, Code::kPiecemeal, object.origin.variable, object.host,
          object.origin.variable + " is mapped apart from " + other->origin.variable + ", mapped" +
