@@ -137,7 +137,7 @@ private:
     for (const RowSeen& row : event.rows) {
       if (row.is_map && row.size > 0 && !row.is_implicit)
         look_for_length(row, here);
-      if (row.is_pointer)
+      if (row.is_pointer && row.cell)
         attached_.insert({event.device, reinterpret_cast<std::uintptr_t>(row.base)});
       if (row.object && row.object->fresh && row.is_map && added.insert(row.object->host.begin).second)
         add(*row.object, row, event.device, here);
@@ -181,6 +181,9 @@ private:
       if (object && !object->is_used && !object->is_of_region && object->regions_before == regions_[event.device])
         tell_of_unused(*object, event.device);
       book_.remove(event.device, row.object->host.begin);
+      const HostRange host = row.object->host;
+      attached_.erase(attached_.lower_bound({event.device, host.begin}),
+                      attached_.lower_bound({event.device, host.end}));
     }
   }
 
