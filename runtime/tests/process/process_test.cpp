@@ -268,6 +268,7 @@ TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
                                      "OMPTOOL_KERNEL_TIMEOUT=none",
                                      "LIBOMPTARGET_INFO=-1",
                                      "OMPTOOL_REPORT=" + kept + "/nosuch",
+                                     "OMPTOOL_CHECK=" + kept + "/nosuch",
                                      "OMPTOOL_SUMMARY=none",
                                      "OMPTOOL_TRACE=" + kept + "/no/such",
                                      "OMPTOOL_TRACE_FORMAT=none",

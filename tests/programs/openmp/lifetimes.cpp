@@ -190,7 +190,7 @@ static void mappers() {
   longer.n = 2;
   longer.d = new double[2]{1, 2};
   longer.extra = 2;
-  longer.e = new int[2]{5, 6};
+  longer.e = new int[4]{5, 6}; // clang maps as many doubles: it takes (extra, e) for a Vector as well
 #pragma omp target map(tofrom : longer)
   longer.d[1] = longer.e[1];
   CHECK(longer.d[1] == 6 && !present(longer.e));
