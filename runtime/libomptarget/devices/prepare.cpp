@@ -157,6 +157,21 @@ void map_global(const LoadedImage& image, std::size_t index) {
 
 } // namespace
 
+namespace {
+
+// The plugin says when it compiled the image that it has loaded last, or has failed to load.
+void report_compilation(const LoadedImage& image, std::size_t size) {
+  using Clock = std::chrono::steady_clock;
+  const auto last_compilation = image.device.rtl.call().last_compilation;
+  std::uint64_t began = 0, ended = 0;
+  if (!observe::heard() || !last_compilation || image.device.memory.is_lost() || last_compilation(&began, &ended) == 0)
+    return;
+  const auto time = [](std::uint64_t count) { return Clock::time_point(std::chrono::nanoseconds(count)); };
+  observe::report(observe::ImageCompiled{image.device.number, size, time(began), time(ended), !image.table});
+}
+
+} // namespace
+
 // No lock is held: an image's constructors may call this library.
 Registry::Images Registry::load_images(const std::shared_ptr<Library>& library, Device& device, std::string& failure) {
   Images images;
@@ -167,11 +182,12 @@ Registry::Images Registry::load_images(const std::shared_ptr<Library>& library, 
     const auto began = std::chrono::steady_clock::now();
     if (!loaded->load(reading_))
       return images;
+    const auto size =
+        static_cast<std::size_t>(static_cast<const char*>(image.end) - static_cast<const char*>(image.begin));
+    report_compilation(*loaded, size);
     if (loaded->table) {
       images.push_back(loaded);
-      const auto size = static_cast<const char*>(image.end) - static_cast<const char*>(image.begin);
-      observe::report(
-          observe::ImageLoaded{device.number, image.begin, static_cast<std::size_t>(size), loaded->module, began});
+      observe::report(observe::ImageLoaded{device.number, image.begin, size, loaded->module, began});
     } else if (failure.empty())
       failure = "its image could not be loaded on " + device.describe() + device.memory.last_error();
   }

@@ -46,6 +46,7 @@ namespace omptool {
   X(load_indirect)                                                                                                     \
   X(unload_binary)                                                                                                     \
   X(last_error)                                                                                                        \
+  X(last_compilation)                                                                                                  \
   X(describe_device)                                                                                                   \
   X(run_shaped)                                                                                                        \
   X(kernels_make_teams)                                                                                                \

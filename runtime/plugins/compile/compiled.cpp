@@ -4,11 +4,14 @@
 
 #include "bitcode.h"
 #include "cache.h"
+#include "common/calls.h"
 #include "device_library.h"
 #include "failures.h"
 #include "helper.h"
+#include "omptarget_rtl.h"
 #include "sha256.h"
 
+#include <chrono>
 #include <cstdio>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -20,6 +23,17 @@ namespace {
 constexpr char kPrivileged[] = "a program that runs with raised privileges compiles no images";
 constexpr char kNoHelper[] =
     "omptool, which would compile its bitcode, is neither installed beside the runtime nor on PATH";
+
+// Holds when this thread's last image was compiled, in nanoseconds of the monotonic clock; 0: it was not.
+struct Compilation {
+  std::uint64_t began = 0, ended = 0;
+};
+thread_local constinit Compilation last_compilation{};
+
+std::uint64_t now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+}
 
 std::string key_of(Bytes image, const Target& target, const std::string& helper) {
   Sha256 hash;
@@ -113,7 +127,9 @@ std::string find_or_compile(Bytes image, const Target& target, const Means& mean
   const Cache::Lock lock(cache, key);
   if (is_known()) // by another, meanwhile
     return fault;
+  const std::uint64_t began = now();
   const Outcome outcome = compile(image, target, means.helper, cache, made);
+  last_compilation = {began, now()};
   std::string lost;
   if (outcome.fault.empty())
     lost = cache.store(key, made);
@@ -138,6 +154,7 @@ std::string fault_of(Bytes image, std::string_view arch, std::string_view other)
 }
 
 Compiled compiled(Bytes image, const Target& target) {
+  last_compilation = {};
   if (!is_bitcode(image))
     return {image, {}, {}};
   Compiled result;
@@ -150,3 +167,9 @@ Compiled compiled(Bytes image, const Target& target) {
 }
 
 } // namespace omptool::compile
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_last_compilation(uint64_t* began, uint64_t* ended) {
+  *began = omptool::compile::last_compilation.began;
+  *ended = omptool::compile::last_compilation.ended;
+  return *began != 0;
+}

@@ -181,6 +181,13 @@ struct DeviceReady {
 };
 // All devices: the last library is going.
 struct DevicesFinish {};
+// A plugin has had an image compiled in order to load it.
+struct ImageCompiled {
+  int device;
+  std::size_t size; // of what was compiled
+  std::chrono::steady_clock::time_point began, ended;
+  bool failed; // it is not loaded
+};
 struct ImageLoaded {
   int device;
   const void* image;
@@ -201,6 +208,6 @@ struct ImageFunctionRan {
 
 using Event = std::variant<ConstructBegins, ConstructEnds, RowsSeen, RuleBroken, ObjectCopied, ObjectAsked,
                            OperationBegins, OperationEnds, LibraryRegistered, FellBack, DeviceReady, DevicesFinish,
-                           ImageLoaded, ImageUnloaded, ImageFunctionRan>;
+                           ImageCompiled, ImageLoaded, ImageUnloaded, ImageFunctionRan>;
 
 } // namespace omptool::observe

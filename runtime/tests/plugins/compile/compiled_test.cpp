@@ -5,6 +5,7 @@
 
 #include "compile/failures.h"
 #include "module.h"
+#include "omptarget_rtl.h"
 #include "scenario.h"
 
 #include <csignal>
@@ -116,6 +117,21 @@ TEST_CASE("bitcode is compiled once for each target") {
   CHECK(place.runs() == 3);
   CHECK(place.files() == 3);
   CHECK(open_files() == files);
+}
+
+TEST_CASE("a thread's last compilation is timed, and no other") {
+  const Place place(kWorks);
+  const std::vector<std::byte> module = module_for("x86_64-pc-linux-gnu");
+  std::uint64_t began = 0, ended = 0;
+  CHECK(compiled(module, kTarget).fault == "");
+  CHECK(__tgt_rtl_last_compilation(&began, &ended) != 0);
+  CHECK(ended - began > 100'000'000); // the helper sleeps
+  CHECK(compiled(module, kTarget).fault == "");
+  CHECK(__tgt_rtl_last_compilation(&began, &ended) == 0); // the cache has it
+  Target other = kTarget;
+  other.identity = "another";
+  std::thread([&] { CHECK(compiled(module, other).fault == ""); }).join();
+  CHECK(__tgt_rtl_last_compilation(&began, &ended) == 0);
 }
 
 SCENARIO_OF(compiles_slowly) {
