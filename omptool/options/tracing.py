@@ -15,7 +15,10 @@ from omptool.errors import fail
 from omptool.options.paths import FILE, as_given
 
 FORMATS = ("json", "pftrace")
-PROCESS = "%p"  # the runtime puts the number of the process in its place
+# The runtime puts the number of the process, and its rank in an MPI job, in their places.
+PROCESS, RANK = "%p", "%r"
+# The runtime's list is in observe/trace/rank.h.
+RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
 def trace_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,8 +35,9 @@ def trace_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def traced(file: Path | None, form: str | None, code: int) -> dict[str, str]:
     """Return the environment that asks the runtime for a trace in `file`; None: for none.
 
-    A file of the user's that is there goes first, since the runtime makes its own. `code` is the
-    exit code where the trace cannot be made.
+    A file of the user's that is there goes first, since the runtime makes its own. But in an MPI
+    job it may be another rank's new one, unless its name has the rank. `code` is the exit code
+    where the trace cannot be made.
     """
     if not file:
         if form:
@@ -42,8 +46,9 @@ def traced(file: Path | None, form: str | None, code: int) -> dict[str, str]:
     name = as_given(file)
     if not form and file.suffix.removeprefix(".") not in FORMATS:
         fail(f"--trace {name}: end FILE in .json or .pftrace, or give --trace-format", code)
-    if PROCESS not in name:
-        _remove(file, name, code)
+    rank = next((os.environ[one] for one in RANKS if os.environ.get(one)), "")
+    if PROCESS not in name and (RANK in name or not rank):
+        _remove(Path(str(file).replace(RANK, rank or "0")), name, code)
     environment = {"OMPTOOL_TRACE": str(file.absolute())}
     if form:
         environment["OMPTOOL_TRACE_FORMAT"] = form

@@ -5,9 +5,9 @@
 // be missing.
 #include "observe/events/source.h"
 #include "observe/trace/format.h"
+#include "observe/trace/rank.h"
 
 #include <charconv>
-#include <unistd.h>
 
 namespace omptool::trace {
 namespace {
@@ -46,7 +46,7 @@ public:
 
   void begin(std::string& out) override {
     out += "[\n";
-    name_process(out, 1, "host, process " + std::to_string(::getpid()));
+    name_process(out, 1, name_of_host());
   }
 
   void add(const Record& record, std::string& out) override {

@@ -5,8 +5,9 @@
 // events and of their arguments are interned, as one sequence of packets.
 #include "observe/events/source.h"
 #include "observe/trace/format.h"
+#include "observe/trace/rank.h"
 
-#include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace omptool::trace {
@@ -61,7 +62,7 @@ public:
     add(packet, kFlags, kStateCleared);
     add(packet, kInterned, interned);
     add(out, kPacket, packet);
-    add_track(out, 1, 0, "host, process " + std::to_string(::getpid()));
+    add_track(out, 1, 0, name_of_host());
   }
 
   void add(const Record& record, std::string& out) override {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "observe/trace/writer.h"
 
+#include "observe/trace/rank.h"
 #include "process/message.h"
 
 #include <cstring>
@@ -10,11 +11,15 @@
 namespace omptool::trace {
 namespace {
 
-std::string with_process(std::string path) {
-  const std::string process = std::to_string(::getpid());
-  for (std::size_t at = path.find("%p"); at != std::string::npos; at = path.find("%p", at + process.size()))
-    path.replace(at, 2, process);
+std::string with(std::string path, const char* placeholder, const std::string& number) {
+  for (std::size_t at = path.find(placeholder); at != std::string::npos; at = path.find(placeholder, at))
+    path.replace(at, 2, number);
   return path;
+}
+// Without a job, the process is the only one of its program.
+std::string with_numbers(const std::string& path) {
+  const std::string rank = rank_of_process();
+  return with(with(path, "%p", std::to_string(::getpid())), "%r", rank.empty() ? "0" : rank);
 }
 
 // Never a file that is there, nor through a link: it may be another user's (decision 37).
@@ -25,8 +30,9 @@ File make(const std::string& path) {
 } // namespace
 
 Writer::Writer(const Wanted& wanted, Names& names, std::uint64_t start)
-    : file_(make(with_process(wanted.path))), path_(with_process(wanted.path)), limit_(wanted.limit),
+    : path_(with_numbers(wanted.path)), limit_(wanted.limit),
       format_(wanted.is_perfetto ? perfetto_format(names, start) : json_format(names, start)) {
+  file_ = make(path_);
   if (!file_ && errno == EEXIST) { // of an earlier run, or of another process of this one
     const std::string other = path_ + "." + std::to_string(::getpid());
     file_ = make(other);

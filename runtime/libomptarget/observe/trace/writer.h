@@ -15,7 +15,7 @@ namespace omptool::trace {
 
 // The trace as OMPTOOL_TRACE, OMPTOOL_TRACE_FORMAT and OMPTOOL_TRACE_LIMIT want it.
 struct Wanted {
-  std::string path; // with %p for the number of the process
+  std::string path; // with %p for the number of the process, %r for its rank
   bool is_perfetto = false;
   std::uint64_t limit = 0; // bytes
 };
