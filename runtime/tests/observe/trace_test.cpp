@@ -66,6 +66,24 @@ TEST_CASE("names that are no text stay within their string") {
   CHECK(text.find("\"ts\":0.500,\"dur\":2,") != std::string::npos);
 }
 
+TEST_CASE("a region names its entry, and what failed says so") {
+  Names names;
+  Record region = operation(1000, 2000, 0);
+  region.kind = Kind::kRegion;
+  region.name = names.number("kernel");
+  region.failed = true;
+  std::string text;
+  json_format(names, 0)->add(region, text);
+  CHECK(text.find(R"("name":"target","args":{"failed":1,"device":0,"entry":"kernel"}})") != std::string::npos);
+  text.clear();
+  const auto format = perfetto_format(names, 0);
+  format->add(region, text);
+  CHECK(text.find("kernel") != std::string::npos);
+  text.clear();
+  format->add(region, text);
+  CHECK(text.find("kernel") == std::string::npos); // the file has it
+}
+
 TEST_CASE("a packet of Perfetto's has its length in front") {
   Names names;
   std::string text;

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Packets of perfetto/trace/trace_packet.proto, each with its length in front: tracks, and slices on them. The names of
-// events and of their arguments are interned, as one sequence of packets.
+// Packets of perfetto/trace/trace_packet.proto, each with its length in front: tracks, and slices on them. Names and
+// texts are interned, as one sequence of packets: the first packet that needs one brings it along.
 #include "observe/events/source.h"
 #include "observe/trace/format.h"
 #include "observe/trace/rank.h"
@@ -37,15 +37,30 @@ constexpr unsigned kTimestamp = 8, kSequence = 10, kEvent = 11, kInterned = 12, 
 constexpr unsigned kTrackDescriptor = 60;
 constexpr unsigned kUuid = 1, kTrackName = 2, kParent = 5;                 // TrackDescriptor
 constexpr unsigned kAnnotation = 4, kType = 9, kNameIid = 10, kTrack = 11; // TrackEvent
-constexpr unsigned kEventNames = 2, kAnnotationNames = 3;                  // InternedData
-constexpr unsigned kIid = 1, kName = 2;                                    // EventName, DebugAnnotationName
-constexpr unsigned kUnsigned = 3, kText = 6;                               // DebugAnnotation, whose name is kIid
-constexpr unsigned kBegin = 1, kEnd = 2, kInstant = 3;                     // TrackEvent.Type
-constexpr unsigned kStateCleared = 1, kNeedsState = 2;                     // SequenceFlags
+constexpr unsigned kEventNames = 2, kAnnotationNames = 3, kTexts = 29;     // InternedData
+constexpr unsigned kIid = 1, kName = 2;                // EventName, DebugAnnotationName, InternedString
+constexpr unsigned kUnsigned = 3, kTextIid = 17;       // DebugAnnotation, whose name is kIid
+constexpr unsigned kBegin = 1, kEnd = 2, kInstant = 3; // TrackEvent.Type
+constexpr unsigned kStateCleared = 1, kNeedsState = 2; // SequenceFlags
 
 // The names of arguments, by their numbers.
-enum Argument : unsigned { kBytes = 1, kConstruct, kReferences, kHost, kSource, kReason, kFailed };
-constexpr const char* kArguments[] = {"", "bytes", "construct", "references", "host", "source", "reason", "failed"};
+enum Argument : unsigned { kBytes = 1, kConstruct, kReferences, kHost, kSource, kReason, kFailed, kDevice, kEntry };
+constexpr const char* kArguments[] = {"",       "bytes",  "construct", "references", "host",
+                                      "source", "reason", "failed",    "device",     "entry"};
+
+// Those of Names that the file has.
+class Interned {
+public:
+  // Returns whether the file lacks it; from then on it does not.
+  bool is_new(std::uint32_t name) {
+    if (name >= known_.size())
+      known_.resize(name + 1);
+    return !std::exchange(known_[name], true);
+  }
+
+private:
+  std::vector<char> known_;
+};
 
 class Perfetto final : public Format {
 public:
@@ -53,7 +68,7 @@ public:
 
   void begin(std::string& out) override {
     std::string interned;
-    for (unsigned i = kBytes; i <= kFailed; ++i)
+    for (unsigned i = kBytes; i <= kEntry; ++i)
       add(interned, kAnnotationNames, named(i, kArguments[i]));
     for (std::size_t i = 0; i < kKinds; ++i)
       add(interned, kEventNames, named(i + 1, kNames[i]));
@@ -113,6 +128,7 @@ private:
   void add_event(std::string& out, const Record& record, std::uint64_t track, unsigned type, std::uint64_t time) {
     event_.clear();
     packet_.clear();
+    interned_.clear();
     add(event_, kType, type);
     add(event_, kTrack, track);
     add(packet_, kTimestamp, time - start_);
@@ -122,64 +138,64 @@ private:
       add_arguments(record);
       add(packet_, kFlags, kNeedsState);
     }
+    if (!interned_.empty())
+      add(packet_, kInterned, interned_);
     add(packet_, kEvent, event_);
     add(out, kPacket, packet_);
   }
 
-  // Kernels and routines have names of their own, which the packet that first needs one brings along.
+  static bool has_own_name(const Record& record) {
+    return (record.kind == Kind::kLaunch || record.kind == Kind::kRoutine) && record.name != 0;
+  }
   std::uint64_t name_of(const Record& record) {
-    const bool has_own_name = record.kind == Kind::kLaunch || record.kind == Kind::kRoutine;
-    if (!has_own_name || record.name == 0)
+    if (!has_own_name(record))
       return static_cast<std::uint64_t>(record.kind) + 1;
     const std::uint64_t number = kKinds + record.name;
-    if (record.name >= is_interned_.size())
-      is_interned_.resize(record.name + 1);
-    if (!is_interned_[record.name]) {
-      is_interned_[record.name] = true;
-      std::string interned;
-      add(interned, kEventNames, named(number, names_.text(record.name)));
-      add(packet_, kInterned, interned);
-    }
+    if (event_names_.is_new(record.name))
+      add(interned_, kEventNames, named(number, names_.text(record.name)));
     return number;
   }
 
   void add_arguments(const Record& record) {
-    const auto add_number = [this](Argument name, std::uint64_t number) {
-      argument_.clear();
-      add(argument_, kIid, name);
-      add(argument_, kUnsigned, number);
-      add(event_, kAnnotation, argument_);
-    };
-    const auto add_text = [this](Argument name, std::string_view text) {
-      if (text.empty())
-        return;
-      argument_.clear();
-      add(argument_, kIid, name);
-      add(argument_, kText, text);
-      add(event_, kAnnotation, argument_);
-    };
+    if (record.construct != 0)
+      add_argument(kConstruct, kUnsigned, record.construct);
     if (record.bytes != 0)
-      add_number(kBytes, static_cast<std::uint64_t>(record.bytes));
-    else if (record.construct != 0)
-      add_number(kConstruct, record.construct);
+      add_argument(kBytes, kUnsigned, static_cast<std::uint64_t>(record.bytes));
     if (record.references >= 0) {
-      add_number(kReferences, static_cast<std::uint64_t>(record.references));
-      add_number(kHost, record.host);
+      add_argument(kReferences, kUnsigned, static_cast<std::uint64_t>(record.references));
+      add_argument(kHost, kUnsigned, record.host);
     }
     if (record.failed)
-      add_number(kFailed, 1);
+      add_argument(kFailed, kUnsigned, 1);
+    if (record.kind <= Kind::kUpdate && record.device >= 0)
+      add_argument(kDevice, kUnsigned, static_cast<std::uint64_t>(record.device));
+    if (!has_own_name(record))
+      add_text(kEntry, record.name, names_.text(record.name));
     if (record.kind == Kind::kFallback)
-      add_text(kReason, names_.text(record.note));
+      add_text(kReason, record.note, names_.text(record.note));
     else
-      add_text(kSource, observe::place_of(names_.text(record.note)));
+      add_text(kSource, record.note, observe::place_of(names_.text(record.note)));
+  }
+  void add_argument(Argument name, unsigned field, std::uint64_t value) {
+    argument_.clear();
+    add(argument_, kIid, name);
+    add(argument_, field, value);
+    add(event_, kAnnotation, argument_);
+  }
+  void add_text(Argument name, std::uint32_t number, std::string_view text) {
+    if (text.empty())
+      return;
+    if (texts_.is_new(number))
+      add(interned_, kTexts, named(number, text));
+    add_argument(name, kTextIid, number);
   }
 
   Names& names_;
   const std::uint64_t start_;
   Lanes lanes_;
   std::map<std::pair<int, std::uint64_t>, std::uint64_t> tracks_;
-  std::vector<bool> is_interned_; // names, by number
-  std::string packet_, event_, argument_;
+  Interned event_names_, texts_;
+  std::string packet_, event_, argument_, interned_;
 };
 
 } // namespace

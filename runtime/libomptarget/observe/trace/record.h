@@ -71,7 +71,7 @@ struct Record {
   std::uint64_t host = 0;             // an address
   std::int64_t bytes = 0;
   std::uint64_t queue = 0; // 0: the thread did it itself, from begin to end
-  std::uint32_t name = 0;  // of Names: a kernel, a routine, a plugin
+  std::uint32_t name = 0;  // of Names: a kernel, a region, a routine, a plugin
   std::uint32_t note = 0;  // of Names: a source location, or a reason
   std::uint32_t thread = 0;
   std::int32_t references = -1; // of an object; -1: they are not known
