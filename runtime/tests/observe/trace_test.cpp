@@ -1,7 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "observe/trace/format.h"
+#include "observe/trace/rank.h"
 
+#include <cstdlib>
 #include <doctest/doctest.h>
 #include <string>
 
@@ -43,6 +45,30 @@ TEST_CASE("a lane is new once, and each device has lanes of its own") {
   CHECK(other.process == 3);
   there.kind = Kind::kWait; // a host thread waits
   CHECK(lanes.of(there).process == 1);
+}
+
+TEST_CASE("an image is compiled and loaded on its device's lanes") {
+  Lanes lanes;
+  for (const Kind kind : {Kind::kCompile, Kind::kLoad}) {
+    Record there = operation(10, 20, 0);
+    there.kind = kind;
+    CHECK(lanes.of(there).process == 2);
+  }
+}
+
+TEST_CASE("a process of an MPI job tells its rank") {
+  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    ::unsetenv(name);
+  CHECK(rank_of_process() == "");
+  const std::string process = "process " + std::to_string(::getpid());
+  CHECK(name_of_host() == "host, " + process);
+  ::setenv("SLURM_PROCID", "0", 1); // of one task, which is another launcher
+  ::setenv("PMI_RANK", "3", 1);
+  CHECK(name_of_host() == "host, rank 3, " + process);
+  ::setenv("PMIX_RANK", "../3", 1);
+  CHECK(rank_of_process() == "3");
+  for (const char* const name : {"PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    ::unsetenv(name);
 }
 
 TEST_CASE("names are numbered once") {

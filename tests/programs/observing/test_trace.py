@@ -18,6 +18,8 @@ import pytest
 import running
 from clangs import CLANG, FLAGS, compiled, libraries, made
 from fixture_programs import OMPTOOL
+from portable import left_as_bitcode
+from products import Products
 from recorder import OBSERVING
 
 from omptool.installation import libdir
@@ -88,6 +90,67 @@ def test_chromes_trace_events(program: Path, tmp_path: Path) -> None:
         if event["ph"] == "M" and event["name"] == "process_name"
     }
     assert "device 0 (host)" in names
+
+
+def test_each_event_tells_what_it_is_about(program: Path, tmp_path: Path) -> None:
+    """A region has its entry, an operation its construct and bytes, a map its references."""
+    trace = tmp_path / "trace.json"
+    run(program, trace)
+    events = [event for event in events_of(trace) if event["ph"] in "Xi"]
+    by_number = {
+        event["args"]["construct"]: event
+        for event in events
+        if event["pid"] == 1 and event["name"] in CONSTRUCTS
+    }
+    regions = [event for event in by_number.values() if event["name"] == "target"]
+    assert {event["args"]["device"] for event in regions} == {0}
+    assert len(regions) == 2
+    done_by: dict[str, Counter[str]] = {}
+    for event in events:
+        if event["name"] == "load image" or event in by_number.values():
+            continue
+        construct = by_number[event["args"]["construct"]]
+        done_by.setdefault(construct["name"], Counter())[event["name"]] += 1
+        if event["name"].startswith("__omp_offloading_"):
+            assert construct["args"]["entry"] == event["name"]
+        if event["name"] in ("allocate", "map", "unmap") or event["name"].startswith("copy"):
+            assert event["args"]["bytes"] == 16
+        if event["name"] in ("map", "unmap"):
+            assert event["args"]["references"] in (0, 1, 2)
+            assert event["args"]["host"].startswith("0x")
+    assert done_by["omp_target_memcpy"]["copy to device"] == 1
+    assert done_by["omp_target_memcpy"]["copy to host"] == 1
+    assert done_by["omp_target_alloc"]["allocate"] == 1
+    assert done_by["omp_target_associate_ptr"]["associate"] == 1
+    assert done_by["target update"]["copy to host"] == 1
+    assert done_by["target enter data"]["copy to device"] == 2
+    assert done_by["target exit data"]["unmap"] == 2
+    [load] = [event for event in events if event["name"] == "load image"]
+    assert load["args"]["bytes"] > 0
+
+
+def test_what_failed_says_so(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    assert run(compiled(OBSERVING / "fails.c", tmp_path), trace).returncode == 0
+    [allocation] = [event for event in events_of(trace) if event["name"] == "allocate"]
+    assert (allocation["args"]["failed"], allocation["args"]["bytes"]) == (1, 1 << 46)
+
+
+def test_a_compilation_is_part_of_the_load(tmp_path: Path, products: Products) -> None:
+    """The second time the plugin's cache has the image."""
+    program = left_as_bitcode(products)
+    cache = str(tmp_path / "cache")
+    spans_of = []
+    for name in ("first.json", "second.json"):
+        done = run(program, tmp_path / name, OMPTOOL_CACHE_DIR=cache, OMPTOOL_PLUGINS="host")
+        assert done.stderr == ""
+        spans_of.append({event["name"]: event for event in spans(events_of(tmp_path / name))})
+    compilation, load = spans_of[0]["compile image"], spans_of[0]["load image"]
+    assert (compilation["pid"], compilation["tid"]) == (load["pid"], load["tid"])
+    assert compilation["args"] == load["args"]
+    assert load["ts"] <= compilation["ts"]
+    assert compilation["ts"] + compilation["dur"] <= load["ts"] + load["dur"]
+    assert "compile image" not in spans_of[1]
 
 
 def test_constructs_have_their_source_lines(tmp_path: Path) -> None:

@@ -270,6 +270,12 @@ private:
     record.name = trace.name(event.plugin);
     trace.add(record);
   }
+  static void on(const observe::ImageCompiled& event, Trace& trace) {
+    Record record = span(event.began, event.ended, Kind::kCompile, event.device);
+    record.bytes = static_cast<std::int64_t>(event.size);
+    record.failed = event.failed;
+    trace.add(record);
+  }
   static void on(const observe::ImageLoaded& event, Trace& trace) {
     Record record = span(event.began, Clock::now(), Kind::kLoad, event.device);
     record.bytes = static_cast<std::int64_t>(event.size);
