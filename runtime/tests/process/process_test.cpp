@@ -273,6 +273,8 @@ TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
                                      "OMPTOOL_TRACE=" + kept + "/no/such",
                                      "OMPTOOL_TRACE_FORMAT=none",
                                      "OMPTOOL_TRACE_LIMIT=none",
+                                     "LIBOMPTARGET_PROFILE=" + kept + "/no/such",
+                                     "LIBOMPTARGET_PROFILE_GRANULARITY=none",
                                      "OMPTOOL_KEEP_IMAGES=" + kept};
   for (const std::string& one : all)
     if (one.rfind("FAKE", 0) != 0) {

@@ -326,7 +326,11 @@ def test_a_trace_ends_at_its_limit(loop: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("variable", "used"),
-    [("OMPTOOL_TRACE_LIMIT", "1024"), ("OMPTOOL_TRACE_FORMAT", "json")],
+    [
+        ("OMPTOOL_TRACE_LIMIT", "1024"),
+        ("OMPTOOL_TRACE_FORMAT", "json"),
+        ("LIBOMPTARGET_PROFILE_GRANULARITY", "0"),
+    ],
 )
 def test_a_wrong_value_is_named(program: Path, tmp_path: Path, variable: str, used: str) -> None:
     done = run(program, tmp_path / "trace.json", **{variable: "many"})
@@ -398,6 +402,81 @@ def test_a_killed_process_leaves_what_it_has_written(tmp_path: Path) -> None:
     text = trace.read_text()
     whole = text[: text.rindex("\n") + 1]
     assert len(json.loads(whole.rstrip().rstrip(",") + "]")) > 100
+
+
+# ---- LLVM's variable ----
+
+
+def test_llvms_variable_asks_for_the_same_trace(program: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "profile.pftrace"  # JSON all the same, as LLVM's is
+    done = running.run(program, LIBOMPTARGET_PROFILE=str(trace))
+    assert (done.returncode, done.stderr) == (0, "")
+    host = Counter(event["name"] for event in spans(events_of(trace)) if event["pid"] == 1)
+    host.pop("wait", None)
+    assert host == CONSTRUCTS
+    done = running.run(program, LIBOMPTARGET_PROFILE=str(trace))
+    assert f"{trace} is there already\n" in done.stderr
+
+
+def test_what_is_shorter_than_the_granularity_is_left_out(tmp_path: Path) -> None:
+    program = compiled(OBSERVING / "overlaps.c", tmp_path)
+    trace = tmp_path / "profile.json"
+    variables = {"LIBOMPTARGET_PROFILE_GRANULARITY": "10000", "LIBOMPTARGET_PROFILE": str(trace)}
+    assert running.run(program, **variables).stderr == ""
+    events = events_of(trace)
+    assert {event["ph"] for event in events} == {"X", "M"}
+    assert all(event["dur"] >= 10_000 for event in spans(events))
+    assert sum(event["name"].startswith("__omp_offloading_") for event in spans(events)) == 2
+
+
+def test_a_region_that_fell_back_is_never_left_out(program: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "profile.json"
+    running.run(
+        program,
+        OMPTOOL_PLUGINS="nosuch",
+        LIBOMPTARGET_PROFILE=str(trace),
+        LIBOMPTARGET_PROFILE_GRANULARITY="1000000",
+    )
+    assert {event["name"] for event in events_of(trace) if event["ph"] == "i"} == {"fallback"}
+
+
+def test_omptools_own_variable_comes_first(program: Path, tmp_path: Path) -> None:
+    trace, profile = tmp_path / "trace.json", tmp_path / "profile.json"
+    variables = {"LIBOMPTARGET_PROFILE": str(profile), "LIBOMPTARGET_PROFILE_GRANULARITY": "10000"}
+    done = run(program, trace, **variables)
+    assert done.stderr == (
+        f"omptarget: the runtime ignores LIBOMPTARGET_PROFILE={profile}: "
+        f"OMPTOOL_TRACE={trace} names the trace\n"
+    )
+    assert not profile.exists()
+    assert len(spans(events_of(trace))) > sum(CONSTRUCTS.values())
+
+
+# ---- ranks of an MPI job ----
+
+
+def test_the_rank_is_in_the_trace_and_in_its_name(program: Path, tmp_path: Path) -> None:
+    done = run(program, tmp_path / "trace.%r.json", PMI_RANK="3")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "host, rank 3, process " in (tmp_path / "trace.3.json").read_text()
+    run(program, tmp_path / "trace.%r.json")
+    assert "host, process " in (tmp_path / "trace.0.json").read_text()
+
+
+def test_run_replaces_the_file_of_its_own_rank(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another rank's may be new: where the name does not tell them apart, none is removed."""
+    for _ in range(2):
+        for rank in ("0", "1"):
+            monkeypatch.setenv("OMPI_COMM_WORLD_RANK", rank)
+            done = traced_run("--trace", tmp_path / "trace.%r.json", program)
+            assert (done.returncode, done.stderr) == (0, "")
+    assert {path.name for path in tmp_path.glob("*.json*")} == {"trace.0.json", "trace.1.json"}
+    for rank in ("0", "1"):
+        monkeypatch.setenv("OMPI_COMM_WORLD_RANK", rank)
+        assert traced_run("--trace", tmp_path / "shared.json", program).returncode == 0
+    assert len(list(tmp_path.glob("shared.json*"))) == 2
 
 
 # ---- omptool run ----

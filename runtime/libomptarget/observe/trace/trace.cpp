@@ -13,7 +13,6 @@
 #include <climits>
 #include <condition_variable>
 #include <cstdlib>
-#include <cstring>
 #include <pthread.h>
 #include <system_error>
 #include <thread>
@@ -33,28 +32,49 @@ std::uint64_t nanoseconds(Clock::time_point time) {
 
 Wanted asked_for; // written before anybody listens
 
-constexpr std::uint64_t kUsualLimit = 1024; // MiB
+std::string variable(const char* name) {
+  const char* const value = ::secure_getenv(name);
+  return value ? value : "";
+}
 
-std::uint64_t limit_in_bytes() {
-  const char* const asked = ::secure_getenv("OMPTOOL_TRACE_LIMIT");
-  if (!asked || !*asked)
-    return kUsualLimit << 20;
+struct Range {
+  unsigned long long usual, least, most;
+  const char* unit;
+};
+
+std::uint64_t number(const char* name, const Range& known) {
+  const std::string asked = variable(name);
+  if (asked.empty())
+    return known.usual;
   char* end = nullptr;
-  const unsigned long long limit = std::strtoull(asked, &end, 10);
-  if (*end == '\0' && *asked != '-' && limit > 0 && limit < 1 << 20)
-    return limit << 20;
-  say("the runtime ignores OMPTOOL_TRACE_LIMIT=%s and uses %llu; known values: integers from 1 to 1048575, in MiB",
-      asked, static_cast<unsigned long long>(kUsualLimit));
-  return kUsualLimit << 20;
+  const unsigned long long read = std::strtoull(asked.c_str(), &end, 10);
+  if (*end == '\0' && asked.front() != '-' && read >= known.least && read <= known.most)
+    return read;
+  say("the runtime ignores %s=%s and uses %llu; known values: integers from %llu to %llu, in %s", name, asked.c_str(),
+      known.usual, known.least, known.most, known.unit);
+  return known.usual;
 }
 
 bool asks_for_perfetto(const std::string& path) {
-  const char* const asked = ::secure_getenv("OMPTOOL_TRACE_FORMAT");
-  if (!asked || !*asked)
+  const std::string asked = variable("OMPTOOL_TRACE_FORMAT");
+  if (asked.empty())
     return path.ends_with(".pftrace");
-  if (std::strcmp(asked, "json") != 0 && std::strcmp(asked, "pftrace") != 0)
-    say("the runtime ignores OMPTOOL_TRACE_FORMAT=%s and uses json; known values: json, pftrace", asked);
-  return std::strcmp(asked, "pftrace") == 0;
+  if (asked != "json" && asked != "pftrace")
+    say("the runtime ignores OMPTOOL_TRACE_FORMAT=%s and uses json; known values: json, pftrace", asked.c_str());
+  return asked == "pftrace";
+}
+
+// LIBOMPTARGET_PROFILE is the variable of LLVM's runtime, whose file is JSON, too.
+Wanted read_environment() {
+  const std::string own = variable("OMPTOOL_TRACE"), profile = variable("LIBOMPTARGET_PROFILE");
+  const bool is_perfetto = asks_for_perfetto(own);
+  const std::uint64_t limit = number("OMPTOOL_TRACE_LIMIT", {1024, 1, (1 << 20) - 1, "MiB"}) << 20;
+  const std::uint64_t least = number("LIBOMPTARGET_PROFILE_GRANULARITY", {0, 0, INT_MAX, "microseconds"}) * 1000;
+  if (own.empty())
+    return {profile, false, limit, least};
+  if (!profile.empty())
+    say("the runtime ignores LIBOMPTARGET_PROFILE=%s: OMPTOOL_TRACE=%s names the trace", profile.c_str(), own.c_str());
+  return {own, is_perfetto, limit};
 }
 
 // ---- the records of threads ----
@@ -95,7 +115,7 @@ public:
   }
 
   void add(Record record) {
-    if (is_over_.load(std::memory_order_relaxed))
+    if (is_over_.load(std::memory_order_relaxed) || is_left_out(record))
       return;
     Buffer& own = buffer();
     record.thread = own.thread;
@@ -142,6 +162,11 @@ public:
   Names names;
 
 private:
+  // Instants, but of regions that fall back, go with the spans.
+  static bool is_left_out(const Record& record) {
+    return record.ended - record.began < asked_for.least && record.kind < Kind::kFallback;
+  }
+
   Buffer& buffer();
 
   void begin_to_write() {
@@ -296,13 +321,11 @@ private:
 } // namespace
 
 void start() {
-  const char* const named = ::secure_getenv("OMPTOOL_TRACE");
-  const std::string path = named ? named : "";
   static std::atomic<bool> is_known{false};
   if (is_known.exchange(true))
     return;
-  asked_for = {path, asks_for_perfetto(path), limit_in_bytes()};
-  if (path.empty())
+  asked_for = read_environment();
+  if (asked_for.path.empty())
     return;
   PerProcess<Trace>::get();                   // before the first event
   static Listener* const only = new Listener; // threads go on while the process exits

@@ -13,11 +13,12 @@
 
 namespace omptool::trace {
 
-// The trace as OMPTOOL_TRACE, OMPTOOL_TRACE_FORMAT and OMPTOOL_TRACE_LIMIT want it.
+// The trace as the environment wants it.
 struct Wanted {
   std::string path; // with %p for the number of the process, %r for its rank
   bool is_perfetto = false;
   std::uint64_t limit = 0; // bytes
+  std::uint64_t least = 0; // nanoseconds of a span; what is shorter is left out
 };
 
 class Writer {
