@@ -6,6 +6,7 @@
 #include "observe/events/source.h"
 #include "observe/trace/format.h"
 #include "observe/trace/rank.h"
+#include "observe/trace/texts.h"
 
 #include <charconv>
 
@@ -29,8 +30,9 @@ void add_time(std::string& out, std::uint64_t nanoseconds) {
 }
 
 // Names come from programs: what is no printable ASCII is written by its number, byte by byte.
-void add_text(std::string& out, std::string_view text) {
+std::string escaped(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
   for (const char letter : text) {
     const auto byte = static_cast<unsigned char>(letter);
     if (byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\' && byte != '<')
@@ -38,11 +40,15 @@ void add_text(std::string& out, std::string_view text) {
     else
       out.append("\\u00").append(1, kDigits[byte >> 4]).append(1, kDigits[byte & 15]);
   }
+  return out;
+}
+std::string escaped_place(std::string_view source) {
+  return escaped(observe::place_of(source));
 }
 
 class Json final : public Format {
 public:
-  Json(Names& names, std::uint64_t start) : names_(names), start_(start) {}
+  Json(Names& names, std::uint64_t start) : texts_(names, escaped), places_(names, escaped_place), start_(start) {}
 
   void begin(std::string& out) override {
     out += "[\n";
@@ -50,10 +56,9 @@ public:
   }
 
   void add(const Record& record, std::string& out) override {
-    const std::string_view name = names_.text(record.name);
+    const std::string& name = texts_.of(record.name);
     if (record.kind == Kind::kDevice)
-      return name_process(out, record.device + 2,
-                          "device " + std::to_string(record.device) + " (" + std::string(name) + ")");
+      return name_process(out, record.device + 2, "device " + std::to_string(record.device) + " (" + name + ")");
     const Lane lane = lanes_.of(record);
     if (lane.is_new)
       name_lane(out, lane);
@@ -70,9 +75,9 @@ public:
     }
     out += R"(,"name":")";
     const bool has_own_name = record.kind == Kind::kLaunch || record.kind == Kind::kRoutine;
-    add_text(out, has_own_name && !name.empty() ? name : kNames[static_cast<std::size_t>(record.kind)]);
+    out += has_own_name && !name.empty() ? std::string_view(name) : kNames[static_cast<std::size_t>(record.kind)];
     out += R"(","args":{)";
-    add_arguments(record, has_own_name ? std::string_view() : name, out);
+    add_arguments(record, has_own_name ? 0 : record.name, out);
     out += "}},\n";
   }
 
@@ -83,19 +88,17 @@ public:
   }
 
 private:
-  void add_arguments(const Record& record, std::string_view name, std::string& out) {
-    const char* comma = "";
-    const auto add_argument = [&](const char* key, std::uint64_t number) {
+  void add_arguments(const Record& record, std::uint32_t entry, std::string& out) {
+    std::string_view comma = "";
+    const auto add_argument = [&](std::string_view key, std::uint64_t number) {
       out.append(comma).append(key);
       add_number(out, number);
       comma = ",";
     };
-    const auto add_words = [&](const char* key, std::string_view text) {
+    const auto add_words = [&](std::string_view key, const std::string& text) {
       if (text.empty())
         return;
-      out.append(comma).append(key);
-      add_text(out, text);
-      out += '"';
+      out.append(comma).append(key).append(text) += '"';
       comma = ",";
     };
     if (record.construct != 0)
@@ -114,18 +117,18 @@ private:
       add_argument(R"("failed":)", 1);
     if (record.kind <= Kind::kUpdate && record.device >= 0)
       add_argument(R"("device":)", static_cast<std::uint64_t>(record.device));
-    add_words(R"("entry":")", name);
+    add_words(R"("entry":")", texts_.of(entry));
     if (record.kind == Kind::kFallback)
-      add_words(R"("reason":")", names_.text(record.note));
+      add_words(R"("reason":")", texts_.of(record.note));
     else
-      add_words(R"("source":")", observe::place_of(names_.text(record.note)));
+      add_words(R"("source":")", places_.of(record.note));
   }
 
   static void name_process(std::string& out, int process, const std::string& name) {
     out += R"({"ph":"M","pid":)";
     add_number(out, static_cast<std::uint64_t>(process));
     out += R"(,"name":"process_name","args":{"name":")";
-    add_text(out, name);
+    out += name;
     out += "\"}},\n";
   }
   static void name_lane(std::string& out, const Lane& lane) {
@@ -136,7 +139,7 @@ private:
     out += R"(,"name":"thread_name","args":{"name":")" + lane.name() + "\"}},\n";
   }
 
-  Names& names_;
+  Texts texts_, places_;
   const std::uint64_t start_;
   Lanes lanes_;
 };

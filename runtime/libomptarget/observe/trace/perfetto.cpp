@@ -6,6 +6,7 @@
 #include "observe/events/source.h"
 #include "observe/trace/format.h"
 #include "observe/trace/rank.h"
+#include "observe/trace/texts.h"
 
 #include <utility>
 #include <vector>
@@ -64,7 +65,9 @@ private:
 
 class Perfetto final : public Format {
 public:
-  Perfetto(Names& names, std::uint64_t start) : names_(names), start_(start) {}
+  Perfetto(Names& names, std::uint64_t start)
+      : names_(names, [](std::string_view name) { return std::string(name); }), places_(names, observe::place_of),
+        start_(start) {}
 
   void begin(std::string& out) override {
     std::string interned;
@@ -83,7 +86,7 @@ public:
   void add(const Record& record, std::string& out) override {
     if (record.kind == Kind::kDevice)
       return add_track(out, process_track(record.device + 2), 0,
-                       "device " + std::to_string(record.device) + " (" + std::string(names_.text(record.name)) + ")");
+                       "device " + std::to_string(record.device) + " (" + names_.of(record.name) + ")");
     const Lane lane = lanes_.of(record);
     const std::uint64_t track = track_of(lane);
     if (lane.is_new)
@@ -152,7 +155,7 @@ private:
       return static_cast<std::uint64_t>(record.kind) + 1;
     const std::uint64_t number = kKinds + record.name;
     if (event_names_.is_new(record.name))
-      add(interned_, kEventNames, named(number, names_.text(record.name)));
+      add(interned_, kEventNames, named(number, names_.of(record.name)));
     return number;
   }
 
@@ -170,11 +173,11 @@ private:
     if (record.kind <= Kind::kUpdate && record.device >= 0)
       add_argument(kDevice, kUnsigned, static_cast<std::uint64_t>(record.device));
     if (!has_own_name(record))
-      add_text(kEntry, record.name, names_.text(record.name));
+      add_text(kEntry, record.name, names_.of(record.name));
     if (record.kind == Kind::kFallback)
-      add_text(kReason, record.note, names_.text(record.note));
+      add_text(kReason, record.note, names_.of(record.note));
     else
-      add_text(kSource, record.note, observe::place_of(names_.text(record.note)));
+      add_text(kSource, record.note, places_.of(record.note));
   }
   void add_argument(Argument name, unsigned field, std::uint64_t value) {
     argument_.clear();
@@ -190,7 +193,7 @@ private:
     add_argument(name, kTextIid, number);
   }
 
-  Names& names_;
+  Texts names_, places_;
   const std::uint64_t start_;
   Lanes lanes_;
   std::map<std::pair<int, std::uint64_t>, std::uint64_t> tracks_;
