@@ -39,6 +39,8 @@ void report_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, Row
 
 void report_copy(int device, bool to_device, const Mapping& mapping, const void* host, const void* there,
                  std::int64_t size, const void* cell) {
+  if (!observe::hears_begins())
+    return;
   observe::report(observe::ObjectCopied{observe::Within::current(), device, to_device, host, there, size, mapping.host,
                                         mapping.name(), cell});
 }

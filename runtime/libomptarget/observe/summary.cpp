@@ -211,7 +211,7 @@ void summarize() {
     return say("the runtime ignores OMPTOOL_SUMMARY=%s and uses 0; known values: 0, 1", asked.c_str());
   PerProcess<Summary>::get();
   static SummaryListener* const only = new SummaryListener; // threads go on while the process exits
-  subscribe(*only);
+  subscribe(*only, kHeard);
 }
 
 // Behind the program's own end.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "observe/events/sink.h"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <functional>
 #include <string>
@@ -13,7 +14,7 @@ namespace {
 
 class Heard : public Listener {
 public:
-  Heard() { subscribe(*this); }
+  explicit Heard(std::uint32_t what = kHeard | kBegins) { subscribe(*this, what); }
   ~Heard() { unsubscribe(*this); }
   Heard(const Heard&) = delete;
   Heard& operator=(const Heard&) = delete;
@@ -64,6 +65,27 @@ TEST_CASE("several listen, each as long as it wants to") {
   }
   report_named("c");
   CHECK(one.names() == std::vector<std::string>{"a", "b", "c"});
+}
+
+TEST_CASE("what begins is reported where somebody wants to hear of it") {
+  const auto begins_in = [](const Heard& one) {
+    return std::count_if(one.events.begin(), one.events.end(), [](const Event& event) {
+      return std::holds_alternative<ConstructBegins>(event) || std::holds_alternative<OperationBegins>(event);
+    });
+  };
+  const auto work = [] {
+    const Construct construct(some_call());
+    Operation operation = begin({Operation::Kind::kFree, 0, nullptr, nullptr});
+    end(operation, true);
+  };
+  const Heard ends_alone(kHeard);
+  work();
+  CHECK(begins_in(ends_alone) == 0);
+  CHECK(ends_alone.events.size() == 2);
+  const Heard all;
+  work();
+  CHECK(begins_in(all) == 2);
+  CHECK(all.events.size() == 4);
 }
 
 TEST_CASE("what is reported under locks waits until the thread holds none") {

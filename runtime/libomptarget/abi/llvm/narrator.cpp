@@ -313,7 +313,7 @@ void set_info(std::uint32_t bits) {
   info_known = true;
   info_bits = bits;
   if (bits)
-    observe::subscribe(narrator(), true); // a log is of one thread
+    observe::subscribe(narrator(), observe::kHeard | observe::kBegins | observe::kOnThread); // a log is of one thread
   else
     observe::unsubscribe(narrator());
 }

@@ -30,7 +30,7 @@ bool make_current(Place to, const std::byte* target, std::size_t target_length, 
 
 // A routine copies from or to the host; nobody knows what the program calls it.
 void report_copy(Place to, const void* target, Place from, const void* source, std::size_t size) {
-  if (!observe::heard() || !to.device == !from.device)
+  if (!observe::hears_begins() || !to.device == !from.device)
     return;
   const bool to_device = to.device != nullptr;
   const int number = (to_device ? to : from).device->number;

@@ -21,12 +21,9 @@ namespace {
 
 constinit std::array<std::atomic<Listener*>, 8> listeners{};
 
-// Events that wait until the thread holds no lock. The record exists while the thread holds any.
-struct Waiting {
-  int locks = 0;
-  std::vector<Event> events = {};
-};
-thread_local constinit Waiting* waiting = nullptr;
+// The locks that the thread holds, and the events that wait until it holds none; null: there are none.
+thread_local constinit int locks [[gnu::tls_model("initial-exec")]] = 0;
+thread_local constinit std::vector<Event>* waiting [[gnu::tls_model("initial-exec")]] = nullptr;
 
 void tell(const Event& event) {
   for (const std::atomic<Listener*>& one : listeners)
@@ -45,13 +42,13 @@ void decided() {
   the_sink.fetch_and(~kUndecided, std::memory_order_release);
 }
 
-void subscribe(Listener& listener, bool on_thread) {
+void subscribe(Listener& listener, std::uint32_t what) {
   for (std::atomic<Listener*>& one : listeners) {
     Listener* there = nullptr;
     if (one.compare_exchange_strong(there, &listener) || there == &listener)
       break;
   }
-  the_sink.fetch_or(on_thread ? kHeard | kOnThread : kHeard, std::memory_order_release);
+  the_sink.fetch_or(what, std::memory_order_release);
 }
 
 void unsubscribe(Listener& listener) {
@@ -60,30 +57,29 @@ void unsubscribe(Listener& listener) {
     one.compare_exchange_strong(there, nullptr);
   }
   if (std::none_of(listeners.begin(), listeners.end(), [](const auto& one) { return one.load() != nullptr; }))
-    the_sink.fetch_and(~(kHeard | kOnThread), std::memory_order_release);
+    the_sink.fetch_and(~(kHeard | kBegins | kOnThread), std::memory_order_release);
 }
 
 void report(Event event) {
   if (!heard())
     return;
-  if (waiting)
-    waiting->events.push_back(std::move(event));
-  else
-    tell(event);
+  if (locks == 0)
+    return tell(event);
+  if (!waiting)
+    waiting = new std::vector<Event>;
+  waiting->push_back(std::move(event));
 }
 
 void Postponed::begin() {
-  if (!waiting)
-    waiting = new Waiting;
-  ++waiting->locks;
+  ++locks;
 }
 
 void Postponed::end() {
-  if (--waiting->locks > 0)
+  if (--locks > 0 || !waiting)
     return;
   // A listener may make calls that report more.
-  const std::unique_ptr<const Waiting> over(std::exchange(waiting, nullptr));
-  for (const Event& event : over->events)
+  const std::unique_ptr<const std::vector<Event>> over(std::exchange(waiting, nullptr));
+  for (const Event& event : *over)
     tell(event);
 }
 
@@ -93,7 +89,8 @@ Construct::Construct(const Call& call)
     : begun_{next_number(), call, Operation::Clock::now()}, faults_before_(std::uncaught_exceptions()),
       outer_(innermost_), within_(begun_) {
   innermost_ = this;
-  report(ConstructBegins{begun_.number, begun_.call});
+  if (hears_begins())
+    report(ConstructBegins{begun_.number, begun_.call});
 }
 
 Construct::~Construct() {
@@ -131,7 +128,8 @@ Operation begin(Operation operation) {
   if (Shown::here_)
     operation.host = Shown::here_;
   operation.began = Operation::Clock::now();
-  report(OperationBegins{operation});
+  if (hears_begins())
+    report(OperationBegins{operation});
   return operation;
 }
 

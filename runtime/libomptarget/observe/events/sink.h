@@ -22,7 +22,8 @@ protected:
 
 constexpr std::uint32_t kUndecided = 1; // nobody has asked yet who wants to listen
 constexpr std::uint32_t kHeard = 2;     // somebody listens
-constexpr std::uint32_t kOnThread = 4;  // to constructs on the threads of their calls, from begin to end
+constexpr std::uint32_t kBegins = 4;    // also to what begins: constructs, operations, copies of objects
+constexpr std::uint32_t kOnThread = 8;  // to constructs on the threads of their calls, from begin to end
 extern std::atomic<std::uint32_t> the_sink;
 
 // Somebody listens, or may want to.
@@ -36,15 +37,19 @@ inline bool heard() {
   return the_sink.load(std::memory_order_acquire) & kHeard;
 }
 
+inline bool hears_begins() {
+  return the_sink.load(std::memory_order_acquire) & kBegins;
+}
+
 inline bool heard_on_thread() {
   return the_sink.load(std::memory_order_acquire) & kOnThread;
 }
 
 // Somebody has found out who listens.
 void decided();
-// Eight at most, which there are places for. `on_thread`: a construct whose call could return before it has ended does
-// not, while this listens.
-void subscribe(Listener& listener, bool on_thread = false);
+// Eight at most, which there are places for. `what` has bits of the above: with kHeard alone, it may hear of what
+// begins all the same; with kOnThread, a construct whose call could return before it has ended does not.
+void subscribe(Listener& listener, std::uint32_t what = kHeard | kBegins);
 // It may still hear what was reported before.
 void unsubscribe(Listener& listener);
 

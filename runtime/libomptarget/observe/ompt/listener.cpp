@@ -113,7 +113,8 @@ public:
   void attach(const TaskData& tasks) {
     tasks_ = tasks;
     attached_.store(true, std::memory_order_release);
-    observe::subscribe(*this, true); // callbacks come in the context of the target task
+    observe::subscribe(*this, observe::kHeard | observe::kBegins |
+                                  observe::kOnThread); // callbacks come in the context of the target task
   }
   void detach() {
     attached_.store(false, std::memory_order_release);

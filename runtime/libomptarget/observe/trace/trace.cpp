@@ -201,8 +201,9 @@ private:
   std::vector<Record> spare_;
 };
 
-thread_local constinit const Trace* trace_of_mine = nullptr; // a child of fork() has another
-thread_local constinit Buffer* mine = nullptr;
+thread_local constinit Buffer* mine [[gnu::tls_model("initial-exec")]] = nullptr;
+// A child of fork() has another.
+thread_local constinit const Trace* trace_of_mine [[gnu::tls_model("initial-exec")]] = nullptr;
 
 // By a key: the destructor of a thread_local takes the dynamic linker's lock, which its owner may hold while it waits
 // for this thread.
@@ -329,7 +330,7 @@ void start() {
     return;
   PerProcess<Trace>::get();                   // before the first event
   static Listener* const only = new Listener; // threads go on while the process exits
-  observe::subscribe(*only);
+  observe::subscribe(*only, observe::kHeard);
 }
 
 // Behind the program's own end, and so behind that of its devices.
