@@ -244,6 +244,9 @@ def test_perfettos_packets(program: Path, tmp_path: Path) -> None:
     done = run(program, trace)
     assert (done.returncode, done.stderr) == (0, "")
     names: dict[int, str] = {}
+    argument_names: dict[int, str] = {}
+    texts: dict[int, str] = {}
+    entries: list[str] = []
     tracks: dict[int, tuple[str, int | None]] = {}
     begun: Counter[str] = Counter()
     open_slices: Counter[int] = Counter()
@@ -252,8 +255,9 @@ def test_perfettos_packets(program: Path, tmp_path: Path) -> None:
         assert isinstance(packet.value, bytes)
         assert only(packet.value, 10) == 1  # trusted_packet_sequence_id
         for field in fields(only(packet.value, 12) or b""):  # interned_data
-            if field.number == 2 and isinstance(field.value, bytes):  # event_names
-                names[only(field.value, 1)] = only(field.value, 2).decode()
+            of_field = {2: names, 3: argument_names, 29: texts}[field.number]
+            assert isinstance(field.value, bytes)
+            of_field[only(field.value, 1)] = only(field.value, 2).decode()
         if descriptor := only(packet.value, 60):  # track_descriptor
             tracks[only(descriptor, 1)] = (only(descriptor, 2).decode(), only(descriptor, 5))
         if event := only(packet.value, 11):  # track_event
@@ -261,11 +265,21 @@ def test_perfettos_packets(program: Path, tmp_path: Path) -> None:
             assert track in tracks
             if only(event, 9) == 1:
                 assert only(packet.value, 13) == 2  # it needs the names
-                begun[names[only(event, 10)]] += 1
+                name = names[only(event, 10)]
+                begun[name] += 1
+                arguments = {
+                    argument_names[only(field.value, 1)]: field.value
+                    for field in fields(event)
+                    if field.number == 4 and isinstance(field.value, bytes)
+                }
+                assert ("construct" in arguments) == (name != "load image")
+                if name == "target":
+                    entries.append(texts[only(arguments["entry"], 17)])
             open_slices[track] += {1: 1, 2: -1, 3: 0}[only(event, 9)]
     assert set(open_slices.values()) <= {0}
     assert {name: begun[name] for name in CONSTRUCTS} == CONSTRUCTS
     assert begun["copy to device"] == 4
+    assert entries == [name for name in begun if name.startswith("__omp_offloading_")]
     assert {tracks[parent][0] for _, parent in tracks.values() if parent} == {
         f"host, process {process_of(tracks)}",
         "device 0 (host)",
