@@ -166,8 +166,8 @@ int32_t __tgt_rtl_unload_binary(int32_t device_id, __tgt_device_image* image);
 /* One line that says why the last call on this thread failed, or NULL. Fallback: the number alone. */
 const char* __tgt_rtl_last_error(void);
 
-/* Non-zero when the last load_binary or load_indirect on this thread had the image compiled, whether that failed or not.
- * Stores when that began and ended, in nanoseconds of CLOCK_MONOTONIC. Fallback: it compiled nothing. */
+/* Non-zero when the last load_binary or load_indirect on this thread had the image compiled, whether that failed or
+ * not. Stores when that began and ended, in nanoseconds of CLOCK_MONOTONIC. Fallback: it compiled nothing. */
 int32_t __tgt_rtl_last_compilation(uint64_t* began, uint64_t* ended);
 
 /* Optional: launches in a shape. */

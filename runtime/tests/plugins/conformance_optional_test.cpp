@@ -47,6 +47,20 @@ bool is_done(std::int32_t result) {
 
 } // namespace
 
+// ---- images ----
+
+TEST_CASE("what was compiled has a beginning before its end") {
+  const auto last_compilation = find<decltype(&__tgt_rtl_last_compilation)>("__tgt_rtl_last_compilation");
+  if (!last_compilation)
+    return; // optional
+  loaded();
+  std::uint64_t began = 0, ended = 0;
+  if (last_compilation(&began, &ended) != 0) {
+    CHECK(began > 0);
+    CHECK(began <= ended);
+  }
+}
+
 // ---- shapes ----
 
 TEST_CASE("a shape is launched as often as its teams have threads at most, or certainly not started") {
