@@ -1,28 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The table in which the runtime counts where regions ran: OMPTOOL_REPORT names its file.
 
-All processes of a program map the file, so that it is whole however each of them ends. Its twin is
-runtime/libomptarget/observe/report.h.
+The twin of its records is runtime/libomptarget/observe/report.h.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from omptool.probes import shared_table
+from omptool.probes.shared_table import Form, Table
 from packager.machine.region_run import Region
 from packager.records import NamedTuple
 
 VARIABLE = "OMPTOOL_REPORT"
-MAGIC = b"OMPTRPT1"
-RECORDS = 8192  # sparse: those that nobody uses take no memory
-_HEADER = struct.Struct("<8sIIII40x")
-_RECORD = struct.Struct("<QQQQIIii984s1016s")
-_NUMBER = struct.Struct("<I")
-_NUMBER_AT = 32  # in a record; 0: it is not filled in
+_FORM = Form(b"OMPTRPT1", struct.Struct("<QQQQIIii984s1016s"), number_at=32, records=8192)
 _LIBRARY, _DEVICE, _ON_DEVICE, _ON_HOST = range(4)
 
 
@@ -40,11 +34,11 @@ class _Record(NamedTuple):
 
 
 class Report:
-    """A table in memory that ends with the block of `made`."""
+    """A table that ends with the block of `made`."""
 
-    def __init__(self, file: int) -> None:
-        self._file = file
-        self.path = f"/proc/{os.getpid()}/fd/{file}"  # which the program's processes open
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.path = table.path
 
     def libraries(self) -> list[str]:
         """Return the files that registered regions, each once."""
@@ -63,18 +57,10 @@ class Report:
 
     def lost(self) -> int:
         """Return how many runs found no place."""
-        *_, lost = _HEADER.unpack(os.pread(self._file, _HEADER.size, 0))
-        return int(lost)
+        return self._table.lost()
 
     def _records(self) -> list[_Record]:
-        return sorted(self._filled(), key=lambda record: record.number)
-
-    def _filled(self) -> Iterator[_Record]:
-        for index in range(RECORDS):
-            at = _HEADER.size + index * _RECORD.size
-            (number,) = _NUMBER.unpack(os.pread(self._file, _NUMBER.size, at + _NUMBER_AT))
-            if number:
-                yield _Record(*_RECORD.unpack(os.pread(self._file, _RECORD.size, at)))
+        return [_Record(*row) for row in self._table.rows()]
 
 
 def _region(record: _Record, plugin: str) -> Region:
@@ -92,17 +78,11 @@ def _region(record: _Record, plugin: str) -> Region:
 
 
 def _text(field: bytes) -> str:
-    return field.split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
+    return shared_table.text(field).decode("utf-8", "backslashreplace")
 
 
 @contextmanager
 def made() -> Iterator[Report]:
-    """Make an empty table, in memory: there may be no file system that can be written to."""
-    file = os.memfd_create("omptool report", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    try:
-        os.ftruncate(file, _HEADER.size + RECORDS * _RECORD.size)
-        os.pwrite(file, _HEADER.pack(MAGIC, RECORDS, _RECORD.size, 0, 0), 0)
-        fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
-        yield Report(file)
-    finally:
-        os.close(file)
+    """Make an empty table."""
+    with shared_table.made(_FORM) as table:
+        yield Report(table)

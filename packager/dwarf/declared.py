@@ -34,11 +34,16 @@ def places(elf: Elf, names: Collection[str]) -> dict[str, Place]:
     """
     if not names or not has_debug_information(elf):
         return {}
-    found = units.Sections(*(_content(elf, name) for name in SECTIONS))
+    found = sections_of(elf)
     wanted = {name.encode() for name in names}
     result = _declared(found, wanted)
     missing = {name for name in wanted if name.decode() not in result}
     return result | addressed.places(elf, found, missing)
+
+
+def sections_of(elf: Elf) -> units.Sections:
+    """Return the bytes of the sections of debug information."""
+    return units.Sections(*(_content(elf, name) for name in SECTIONS))
 
 
 def _declared(found: units.Sections, wanted: set[bytes]) -> dict[str, Place]:

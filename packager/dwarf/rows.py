@@ -28,6 +28,7 @@ class Row(NamedTuple):
     address: int
     file: int
     line: int
+    is_end: bool = False  # the address is the first behind the code of a sequence
 
 
 def at_addresses(data: bytes, at: int, wanted: Collection[int], budget: list[int]) -> list[Row]:
@@ -35,18 +36,37 @@ def at_addresses(data: bytes, at: int, wanted: Collection[int], budget: list[int
 
     Instructions are taken from `budget`, which holds one number.
     """
-    head, _ = lines.header(data, at)
-    if not head.line_range:
-        raise FormatError(f".debug_line: the program at {at:#x} has no range of lines")
     found: dict[int, Row] = {}
-    for row in _rows(Cursor(data, head.start, ".debug_line", head.end), head, budget):
-        if row.address in wanted:
+    for row in _program(data, at, budget):
+        if row.address in wanted and not row.is_end:
             found.setdefault(row.address, row)
     return list(found.values())
 
 
+def spans(data: bytes, at: int, budget: list[int]) -> Iterator[tuple[Row, int]]:
+    """The rows of the program at `at`, each with the address of the next one.
+
+    Without sequences at 0: linkers leave there what they have discarded.
+    """
+    before: Row | None = None
+    is_discarded = False
+    for row in _program(data, at, budget):
+        if before is None:
+            is_discarded = not row.address
+        elif not is_discarded and row.address > before.address:
+            yield before, row.address
+        before = None if row.is_end else row
+
+
+def _program(data: bytes, at: int, budget: list[int]) -> Iterator[Row]:
+    head, _ = lines.header(data, at)
+    if not head.line_range:
+        raise FormatError(f".debug_line: the program at {at:#x} has no range of lines")
+    return _rows(Cursor(data, head.start, ".debug_line", head.end), head, budget)
+
+
 def _rows(cursor: Cursor, head: Header, budget: list[int]) -> Iterator[Row]:
-    """The rows but those that end a sequence."""
+    """The rows, in their order."""
     first_special = len(head.operands) + 1
     address, file, line = 0, 1, 1
     while cursor.at < head.end:
@@ -64,6 +84,7 @@ def _rows(cursor: Cursor, head: Header, budget: list[int]) -> Iterator[Row]:
             end = cursor.at + size
             code = cursor.number(1) if size else 0
             if code == END_SEQUENCE:
+                yield Row(address, file, line, is_end=True)
                 address, file, line = 0, 1, 1
             elif code == SET_ADDRESS:
                 address = cursor.number(size - 1)

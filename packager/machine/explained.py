@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from packager import checks
 from packager.errors import UsageError
+from packager.machine.check_codes import CODES
 
-# Of `doctor`; those of `verify` are the docstrings of its checks.
+# Of `doctor`; those of `verify` are the docstrings of its checks, those of `run --check` CODES.
 DOCTORS = {
     "OMP201": """A library that is not found.
 
@@ -90,13 +91,15 @@ Cure: give -fopenmp-targets=TRIPLE to compiler and linker, or build with `omptoo
 
 def known() -> tuple[str, ...]:
     """Return all codes."""
-    return (*checks.CHECKS, *DOCTORS)
+    return (*checks.CHECKS, *DOCTORS, *CODES)
 
 
 def explain(code: str) -> str:
     """Return cause and cure of a finding, some lines of text. Raises UsageError for no code."""
     if code in DOCTORS:
         return DOCTORS[code]
+    if code in CODES:
+        return CODES[code].text
     if code in checks.CHECKS:
         return checks.explain(code)
     raise UsageError(f"no finding has the code {code!r}; known codes: {', '.join(known())}")

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Records of a program that ran under the runtime's checker. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from packager.machine.check_codes import CODES, Severity
+from packager.records import NamedTuple
+
+
+class SourceLine(NamedTuple):
+    """A place in a source file."""
+
+    file: str
+    line: int | None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        return ":".join(str(part) for part in self if part is not None)
+
+
+class FilePlace(NamedTuple):
+    """A place in a loaded file: bytes from the first one that is loaded."""
+
+    file: bytes  # as the loader calls it
+    offset: int
+
+
+class CheckFinding(NamedTuple):
+    """A finding of the checker. What it lacks is "", 0 or None."""
+
+    code: str
+    message: str
+    variable: str
+    entry: str  # the region
+    source: SourceLine | None  # of the construct
+    call: FilePlace | None  # behind the program's call of the construct
+    kernel: int  # the instruction, from the first byte of the kernel's image
+    device: int | None
+    process: int
+    address: int  # of the object, on the host
+    size: int
+    count: int  # type: ignore[assignment]  # instead of the method of tuples
+    total: int  # bytes, of all times
+    call_line: SourceLine | None = None  # by debug information, as the following
+    kernel_line: SourceLine | None = None
+
+    @property
+    def severity(self) -> Severity:
+        """Return "error" for what OpenMP forbids, "hint" for what is often a mistake."""
+        return CODES[self.code].severity
+
+    @property
+    def construct(self) -> SourceLine | None:
+        """Return the place of the construct."""
+        return self.source or self.call_line
+
+    @property
+    def place(self) -> SourceLine | None:
+        """Return the place in the source that the finding is about."""
+        return self.kernel_line or self.construct
+
+
+class Recorded(NamedTuple):
+    """The table of a program that has ended."""
+
+    findings: tuple[CheckFinding, ...] = ()
+    lost: int = 0  # that found no record
+    damaged: int = 0  # records that the checker cannot have written
+    is_whole: bool = True  # False: the program has overwritten the table
+
+
+@dataclass(frozen=True)
+class CheckRun:
+    """The outcome of a program that ran under the checker."""
+
+    program: str
+    level: str
+    exit_code: int | None  # None: a signal ended it
+    signal: int | None
+    recorded: Recorded
+
+    @property
+    def findings(self) -> Sequence[CheckFinding]:
+        """Return the findings: errors first, else as they were found."""
+        return sorted(self.recorded.findings, key=lambda finding: finding.severity != "error")
+
+    def count(self, severity: Severity) -> int:
+        """Return how many findings are of a severity."""
+        return sum(finding.severity == severity for finding in self.recorded.findings)
