@@ -15,7 +15,7 @@ from packager.files.reader import called
 
 # Characters that are printed at a time.
 PIECE = 1 << 16
-SEVERITIES = {"error": "red", "warning": "yellow", "info": "cyan", "note": "cyan"}
+SEVERITIES = {"error": "red", "warning": "yellow", "info": "cyan", "note": "cyan", "hint": "cyan"}
 
 
 def echo_pieces(pieces: Iterable[str]) -> None:

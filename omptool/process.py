@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import NoReturn
 
@@ -23,7 +23,7 @@ CANNOT_WRITE = 2
 
 
 class StoppedError(BaseException):
-    """A signal asked the process to end."""
+    """The process is to end by a signal: it got it, or its program ended so."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -91,7 +91,8 @@ def _unraisable(fault: sys.UnraisableHookArgs) -> None:
 
 
 def _die_of(number: int) -> NoReturn:
-    signal.signal(number, signal.SIG_DFL)
+    with suppress(OSError):  # of SIGKILL, which nobody handles
+        signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
     raise SystemExit(128 + number)  # the signal is blocked
 

@@ -108,7 +108,8 @@ def _ran(program: str, args: tuple[str, ...], as_json: bool) -> tuple[str, bool]
             cause = host_only.found(data)
         with region_report.made() as report:
             environment[region_report.VARIABLE] = report.path
-            code = watching.watched(path, [program, *args], environment)
+            start = launching.Start(path, (program, *args), environment)
+            code = watching.watched(start, is_output_moved=True)
             run = RegionRun(
                 program=program,
                 exit_code=code if code >= 0 else None,

@@ -8,24 +8,37 @@ import os
 import shlex
 import shutil
 import signal
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from omptool.console import echo
 from omptool.errors import fail
+from omptool.options.checking import Checking, check_options, without_level
 from omptool.options.tracing import trace_options, traced
-from omptool.probes.launching import NOT_EXECUTABLE, find, is_text, on_the_runtime
+from omptool.probes.launching import (
+    NOT_EXECUTABLE,
+    SHELL,
+    Start,
+    find,
+    is_text,
+    on_the_runtime,
+    through_shell,
+    why_not,
+)
 from omptool.process import in_a_line
 from packager.elf import headers
 from packager.errors import PackagerError
-from packager.files.presence import exists
 from packager.files.reader import Reader, open_reader
 
-# For what omptool itself could not do (DECISIONS 18).
-CANNOT_START = 125
+if TYPE_CHECKING:
+    from packager.machine.check_run import CheckRun
+
+# For what omptool itself could not do, and for errors of the checker (DECISIONS 18).
+CANNOT_START, FOUND_ERROR = 125, 124
 
 
 class RunCommand(click.Command):
@@ -38,6 +51,13 @@ class RunCommand(click.Command):
         except click.UsageError as error:
             echo(f"Error: {in_a_line(error)}", err=True)
             raise click.exceptions.Exit(CANNOT_START) from error
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words; --check may have a level, and never takes PROG for it."""
+        words, level = without_level(args, self.params)
+        rest = super().parse_args(ctx, words)
+        ctx.params["check"] = level
+        return rest
 
 
 class DeviceNumber(click.IntRange):
@@ -59,6 +79,7 @@ class DeviceNumber(click.IntRange):
 @click.option("--gdb", is_flag=True, help="Start PROG in gdb, which sees its kernels.")
 @trace_options
 @click.option("--summary", is_flag=True, help="At the end, print tables of regions and copies.")
+@check_options(CANNOT_START)
 @click.argument("program", metavar="[--] PROG")
 @click.argument("args", nargs=-1, metavar="[ARGS]...")
 def command(
@@ -69,6 +90,7 @@ def command(
     trace: Path | None,
     trace_format: str | None,
     summary: bool,
+    checking: Checking | None,
     program: str,
     args: tuple[str, ...],
 ) -> None:
@@ -77,32 +99,44 @@ def command(
     The environment puts the runtime in place, so PROG may be a wrapper script or a launcher such as
     mpirun.
 
-    Exits as PROG does; 125 when omptool fails first, 126 when PROG cannot be executed, 127 when
-    PROG is not found.
+    With --check, the runtime looks for mistakes of mapping, and omptool prints them on stderr when
+    PROG has ended: errors, which OpenMP forbids, and hints, which are often mistakes. `omptool
+    verify --explain CODE` prints the cause and the cure of each. --check=full also looks at what
+    kernels and the host do with memory, which takes longer.
+
+    Exits as PROG does; 124 when --check-error is given and the checker found an error, 125 when
+    omptool fails first, 126 when PROG cannot be executed, 127 when PROG is not found.
     """
     path = find(program)
     try:
         with open_reader(path) as data:
             environment = on_the_runtime(path, data, os.environ)
-            if mandatory:
+            if mandatory or checking:
                 _note_host_only(data, program)
             is_elf = headers.probe(data)
     except PackagerError as error:
         fail(f"{program}: {error}", CANNOT_START)
-    if plugins:
-        environment["OMPTOOL_PLUGINS"] = ",".join(plugins)
-    if device is not None:
-        environment["OMP_DEFAULT_DEVICE"] = str(device)
-    if mandatory:
-        environment["OMP_TARGET_OFFLOAD"] = "MANDATORY"
+    environment |= _asked(plugins, device, mandatory, summary)
     environment |= traced(trace, trace_format, CANNOT_START)
-    if summary:
-        environment["OMPTOOL_SUMMARY"] = "1"
     if gdb and not is_elf:
         fail(f"{program}: is a script; gdb needs its interpreter in front of it", CANNOT_START)
-    if gdb:
-        _debug(path, args, environment)
-    _execute(path, program, args, environment)
+    start = Start(path, (program, *args), environment)
+    if checking:
+        _check(start, checking, is_in_gdb=gdb)
+    _execute(_in_gdb(start) if gdb else start, program)
+
+
+def _asked(
+    plugins: tuple[str, ...], device: int | None, mandatory: bool, summary: bool
+) -> Mapping[str, str]:
+    """Return the variables that ask the runtime for what the options say."""
+    asked = {
+        "OMPTOOL_PLUGINS": ",".join(plugins) if plugins else None,
+        "OMP_DEFAULT_DEVICE": None if device is None else str(device),
+        "OMP_TARGET_OFFLOAD": "MANDATORY" if mandatory else None,
+        "OMPTOOL_SUMMARY": "1" if summary else None,
+    }
+    return {name: value for name, value in asked.items() if value is not None}
 
 
 def _note_host_only(data: Reader, program: str) -> None:
@@ -114,31 +148,100 @@ def _note_host_only(data: Reader, program: str) -> None:
         echo(f"Note: {program}: no offload code: {found.message}; {found.cure}", err=True)
 
 
-def _execute(
-    path: Path, program: str, args: tuple[str, ...], environment: dict[str, str]
-) -> NoReturn:
+def _execute(start: Start, program: str) -> NoReturn:
     # Python ignores these, and what is ignored stays so across exec.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execve(path, [program, *args], environment)
+        os.execve(start.file, start.words, start.environment)
     except OSError as error:
-        if error.errno == errno.ENOEXEC and is_text(path):  # no "#!": shells run it themselves
+        if error.errno == errno.ENOEXEC and is_text(start.file):
             with suppress(OSError):
-                os.execve("/bin/sh", ["sh", str(path), *args], environment)
-        missing = error.errno == errno.ENOENT and exists(path)
-        what = "its interpreter is missing" if missing else error.strerror
-        fail(f"{program}: {what}", NOT_EXECUTABLE)
+                os.execve(SHELL, through_shell(start.file, start.words), start.environment)
+        fail(f"{program}: {why_not(start.file, error)}", NOT_EXECUTABLE)
 
 
-def _debug(path: Path, args: tuple[str, ...], environment: dict[str, str]) -> NoReturn:
-    """Start the program in gdb. The environment is for the program, not for gdb and its shell."""
+def _in_gdb(start: Start) -> Start:
+    """Return the program in gdb. The environment is for the program, not for gdb and its shell."""
     debugger = shutil.which("gdb")
     if not debugger:
         fail("gdb is not on PATH: apt-get install gdb", CANNOT_START)
+    own = dict(os.environ)
     changed = [
-        f"{name}={value}" for name, value in environment.items() if os.environ.get(name) != value
+        f"{name}={value}" for name, value in start.environment.items() if own.get(name) != value
     ]
     wrapper = shlex.join(["env", *changed])
     settings = ["-ex", "set breakpoint pending on", "-ex", f"set exec-wrapper {wrapper}"]
-    os.execv(debugger, ["gdb", *settings, "--args", str(path), *args])
+    words = ("gdb", *settings, "--args", str(start.file), *start.words[1:])
+    return Start(Path(debugger), words, own)
+
+
+def _check(start: Start, checking: Checking, *, is_in_gdb: bool) -> NoReturn:
+    """Run the program, print what the checker found, and end as the program did."""
+    from omptool.process import StoppedError
+    from omptool.render import check_run
+
+    found = _checked(start, checking.level, is_in_gdb)
+    with suppress(OSError):  # nobody reads it: the program's end counts
+        for line in check_run.lines(found):
+            echo(line, err=True)
+    _write(checking.sarif, found, is_sarif=True)
+    _write(checking.json, found, is_sarif=False)
+    if checking.is_error_fatal and found.count("error"):
+        raise click.exceptions.Exit(FOUND_ERROR)
+    if found.signal:
+        _leave_no_core()
+        raise StoppedError(found.signal)
+    raise click.exceptions.Exit(found.exit_code or 0)
+
+
+def _checked(start: Start, level: str, is_in_gdb: bool) -> CheckRun:
+    """Run the program under the checker, and return how it ended and what was found."""
+    from omptool.probes import finding_report
+    from omptool.probes.watching import watched
+    from packager.machine.check_places import with_lines
+    from packager.machine.check_run import CheckRun
+
+    program = start.words[0]
+    with finding_report.made(level) as report:
+        asked = {**start.environment, finding_report.VARIABLE: report.path}
+        checked = start._replace(environment=asked)
+        try:
+            code = watched(_in_gdb(checked) if is_in_gdb else checked)
+        except OSError as error:
+            fail(f"{program}: {why_not(start.file, error)}", NOT_EXECUTABLE)
+        recorded = report.recorded()
+    findings = with_lines(recorded.findings, start.file, program)
+    return CheckRun(
+        program=program,
+        level=level,
+        exit_code=code if code >= 0 else None,
+        signal=-code if code < 0 else None,
+        recorded=recorded._replace(findings=findings),
+    )
+
+
+def _write(path: Path | None, found: CheckRun, *, is_sarif: bool) -> None:
+    """Write a document; where that fails a line says so, and the exit code is the program's."""
+    if not path:
+        return
+    from omptool.render import check_run, check_sarif
+    from packager.files.replacing import replacing
+
+    document = check_sarif.log(found) if is_sarif else check_run.as_json(found)
+    try:
+        with replacing(path) as temporary:
+            temporary.write_text(f"{document}\n", encoding="utf-8")
+    except (PackagerError, OSError) as error:
+        with suppress(OSError):
+            echo(f"Error: {path}: {error}", err=True)
+
+
+def _leave_no_core() -> None:
+    """Keep this process from leaving a core file of its own beside the program's."""
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_CORE)
+    # With a limit of 1 the kernel starts no program for cores either.
+    least = 1 if most == resource.RLIM_INFINITY else min(1, most)
+    resource.setrlimit(resource.RLIMIT_CORE, (least, most))

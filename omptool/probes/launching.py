@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from omptool.errors import fail
@@ -14,13 +15,23 @@ from packager.errors import PackagerError
 from packager.files.presence import exists, is_file
 from packager.files.reader import Reader
 from packager.machine.program import UNDER_RUN, Program, inspect_program, raised_rights
+from packager.records import NamedTuple
 
 # As in a shell.
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
+SHELL = "/bin/sh"
 # Bytes of a file that tell whether it can be a script.
 SCRIPT_START = 128
 # Libraries that insist on being loaded first.
 FIRST = ("libasan.so", "libtsan.so", "libclang_rt.asan", "libclang_rt.tsan")
+
+
+class Start(NamedTuple):
+    """A program as it is to be started: its file, its words (its name first), its environment."""
+
+    file: Path
+    words: tuple[str, ...]
+    environment: Mapping[str, str]
 
 
 def on_the_runtime(program: Path, data: Reader, environment: Mapping[str, str]) -> dict[str, str]:
@@ -102,6 +113,17 @@ def _environment(
         rest = environment.get(name)
         environment[name] = ":".join([*values, rest] if rest else values)
     return environment
+
+
+def through_shell(program: Path, words: Sequence[str]) -> list[str]:
+    """Return the command of SHELL for a script without "#!": shells run it themselves."""
+    return ["sh", str(program), *words[1:]]
+
+
+def why_not(program: Path, error: OSError) -> str:
+    """Return why a program cannot be started."""
+    is_missing = error.errno == errno.ENOENT and exists(program)
+    return "its interpreter is missing" if is_missing else error.strerror or str(error)
 
 
 def is_text(path: Path) -> bool:

@@ -1,59 +1,81 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Running a program to its end, beside what else is to be printed of it."""
+"""Running a program to its end, beside what else is to be printed of it.
+
+To the outside this process then is the program: signals that it gets go to the program, and it
+stops and goes on with the program.
+"""
 
 from __future__ import annotations
 
 import errno
+import os
 import signal
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from types import FrameType
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
-from omptool.probes.launching import is_text
+from omptool.probes.launching import SHELL, Start, is_text, through_shell
 
-STDERR = 2
-PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
-KEYS = (signal.SIGINT, signal.SIGQUIT)
+STDOUT, STDERR = 1, 2
+FROM_KERNEL = 0x80  # SI_KERNEL: of the terminal, which sends its signals to the program as well
+AWAITED = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+TURN = 0.2  # seconds; where there are threads, SIGCHLD may go to another one, and is lost
+# The terminal stops a program by these. Another process that sends SIGSTOP lets it go on, too.
+STOPS = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+# Python ignores these, and what is ignored stays so across exec.
+IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
-def watched(program: Path, words: Sequence[str], environment: Mapping[str, str]) -> int:
+def watched(start: Start, *, is_output_moved: bool = False) -> int:
     """Run a program to its end and return its exit code, or minus the signal that ended it.
 
-    `words` begin with the name that it was asked for by. Its output goes to stderr. Signals that
-    would end this process go to the program. Raises OSError when it cannot be started.
+    It has all that this process has: files, limits, the terminal. `is_output_moved`: its output
+    goes to stderr. Raises OSError when it cannot be started.
     """
-    try:
-        child = _started(program, words, environment)
-    except OSError as error:
-        if error.errno != errno.ENOEXEC or not is_text(program):
-            raise  # without "#!", shells run it themselves
-        shell = ["sh", str(program), *words[1:]]
-        child = _started(Path("/bin/sh"), shell, environment)
-    with child, _signals_to(child):
-        return child.wait()
+    moved = [(os.POSIX_SPAWN_DUP2, STDERR, STDOUT)] if is_output_moved else []
 
+    def started(file: str, words: Sequence[str]) -> int:
+        return os.posix_spawn(
+            file,
+            tuple(words),
+            start.environment,
+            file_actions=moved,
+            setsigmask=mask,
+            setsigdef=IGNORED,
+        )
 
-def _started(
-    program: Path, words: Sequence[str], environment: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(words, executable=program.absolute(), env=environment, stdout=STDERR)
+    with _blocked() as mask:
+        try:
+            child = started(str(start.file), start.words)
+        except OSError as error:
+            if error.errno != errno.ENOEXEC or not is_text(start.file):
+                raise
+            child = started(SHELL, through_shell(start.file, start.words))
+        return _ended(child)
 
 
 @contextmanager
-def _signals_to(child: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Pass signals on in the block; those of the terminal's keys reach the child anyway."""
-
-    def pass_on(number: int, _frame: FrameType | None) -> None:
-        child.send_signal(number)
-
-    kept = {number: signal.getsignal(number) for number in (*PASSED_ON, *KEYS)}
-    for number in (*PASSED_ON, *KEYS):
-        if kept[number] is not signal.SIG_IGN:
-            signal.signal(number, pass_on if number in PASSED_ON else lambda *_: None)
+def _blocked() -> Iterator[set[int]]:
+    """Keep signals back in the block, which asks for them; those for the program end with it."""
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # nobody would learn how it ended
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
     try:
-        yield
+        yield {int(number) for number in mask}
     finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
+        while signal.sigtimedwait(AWAITED, 0):
+            pass
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _ended(child: int) -> int:
+    """Wait for the end of a child, and pass on what comes until then."""
+    while True:
+        found, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
+        if found and not os.WIFSTOPPED(status):
+            return os.waitstatus_to_exitcode(status)
+        if found and os.WSTOPSIG(status) in STOPS:
+            os.kill(os.getpid(), signal.SIGSTOP)  # SIGCONT wakes this process, and is passed on
+        got = signal.sigtimedwait(AWAITED, TURN)
+        if got and got.si_signo != signal.SIGCHLD and got.si_code != FROM_KERNEL:
+            with suppress(ProcessLookupError, PermissionError):  # a program of another user
+                os.kill(child, got.si_signo)

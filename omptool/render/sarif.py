@@ -36,35 +36,35 @@ def log(
 ) -> Iterator[str]:
     """The log of one run of `verify`, in pieces."""
     names = dict.fromkeys(_file(binary) for binary, _ in results)
+    rules = [rule(code, checks.CHECKS[code].__name__, checks.explain(code)) for code in codes]
+    found = _results(results, list(codes))
+    return whole(names, rules, _invocation(errors, exit_code), found)
+
+
+def whole(
+    files: Iterable[str], rules: Sequence[Json], invocation: Json, results: Iterable[Json]
+) -> Iterator[str]:
+    """The log of one run, about these files, in pieces."""
+    driver = {"name": "omptool", "version": __version__, "semanticVersion": __version__}
     run = {
-        "tool": {"driver": _driver(codes)},
-        "invocations": [_invocation(errors, exit_code)],
+        "tool": {"driver": {**driver, "rules": rules}},
+        "invocations": [invocation],
         "originalUriBaseIds": {BASE: {"uri": _file_uri(f"{Path.cwd()}/")}},
-        "artifacts": [{"location": _artifact(n), "roles": ["analysisTarget"]} for n in names],
-        "results": _results(results, list(codes)),
+        "artifacts": [{"location": artifact(n), "roles": ["analysisTarget"]} for n in files],
+        "results": results,
     }
     return pieces({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _driver(codes: Sequence[str]) -> Json:
-    return {
-        "name": "omptool",
-        "version": __version__,
-        "semanticVersion": __version__,
-        "rules": [_rule(code) for code in codes],
-    }
-
-
-def _rule(code: str) -> Json:
+def rule(code: str, name: str, explanation: str) -> Json:
     """Return what viewers show of a code: a line, the cause, and with the cure as help."""
-    whole = checks.explain(code)
-    cause, _, _ = whole.partition("\n\nCure: ")
+    cause, _, _ = explanation.partition("\n\nCure: ")
     return {
         "id": code,
-        "name": checks.CHECKS[code].__name__,
-        "shortDescription": {"text": whole.partition("\n")[0]},
+        "name": name,
+        "shortDescription": {"text": explanation.partition("\n")[0]},
         "fullDescription": {"text": cause},
-        "help": {"text": whole},
+        "help": {"text": explanation},
     }
 
 
@@ -77,7 +77,7 @@ def _invocation(errors: Iterable[Unread], exit_code: int) -> Json:
             {
                 "level": "error",
                 "message": {"text": error.message},
-                "locations": [{"physicalLocation": {"artifactLocation": _artifact(error.file)}}],
+                "locations": [{"physicalLocation": {"artifactLocation": artifact(error.file)}}],
             }
             for error in errors
         ],
@@ -99,9 +99,14 @@ def _results(results: Results, codes: Sequence[str]) -> Iterator[Json]:
 
 
 def _message(finding: Finding) -> str:
-    """All that `verify` prints; what would be a link in SARIF, of a C++ name, is none."""
+    """All that `verify` prints; a C++ name may look like a link."""
     lines = (f"{finding.message} ({finding.hint})", *finding.detail)
-    return "\n".join(lines).replace("](", "\\](")
+    return plain("\n".join(lines))
+
+
+def plain(words: str) -> str:
+    """Return words in which a viewer sees no link."""
+    return words.replace("](", "\\](")
 
 
 def _places(binary: FatBinary, finding: Finding) -> Json:
@@ -117,7 +122,7 @@ def _places(binary: FatBinary, finding: Finding) -> Json:
 
 
 def _location(binary: FatBinary, region: Json | None) -> Json:
-    place: Json = {"artifactLocation": _artifact(_file(binary))}
+    place: Json = {"artifactLocation": artifact(_file(binary))}
     if region:
         place["region"] = region
     location: Json = {"physicalLocation": place}
@@ -151,7 +156,8 @@ def _file(binary: FatBinary) -> str:
     return binary.file or binary.path
 
 
-def _artifact(name: str) -> Json:
+def artifact(name: str) -> Json:
+    """Return the location of a file, as it was given."""
     if name == str(STANDARD_INPUT):
         return {"description": {"text": "standard input"}}
     if name.startswith("/"):

@@ -45,6 +45,14 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
         raise
 
 
+def check_place(path: Path) -> None:
+    """Raise UsageError where `replacing` would: the file is not made yet, and stays as it is."""
+    try:
+        _beside(_target(path)).unlink()
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
 def _beside(target: Path) -> Path:
     """Make an empty file beside `target`. The module tempfile is slow to load."""
     while True:

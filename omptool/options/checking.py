@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`--check[=LEVEL]`, `--check-error`, `--check-sarif` and `--check-json`: the runtime's checker."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from omptool.errors import fail
+from omptool.options.paths import FILE, as_given, check_distinct
+from packager.errors import UsageError
+from packager.records import NamedTuple
+
+LEVELS = ("events", "full")
+CHECK = "--check"
+PROCESS = "%p"
+
+
+class Checking(NamedTuple):
+    """What the checker is asked for."""
+
+    level: str
+    is_error_fatal: bool
+    sarif: Path | None
+    json: Path | None
+
+
+class _CheckOption(click.Option):
+    """A flag that may have a level behind "="."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the option as it is written, and its help."""
+        record = super().get_help_record(ctx)
+        return (f"{CHECK}[=full]", record[1]) if record else None
+
+
+def check_options(code: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds the options; the command gets `checking`, which may be None.
+
+    `code` is the exit code for wrong usage.
+    """
+    options = (
+        click.option(
+            CHECK, "check", cls=_CheckOption, is_flag=True, help="Look for mistakes of mapping."
+        ),
+        click.option("--check-error", is_flag=True, help="Exit with 124 if there is an error."),
+        click.option(
+            "--check-sarif", type=FILE, metavar="FILE", help="Write the findings to FILE, as SARIF."
+        ),
+        click.option(
+            "--check-json", type=FILE, metavar="FILE", help="Write the findings to FILE, as JSON."
+        ),
+    )
+
+    def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def gathered(
+            *words: Any,
+            check: str | None,
+            check_error: bool,
+            check_sarif: Path | None,
+            check_json: Path | None,
+            **others: Any,
+        ) -> Any:
+            asked = (check_error, check_sarif, check_json)
+            checking = _checked(check, *asked, code)
+            return command(*words, checking=checking, **others)
+
+        for option in reversed(options):
+            gathered = option(gathered)
+        return gathered
+
+    return decorated
+
+
+def without_level(
+    words: Sequence[str], options: Iterable[click.Parameter]
+) -> tuple[list[str], str | None]:
+    """Return the words with --check for each --check=LEVEL, and the last level.
+
+    A flag of click's has nothing behind it, and an option with a value takes the next word: PROG.
+    """
+    valued = {name for one in options if _has_value(one) for name in one.opts}
+    rest = list(words)
+    level = None
+    at = 0
+    while at < len(rest) and rest[at].startswith("-") and rest[at] != "--":
+        name, is_given, value = rest[at].partition("=")
+        if name == CHECK:
+            level = value if is_given else LEVELS[0]
+            rest[at] = CHECK
+        at += 2 if name in valued and not is_given else 1
+    return rest, level
+
+
+def _has_value(option: click.Parameter) -> bool:
+    return isinstance(option, click.Option) and not option.is_flag and not option.count
+
+
+def _checked(
+    level: str | None, is_error_fatal: bool, sarif: Path | None, json: Path | None, code: int
+) -> Checking | None:
+    given = {"--check-error": is_error_fatal, "--check-sarif": sarif, "--check-json": json}
+    if level is None:
+        for option in (name for name, value in given.items() if value):
+            fail(f"{option}: give --check as well", code)
+        return None
+    if level not in LEVELS:
+        fail(f"{CHECK}={level}: is no level; known levels: {', '.join(LEVELS)}", code)
+    files = {"--check-sarif": _named(sarif), "--check-json": _named(json)}
+    for option, path in files.items():
+        if path:
+            _check_place(option, path, code)
+    try:
+        check_distinct([path for path in files.values() if path], [])
+    except UsageError as error:
+        fail(str(error), code)
+    return Checking(level, is_error_fatal, files["--check-sarif"], files["--check-json"])
+
+
+def _named(path: Path | None) -> Path | None:
+    """Return the file's path with the number of this process for %p."""
+    return Path(as_given(path).replace(PROCESS, str(os.getpid()))) if path else None
+
+
+def _check_place(option: str, path: Path, code: int) -> None:
+    """Fail unless a file can be written there: the program may run for hours."""
+    from packager.files.replacing import check_place
+
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        fail(f"{option} {path}: there is no folder {folder}", code)
+    try:
+        check_place(path)
+    except UsageError as error:
+        fail(f"{option}: {error}", code)
