@@ -110,7 +110,7 @@ def command(
     path = find(program)
     try:
         with open_reader(path) as data:
-            environment = on_the_runtime(path, data, os.environ)
+            environment = on_the_runtime(path, data, os.environ, is_checked=bool(checking))
             if mandatory or checking:
                 _note_host_only(data, program)
             is_elf = headers.probe(data)

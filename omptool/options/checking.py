@@ -22,7 +22,7 @@ PROCESS = "%p"
 
 
 class Checking(NamedTuple):
-    """What the checker is asked for."""
+    """The requests of a user to the checker."""
 
     level: str
     is_error_fatal: bool

@@ -20,6 +20,7 @@ from packager.records import NamedTuple
 # As in a shell.
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 SHELL = "/bin/sh"
+HEAP = "libomptool_heap.so"
 # Bytes of a file that tell whether it can be a script.
 SCRIPT_START = 128
 # Libraries that insist on being loaded first.
@@ -34,14 +35,20 @@ class Start(NamedTuple):
     environment: Mapping[str, str]
 
 
-def on_the_runtime(program: Path, data: Reader, environment: Mapping[str, str]) -> dict[str, str]:
+def on_the_runtime(
+    program: Path, data: Reader, environment: Mapping[str, str], *, is_checked: bool = False
+) -> dict[str, str]:
     """`environment` with what puts the runtime in the place of any other that `program` would get;
-    `data` is the open file.
+    `data` is the open file. `is_checked`: the checker learns how long the program's blocks are.
 
     Raises PackagerError for a program in which nothing can.
     """
     inspected = inspect_program(program, data)
-    return _environment(dict(environment), _replacements(program, inspected), inspected)
+    libraries = _replacements(program, inspected)
+    heap = libdir() / HEAP
+    if is_checked and heap.is_file():
+        libraries.append(heap)
+    return _environment(dict(environment), libraries, inspected)
 
 
 def find(program: str, exit_code: int | None = None) -> Path:

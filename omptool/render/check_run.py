@@ -64,7 +64,8 @@ def _near(place: SourceLine) -> SourceLine:
 
 
 def _facts(finding: CheckFinding) -> Iterator[str]:
-    if finding.variable or finding.address:
+    is_named = finding.address and f"{finding.address:#x}" in finding.message
+    if (finding.variable or finding.address) and not is_named:
         yield _object(finding)
     if finding.entry:
         yield f"region {region(finding)}"

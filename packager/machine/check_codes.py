@@ -144,7 +144,7 @@ Cure: map with `from` or `tofrom`, or use `target update from` before the host r
 The host uses what an unfinished region uses.
 
 A construct with `nowait` still runs, and the host reads or writes memory that it copies or that a
-kernel on shared memory uses. Which of both comes first is not defined.
+kernel on shared memory uses. OpenMP does not define the order of both.
 
 Cure: wait first, with `taskwait` or a `depend` clause on both sides."""),
     "OMP325": Code("stale", "error", """\
