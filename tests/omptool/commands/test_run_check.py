@@ -10,6 +10,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from fixture_programs import OMPTOOL
 from places import ROOT, TESTS
 from sarif_schema import run_of
 from toolchain import omptool
+from toolchain import run as run_tool
 
 from omptool.probes import finding_report
 from packager.machine.check_codes import CODES
@@ -318,7 +320,7 @@ def test_the_program_has_what_omptool_has(tmp_path: Path) -> None:
     But glibc's posix_spawn ignores two signals of its own, 32 and 33, until they are used.
     """
     script = tmp_path / "script"
-    status = "grep -E '^Sig(Blk|Ign)' /proc/$$/status"
+    status = "grep -E '^Sig(Blk|Ign)' /proc/self/status"
     script.write_text(f"#!/bin/sh\ncat; ls /proc/self/fd | wc -l; ulimit -a; {status}\n")
     script.chmod(0o755)
     more = os.open(RECORDS, os.O_RDONLY)
@@ -393,6 +395,30 @@ def test_omptool_stops_and_goes_on_with_the_program() -> None:
     assert started.reaches("SS")
     started.process.send_signal(signal.SIGTERM)
     assert started.ended() == (9, "caught\n", NOTHING)
+
+
+def test_the_line_of_a_call(tmp_path: Path) -> None:
+    app = tmp_path / "app"
+    source = TESTS / "packager" / "machine" / "calls.c"
+    (tmp_path / "calls.c").write_text(source.read_text())
+    run_tool("gcc", "-g", tmp_path / "calls.c", "-o", app)
+    name, offset = run_tool(app).split()
+    record = {**HINT, "source": "", "call_file": name, "call": int(offset, 16)}
+    line = source.read_text().splitlines().index("  print_call(); /* the call */") + 1
+    words = ["--check", *recording(record, {"end": 0})]
+    said = run(*words, cwd=tmp_path).stderr
+    assert said.startswith(f"calls.c:{line}: OMP312 hint: y is not mapped\n")
+    assert run(*words).stderr.startswith(f"{tmp_path}/calls.c:{line}: OMP312")
+    run_tool("strip", "-g", app)
+    assert run(*words).stderr.startswith(f"{app}+{offset}: OMP312 hint: y is not mapped\n")
+
+
+@pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not here")
+def test_a_program_in_gdb() -> None:
+    command = [str(OMPTOOL), "run", "--check", "--gdb", *recording(ERROR, HINT, {"end": 3})]
+    done = subprocess.run(command, input="run\n", capture_output=True, text=True, check=False)
+    assert "exited with code 03" in done.stdout
+    assert done.stderr.endswith(SAID)
 
 
 def test_trace_and_summary_beside(tmp_path: Path) -> None:
