@@ -79,21 +79,12 @@ Wanted read_environment() {
 
 // ---- the records of threads ----
 
-// The name of a construct's region. The construct ends on the thread that has heard of the kernel's end; while it
-// waits, that thread may hear of other constructs.
-struct Region {
-  std::uint64_t construct = 0;
-  std::uint32_t name = 0;
-};
-constexpr std::size_t kRegions = 16;
-
 // Of one thread at a time, which the writing thread empties.
 struct Buffer {
   std::mutex mutex;
   std::vector<Record> records; // under the lock
   // Of the thread alone:
   NameCache names;
-  std::array<Region, kRegions> regions{};
   std::uint32_t thread = 0;
   std::atomic<bool> taken{true};
   Buffer* next = nullptr;
@@ -133,8 +124,6 @@ public:
       write();
   }
   std::uint32_t name(std::string_view text) { return buffer().names.number(names, text); }
-  // The region of the construct, whose kernel has ended or which has fallen back, as this thread has heard.
-  Region& region(std::uint64_t construct) { return buffer().regions[construct % kRegions]; }
 
   // Writes what all threads have.
   void write() {
@@ -242,10 +231,7 @@ private:
     record.construct = event.construct;
     record.queue = event.is_later ? event.construct : 0;
     record.failed = event.failed;
-    if (call.action == observe::Action::kRoutine)
-      record.name = trace.name(call.function);
-    else if (const Region& region = trace.region(event.construct); region.construct == event.construct)
-      record.name = region.name;
+    record.name = trace.name(call.action == observe::Action::kRoutine ? call.function : call.region);
     if (call.source)
       record.note = trace.name(call.source);
     trace.add(record);
@@ -259,10 +245,8 @@ private:
     record.bytes = operation.size;
     record.queue = operation.queue;
     record.failed = operation.failed;
-    if (operation.kind == Operation::Kind::kLaunch) {
+    if (operation.kind == Operation::Kind::kLaunch)
       record.name = trace.name(operation.entry);
-      trace.region(operation.construct) = {operation.construct, record.name};
-    }
     trace.add(record);
   }
   static void on(const observe::RowsSeen& event, Trace& trace) {
@@ -287,7 +271,6 @@ private:
     record.construct = event.construct;
     record.name = trace.name(event.name);
     record.note = trace.name(event.reason);
-    trace.region(event.construct) = {event.construct, record.name};
     trace.add(record);
   }
   static void on(const observe::DeviceReady& event, Trace& trace) {
