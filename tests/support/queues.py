@@ -20,7 +20,7 @@ QUEUED = {VARIABLE: "1"}
 NO_DEVICE = {"OMPTOOL_PLUGINS": "only-of-tests-that-offload"}
 
 # Tests in these rooms are about the runtime, and the way to the device may change how they end.
-ROOMS = ("applications", "book", "faults", "messages", "observing", "openmp", "runtime")
+ROOMS = ("applications", "book", "checking", "faults", "messages", "observing", "openmp", "runtime")
 LIST = TESTS / "not_over_queues.txt"
 
 

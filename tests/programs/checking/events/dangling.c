@@ -8,7 +8,7 @@ struct list {
 };
 
 int main(void) {
-  double* x = malloc(8 * sizeof *x);
+  double* x = calloc(8, sizeof *x);
   struct list list = {8, x};
   double* const own = omp_target_alloc(64, omp_get_default_device());
   double* nothing = NULL;

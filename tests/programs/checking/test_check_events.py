@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The checker finds mistakes of mapping at the right line, and none where there is none."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from builds import Build, built, every_clang
+from checked import checked, errors, lines, marked
+from clangs import FULL, INSTALLED, compiler, libraries, made, own_library, stem
+from outcomes import ENVIRONMENT
+from places import TESTS
+from whole_programs import BOOK, PROGRAMS, REFUSED, is_error, sources
+
+from packager.machine.check_run import CheckFinding
+
+pytestmark = pytest.mark.offloads
+
+MISTAKES = sources(Path(__file__).parent / "events")
+APPLICATIONS = {"nbody": (256, 2), "stencil": (64, 4), "stream": (1000, 2)}
+# The figures that show an error: what the checker says of them, at which line.
+FIGURES = {
+    "fig_6_08_error": {("OMP313", 12, 1)},
+    "fig_6_39_error": {("OMP305", 14, 1)},
+    "fig_6_39_grown_error": {("OMP301", 9, 1)},
+    "fig_6_42_error": {("OMP314", 16, 1)},
+}
+
+
+def found_in(version: str, source: Path, into: Path) -> list[CheckFinding]:
+    """Compile a program with debug information, and return what the checker finds."""
+    flags = [*compiler(version, source), *own_library(version), "-g"]
+    program = made(into / source.stem, *flags, source)
+    return checked(program, LD_LIBRARY_PATH=libraries(version))[0]
+
+
+@pytest.mark.parametrize("version", every_clang())
+@pytest.mark.parametrize("source", MISTAKES, ids=stem)
+def test_a_mistake_is_found_at_its_line(version: str, source: Path, tmp_path: Path) -> None:
+    assert lines(found_in(version, source, tmp_path)) == marked(source)
+
+
+@pytest.mark.parametrize("version", every_clang())
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figures_error_is_found(version: str, name: str, tmp_path: Path) -> None:
+    assert lines(found_in(version, BOOK / f"{name}.c", tmp_path)) == FIGURES[name]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        pytest.param(Build(version), marks=() if version == INSTALLED else pytest.mark.exhaustive)
+        for version in FULL
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "source",
+    [one for one in PROGRAMS if not is_error(one) and one.stem not in REFUSED]
+    + sources(TESTS / "programs" / "applications"),
+    ids=stem,
+)
+def test_nothing_else_is_an_error(build: Build, source: Path, tmp_path: Path) -> None:
+    """The others are legal, whatever hints they deserve."""
+    arguments = APPLICATIONS.get(source.stem, ())
+    program = built(build, tmp_path / source.stem, source, *(["-lm"] if arguments else []))
+    found, done = checked(program, *arguments, **ENVIRONMENT)
+    assert (errors(found), done.returncode, done.stderr) == ([], 0, "")
+
+
+def test_hints_have_a_count(tmp_path: Path) -> None:
+    """Each turn of a loop is counted, and the bytes in all."""
+    [one] = found_in(INSTALLED, MISTAKES[0].with_name("allocated_again.c"), tmp_path)
+    assert (one.variable, one.size, one.total) == ("x", 800, 7200)
+
+
+def test_without_debug_information_there_is_the_call(tmp_path: Path) -> None:
+    source = MISTAKES[0].with_name("still_mapped.c")
+    program = made(tmp_path / source.stem, *compiler(INSTALLED, source), source)
+    [one] = checked(program)[0]
+    assert one.code == "OMP311"
+    assert one.variable == ""
+    assert one.call
+    assert os.fsdecode(one.call.file).endswith("/still_mapped")

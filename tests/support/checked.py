@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs under the checker, as `omptool run --check` starts them, without a Python for each."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+import running
+
+from omptool.probes import finding_report, launching
+from packager.files.reader import open_reader
+from packager.machine.check_codes import CODES
+from packager.machine.check_places import with_lines
+from packager.machine.check_run import CheckFinding
+
+# At the end of a line that the checker complains about: "OMP303", "OMP315 9 times".
+MARK = re.compile(r"/\* (OMP3\d\d)(?: (\d+) times)? \*/")
+
+
+def checked(
+    program: Path, *arguments: object, level: str = "events", **environment: str
+) -> tuple[list[CheckFinding], subprocess.CompletedProcess[str]]:
+    """Run `program`, and return what the checker found, with its lines, and how it ended."""
+    with finding_report.made(level) as report, open_reader(program) as data:
+        done = subprocess.run(
+            [program, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=running.PATIENCE,
+            env=launching.on_the_runtime(program, data, os.environ | environment, is_checked=True)
+            | {finding_report.VARIABLE: report.path},
+        )
+        recorded = report.recorded()
+    assert recorded.is_whole
+    return list(with_lines(recorded.findings, program, str(program))), done
+
+
+def errors(found: Iterable[CheckFinding]) -> list[CheckFinding]:
+    """Return those that OpenMP forbids."""
+    return [one for one in found if CODES[one.code].severity == "error"]
+
+
+def lines(found: Iterable[CheckFinding]) -> set[tuple[str, int | None, int]]:
+    """Return code, line and count of each."""
+    return {(one.code, one.place.line if one.place else None, one.count) for one in found}
+
+
+def marked(source: Path) -> set[tuple[str, int | None, int]]:
+    """Return the same of what the program's comments say."""
+    marks = {
+        number: MARK.search(line) for number, line in enumerate(source.read_text().split("\n"), 1)
+    }
+    return {
+        (mark[1], number, int(mark[2] or 1)) for number, mark in marks.items() if mark is not None
+    }
