@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Encodes a trace as the page keeps it: tables as JSON, events as columns in base64.
+
+An event takes 25 bytes. Events of a row follow each other, and so do the rows of a lane, so no
+column names them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from array import array
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from omptool.timeline.rows import Rows, rows
+from packager.traces.model import CONSTRUCT, FALLBACK, KINDS, Lane, Trace
+
+# Name, type and bytes of a column: `start` and `duration` in nanoseconds; `label` and `size` are
+# numbers in tables, `construct` is 0 for none, `kind` is an index into KINDS.
+COLUMNS = (
+    ("start", "d", 8),
+    ("duration", "f", 4),
+    ("label", "I", 4),
+    ("construct", "I", 4),
+    ("size", "I", 4),
+    ("kind", "B", 1),
+)
+PIECE = 3 << 18  # bytes that are encoded at a time: base64 takes three by three
+
+
+class Encoded:
+    """A trace in the order of its rows."""
+
+    def __init__(self, trace: Trace, title: str) -> None:
+        self._columns = {name: array(code) for name, code, _ in COLUMNS}
+        notes = list(trace.notes)
+        lanes = [self._lane(trace, lane) for lane in trace.lanes]
+        left_out = sum(lane.pop("left_out") for lane in lanes)
+        if left_out:
+            notes.append(f"the timeline does not show {left_out} events that are nested too deeply")
+        self.notes = notes
+        self._mark_fallbacks()
+        texts: dict[str, int] = {}
+        self._tables = {
+            "title": title,
+            "notes": notes,
+            "kinds": KINDS,
+            "lanes": lanes,
+            "sizes": trace.sizes,
+            "labels": [
+                [
+                    *(texts.setdefault(one, len(texts)) for one in label[:4]),
+                    label.references,
+                    label.device,
+                    label.failed,
+                ]
+                for label in trace.labels
+            ],
+            "texts": texts,
+        }
+        self._tables["texts"] = list(texts)
+
+    def _lane(self, trace: Trace, lane: Lane) -> dict[str, Any]:
+        """Append a lane's events, and return the row of its table."""
+        sorted_rows = rows(lane)
+        kinds = lane.kinds(trace.labels)
+        for row in (*sorted_rows.spans, sorted_rows.instants):
+            self._add(lane, row, kinds)
+        return _described(lane, sorted_rows)
+
+    def _add(self, lane: Lane, row: array[int], kinds: list[int]) -> None:
+        columns = self._columns
+        labels = array("I", map(lane.labels.__getitem__, row))
+        columns["start"].extend(map(lane.starts.__getitem__, row))
+        columns["duration"].extend(map(lane.durations.__getitem__, row))
+        columns["label"].extend(labels)
+        columns["construct"].extend(map(lane.constructs.__getitem__, row))
+        columns["size"].extend(map(lane.sizes.__getitem__, row))
+        columns["kind"].extend(map(kinds.__getitem__, labels))
+
+    def _mark_fallbacks(self) -> None:
+        """Make a construct that fell back one of the fallbacks."""
+        kinds, constructs = self._columns["kind"], self._columns["construct"]
+        fallen = {constructs[at] for at, kind in enumerate(kinds) if kind == FALLBACK} - {0}
+        for at, construct in enumerate(constructs) if fallen else ():
+            if kinds[at] == CONSTRUCT and construct in fallen:
+                kinds[at] = FALLBACK
+
+    def tables(self) -> str:
+        """Return the tables as JSON that HTML cannot mistake for its own."""
+        text = json.dumps(self._tables, separators=(",", ":"))
+        return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+    def columns(self) -> Iterator[tuple[str, Callable[[], Iterator[bytes]]]]:
+        """Yield the name of each column, and what yields its base64, little-endian."""
+        for name, _, _ in COLUMNS:
+            yield name, lambda column=self._columns[name]: _base64(column)
+
+
+def _described(lane: Lane, sorted_rows: Rows) -> dict[str, Any]:
+    return {
+        "process": lane.process,
+        "name": lane.name,
+        "device": lane.device,
+        "rows": [len(row) for row in sorted_rows.spans],
+        "instants": len(sorted_rows.instants),
+        "left_out": sorted_rows.left_out,
+    }
+
+
+def _base64(column: array[Any]) -> Iterator[bytes]:
+    if sys.byteorder == "big":
+        column = column[:]
+        column.byteswap()
+    data = memoryview(column).cast("B")
+    for at in range(0, len(data), PIECE):
+        yield b64encode(data[at : at + PIECE])

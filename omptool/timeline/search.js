@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// ---- search: events whose name, source, entry or reason has a text ----
+
+let isHit = null; // by label; null: nothing is searched for
+let hits = null; // the events, in the order of their numbers
+let selected = null; // an event
+
+function search(text) {
+  const wanted = text.trim().toLowerCase();
+  isHit = null;
+  hits = null;
+  if (wanted) {
+    isHit = Uint8Array.from(labels, ({ name, source, reason, entry }) =>
+      [name, source, reason, entry].some((one) => one.toLowerCase().includes(wanted)) ? 1 : 0,
+    );
+    hits = eventsOf(isHit);
+  }
+  byId("hits").textContent = hits ? `${countText(hits.length)} ${hits.length === 1 ? "hit" : "hits"}` : "";
+  redraw();
+}
+
+function eventsOf(isWanted) {
+  let count = 0;
+  for (let event = 0; event < eventCount; ++event) count += isWanted[labelOf[event]];
+  const found = new Uint32Array(count);
+  count = 0;
+  for (let event = 0; event < eventCount; ++event) if (isWanted[labelOf[event]]) found[count++] = event;
+  return found;
+}
+
+const isEarlier = (one, other) => start[one] < start[other] || (start[one] === start[other] && one < other);
+
+// Selects the hit that follows the selected event in time, or the one before it; behind the last one is the first.
+function nextHit(isForward) {
+  if (!hits?.length) return;
+  const inOrder = (one, other) => (isForward ? isEarlier(one, other) : isEarlier(other, one));
+  let first = hits[0];
+  let next = null;
+  for (const hit of hits) {
+    if (inOrder(hit, first)) first = hit;
+    if (selected !== null && inOrder(selected, hit) && (next === null || inOrder(hit, next))) next = hit;
+  }
+  select(next ?? first);
+}
+
+function select(event) {
+  selected = event;
+  if (event === null) {
+    hideDetails();
+    redraw();
+    return;
+  }
+  reveal(event);
+  redraw();
+  requestAnimationFrame(() => showDetails(event, xOf(start[event]), yOf(rowOf(event)) + ROW));
+}
+
+// Selects the event before or after the selected one in its row; without one the first in view.
+function step(by) {
+  if (eventCount === 0) return;
+  if (selected === null) return select(shown[0]?.event ?? 0);
+  const row = rowOf(selected);
+  select(Math.min(Math.max(selected + by, row.from), row.to - 1));
+}

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Chrome's trace events: an array of JSON objects, or an object with such an array.
+
+https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. The runtime writes
+the array (runtime/libomptarget/observe/trace/json.cpp). A process that is killed leaves it without
+its end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from packager.errors import FormatError
+from packager.files.reader import Reader
+from packager.traces.json_text import JsonText
+from packager.traces.model import Trace
+from packager.traces.recorder import MOST_TIME, Place, Recorder, construct
+
+FIRST = 1 << 12  # bytes in which the array or object has to begin
+MOST_MICROSECONDS = MOST_TIME / 1000
+DEEPEST = 1 << 10  # events of a thread that have begun and not ended
+OWN = re.compile(r"host, process \d+")
+
+
+class _FaultError(ValueError):
+    """An event is malformed."""
+
+
+def probe(data: Reader) -> bool:
+    """Return whether the file begins as JSON."""
+    return data.bytes(0, min(len(data), FIRST)).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"[", b"{")
+
+
+def read(data: Reader, seen: Callable[[int], None]) -> Trace:
+    """Return the trace. Raises FormatError with the place of what is malformed."""
+    text = JsonText(data, seen)
+    events = _Events()
+    try:
+        for number, event in enumerate(text.elements("traceEvents")):
+            events.add(event)
+            if number & 0xFFFF == 0:
+                events.recorder.check_size()
+    except _FaultError as fault:
+        raise FormatError(f"event at {text.place():#x}: {fault}") from fault
+    return events.trace(text.is_cut)
+
+
+class _Events:
+    """The events that have been read so far."""
+
+    def __init__(self) -> None:
+        self.recorder = Recorder()
+        # By the values as they are in the file: most events have those of an earlier one.
+        self._labels: dict[tuple[object, ...], tuple[int, bool]] = {}
+        self._open: dict[object, list[tuple[int, dict[str, Any]]]] = {}  # begun, not ended
+        self._names: dict[tuple[object, ...], str] = {}  # of processes and threads
+        self._has_end = False
+        self._last = 0
+        self._unused: Counter[str] = Counter()
+
+    def add(self, event: Any) -> None:
+        """Take an event. Raises _FaultError for a malformed one."""
+        if type(event) is not dict:
+            raise _FaultError("it is not an object")
+        phase = event.get("ph")
+        if phase == "X":
+            self._add_span(event, _time(event, "ts"), _time(event, "dur"))
+        elif phase in ("i", "I"):
+            self._add_span(event, _time(event, "ts"), 0)
+        elif phase == "M":
+            self._add_name(event)
+        elif phase == "B":
+            self._begin(event)
+        elif phase == "E":
+            self._end(event)
+        elif type(phase) is str:
+            self._unused[f"events of phase {phase[:8]!r}"] += 1
+        else:
+            raise _FaultError("it has no phase (ph)")
+
+    def _add_span(self, event: dict[str, Any], start: int, duration: int) -> None:
+        if duration < 0:
+            raise _FaultError(f"dur is {event['dur']}; a duration is at least 0")
+        args = event.get("args")
+        if type(args) is not dict:
+            args = {}
+        get = args.get
+        key = (
+            event.get("name"),
+            get("source"),
+            get("reason"),
+            get("entry"),
+            get("references"),
+            get("device"),
+            get("failed"),
+        )
+        try:
+            label = self._labels.get(key) or self._labels.setdefault(key, self._label(key))
+        except TypeError:  # a list is no key
+            label = self._label(key)
+        lane = self.recorder.lane(_thread(event), label[1])
+        size = self.recorder.size(get("bytes"))
+        lane.add(start, duration, label[0], construct(get("construct")), size)
+        if start + duration > self._last:
+            self._last = start + duration
+
+    def _label(self, key: tuple[object, ...]) -> tuple[int, bool]:
+        names = ("name", "source", "reason", "entry", "references", "device", "failed")
+        return self.recorder.label(dict(zip(names, key, strict=True)))
+
+    def _begin(self, event: dict[str, Any]) -> None:
+        begun = self._open.setdefault(_thread(event), [])
+        if len(begun) >= DEEPEST:
+            raise _FaultError(f"more than {DEEPEST} events of this thread have begun and not ended")
+        begun.append((_time(event, "ts"), event))
+
+    def _end(self, event: dict[str, Any]) -> None:
+        begun = self._open.get(_thread(event))
+        if not begun:
+            self._unused["ends without a begin"] += 1
+            return
+        start, first = begun.pop()
+        if type(event.get("args")) is dict and type(first.get("args", {})) is dict:
+            first = first | {"args": first.get("args", {}) | event["args"]}
+        self._add_span(first, start, max(0, _time(event, "ts") - start))
+
+    def _add_name(self, event: dict[str, Any]) -> None:
+        args, name = event.get("args"), event.get("name")
+        named = args.get("name") if type(args) is dict else None
+        if name == "trace_end":
+            self._has_end = True
+        elif name == "process_name" and type(named) is str:
+            self._names[(_thread(event)[0],)] = named
+        elif name == "thread_name" and type(named) is str:
+            self._names[_thread(event)] = named
+
+    def trace(self, is_cut: bool) -> Trace:
+        """Return the whole, with what is missing."""
+        for begun in self._open.values():
+            while begun:
+                start, event = begun.pop()
+                self._unused["events that do not end"] += 1
+                self._add_span(event, start, max(0, self._last - start))
+        return self.recorder.trace(self._place, list(self._notes(is_cut)))
+
+    def _notes(self, is_cut: bool) -> Iterator[str]:
+        is_own = any(OWN.fullmatch(name) for name in self._names.values())
+        if is_cut or (is_own and not self._has_end):
+            yield "the trace has no end: later events are missing"
+        unended = self._unused.pop("events that do not end", 0)
+        if unended:
+            yield f"{unended} events that do not end are drawn up to the end of the trace"
+        if self._unused:
+            unused = ", ".join(f"{count} {what}" for what, count in self._unused.most_common(6))
+            yield f"the timeline does not show {unused}"
+
+    def _place(self, key: Any) -> Place:
+        process, thread = key
+        return Place(
+            self._names.get((process,), f"process {process}"),
+            self._names.get(key, f"thread {thread}"),
+            (0, process, "") if type(process) is int else (1, 0, str(process)),
+        )
+
+
+def _thread(event: dict[str, Any]) -> tuple[object, object]:
+    process, thread = event.get("pid"), event.get("tid")
+    for value in (process, thread):
+        if type(value) is not int and type(value) is not str and value is not None:
+            raise _FaultError("pid and tid are numbers or names")
+    return process, thread
+
+
+def _time(event: dict[str, Any], key: str) -> int:
+    """Return a time in nanoseconds."""
+    value = event.get(key)
+    kind = type(value)
+    if (kind is float or kind is int) and -MOST_MICROSECONDS < value < MOST_MICROSECONDS:
+        return round(value * 1000)
+    if value is None:
+        raise _FaultError(f"it has no {key}")
+    raise _FaultError(f"{key} is {str(value)[:40]!r}, which is no time in microseconds")

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Opens a trace and recognises its format by its first bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from packager.errors import FormatError
+from packager.files.reader import open_input
+from packager.look import unwatched
+from packager.traces import chrome, perfetto
+from packager.traces.model import Trace
+
+FORMATS = (perfetto, chrome)
+
+
+def load(path: Path, seen: Callable[[int], None] = unwatched) -> Trace:
+    """Return the trace in a file; `seen` is told how far reading has come."""
+    with open_input(path) as data:
+        if not len(data):
+            raise FormatError("is empty")
+        for form in FORMATS:
+            if form.probe(data):
+                return form.read(data, seen)
+    raise FormatError("is neither Chrome's trace events (JSON) nor a trace of Perfetto")

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A trace as data: lanes of events, in columns, as there may be millions of them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+from packager.records import NamedTuple
+
+# What an event is; an index into this is its kind.
+KINDS = (
+    "construct",
+    "routine",
+    "kernel",
+    "copy to device",
+    "copy to host",
+    "copy between devices",
+    "memory",
+    "load",
+    "wait",
+    "mapping",
+    "fallback",
+    "other",
+)
+CONSTRUCT, ROUTINE, KERNEL, TO_DEVICE, TO_HOST, BETWEEN = range(6)
+MEMORY, LOAD, WAIT, MAPPING, FALLBACK, OTHER = range(6, 12)
+TRANSFERS = frozenset((TO_DEVICE, TO_HOST, BETWEEN))
+# Names that the runtime gives to events (runtime/libomptarget/observe/trace/record.h).
+KIND_OF_NAME = {
+    "target": CONSTRUCT,
+    "target enter data": CONSTRUCT,
+    "target exit data": CONSTRUCT,
+    "target update": CONSTRUCT,
+    "routine": ROUTINE,
+    "kernel": KERNEL,
+    "copy to device": TO_DEVICE,
+    "copy to host": TO_HOST,
+    "copy between": BETWEEN,
+    "allocate": MEMORY,
+    "free": MEMORY,
+    "associate": MEMORY,
+    "disassociate": MEMORY,
+    "fill": MEMORY,
+    "load image": LOAD,
+    "wait": WAIT,
+    "map": MAPPING,
+    "unmap": MAPPING,
+    "fallback": FALLBACK,
+}
+
+
+class Label(NamedTuple):
+    """All that many events have in common."""
+
+    name: str
+    source: str = ""  # the place in the program, "FILE:LINE:COLUMN"
+    reason: str = ""  # of a fallback
+    entry: str = ""  # the region that fell back
+    references: int | None = None  # of a mapped object
+    device: int | None = None  # the device that a construct of the host is for
+    failed: bool = False
+
+
+class Lane:
+    """A thread, a queue, or the transfers of one: its events, in the order of the file."""
+
+    def __init__(self, key: object, *, of_transfers: bool) -> None:
+        self.key = key  # the reader's
+        self.of_transfers = of_transfers
+        self.process = ""
+        self.name = ""
+        self.device: int | None = None  # None: the host's
+        self.starts = array("d")  # nanoseconds
+        self.durations = array("d")  # nanoseconds; 0: an instant
+        self.labels = array("I")  # of Trace.labels
+        self.constructs = array("I")  # 0: the event belongs to none
+        self.sizes = array("I")  # of Trace.sizes
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def add(self, start: int, duration: int, label: int, construct: int, size: int) -> None:
+        """Append an event."""
+        self.starts.append(start)
+        self.durations.append(duration)
+        self.labels.append(label)
+        self.constructs.append(construct)
+        self.sizes.append(size)
+
+    def kinds(self, labels: Sequence[Label]) -> list[int]:
+        """Return the kind of each label in this lane.
+
+        Kernels and routines have names of their own: the lane tells which of them it is.
+        """
+        is_of_runtime = self.device is not None or self.process.startswith("host, process ")
+        unknown = OTHER if not is_of_runtime else ROUTINE if self.device is None else KERNEL
+        return [KIND_OF_NAME.get(label.name, unknown) for label in labels]
+
+
+class Trace(NamedTuple):
+    """A trace, with the lanes in the order in which they are drawn."""
+
+    lanes: Sequence[Lane]
+    labels: Sequence[Label]
+    sizes: Sequence[int]  # bytes; the first is 0
+    notes: Sequence[str]  # what is missing, a sentence each
+
+    def __len__(self) -> int:
+        return sum(map(len, self.lanes))

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Collects the events that a reader finds, and keeps what hostile traces can ask for within limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from packager.errors import LimitError
+from packager.files.names import text
+from packager.records import NamedTuple
+from packager.traces.model import KIND_OF_NAME, OTHER, TRANSFERS, Label, Lane, Trace
+
+MOST_EVENTS = 1 << 24
+MOST_LANES = 1 << 12
+MOST_TEXT = 1 << 26  # characters of all labels
+MOST_LABELS = 1 << 22
+LONGEST = 1 << 12  # characters of a name
+MOST_NUMBER = (1 << 32) - 1
+LARGEST = 1 << 53  # bytes: the page counts in doubles
+MOST_TIME = 1 << 62  # nanoseconds
+
+DEVICE = re.compile(r"device (\d{1,9})\b")
+
+
+class Place(NamedTuple):
+    """The names of a lane and its process, and what its process is sorted by."""
+
+    process: str
+    lane: str
+    rank: tuple[int | str, ...]
+
+
+class Recorder:
+    """The events of one trace."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[tuple[object, bool], Lane] = {}
+        self._labels: dict[Label, int] = {}
+        self._sizes: dict[int, int] = {0: 0}
+        self._text = 0
+        self._room = MOST_EVENTS
+
+    def label(self, values: Mapping[str, object]) -> tuple[int, bool]:
+        """Return the number of a label, and whether its events are transfers.
+
+        Values of a wrong type count as missing: other programs use these names for other things.
+        """
+        label = Label(
+            *(self._known(values.get(key)) for key in ("name", "source", "reason", "entry")),
+            *(_number(values.get(key)) for key in ("references", "device")),
+            bool(values.get("failed")),
+        )
+        number = self._labels.setdefault(label, len(self._labels))
+        if len(self._labels) > MOST_LABELS:
+            raise LimitError(f"more than {MOST_LABELS} names of events are not read")
+        return number, KIND_OF_NAME.get(label.name, OTHER) in TRANSFERS
+
+    def size(self, value: object) -> int:
+        """Return the number of a size, in bytes."""
+        known = type(value) is int and 0 < value < LARGEST
+        return self._sizes.setdefault(value, len(self._sizes)) if known else 0
+
+    def lane(self, key: object, of_transfers: bool) -> Lane:
+        """Return a lane of the reader's key; each has a second one for its transfers."""
+        lane = self._lanes.get((key, of_transfers))
+        if lane is None:
+            if len(self._lanes) >= MOST_LANES:
+                raise LimitError(f"more than {MOST_LANES} lanes are not read")
+            lane = self._lanes[key, of_transfers] = Lane(key, of_transfers=of_transfers)
+        return lane
+
+    def check_size(self) -> None:
+        """Raise LimitError for too many events. Readers ask from time to time."""
+        if sum(map(len, self._lanes.values())) > MOST_EVENTS:
+            raise LimitError(f"more than {MOST_EVENTS} events are not read")
+
+    def trace(self, place: Callable[[object], Place], notes: Sequence[str]) -> Trace:
+        """Return the trace; `place` names the lane of a key."""
+        self.check_size()
+        ranks: dict[Lane, tuple[object, ...]] = {}
+        for lane in self._lanes.values():
+            process, name, rank = place(lane.key)
+            lane.process, name = clean(process), clean(name)
+            lane.name = f"{name}, transfers" if lane.of_transfers else name
+            device = DEVICE.match(lane.process)
+            lane.device = int(device[1]) if device else None
+            # Threads come first, as they start what queues do.
+            ranks[lane] = (rank, not name.startswith("thread"), _natural(name), lane.of_transfers)
+        lanes = sorted((lane for lane in ranks if lane), key=ranks.__getitem__)
+        return Trace(lanes, list(self._labels), list(self._sizes), list(notes))
+
+    def _known(self, value: object) -> str:
+        if type(value) is not str or not value:
+            return ""
+        self._text += len(value)
+        if self._text > MOST_TEXT:
+            raise LimitError(f"names of events of more than {MOST_TEXT} characters are not read")
+        return clean(value)
+
+
+def construct(value: object) -> int:
+    """Return the number of a construct, or 0."""
+    return value if type(value) is int and 0 < value <= MOST_NUMBER else 0
+
+
+def clean(name: str) -> str:
+    """Return a name that is safe to show.
+
+    The runtime writes the bytes of UTF-8 one by one into JSON.
+    """
+    name = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+    if not name.isascii():
+        try:
+            name = name.encode("latin-1").decode()
+        except UnicodeError:
+            pass
+    return text(name.encode("utf-8", "backslashreplace"))
+
+
+def _number(value: object) -> int | None:
+    return value if type(value) is int and 0 <= value <= MOST_NUMBER else None
+
+
+def _natural(name: str) -> list[tuple[bool, int, str]]:
+    """Return what sorts "queue 10" behind "queue 9"."""
+    parts = re.findall(r"\d{1,18}|\D+", name[:200])
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
