@@ -34,7 +34,8 @@ const eventCount = start.length;
 const endOf = (event) => start[event] + duration[event];
 const bytesOf = (event) => tables.sizes[sizeOf[event]];
 
-const labels = tables.labels.map(([name, source, reason, entry, references, device, failed]) => ({
+const labels = tables.labels.map(([short, name, source, reason, entry, references, device, failed]) => ({
+  short: tables.texts[short], // as people say it: of a kernel the function and the line
   name: tables.texts[name],
   source: tables.texts[source],
   reason: tables.texts[reason],

@@ -11,11 +11,14 @@ import json
 import sys
 from array import array
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from omptool.timeline.rows import Rows, rows
-from packager.traces.model import CONSTRUCT, FALLBACK, KINDS, Lane, Trace
+from packager.demangle import demangled
+from packager.kernel_names import decode
+from packager.traces.model import CONSTRUCT, FALLBACK, KINDS, Label, Lane, Trace
+from packager.traces.recorder import clean
 
 # Name, type and bytes of a column: `start` and `duration` in nanoseconds; `label` and `size` are
 # numbers in tables, `construct` is 0 for none, `kind` is an index into KINDS.
@@ -34,7 +37,7 @@ class Encoded:
     """A trace in the order of its rows."""
 
     def __init__(self, trace: Trace, title: str) -> None:
-        self._columns = {name: array(code) for name, code, _ in COLUMNS}
+        self._columns: dict[str, array[Any]] = {name: array(code) for name, code, _ in COLUMNS}
         notes = list(trace.notes)
         lanes = [self._lane(trace, lane) for lane in trace.lanes]
         left_out = sum(lane.pop("left_out") for lane in lanes)
@@ -51,7 +54,7 @@ class Encoded:
             "sizes": trace.sizes,
             "labels": [
                 [
-                    *(texts.setdefault(one, len(texts)) for one in label[:4]),
+                    *(texts.setdefault(one, len(texts)) for one in (_short(label), *label[:4])),
                     label.references,
                     label.device,
                     label.failed,
@@ -72,13 +75,12 @@ class Encoded:
 
     def _add(self, lane: Lane, row: array[int], kinds: list[int]) -> None:
         columns = self._columns
-        labels = array("I", map(lane.labels.__getitem__, row))
-        columns["start"].extend(map(lane.starts.__getitem__, row))
-        columns["duration"].extend(map(lane.durations.__getitem__, row))
-        columns["label"].extend(labels)
-        columns["construct"].extend(map(lane.constructs.__getitem__, row))
-        columns["size"].extend(map(lane.sizes.__getitem__, row))
-        columns["kind"].extend(map(kinds.__getitem__, labels))
+        columns["start"].extend(lane.starts[event] for event in row)
+        columns["duration"].extend(lane.durations[event] for event in row)
+        columns["label"].extend(lane.labels[event] for event in row)
+        columns["construct"].extend(lane.constructs[event] for event in row)
+        columns["size"].extend(lane.sizes[event] for event in row)
+        columns["kind"].extend(kinds[lane.labels[event]] for event in row)
 
     def _mark_fallbacks(self) -> None:
         """Make a construct that fell back one of the fallbacks."""
@@ -93,10 +95,18 @@ class Encoded:
         text = json.dumps(self._tables, separators=(",", ":"))
         return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
-    def columns(self) -> Iterator[tuple[str, Callable[[], Iterator[bytes]]]]:
-        """Yield the name of each column, and what yields its base64, little-endian."""
-        for name, _, _ in COLUMNS:
-            yield name, lambda column=self._columns[name]: _base64(column)
+    def columns(self) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """Yield the name of each column, and its base64, little-endian."""
+        return ((name, _base64(self._columns[name])) for name, _, _ in COLUMNS)
+
+
+def _short(label: Label) -> str:
+    """Return what people call an event, or the region that fell back: its function and line."""
+    name = label.entry or label.name
+    kernel = decode(name)
+    if kernel is None:
+        return name
+    return clean(str(kernel._replace(function=demangled(kernel.function))))
 
 
 def _described(lane: Lane, sorted_rows: Rows) -> dict[str, Any]:

@@ -36,6 +36,7 @@ function layOut() {
     }
     if (lane.instants) addRow(lane, from, lane.instants, INSTANTS, true);
     from += lane.instants;
+    heightOfAll = Math.max(heightOfAll, lane.top + ROW); // its name has room
     lanes.push(lane);
     heightOfAll += GAP;
   }

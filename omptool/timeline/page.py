@@ -62,7 +62,7 @@ def _data(encoded: Encoded) -> Iterator[bytes]:
     yield b"</script>\n"
     for name, pieces in encoded.columns():
         yield f'<script type="text/plain" id="column-{name}">'.encode()
-        yield from pieces()
+        yield from pieces
         yield b"</script>\n"
 
 

@@ -9,6 +9,7 @@ const context = canvas.getContext("2d");
 const FONT = "11px ui-monospace, monospace";
 const WIDE_ENOUGH = 3; // CSS pixels of an event that tests and arrows count as shown
 const MOST_SHOWN = 4000;
+const SAMPLES = 16; // of the events of a pixel
 let letterWidth = 7;
 let picture = null; // the pixels of the lanes
 let line = null; // those of one row
@@ -27,6 +28,19 @@ function firstEndingBehind(time, from, to, chosen) {
   return firstWhere(low, Math.min(high, to), isBehind);
 }
 
+const colourOf = (event) => (isHit && !isHit[labelOf[event]] ? dimPixel : pixelOfKind[kindOf[event]]);
+
+// Returns the longest event of those that share a pixel, or of some of them where they are many.
+function longest(from, to, chosen) {
+  const stride = Math.ceil((to - from) / SAMPLES);
+  let found = chosen ? chosen[from] : from;
+  for (let at = from + stride; at < to; at += stride) {
+    const event = chosen ? chosen[at] : at;
+    if (duration[event] > duration[found]) found = event;
+  }
+  return found;
+}
+
 // Colours the line by the events in [from, to); `chosen` are numbers of events, else they are the events.
 function colourLine(from, to, chosen, row) {
   const width = line.length;
@@ -38,16 +52,18 @@ function colourLine(from, to, chosen, row) {
     if (start[event] >= view.end) break;
     const left = Math.max(0, Math.floor((start[event] - view.begin) * scale));
     const right = Math.min(width, Math.max(left + 1, Math.floor((endOf(event) - view.begin) * scale)));
-    const colour = isHit && !isHit[labelOf[event]] ? dimPixel : pixelOfKind[kindOf[event]];
-    if (right - left < wide) {
-      for (let x = left; x < right; ++x) line[x] = colour;
-    } else {
-      line.fill(colour, left, right - 1); // the last pixel parts it from the next one
-      line[right - 1] = 0;
+    if (right === left + 1) {
+      const next = firstEndingBehind(view.begin + right / scale, at + 1, to, chosen);
+      line[left] = colourOf(longest(at, next, chosen));
+      at = next;
+      continue;
+    }
+    line.fill(colourOf(event), left, right);
+    if (right - left >= wide) {
+      line[right - 1] = 0; // parts it from the next one
       if (!chosen && shown.length < MOST_SHOWN) shown.push({ event, row, left, right });
     }
     ++at;
-    if (right === left + 1) at = firstEndingBehind(view.begin + right / scale, at, to, chosen);
   }
 }
 
@@ -96,7 +112,7 @@ function writeNames() {
   for (const { event, row, left, right } of shown) {
     const width = (right - left) / size.ratio - 6;
     if (row.isOfInstants || width < 3 * letterWidth) continue;
-    const text = fitting(labels[labelOf[event]].name, width);
+    const text = fitting(labels[labelOf[event]].short, width);
     context.fillText(text, GUTTER + left / size.ratio + 3, yOf(row) + ROW / 2);
   }
 }

@@ -11,8 +11,8 @@ function search(text) {
   isHit = null;
   hits = null;
   if (wanted) {
-    isHit = Uint8Array.from(labels, ({ name, source, reason, entry }) =>
-      [name, source, reason, entry].some((one) => one.toLowerCase().includes(wanted)) ? 1 : 0,
+    isHit = Uint8Array.from(labels, ({ short, name, source, reason, entry }) =>
+      [short, name, source, reason, entry].some((one) => one.toLowerCase().includes(wanted)) ? 1 : 0,
     );
     hits = eventsOf(isHit);
   }

@@ -18,7 +18,7 @@ function sums() {
     const label = labelOf[event];
     all.times[label] += 1;
     all.total[label] += duration[event];
-    all.bytes[label] += bytesOf(event);
+    if (kindOf[event] !== KIND.mapping) all.bytes[label] += bytesOf(event); // a mapping moves nothing
     if (duration[event] > all.longest[label]) all.longest[label] = duration[event];
     if (kindOf[event] === KIND.fallback) all.fallbacks[label] += 1;
     else all.kind[label] = kindOf[event];
@@ -35,7 +35,8 @@ function entries() {
     const isFallback = label.name === "fallback";
     const name = isFallback ? label.entry || label.reason || label.name : label.name;
     if (!found.has(name)) {
-      found.set(name, { name, kind: "", times: 0, fallbacks: 0, total: 0, mean: 0, longest: 0, bytes: 0 });
+      const short = isFallback && !label.entry ? name : label.short;
+      found.set(name, { name, short, kind: "", times: 0, fallbacks: 0, total: 0, mean: 0, longest: 0, bytes: 0 });
     }
     const row = found.get(name);
     row.kind = isFallback ? row.kind || "fallback" : tables.kinds[all.kind[number]];
@@ -69,7 +70,7 @@ function moved() {
 }
 
 const COLUMNS_OF_ENTRIES = [
-  ["name", "Entry", String],
+  ["short", "Entry", String],
   ["kind", "Kind", String],
   ["times", "Times", countText],
   ["fallbacks", "Fallbacks", countText],
@@ -104,7 +105,7 @@ function sortable(id, columns, data, first) {
     const body = data.slice(0, MOST_ROWS).map((one) => {
       const row = cells("td", columns.map(([key, , text]) => text(one[key])));
       row.classList.toggle("fallback", one.fallbacks > 0);
-      row.firstChild.title = one[columns[0][0]];
+      if (one.name) row.firstChild.title = one.name;
       return row;
     });
     if (data.length > MOST_ROWS) body.push(cells("td", [`… and ${countText(data.length - MOST_ROWS)} more`]));

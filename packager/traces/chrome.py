@@ -16,11 +16,13 @@ from typing import Any
 from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.traces.json_text import JsonText
-from packager.traces.model import Trace
+from packager.traces.model import Lane, Trace
 from packager.traces.recorder import MOST_TIME, Place, Recorder, construct
 
 FIRST = 1 << 12  # bytes in which the array or object has to begin
 MOST_MICROSECONDS = MOST_TIME / 1000
+MOST_KEPT = 1 << 18  # places of events
+NUMBERS = (int, float)  # and not bool
 DEEPEST = 1 << 10  # events of a thread that have begun and not ended
 OWN = re.compile(r"host, process \d+")
 
@@ -54,7 +56,7 @@ class _Events:
     def __init__(self) -> None:
         self.recorder = Recorder()
         # By the values as they are in the file: most events have those of an earlier one.
-        self._labels: dict[tuple[object, ...], tuple[int, bool]] = {}
+        self._places: dict[tuple[object, ...], tuple[Lane, int]] = {}
         self._open: dict[object, list[tuple[int, dict[str, Any]]]] = {}  # begun, not ended
         self._names: dict[tuple[object, ...], str] = {}  # of processes and threads
         self._has_end = False
@@ -89,6 +91,8 @@ class _Events:
             args = {}
         get = args.get
         key = (
+            event.get("pid"),
+            event.get("tid"),
             event.get("name"),
             get("source"),
             get("reason"),
@@ -98,18 +102,22 @@ class _Events:
             get("failed"),
         )
         try:
-            label = self._labels.get(key) or self._labels.setdefault(key, self._label(key))
+            lane, label = self._places.get(key) or self._places.setdefault(key, self._found(key))
         except TypeError:  # a list is no key
-            label = self._label(key)
-        lane = self.recorder.lane(_thread(event), label[1])
-        size = self.recorder.size(get("bytes"))
-        lane.add(start, duration, label[0], construct(get("construct")), size)
+            lane, label = self._found(key)
+        size = self.recorder.size(args["bytes"]) if "bytes" in args else 0
+        lane.add(start, duration, label, construct(get("construct")), size)
         if start + duration > self._last:
             self._last = start + duration
 
-    def _label(self, key: tuple[object, ...]) -> tuple[int, bool]:
+    def _found(self, key: tuple[object, ...]) -> tuple[Lane, int]:
+        """Return the lane and the label of an event with these values."""
+        if len(self._places) >= MOST_KEPT:
+            self._places.clear()
+        process, thread, *values = key
         names = ("name", "source", "reason", "entry", "references", "device", "failed")
-        return self.recorder.label(dict(zip(names, key, strict=True)))
+        label, is_transfer = self.recorder.label(dict(zip(names, values, strict=True)))
+        return self.recorder.lane(_checked(process, thread), is_transfer), label
 
     def _begin(self, event: dict[str, Any]) -> None:
         begun = self._open.setdefault(_thread(event), [])
@@ -167,7 +175,10 @@ class _Events:
 
 
 def _thread(event: dict[str, Any]) -> tuple[object, object]:
-    process, thread = event.get("pid"), event.get("tid")
+    return _checked(event.get("pid"), event.get("tid"))
+
+
+def _checked(process: object, thread: object) -> tuple[object, object]:
     for value in (process, thread):
         if type(value) is not int and type(value) is not str and value is not None:
             raise _FaultError("pid and tid are numbers or names")
@@ -176,10 +187,10 @@ def _thread(event: dict[str, Any]) -> tuple[object, object]:
 
 def _time(event: dict[str, Any], key: str) -> int:
     """Return a time in nanoseconds."""
-    value = event.get(key)
-    kind = type(value)
-    if (kind is float or kind is int) and -MOST_MICROSECONDS < value < MOST_MICROSECONDS:
-        return round(value * 1000)
+    value: Any = event.get(key)
+    if type(value) in NUMBERS and -MOST_MICROSECONDS < value < MOST_MICROSECONDS:
+        nanoseconds: int = round(value * 1000)
+        return nanoseconds
     if value is None:
         raise _FaultError(f"it has no {key}")
     raise _FaultError(f"{key} is {str(value)[:40]!r}, which is no time in microseconds")

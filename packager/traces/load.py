@@ -12,15 +12,14 @@ from packager.look import unwatched
 from packager.traces import chrome, perfetto
 from packager.traces.model import Trace
 
-FORMATS = (perfetto, chrome)
-
 
 def load(path: Path, seen: Callable[[int], None] = unwatched) -> Trace:
     """Return the trace in a file; `seen` is told how far reading has come."""
     with open_input(path) as data:
         if not len(data):
             raise FormatError("is empty")
-        for form in FORMATS:
-            if form.probe(data):
-                return form.read(data, seen)
+        if perfetto.probe(data):
+            return perfetto.read(data, seen)
+        if chrome.probe(data):
+            return chrome.read(data, seen)
     raise FormatError("is neither Chrome's trace events (JSON) nor a trace of Perfetto")

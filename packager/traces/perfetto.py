@@ -15,28 +15,38 @@ from typing import Any
 from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.records import NamedTuple
-from packager.traces.model import Trace
+from packager.traces.model import Lane, Trace
+from packager.traces.protobuf import (
+    Bytes,
+    TooShortError,
+    fields,
+    message_at,
+    number,
+    text,
+    varint,
+    whole,
+)
 from packager.traces.recorder import MOST_TIME, Place, Recorder, construct
 
 FIRST = 1 << 16  # bytes that tell the format
 LARGEST = 1 << 24  # bytes of a packet
 DEEPEST = 1 << 10  # slices of a track that have begun and not ended
 MOST_NAMES = 1 << 22
-MOST_KEPT = 1 << 16  # decoded events
+MOST_KEPT = 1 << 16  # decoded arguments
 PACKET = 0x0A
-# How nearly all packets begin: a length of one byte, a timestamp, sequence 1, and an event.
+# Nearly all packets: a begin or an instant with numbers, and a text at the most, which is the last;
+# and an end. Sizes have one byte, the sequence is 1.
+_SIZE, _NUMBER = rb"([\x00-\x7f])", rb"([\x80-\xff]{0,9}[\x00-\x7f])"
 USUAL = re.compile(
-    rb"\x0a([\x00-\x7f])\x40([\x80-\xff]{0,8}[\x00-\x7f])\x50\x01(?:\x68\x02)?\x5a([\x00-\x7f])",
-    re.DOTALL,
+    rb"\x0a%(s)b\x40%(n)b\x50\x01\x68\x02\x5a%(s)b\x48([\x01\x03])\x58%(n)b\x50%(n)b"
+    rb"((?:\x22[\x00-\x7f]\x08[\x00-\x7f]\x18[\x80-\xff]{0,9}[\x00-\x7f])*)"
+    rb"(?:\x22%(s)b\x08%(s)b\x32%(s)b)?" % {b"s": _SIZE, b"n": _NUMBER}
+)
+USUAL_ARGUMENT = re.compile(rb"\x22%b\x08%b\x18%b" % (_SIZE, _SIZE, _NUMBER))
+USUAL_END = re.compile(
+    rb"\x0a%b\x40%b\x50\x01\x5a%b\x48\x02\x58%b" % (_SIZE, _NUMBER, _SIZE, _NUMBER)
 )
 BEGIN, END, INSTANT = 1, 2, 3
-
-
-class _Span(NamedTuple):
-    """A field of bytes: where they are."""
-
-    begin: int
-    end: int
 
 
 class _Event(NamedTuple):
@@ -44,12 +54,9 @@ class _Event(NamedTuple):
 
     kind: int
     track: int
-    name: int | str  # interned, or itself
+    name: int  # interned
     args: dict[str, object]
-
-
-class _TooShortError(ValueError):
-    """More bytes are needed."""
+    own_name: str = ""
 
 
 def probe(data: Reader) -> bool:
@@ -58,9 +65,9 @@ def probe(data: Reader) -> bool:
     if start[0] != PACKET:
         return False
     try:
-        length, at = _varint(start, 1)
-        return all(number > 0 for number, _ in _fields(start, at, at + length))
-    except (FormatError, _TooShortError):
+        length, at = varint(start, 1)
+        return all(field > 0 for field, _ in fields(start, at, at + length))
+    except (FormatError, TooShortError):
         return False
 
 
@@ -87,9 +94,9 @@ class _Packets:
         self._tracks: dict[int, tuple[str, int]] = {}  # the name and the parent of each
         self._names: dict[tuple[int, int], str] = {}  # of events, by sequence and number
         self._keys: dict[tuple[int, int], str] = {}  # of arguments
-        self._open: dict[int, list[tuple[int, _Event, str]]] = {}  # begun, not ended
-        self._kept: dict[bytes, _Event] = {}  # decoded events without a construct, by their bytes
-        self._labels: dict[tuple[object, ...], tuple[int, bool]] = {}
+        self._open: dict[int, list[tuple[int, _Event, int]]] = {}  # begun, not ended
+        self._runs: dict[bytes, dict[str, object]] = {}  # decoded arguments, by their bytes
+        self._places: dict[tuple[object, ...], tuple[Lane, int]] = {}  # of events, by their values
         self._last = 0
         self._unused: Counter[str] = Counter()
 
@@ -99,157 +106,204 @@ class _Packets:
         try:
             while at < len(data):
                 at = self._usual(data, at) or self._packet(data, at)
-        except _TooShortError:
+        except TooShortError:
             pass
         except FormatError as error:
             raise FormatError(f"packet at {offset + at:#x}: {error}") from error
         return at
 
     def _usual(self, data: bytes, at: int) -> int:
-        """Take a packet as nearly all are, and return where it ends; 0 for any other."""
+        """Take a packet as nearly all are, with its end, and return where they end; 0 for others.
+
+        The runtime writes a span when it has ended: both packets follow each other.
+        """
         found = USUAL.match(data, at)
         if not found:
             return 0
-        begin = found.end()
-        end = begin + found[3][0]
-        if end != at + 2 + found[1][0] or end > len(data):
+        size, begun, inner, kind, track, name, run, *text_sizes = found.groups()
+        end = found.end() + (text_sizes[2][0] if text_sizes[2] else 0)
+        start = found.start(4) - 1  # of the event
+        args = self._numbers(run)
+        if args is None or end > len(data) or (start + inner[0], at + 2 + size[0]) != (end, end):
             return 0
-        self._add(data[begin:end], _varint(found[2], 0)[0], 1)
-        return end
+        if text_sizes[2]:
+            if text_sizes[0][0] != text_sizes[2][0] + 4:
+                return 0
+            key = self._keys.get((1, text_sizes[1][0]), "")
+            args = args | {key: text(data, Bytes(found.end(), end))}
+        event = _Event(kind[0], varint(track, 0)[0], varint(name, 0)[0], args)
+        ended = USUAL_END.match(data, end) if event.kind == BEGIN else None
+        time = varint(begun, 0)[0]
+        if ended is None or ended[4] != track or not _is_end(ended):
+            self._add(event, time, 1)
+            return end
+        duration = varint(ended[2], 0)[0] - time
+        self._add_span(time, max(0, duration), event, 1)
+        return ended.end()
+
+    def _numbers(self, run: bytes) -> dict[str, object] | None:
+        """Return the values of arguments that are numbers; None if their sizes are wrong."""
+        args = self._runs.get(run)
+        if args is not None:
+            return args
+        args = {}
+        for size, key, value in USUAL_ARGUMENT.findall(run):
+            if size[0] != len(value) + 3:
+                return None
+            args[self._keys.get((1, key[0]), "")] = varint(value, 0)[0]
+        if "construct" not in args and "host" not in args:  # the others come again
+            if len(self._runs) >= MOST_KEPT:
+                self._runs.clear()
+            self._runs[run] = args
+        return args
 
     def _packet(self, data: bytes, at: int) -> int:
-        number, at, size = _length(data, at)
+        field, at, size = message_at(data, at)
         end = at + size
         if end > len(data):
-            raise _TooShortError
-        if number != 1:
+            raise TooShortError
+        if field != 1:
             return end
         time, sequence, event = 0, 0, None
-        interned: list[_Span] = []
-        for number, value in _whole(data, at, end):
-            if number == 8 and type(value) is int:
+        interned: list[Bytes] = []
+        for field, value in whole(data, at, end):
+            if field == 8 and isinstance(value, int):
                 time = value
-            elif number == 10 and type(value) is int:
+            elif field == 10 and isinstance(value, int):
                 sequence = value
-            elif number == 13 and type(value) is int and value & 1:
+            elif field == 13 and isinstance(value, int) and value & 1:
                 self._forget(sequence)
-            elif number == 12 and type(value) is _Span:
+            elif field == 12 and isinstance(value, Bytes):
                 interned.append(value)
-            elif number == 60 and type(value) is _Span:
+            elif field == 60 and isinstance(value, Bytes):
                 self._describe(data, value)
-            elif number == 11 and type(value) is _Span:
+            elif field == 11 and isinstance(value, Bytes):
                 event = value
         for span in interned:
             self._intern(data, span, sequence)
         if event:
-            self._add(data[event.begin : event.end], time, sequence)
+            self._add(self._event(data, event, sequence), time, sequence)
         return end
 
     def _forget(self, sequence: int) -> None:
         """A sequence begins anew."""
-        self._kept.clear()
+        self._forget_places()
         for names in (self._names, self._keys):
             for key in [key for key in names if key[0] == sequence]:
                 del names[key]
 
-    def _describe(self, data: bytes, span: _Span) -> None:
-        fields = dict(_whole(data, *span))
-        name = _text(data, fields.get(2))
-        self._tracks[_int(fields.get(1))] = (name, _int(fields.get(5)))
+    def _forget_places(self) -> None:
+        self._runs.clear()
+        self._places.clear()
+
+    def _describe(self, data: bytes, span: Bytes) -> None:
+        track = dict(whole(data, *span))
+        name = text(data, track.get(2))
+        self._tracks[number(track.get(1))] = (name, number(track.get(5)))
         if len(self._tracks) > MOST_NAMES:
             raise FormatError(f"more than {MOST_NAMES} tracks are not read")
 
-    def _intern(self, data: bytes, span: _Span, sequence: int) -> None:
-        for number, value in _whole(data, *span):
-            names = {2: self._names, 3: self._keys}.get(number)
-            if names is None or type(value) is not _Span:
+    def _intern(self, data: bytes, span: Bytes, sequence: int) -> None:
+        for field, value in whole(data, *span):
+            names = {2: self._names, 3: self._keys}.get(field)
+            if names is None or not isinstance(value, Bytes):
                 continue
-            fields = dict(_whole(data, *value))
-            names[sequence, _int(fields.get(1))] = _text(data, fields.get(2))
+            entry = dict(whole(data, *value))
+            key = (sequence, number(entry.get(1)))
+            if key in names:  # it gets another meaning
+                self._forget_places()
+            names[key] = text(data, entry.get(2))
             if len(names) > MOST_NAMES:
                 raise FormatError(f"more than {MOST_NAMES} names are not read")
 
-    def _add(self, data: bytes, time: int, sequence: int) -> None:
+    def _add(self, event: _Event, time: int, sequence: int) -> None:
         """Take an event."""
-        if time >= MOST_TIME:
-            raise FormatError(f"timestamp {time} is no time in nanoseconds")
-        event = self._kept.get(data) if sequence == 1 else None
-        if event is None:
-            event = self._event(data, sequence)
         if event.kind == END:
             begun = self._open.get(event.track)
             if begun:
-                start, first, name = begun.pop()
-                self._add_span(start, max(0, time - start), first, name)
+                start, first, sequence = begun.pop()
+                self._add_span(start, max(0, time - start), first, sequence)
             else:
                 self._unused["ends without a begin"] += 1
             return
-        name = event.name if type(event.name) is str else self._names.get((sequence, event.name), "")
         if event.kind == INSTANT:
-            self._add_span(time, 0, event, name)
+            self._add_span(time, 0, event, sequence)
         elif event.kind == BEGIN:
             begun = self._open.setdefault(event.track, [])
             if len(begun) >= DEEPEST:
                 raise FormatError(f"more than {DEEPEST} slices of a track have begun and not ended")
-            begun.append((time, event, name))
+            begun.append((time, event, sequence))
         else:
             self._unused[f"events of type {event.kind}"] += 1
 
-    def _event(self, data: bytes, sequence: int) -> _Event:
-        kind = track = 0
-        name: int | str = 0
+    def _event(self, data: bytes, span: Bytes, sequence: int) -> _Event:
+        kind = track = name = 0
+        own_name = ""
         args: dict[str, object] = {}
-        for number, value in _whole(data, 0, len(data)):
-            if number == 9 and type(value) is int:
+        for field, value in whole(data, *span):
+            if field == 9 and isinstance(value, int):
                 kind = value
-            elif number == 11 and type(value) is int:
+            elif field == 11 and isinstance(value, int):
                 track = value
-            elif number == 10 and type(value) is int:
+            elif field == 10 and isinstance(value, int):
                 name = value
-            elif number == 23 and type(value) is _Span:
-                name = _text(data, value)
-            elif number == 4 and type(value) is _Span:
+            elif field == 23:
+                own_name = text(data, value)
+            elif field == 4 and isinstance(value, Bytes):
                 self._argument(data, value, sequence, args)
-        event = _Event(kind, track, name, args)
-        if "construct" not in args and "host" not in args and sequence == 1:
-            if len(self._kept) >= MOST_KEPT:
-                self._kept.clear()
-            self._kept[data] = event
-        return event
+        return _Event(kind, track, name, args, own_name)
 
-    def _argument(self, data: bytes, span: _Span, sequence: int, args: dict[str, object]) -> None:
+    def _argument(self, data: bytes, span: Bytes, sequence: int, args: dict[str, object]) -> None:
         key = ""
         found: object = None
-        for number, value in _whole(data, *span):
-            if number == 1 and type(value) is int:
+        for field, value in whole(data, *span):
+            if field == 1 and isinstance(value, int):
                 key = self._keys.get((sequence, value), "")
-            elif number == 10:
-                key = _text(data, value)
-            elif number == 6:
-                found = _text(data, value)
-            elif number in (2, 3, 4):
+            elif field == 10:
+                key = text(data, value)
+            elif field == 6:
+                found = text(data, value)
+            elif field in (2, 3, 4):
                 found = value
         args[key] = found
 
-    def _add_span(self, start: int, duration: int, event: _Event, name: str) -> None:
-        get = event.args.get
-        key = (name, get("source"), get("reason"), get("references"), get("failed"))
-        label = self._labels.get(key)
-        if label is None:
-            label = self._labels[key] = self.recorder.label(event.args | {"name": name})
-        lane = self.recorder.lane(event.track, label[1])
-        size = self.recorder.size(get("bytes"))
-        lane.add(start, duration, label[0], construct(get("construct")), size)
+    def _add_span(self, start: int, duration: int, event: _Event, sequence: int) -> None:
+        if start + duration > MOST_TIME:
+            raise FormatError(f"timestamp {start + duration} is no time in nanoseconds")
+        args = event.args
+        get = args.get
+        key = (
+            event.track,
+            sequence,
+            event.name,
+            event.own_name,
+            get("source"),
+            get("reason"),
+            get("references"),
+            get("failed"),
+        )
+        lane, label = self._places.get(key) or self._found(key, event, sequence)
+        size = self.recorder.size(args["bytes"]) if "bytes" in args else 0
+        lane.add(start, duration, label, construct(get("construct")), size)
         if start + duration > self._last:
             self._last = start + duration
+
+    def _found(self, key: tuple[object, ...], event: _Event, sequence: int) -> tuple[Lane, int]:
+        """Return the lane and the label of an event with these values."""
+        if len(self._places) >= MOST_KEPT:
+            self._places.clear()
+        name = event.own_name or self._names.get((sequence, event.name), "")
+        label, is_transfer = self.recorder.label(event.args | {"name": name})
+        self._places[key] = self.recorder.lane(event.track, is_transfer), label
+        return self._places[key]
 
     def trace(self, is_cut: bool) -> Trace:
         """Return the whole, with what is missing."""
         unended = 0
         for begun in self._open.values():
             while begun:
-                start, event, name = begun.pop()
-                self._add_span(start, max(0, self._last - start), event, name)
+                start, event, sequence = begun.pop()
+                self._add_span(start, max(0, self._last - start), event, sequence)
                 unended += 1
         return self.recorder.trace(self._place, list(self._notes(is_cut, unended)))
 
@@ -268,67 +322,7 @@ class _Packets:
         return Place(process or f"process {parent}", name or f"track {key}", (parent,))
 
 
-# ---- protobuf ----
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number, and where it ends. Raises _TooShortError where the data ends before."""
-    number = shift = 0
-    try:
-        while (byte := data[at]) >= 0x80:
-            number |= (byte & 0x7F) << shift
-            shift += 7
-            at += 1
-            if shift > 63:
-                raise FormatError("a number has more than ten bytes")
-    except IndexError as error:
-        raise _TooShortError from error
-    return number | byte << shift, at + 1
-
-
-def _length(data: bytes, at: int) -> tuple[int, int, int]:
-    """Return the number of a field of bytes, where they begin, and how many they are."""
-    tag, at = _varint(data, at)
-    if tag & 7 != 2:
-        raise FormatError(f"tag {tag:#x} is not that of a packet")
-    size, at = _varint(data, at)
-    return tag >> 3, at, size
-
-
-def _fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int | _Span]]:
-    """Yield each field of a message: its number, and its value or where its bytes are."""
-    while at < end:
-        tag, at = _varint(data, at)
-        wire = tag & 7
-        if wire == 0:
-            value, at = _varint(data, at)
-            if at > end:
-                raise FormatError(f"field {tag >> 3} runs past its message")
-            yield tag >> 3, value
-            continue
-        if wire not in (1, 2, 5):
-            raise FormatError(f"field {tag >> 3} has the unknown wire type {wire}")
-        size, at = _varint(data, at) if wire == 2 else (8 if wire == 1 else 4, at)
-        if size > end - at:
-            raise FormatError(f"field {tag >> 3} of {size} bytes runs past its message")
-        if wire == 2:
-            yield tag >> 3, _Span(at, at + size)
-        at += size
-
-
-def _whole(data: bytes, at: int, end: int) -> Iterator[tuple[int, int | _Span]]:
-    """Yield the fields of a message that is here as a whole."""
-    try:
-        yield from _fields(data, at, end)
-    except _TooShortError as error:
-        raise FormatError("a field runs past its packet") from error
-
-
-def _text(data: bytes, value: object) -> str:
-    if type(value) is not _Span:
-        return ""
-    return data[value.begin : value.end].decode("utf-8", "backslashreplace")
-
-
-def _int(value: object) -> int:
-    return value if type(value) is int else 0
+def _is_end(found: re.Match[bytes]) -> bool:
+    """Return whether the sizes of a packet that ends a span are right."""
+    event = len(found[4]) + 3
+    return found[3][0] == event and found[1][0] == event + len(found[2]) + 5

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Collects the events that a reader finds, and keeps what hostile traces can ask for within limits."""
+"""Collects the events that a reader finds, within limits that hostile traces cannot pass."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from packager.errors import LimitError
 from packager.files.names import text
@@ -14,7 +15,7 @@ from packager.traces.model import KIND_OF_NAME, OTHER, TRANSFERS, Label, Lane, T
 MOST_EVENTS = 1 << 24
 MOST_LANES = 1 << 12
 MOST_TEXT = 1 << 26  # characters of all labels
-MOST_LABELS = 1 << 22
+MOST_LABELS = 1 << 20
 LONGEST = 1 << 12  # characters of a name
 MOST_NUMBER = (1 << 32) - 1
 LARGEST = 1 << 53  # bytes: the page counts in doubles
@@ -39,7 +40,6 @@ class Recorder:
         self._labels: dict[Label, int] = {}
         self._sizes: dict[int, int] = {0: 0}
         self._text = 0
-        self._room = MOST_EVENTS
 
     def label(self, values: Mapping[str, object]) -> tuple[int, bool]:
         """Return the number of a label, and whether its events are transfers.
@@ -47,9 +47,13 @@ class Recorder:
         Values of a wrong type count as missing: other programs use these names for other things.
         """
         label = Label(
-            *(self._known(values.get(key)) for key in ("name", "source", "reason", "entry")),
-            *(_number(values.get(key)) for key in ("references", "device")),
-            bool(values.get("failed")),
+            name=self._known(values.get("name")),
+            source=self._known(values.get("source")),
+            reason=self._known(values.get("reason")),
+            entry=self._known(values.get("entry")),
+            references=_number(values.get("references")),
+            device=_number(values.get("device")),
+            failed=bool(values.get("failed")),
         )
         number = self._labels.setdefault(label, len(self._labels))
         if len(self._labels) > MOST_LABELS:
@@ -58,8 +62,9 @@ class Recorder:
 
     def size(self, value: object) -> int:
         """Return the number of a size, in bytes."""
-        known = type(value) is int and 0 < value < LARGEST
-        return self._sizes.setdefault(value, len(self._sizes)) if known else 0
+        if type(value) is int and 0 < value < LARGEST:
+            return self._sizes.setdefault(value, len(self._sizes))
+        return 0
 
     def lane(self, key: object, of_transfers: bool) -> Lane:
         """Return a lane of the reader's key; each has a second one for its transfers."""
@@ -111,10 +116,8 @@ def clean(name: str) -> str:
     """
     name = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
     if not name.isascii():
-        try:
+        with suppress(UnicodeError):
             name = name.encode("latin-1").decode()
-        except UnicodeError:
-            pass
     return text(name.encode("utf-8", "backslashreplace"))
 
 

@@ -22,6 +22,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     image = device_image(HOST, folder / "image.so")
     bundled(host, folder / "both.o", {X86_64: image})
     (folder / "k.ll").write_text(IR)
+    (folder / "trace.json").write_text("[]")
     os.mkfifo(folder / "pipe")
     return folder
 
@@ -50,9 +51,11 @@ COMMANDS = {
     "bundle": ["bundle", "NAME", "--image", "x86_64=image.so", "-o", "out"],
     "bundle -o": ["bundle", "host.o", "--image", "x86_64=image.so", "-o", "NAME"],
     "bundle -MD": ["bundle", "host.o", "--image", "x86_64=image.so", "-o", "out", "-MD", "NAME"],
+    "timeline": ["timeline", "NAME", "-o", "out"],
+    "timeline -o": ["timeline", "trace.json", "-o", "NAME"],
     "emit -o": ["emit", "--image", "x86_64=image.so", "-o", "NAME"],
 }
-READ_ONCE = ("dump", "against", "verify", "extract", "lower")
+READ_ONCE = ("dump", "against", "verify", "extract", "lower", "timeline")
 
 
 def named(command: str, name: str) -> list[str]:
