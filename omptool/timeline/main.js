@@ -44,6 +44,7 @@ window.timeline = {
   complete: performance.now(),
   view,
   took,
+  show,
   place: (event) => [xOf(start[event]), yOf(rowOf(event))],
   shown: () =>
     shown.map(({ event, row }) => ({

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from packager.records import NamedTuple
 
-# What an event is; an index into this is its kind.
+# The kinds of events; an event has an index into this.
 KINDS = (
     "construct",
     "routine",

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import zlib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import browser
 import pytest
@@ -28,7 +28,7 @@ from recorder import OBSERVING
 pytestmark = pytest.mark.offloads
 
 PICTURE = ROOT / "docs" / "timeline.png"
-WIDTH, HEIGHT = 1100, 860
+WIDTH, HEIGHT = 1200, 1000
 TWO_DEVICES = {"OMPTOOL_HOST_DEVICES": "2", "OMPTOOL_HOST_QUEUES": "1"}
 DEVICES = ("device 0 (host)", "device 1 (host)")
 
@@ -138,13 +138,9 @@ def take(page: Page, trace: Path, picture: Path) -> None:
     rows = [row for row in read(trace) if row.kind == "kernel"]
     end = max(row.start + row.duration for row in rows)
     begin = min(row.start for row in rows)
-    while page.evaluate("timeline.view.begin") < begin - (end - begin) / 10:
-        before: Any = page.evaluate("timeline.view.begin")
-        page.press("w")
-        for _ in range(5):
-            page.press("d")
-        if page.evaluate("timeline.view.begin") == before:
-            break
+    edge = (end - begin) / 20
+    page.evaluate(f"timeline.show({begin - edge}, {end + edge})")
+    page.settle()
     assert page.errors == []
     picture.write_bytes(page.screenshot())
 
