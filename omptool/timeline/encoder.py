@@ -38,6 +38,7 @@ class Encoded:
 
     def __init__(self, trace: Trace, title: str) -> None:
         self._columns: dict[str, array[Any]] = {name: array(code) for name, code, _ in COLUMNS}
+        self._kinds: dict[int, bytes] = {}  # of labels, by the lane's own kind
         notes = list(trace.notes)
         lanes = [self._lane(trace, lane) for lane in trace.lanes]
         left_out = sum(lane.pop("left_out") for lane in lanes)
@@ -68,12 +69,13 @@ class Encoded:
     def _lane(self, trace: Trace, lane: Lane) -> dict[str, Any]:
         """Append a lane's events, and return the row of its table."""
         sorted_rows = rows(lane)
-        kinds = lane.kinds(trace.labels)
+        own = lane.own_kind
+        kinds = self._kinds.get(own) or self._kinds.setdefault(own, trace.kinds(own))
         for row in (*sorted_rows.spans, sorted_rows.instants):
             self._add(lane, row, kinds)
         return _described(lane, sorted_rows)
 
-    def _add(self, lane: Lane, row: array[int], kinds: list[int]) -> None:
+    def _add(self, lane: Lane, row: array[int], kinds: bytes) -> None:
         columns = self._columns
         columns["start"].extend(lane.starts[event] for event in row)
         columns["duration"].extend(lane.durations[event] for event in row)

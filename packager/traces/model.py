@@ -88,14 +88,12 @@ class Lane:
         self.constructs.append(construct)
         self.sizes.append(size)
 
-    def kinds(self, labels: Sequence[Label]) -> list[int]:
-        """Return the kind of each label in this lane.
-
-        Kernels and routines have names of their own: the lane tells which of them it is.
-        """
-        is_of_runtime = self.device is not None or self.process.startswith("host, process ")
-        unknown = OTHER if not is_of_runtime else ROUTINE if self.device is None else KERNEL
-        return [KIND_OF_NAME.get(label.name, unknown) for label in labels]
+    @property
+    def own_kind(self) -> int:
+        """Return the kind of events with names of their own: kernels, routines, or any others."""
+        if self.device is not None:
+            return KERNEL
+        return ROUTINE if self.process.startswith("host, process ") else OTHER
 
 
 class Trace(NamedTuple):
@@ -108,3 +106,7 @@ class Trace(NamedTuple):
 
     def __len__(self) -> int:
         return sum(map(len, self.lanes))
+
+    def kinds(self, own_kind: int) -> bytes:
+        """Return the kind of each label in lanes of this own kind."""
+        return bytes(KIND_OF_NAME.get(label.name, own_kind) for label in self.labels)

@@ -60,7 +60,7 @@ def rows_of(trace: Trace) -> list[Row]:
     """Return the events of a trace, lane by lane."""
     found = []
     for lane in trace.lanes:
-        kinds = lane.kinds(trace.labels)
+        kinds = trace.kinds(lane.own_kind)
         for at, label in enumerate(lane.labels):
             times = (lane.starts[at], lane.durations[at])
             name, kind = trace.labels[label].name, KINDS[kinds[label]]
