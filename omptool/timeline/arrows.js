@@ -4,6 +4,7 @@
 
 const MOST_ARROWS = 300; // more would hide what they are about
 const launchOf = new Map(); // the event of a construct, by its number
+const reasonOf = new Map(); // why a construct fell back, by its number
 let fallbacks = new Uint32Array(0); // the events that ran on the host instead
 
 function findLaunches() {
@@ -11,6 +12,9 @@ function findLaunches() {
   for (const { from, to, lane, isOfInstants } of rows) {
     for (let event = from; event < to; ++event) {
       if (kindOf[event] === KIND.fallback) found.push(event);
+      if (kindOf[event] === KIND.fallback && constructOf[event] && isOfInstants) {
+        reasonOf.set(constructOf[event], labels[labelOf[event]].reason);
+      }
       if (lane.device === null && !isOfInstants && constructOf[event] && isConstruct(event)) {
         launchOf.set(constructOf[event], event);
       }
@@ -21,9 +25,10 @@ function findLaunches() {
 
 const isConstruct = (event) => kindOf[event] === KIND.construct || kindOf[event] === KIND.fallback;
 
-function launcher(event) {
-  return kindOf[event] === KIND.kernel ? launchOf.get(constructOf[event]) : undefined;
-}
+// Returns the event of the construct that an event is part of, if the trace has it.
+const constructEvent = (event) => launchOf.get(constructOf[event]);
+
+const launcher = (event) => (kindOf[event] === KIND.kernel ? constructEvent(event) : undefined);
 
 function drawArrows() {
   let room = MOST_ARROWS;

@@ -30,8 +30,9 @@ function deviceOf(event) {
 function described(event) {
   const label = labels[labelOf[event]];
   const { lane } = rowOf(event);
-  const launch = launcher(event);
-  const source = label.source || (launch === undefined ? "" : labels[labelOf[launch]].source);
+  const construct = constructEvent(event);
+  const source = label.source || (construct === undefined ? "" : labels[labelOf[construct]].source);
+  const reason = label.reason || (kindOf[event] === KIND.fallback && reasonOf.get(constructOf[event])) || "";
   return [
     ["name", label.name],
     ["kind", tables.kinds[kindOf[event]]],
@@ -45,7 +46,7 @@ function described(event) {
     ["construct", constructOf[event] || ""],
     ["references", label.references ?? ""],
     ["entry", label.entry],
-    ["reason", label.reason],
+    ["reason", reason],
     ["failed", label.failed ? "yes" : ""],
   ].filter(([, value]) => value !== "");
 }

@@ -240,6 +240,10 @@ def test_hovering_tells_all_of_an_event(page: Page) -> None:
     ]
     page.move(*place(page, "copy to device"))
     assert "64 (64 B)" in text(page, "#details")
+    assert "app.c:1:1" in text(page, "#details")
+    page.move(*place(page, "target", 3))
+    assert "fallback" in text(page, "#details")
+    assert "no device" in text(page, "#details")
     page.move(5, 5)
     assert page.evaluate("document.querySelector('#details').hidden")
 

@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 from chrome_traces import span, written
 from fixture_programs import OMPTOOL
+from measure import figures
 from places import ROOT
+from timeline import MAKERS
 
 from omptool.timeline.encoder import COLUMNS
 
@@ -218,3 +220,14 @@ def test_outputs_that_cannot_be_are_refused(trace: Path, tmp_path: Path) -> None
         assert code == 2
         assert what in said
         assert said.count("\n") == 1
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("form", list(MAKERS))
+def test_two_million_events_take_30_seconds_and_a_gibibyte(tmp_path: Path, form: str) -> None:
+    """Seconds are those of a processor: the machine may be busy."""
+    trace = tmp_path / "trace"
+    MAKERS[form](trace, 2_000_000)
+    done = figures([OMPTOOL, "timeline", str(trace), "-o", str(tmp_path / "out.html")])
+    assert done.cpu <= 30
+    assert done.peak <= 1024

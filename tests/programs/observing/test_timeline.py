@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs' traces as pages; and the picture in docs/observing.md, which is made here.
 
-`python tests/programs/observing/test_timeline.py` writes the picture anew.
+`PYTHONPATH=tests/support:bench python tests/programs/observing/test_timeline.py` makes it anew.
 """
 
 from __future__ import annotations
