@@ -170,7 +170,10 @@ def as_json(event: dict[str, object]) -> str:
 
 
 PROCESSES = {1: "host, process 4242", 2: "device 0 (host)", 3: "device 1 (host)"}
-ARGUMENTS = ("", "bytes", "construct", "references", "host", "source", "reason", "failed")
+ARGUMENTS = (
+    *("", "bytes", "construct", "references", "host", "source", "reason", "failed"),
+    *("device", "entry"),
+)
 
 
 def make_pftrace(path: Path, count: int) -> None:
@@ -178,6 +181,7 @@ def make_pftrace(path: Path, count: int) -> None:
     keys = [(1, number, ARGUMENTS[number]) for number in range(1, len(ARGUMENTS))]
     tracks: dict[tuple[int, int], int] = {}
     names: dict[str, int] = {}
+    known: set[tuple[int, str]] = set()
     start = message((10, 1), (13, 1), (12, message(*((3, key(*one[1:])) for one in keys))))
     with path.open("wb") as file:
         file.write(message((1, start)))
@@ -190,33 +194,43 @@ def make_pftrace(path: Path, count: int) -> None:
                 tracks[place] = 11 + 2 * len(tracks)
                 lane = message((1, tracks[place]), (2, f"thread {place[1]}"), (5, place[0]))
                 file.write(message((1, message((10, 1), (60, lane)))))
-            file.write(packets(event, tracks[place], names))
+            file.write(packets(event, tracks[place], names, known))
 
 
-def packets(event: Event, track: int, names: dict[str, int]) -> bytes:
-    """Return the packet of an instant, or those of a begin and an end."""
+def packets(event: Event, track: int, names: dict[str, int], known: set[tuple[int, str]]) -> bytes:
+    """Return the packet of an instant, or those of a begin and an end.
+
+    `names` are the numbers of texts, `known` those that the file has, by field of InternedData.
+    """
     interned: list[tuple[int, bytes]] = []
-    if event.name not in names:
-        names[event.name] = len(names) + 1
-        interned = [(12, message((2, key(names[event.name], event.name))))]
-    # The runtime leaves the construct out where there are bytes, and the device everywhere.
-    left_out = {"device", "construct"} if "bytes" in event.args else {"device"}
-    args = [(4, argument(*one)) for one in event.args.items() if one[0] not in left_out]
+
+    def number(field: int, text: str) -> int:
+        if text not in names:
+            names[text] = len(names) + 1
+        if (field, text) not in known:
+            known.add((field, text))
+            interned.append((field, key(names[text], text)))
+        return names[text]
+
+    def argument(name: str, value: int | str) -> bytes:
+        """Return a DebugAnnotation."""
+        if name == "host":
+            value = int(str(value), 16)
+        is_text = isinstance(value, str)
+        field = (17, number(29, str(value))) if is_text else (3, value)
+        return message((1, ARGUMENTS.index(name)), field)
+
+    name = number(2, event.name)
+    args = [(4, argument(*one)) for one in event.args.items()]
     kind = 1 if event.duration else 3
-    first = message((9, kind), (11, track), (10, names[event.name]), *args)
+    first = message((9, kind), (11, track), (10, name), *args)
     begin = max(0, event.begin)
-    data = message((1, message((8, begin), (10, 1), *interned, (13, 2), (11, first))))
+    brought = [(12, message(*interned))] if interned else []
+    data = message((1, message((8, begin), (10, 1), (13, 2), *brought, (11, first))))
     if event.duration:
         last = message((9, 2), (11, track))
         data += message((1, message((8, begin + event.duration), (10, 1), (11, last))))
     return data
-
-
-def argument(name: str, value: int | str) -> bytes:
-    """Return a DebugAnnotation."""
-    if name == "host":
-        value = int(str(value), 16)
-    return message((1, ARGUMENTS.index(name)), (6 if isinstance(value, str) else 3, value))
 
 
 def key(number: int, name: str) -> bytes:

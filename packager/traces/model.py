@@ -43,6 +43,7 @@ KIND_OF_NAME = {
     "disassociate": MEMORY,
     "fill": MEMORY,
     "load image": LOAD,
+    "compile image": LOAD,
     "wait": WAIT,
     "map": MAPPING,
     "unmap": MAPPING,

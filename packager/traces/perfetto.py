@@ -34,15 +34,16 @@ DEEPEST = 1 << 10  # slices of a track that have begun and not ended
 MOST_NAMES = 1 << 22
 MOST_KEPT = 1 << 16  # decoded arguments
 PACKET = 0x0A
-# Nearly all packets: a begin or an instant with numbers, and a text at the most, which is the last;
-# and an end. Sizes have one byte, the sequence is 1.
+# Nearly all packets: a begin or an instant with numbers and interned texts; and an end. Sizes have
+# one byte, the sequence is 1.
 _SIZE, _NUMBER = rb"([\x00-\x7f])", rb"([\x80-\xff]{0,9}[\x00-\x7f])"
+_TEXT_FIELD = b"\x88\x01"
 USUAL = re.compile(
     rb"\x0a%(s)b\x40%(n)b\x50\x01\x68\x02\x5a%(s)b\x48([\x01\x03])\x58%(n)b\x50%(n)b"
-    rb"((?:\x22[\x00-\x7f]\x08[\x00-\x7f]\x18[\x80-\xff]{0,9}[\x00-\x7f])*)"
-    rb"(?:\x22%(s)b\x08%(s)b\x32%(s)b)?" % {b"s": _SIZE, b"n": _NUMBER}
+    rb"((?:\x22[\x00-\x7f]\x08[\x00-\x7f](?:\x18|\x88\x01)[\x80-\xff]{0,9}[\x00-\x7f])*)"
+    % {b"s": _SIZE, b"n": _NUMBER}
 )
-USUAL_ARGUMENT = re.compile(rb"\x22%b\x08%b\x18%b" % (_SIZE, _SIZE, _NUMBER))
+USUAL_ARGUMENT = re.compile(rb"\x22%b\x08%b(\x18|\x88\x01)%b" % (_SIZE, _SIZE, _NUMBER))
 USUAL_END = re.compile(
     rb"\x0a%b\x40%b\x50\x01\x5a%b\x48\x02\x58%b" % (_SIZE, _NUMBER, _SIZE, _NUMBER)
 )
@@ -94,6 +95,7 @@ class _Packets:
         self._tracks: dict[int, tuple[str, int]] = {}  # the name and the parent of each
         self._names: dict[tuple[int, int], str] = {}  # of events, by sequence and number
         self._keys: dict[tuple[int, int], str] = {}  # of arguments
+        self._texts: dict[tuple[int, int], str] = {}  # values of arguments
         self._open: dict[int, list[tuple[int, _Event, int]]] = {}  # begun, not ended
         self._runs: dict[bytes, dict[str, object]] = {}  # decoded arguments, by their bytes
         self._places: dict[tuple[object, ...], tuple[Lane, int]] = {}  # of events, by their values
@@ -120,17 +122,12 @@ class _Packets:
         found = USUAL.match(data, at)
         if not found:
             return 0
-        size, begun, inner, kind, track, name, run, *text_sizes = found.groups()
-        end = found.end() + (text_sizes[2][0] if text_sizes[2] else 0)
+        size, begun, inner, kind, track, name, run = found.groups()
+        end = found.end()
         start = found.start(4) - 1  # of the event
-        args = self._numbers(run)
-        if args is None or end > len(data) or (start + inner[0], at + 2 + size[0]) != (end, end):
+        args = self._usual_arguments(run)
+        if args is None or (start + inner[0], at + 2 + size[0]) != (end, end):
             return 0
-        if text_sizes[2]:
-            if text_sizes[0][0] != text_sizes[2][0] + 4:
-                return 0
-            key = self._keys.get((1, text_sizes[1][0]), "")
-            args = args | {key: text(data, Bytes(found.end(), end))}
         event = _Event(kind[0], varint(track, 0)[0], varint(name, 0)[0], args)
         ended = USUAL_END.match(data, end) if event.kind == BEGIN else None
         time = varint(begun, 0)[0]
@@ -141,16 +138,19 @@ class _Packets:
         self._add_span(time, max(0, duration), event, 1)
         return ended.end()
 
-    def _numbers(self, run: bytes) -> dict[str, object] | None:
-        """Return the values of arguments that are numbers; None if their sizes are wrong."""
+    def _usual_arguments(self, run: bytes) -> dict[str, object] | None:
+        """Return the values of arguments; None if their sizes are wrong."""
         args = self._runs.get(run)
         if args is not None:
             return args
         args = {}
-        for size, key, value in USUAL_ARGUMENT.findall(run):
-            if size[0] != len(value) + 3:
+        for size, key, field, value in USUAL_ARGUMENT.findall(run):
+            if size[0] != len(field) + len(value) + 2:
                 return None
-            args[self._keys.get((1, key[0]), "")] = varint(value, 0)[0]
+            found = varint(value, 0)[0]
+            is_text = field == _TEXT_FIELD
+            name = self._keys.get((1, key[0]), "")
+            args[name] = self._texts.get((1, found), "") if is_text else found
         if "construct" not in args and "host" not in args:  # the others come again
             if len(self._runs) >= MOST_KEPT:
                 self._runs.clear()
@@ -188,7 +188,7 @@ class _Packets:
     def _forget(self, sequence: int) -> None:
         """A sequence begins anew."""
         self._forget_places()
-        for names in (self._names, self._keys):
+        for names in (self._names, self._keys, self._texts):
             for key in [key for key in names if key[0] == sequence]:
                 del names[key]
 
@@ -205,7 +205,8 @@ class _Packets:
 
     def _intern(self, data: bytes, span: Bytes, sequence: int) -> None:
         for field, value in whole(data, *span):
-            names = {2: self._names, 3: self._keys}.get(field)
+            tables = {2: self._names, 3: self._keys, 29: self._texts}
+            names = tables.get(field)
             if names is None or not isinstance(value, Bytes):
                 continue
             entry = dict(whole(data, *value))
@@ -263,6 +264,8 @@ class _Packets:
                 key = text(data, value)
             elif field == 6:
                 found = text(data, value)
+            elif field == 17 and isinstance(value, int):
+                found = self._texts.get((sequence, value), "")
             elif field in (2, 3, 4):
                 found = value
         args[key] = found
@@ -279,6 +282,8 @@ class _Packets:
             event.own_name,
             get("source"),
             get("reason"),
+            get("entry"),
+            get("device"),
             get("references"),
             get("failed"),
         )
