@@ -17,7 +17,7 @@ import click
 
 from omptool.console import echo
 from omptool.errors import fail
-from omptool.options.checking import Checking, check_options, without_level
+from omptool.options.checking import LEVELS, Asked, check_options, checking, without_level
 from omptool.options.tracing import trace_options, traced
 from omptool.probes.launching import (
     NOT_EXECUTABLE,
@@ -79,7 +79,7 @@ class DeviceNumber(click.IntRange):
 @click.option("--gdb", is_flag=True, help="Start PROG in gdb, which sees its kernels.")
 @trace_options
 @click.option("--summary", is_flag=True, help="At the end, print tables of regions and copies.")
-@check_options(CANNOT_START)
+@check_options
 @click.argument("program", metavar="[--] PROG")
 @click.argument("args", nargs=-1, metavar="[ARGS]...")
 def command(
@@ -90,7 +90,7 @@ def command(
     trace: Path | None,
     trace_format: str | None,
     summary: bool,
-    checking: Checking | None,
+    asked: Asked,
     program: str,
     args: tuple[str, ...],
 ) -> None:
@@ -108,10 +108,11 @@ def command(
     omptool fails first, 126 when PROG cannot be executed, 127 when PROG is not found.
     """
     path = find(program)
+    check = checking(asked, CANNOT_START)
     try:
         with open_reader(path) as data:
-            environment = on_the_runtime(path, data, os.environ, is_checked=bool(checking))
-            if mandatory or checking:
+            environment = on_the_runtime(path, data, os.environ, is_checked=bool(check))
+            if mandatory or check:
                 _note_host_only(data, program)
             is_elf = headers.probe(data)
     except PackagerError as error:
@@ -121,8 +122,8 @@ def command(
     if gdb and not is_elf:
         fail(f"{program}: is a script; gdb needs its interpreter in front of it", CANNOT_START)
     start = Start(path, (program, *args), environment)
-    if checking:
-        _check(start, checking, is_in_gdb=gdb)
+    if check:
+        _check(start, check, is_in_gdb=gdb)
     _execute(_in_gdb(start) if gdb else start, program)
 
 
@@ -140,7 +141,7 @@ def _asked(
 
 
 def _note_host_only(data: Reader, program: str) -> None:
-    """Tell why nothing insists on a device: the program's regions never come to the runtime."""
+    """Tell why the runtime insists on nothing and checks nothing: it never sees the regions."""
     from packager.hosts import host_only
 
     found = host_only.found(data)
@@ -176,18 +177,18 @@ def _in_gdb(start: Start) -> Start:
     return Start(Path(debugger), words, own)
 
 
-def _check(start: Start, checking: Checking, *, is_in_gdb: bool) -> NoReturn:
+def _check(start: Start, asked: Asked, *, is_in_gdb: bool) -> NoReturn:
     """Run the program, print what the checker found, and end as the program did."""
     from omptool.process import StoppedError
     from omptool.render import check_run
 
-    found = _checked(start, checking.level, is_in_gdb)
+    found = _checked(start, asked.level or LEVELS[0], is_in_gdb)
     with suppress(OSError):  # nobody reads it: the program's end counts
         for line in check_run.lines(found):
             echo(line, err=True)
-    _write(checking.sarif, found, is_sarif=True)
-    _write(checking.json, found, is_sarif=False)
-    if checking.is_error_fatal and found.count("error"):
+    _write(asked.sarif, found, is_sarif=True)
+    _write(asked.json, found, is_sarif=False)
+    if asked.is_error_fatal and found.count("error"):
         raise click.exceptions.Exit(FOUND_ERROR)
     if found.signal:
         _leave_no_core()
@@ -203,14 +204,16 @@ def _checked(start: Start, level: str, is_in_gdb: bool) -> CheckRun:
     from packager.machine.check_run import CheckRun
 
     program = start.words[0]
-    with finding_report.made(level) as report:
-        asked = {**start.environment, finding_report.VARIABLE: report.path}
-        checked = start._replace(environment=asked)
-        try:
+    try:
+        with finding_report.made(level) as report:
+            environment = {**start.environment, finding_report.VARIABLE: report.path}
+            checked = start._replace(environment=environment)
             code = watched(_in_gdb(checked) if is_in_gdb else checked)
-        except OSError as error:
-            fail(f"{program}: {why_not(start.file, error)}", NOT_EXECUTABLE)
-        recorded = report.recorded()
+            recorded = report.recorded()
+    except PackagerError as error:
+        fail(f"{program}: {error}", CANNOT_START)
+    except OSError as error:
+        fail(f"{program}: {why_not(start.file, error)}", NOT_EXECUTABLE)
     findings = with_lines(recorded.findings, start.file, program)
     return CheckRun(
         program=program,

@@ -21,13 +21,19 @@ CHECK = "--check"
 PROCESS = "%p"
 
 
-class Checking(NamedTuple):
+class Asked(NamedTuple):
     """The requests of a user to the checker."""
 
-    level: str
+    level: str | None  # None: none
     is_error_fatal: bool
     sarif: Path | None
     json: Path | None
+
+    def given(self) -> list[str]:
+        """Return the options that need a level."""
+        _, *values = self
+        names = ("--check-error", "--check-sarif", "--check-json")
+        return [name for name, value in zip(names, values, strict=True) if value]
 
 
 class _CheckOption(click.Option):
@@ -39,43 +45,36 @@ class _CheckOption(click.Option):
         return (f"{CHECK}[=full]", record[1]) if record else None
 
 
-def check_options(code: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds the options; the command gets `checking`, which may be None.
+_OPTIONS = (
+    click.option(
+        CHECK, "check", cls=_CheckOption, is_flag=True, help="Look for mistakes of mapping."
+    ),
+    click.option("--check-error", is_flag=True, help="Exit with 124 if there is an error."),
+    click.option(
+        "--check-sarif", type=FILE, metavar="FILE", help="Write the findings to FILE, as SARIF."
+    ),
+    click.option(
+        "--check-json", type=FILE, metavar="FILE", help="Write the findings to FILE, as JSON."
+    ),
+)
 
-    `code` is the exit code for wrong usage.
-    """
-    options = (
-        click.option(
-            CHECK, "check", cls=_CheckOption, is_flag=True, help="Look for mistakes of mapping."
-        ),
-        click.option("--check-error", is_flag=True, help="Exit with 124 if there is an error."),
-        click.option(
-            "--check-sarif", type=FILE, metavar="FILE", help="Write the findings to FILE, as SARIF."
-        ),
-        click.option(
-            "--check-json", type=FILE, metavar="FILE", help="Write the findings to FILE, as JSON."
-        ),
-    )
 
-    def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(command)
-        def gathered(
-            *words: Any,
-            check: str | None,
-            check_error: bool,
-            check_sarif: Path | None,
-            check_json: Path | None,
-            **others: Any,
-        ) -> Any:
-            asked = (check_error, check_sarif, check_json)
-            checking = _checked(check, *asked, code)
-            return command(*words, checking=checking, **others)
+def check_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command; their values come as one, which `checking` checks."""
 
-        for option in reversed(options):
-            gathered = option(gathered)
-        return gathered
+    @wraps(command)
+    def gathered(
+        check: str | None,
+        check_error: bool,
+        check_sarif: Path | None,
+        check_json: Path | None,
+        **others: Any,
+    ) -> Any:
+        return command(asked=Asked(check, check_error, check_sarif, check_json), **others)
 
-    return decorated
+    for option in reversed(_OPTIONS):
+        gathered = option(gathered)
+    return gathered
 
 
 def without_level(
@@ -89,7 +88,7 @@ def without_level(
     rest = list(words)
     level = None
     at = 0
-    while at < len(rest) and rest[at].startswith("-") and rest[at] != "--":
+    while at < len(rest) and rest[at].startswith("-") and rest[at] not in ("-", "--"):
         name, is_given, value = rest[at].partition("=")
         if name == CHECK:
             level = value if is_given else LEVELS[0]
@@ -102,25 +101,26 @@ def _has_value(option: click.Parameter) -> bool:
     return isinstance(option, click.Option) and not option.is_flag and not option.count
 
 
-def _checked(
-    level: str | None, is_error_fatal: bool, sarif: Path | None, json: Path | None, code: int
-) -> Checking | None:
-    given = {"--check-error": is_error_fatal, "--check-sarif": sarif, "--check-json": json}
-    if level is None:
-        for option in (name for name, value in given.items() if value):
+def checking(asked: Asked, code: int) -> Asked | None:
+    """Return what is asked of the checker, with the files that it means; None: nothing.
+
+    `code` is the exit code for wrong usage, and for files that cannot be written.
+    """
+    if asked.level is None:
+        for option in asked.given():
             fail(f"{option}: give --check as well", code)
         return None
-    if level not in LEVELS:
-        fail(f"{CHECK}={level}: is no level; known levels: {', '.join(LEVELS)}", code)
-    files = {"--check-sarif": _named(sarif), "--check-json": _named(json)}
-    for option, path in files.items():
+    if asked.level not in LEVELS:
+        fail(f"{CHECK}={asked.level}: is no level; known levels: {', '.join(LEVELS)}", code)
+    found = asked._replace(sarif=_named(asked.sarif), json=_named(asked.json))
+    for option, path in (("--check-sarif", found.sarif), ("--check-json", found.json)):
         if path:
             _check_place(option, path, code)
     try:
-        check_distinct([path for path in files.values() if path], [])
+        check_distinct([path for path in (found.sarif, found.json) if path], [])
     except UsageError as error:
         fail(str(error), code)
-    return Checking(level, is_error_fatal, files["--check-sarif"], files["--check-json"])
+    return found
 
 
 def _named(path: Path | None) -> Path | None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from packager.errors import UsageError
 from packager.records import NamedTuple
 
 _HEADER = struct.Struct("<8sIIIII36x")
@@ -76,9 +77,15 @@ def _sizes(form: Form) -> tuple[bytes, int, int]:
 
 @contextmanager
 def made(form: Form, options: int = 0) -> Iterator[Table]:
-    """Make an empty table, in memory: there may be no file system that can be written to."""
+    """Make an empty table, in memory: there may be no file system that can be written to.
+
+    Raises UsageError where this process may have no more files.
+    """
     name = f"omptool {form.magic.decode()}"
-    file = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        file = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    except OSError as error:
+        raise UsageError(f"cannot make a file in memory: {error.strerror}") from error
     try:
         os.ftruncate(file, _HEADER.size + form.records * form.record.size)
         os.pwrite(file, _HEADER.pack(*_sizes(form), 0, 0, options), 0)

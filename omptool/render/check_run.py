@@ -84,7 +84,7 @@ def _facts(finding: CheckFinding) -> Iterator[str]:
 def _object(finding: CheckFinding) -> str:
     at = f"at {finding.address:#x}" if finding.address else ""
     size = f"({counted(finding.size, 'byte')})" if finding.size else ""
-    return " ".join(part for part in (finding.variable, at, size) if part)
+    return " ".join(part for part in (finding.variable or "memory", at, size) if part)
 
 
 def region(finding: CheckFinding) -> str:

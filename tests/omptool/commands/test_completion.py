@@ -15,6 +15,7 @@ from omptool.cli import COMMANDS
 from packager.checks import CHECKS
 
 LATE = [code for code in CHECKS if code.startswith("OMP13")]
+DOCUMENTS = ["--check-sarif", "--check-json"]
 AFTER_130 = [f"OMP130,{code}" for code in LATE[1:]]
 
 OMPTOOL = Path(sys.executable).parent / "omptool"
@@ -52,6 +53,9 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         (["omptool", "extract", "--triple", "sp"], ["spirv64-unknown-unknown"]),
         (["omptool", "verify", "--explain", "omp13"], LATE),
         (["omptool", "doctor", "--explain", "OMP21"], ["OMP210", "OMP211"]),
+        (["omptool", "verify", "--explain", "OMP32"], [f"OMP32{n}" for n in range(1, 6)]),
+        (["omptool", "run", "--check", "--check-"], ["--check-error", *DOCUMENTS]),
+        (["omptool", "run", "--check=full", "--check-error", "--check-s"], ["--check-sarif"]),
         (["omptool", "verify", "--select", "OMP13"], LATE),
         (["omptool", "verify", "--ignore", "OMP130,OMP13"], AFTER_130),
         (["omptool", "dump", "--color", ""], ["auto", "always", "never"]),

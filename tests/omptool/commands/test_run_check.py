@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import resource
 import shutil
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,9 @@ from sarif_schema import run_of
 from toolchain import omptool
 from toolchain import run as run_tool
 
-from omptool.probes import finding_report
+from omptool.installation import LIBRARY
+from omptool.probes import finding_report, launching
+from packager.files.reader import open_reader
 from packager.machine.check_codes import CODES
 
 RECORDS = str(TESTS / "omptool" / "commands" / "sources" / "records_findings.py")
@@ -387,6 +391,23 @@ def test_an_interrupt_of_the_whole_group() -> None:
     assert started.ended() == (-signal.SIGINT, "", NOTHING)
 
 
+def test_a_key_of_the_terminal_reaches_the_program_once() -> None:
+    child, terminal = pty.fork()
+    if not child:
+        words = ["run", "--check", "/bin/sh", "-c", CATCHES.format("INT")]
+        os.execv(OMPTOOL, [str(OMPTOOL), *words])
+    printed = os.read(terminal, 1000)  # the program's number
+    os.write(terminal, b"\x03")
+    with suppress(OSError):  # its other end is closed
+        while more := os.read(terminal, 1000):
+            printed += more
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 9
+    assert printed.count(b"caught") == 1
+    assert printed.endswith(NOTHING.replace("\n", "\r\n").encode())
+
+
 def test_omptool_stops_and_goes_on_with_the_program() -> None:
     started = Started(CATCHES.format("TERM"), preexec_fn=os.setpgrp)
     started.process.send_signal(signal.SIGTSTP)
@@ -419,6 +440,22 @@ def test_a_program_in_gdb() -> None:
     done = subprocess.run(command, input="run\n", capture_output=True, text=True, check=False)
     assert "exited with code 03" in done.stdout
     assert done.stderr.endswith(SAID)
+
+
+def test_the_heap_is_watched_where_the_runtime_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (LIBRARY, launching.HEAP):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(launching, "libdir", lambda: tmp_path)
+    sh = Path("/bin/sh")
+    with open_reader(sh) as data:
+        for is_checked in (False, True):
+            own = {"LD_PRELOAD": "mine.so"}
+            preloaded = launching.on_the_runtime(sh, data, own, is_checked=is_checked)["LD_PRELOAD"]
+            assert preloaded.startswith(str(tmp_path / LIBRARY))
+            assert preloaded.endswith(":mine.so")
+            assert (f":{tmp_path / launching.HEAP}:" in preloaded) == is_checked
 
 
 def test_trace_and_summary_beside(tmp_path: Path) -> None:
