@@ -17,7 +17,7 @@ from packager.elf.headers import Elf, has_debug_information
 from packager.files.names import text
 
 # Instructions of all programs of a file: running them takes a few seconds.
-MAX_INSTRUCTIONS = 1 << 23
+MAX_INSTRUCTIONS = 1 << 22
 
 
 def places(elf: Elf, addresses: Collection[int]) -> Iterator[tuple[int, Place]]:
