@@ -25,6 +25,7 @@ LEVELS = (
     ("libomptarget/data/table",),
     ("libomptarget/rtl",),
     ("libomptarget/observe",),
+    ("libomptarget/observe/check/full",),
     ("libomptarget/observe/check", "libomptarget/observe/ompt", "libomptarget/observe/trace"),
     ("libomptarget/observe/events",),
     ("libomptarget/process",),

@@ -11,10 +11,8 @@
 namespace omptool {
 namespace {
 
-// Vectors and long doubles in a struct need its start where it is on the host, modulo 16.
 std::ptrdiff_t padding_of(HostRange enclosing) {
-  constexpr std::uintptr_t kMost = 16;
-  return static_cast<std::ptrdiff_t>(enclosing.begin % kMost);
+  return static_cast<std::ptrdiff_t>(enclosing.begin % kStructAlignment);
 }
 
 // A row that only asks where its object is.

@@ -28,6 +28,8 @@ bool Registry::start(Device& device) {
   }
   if (device.memory.shares_host_memory())
     device.data.sharing.raise_to(Sharing::Mode::kOnly);
+  else
+    device.memory.guard_objects();
   if (device.memory.is_lost()) {
     device.failure = device.describe() + " is lost";
     return false;

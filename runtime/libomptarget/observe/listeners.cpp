@@ -3,6 +3,7 @@
 #include "observe/listeners.h"
 
 #include "observe/check/check.h"
+#include "observe/check/full/full.h"
 #include "observe/events/sink.h"
 #include "observe/ompt/connection.h"
 #include "observe/report.h"
@@ -34,6 +35,7 @@ void find_listeners() {
     watch_kernels();
     trace::start();
     check::start();
+    check::start_full();
     summarize();
     decided();
   }

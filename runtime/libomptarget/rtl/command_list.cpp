@@ -141,6 +141,7 @@ void CommandList::begin(observe::Operation& operation) {
     chain_->number = observe::next_queue();
   operation.queue = chain_->number;
   operation = observe::begin(std::move(operation));
+  memory_.note(operation);
 }
 
 // Collects the events that the next operation comes after, first the one whose stream it joins. Returns false if an

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rtl/device_memory.h"
 
+#include "observe/check/full/full.h"
 #include "process/message.h"
 #include "rtl/launch_shape.h"
 
@@ -92,6 +93,10 @@ bool DeviceMemory::shares_host_memory() {
   return true;
 }
 
+void DeviceMemory::guard_objects() {
+  is_guarded_ = !inactive_ && says(call().memory_is_addressable) && check::guards(call().in_kernel);
+}
+
 // Fills, copies between devices and of rectangles: by the plugin's own function where it has one that does it, else by
 // those that every plugin has.
 
@@ -164,6 +169,9 @@ std::optional<bool> DeviceMemory::copy_rectangle(const DeviceMemory* to, void* t
     return done.value_or(false);
   };
   const auto size = static_cast<std::int64_t>(rectangle.width * rectangle.rows * rectangle.planes);
+  if (to && to->is_guarded_)
+    check::note_written(target, (rectangle.planes - 1) * rectangle.target_plane +
+                                    (rectangle.rows - 1) * rectangle.target_row + rectangle.width);
   if (!to)
     one.reported(Kind::kFromDevice, target, source, size, work);
   else if (from)

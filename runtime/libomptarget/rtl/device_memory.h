@@ -6,6 +6,7 @@
 // variables of an image have addresses of their own even there.
 #pragma once
 
+#include "observe/check/full/guarded.h"
 #include "observe/events/sink.h"
 #include "rtl/event.h"
 #include "rtl/rtl.h"
@@ -32,13 +33,18 @@ public:
   // Inline: most objects are small, and a call costs as much as moving them.
 
   // Null when the device has no room, and for sizes below one byte. `host` is whose copy it is for, if anything's.
-  // `padding`: bytes to leave before the memory; free() wants the same.
-  std::byte* allocate(std::int64_t size, const void* host = nullptr, std::ptrdiff_t padding = 0) const {
+  // `padding`: bytes to leave before the memory; free() wants the same. `alignment`: the least that the checker leaves.
+  std::byte* allocate(std::int64_t size, const void* host = nullptr, std::ptrdiff_t padding = 0,
+                      std::size_t alignment = 1) const {
     if (size <= 0)
       return nullptr;
     return reported(Kind::kAllocate, host, nullptr, size, [=, this]() -> std::byte* {
       if (is_lost()) [[unlikely]]
         return nullptr;
+      if (is_guarded_) [[unlikely]]
+        if (std::byte* const guarded = check::allocate_guarded(
+                {number_, host, static_cast<std::size_t>(size), static_cast<std::size_t>(padding), alignment}))
+          return guarded;
       const std::int64_t all = size + padding;
       auto* const begin = static_cast<std::byte*>(inactive_ ? std::malloc(static_cast<std::size_t>(all))
                                                             : call().data_alloc(rtl_id_, all));
@@ -54,6 +60,8 @@ public:
   // False when the device could not free it.
   bool free(void* device, std::ptrdiff_t padding = 0) const {
     return reported(Kind::kFree, nullptr, device, 0, [=, this] {
+      if (is_guarded_ && check::release_guarded(device)) [[unlikely]]
+        return true;
       std::byte* const begin = static_cast<std::byte*>(device) - padding;
       if (!inactive_)
         return is_lost() || call().data_delete(rtl_id_, begin) == 0;
@@ -97,6 +105,15 @@ public:
   // data functions that do nothing do not move (device-rtl-interface.tex, last paragraph). To be asked before the
   // device is used.
   bool shares_host_memory();
+  // Has the checker guard objects, where it is asked for and can. To be called behind that.
+  void guard_objects();
+  // The device has been asked for an operation.
+  void note(const observe::Operation& operation) const {
+    const bool writes = operation.kind == Kind::kToDevice || operation.kind == Kind::kFill ||
+                        operation.kind == Kind::kBetweenDevices;
+    if (is_guarded_ && writes)
+      check::note_written(operation.there, static_cast<std::size_t>(operation.size));
+  }
   // Returns whether the core tells the plugin the shape of kernels that an OpenMP compiler made.
   bool takes_shapes() const { return takes_shapes_; }
   // Returns whether this thread makes each copy itself, at once.
@@ -139,6 +156,7 @@ private:
     observe::Operation operation{kind, number_, host, there, size};
     operation.from = from;
     operation = observe::begin(std::move(operation));
+    note(operation);
     const auto result = work();
     if constexpr (std::is_pointer_v<std::invoke_result_t<Work>>)
       operation.there = result;
@@ -176,6 +194,7 @@ private:
   std::atomic<bool> moves_itself_{false}; // bytes move without the plugin
   std::atomic<bool> chains_{false};
   std::atomic<bool> takes_shapes_{false};
+  std::atomic<bool> is_guarded_{false};   // the checker may have the memory
   mutable std::atomic<bool> lost_{false};
   mutable std::mutex discarding_;
   mutable std::vector<Discarded> discarded_; // under `discarding_`

@@ -66,6 +66,9 @@ constexpr std::uint8_t shard_number(std::uintptr_t begin) {
   return static_cast<std::uint8_t>(((begin >> 10) * kAddressHash) >> 56);
 }
 
+// Vectors and long doubles in a struct need its start where it is on the host, modulo this.
+constexpr std::size_t kStructAlignment = 16;
+
 // A launch looks at the first cache line; the next one is of those who map and unmap.
 struct alignas(64) Mapping : small_blocks::Allocated {
   // An object appears when its first reference does, is filled by the call that created it, and

@@ -1,0 +1,17 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The handler of SIGSEGV under --check=full. Faults that are not the checker's go to whoever handled them before.
+#pragma once
+
+namespace omptool::check {
+
+// Returns whether a signal says here what the instruction did.
+bool faults_are_readable();
+// Puts the handler before any that the program, or a plugin, has set since.
+void watch_faults();
+// Lets the calling thread have the signal: one that is blocked ends the process. Returns whether it was blocked.
+bool unblock_faults();
+void block_faults();
+
+} // namespace omptool::check

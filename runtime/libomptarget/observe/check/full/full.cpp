@@ -1,0 +1,73 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "observe/check/full/full.h"
+
+#include "observe/check/findings.h"
+#include "observe/check/full/faults.h"
+#include "observe/check/full/guarded.h"
+#include "observe/events/sink.h"
+
+#include <variant>
+
+namespace omptool::check {
+namespace {
+
+using observe::Operation;
+
+// Whether the thread had blocked the signal of faults before it launched a kernel.
+constinit thread_local bool was_blocked [[gnu::tls_model("initial-exec")]] = false;
+
+void before_launch(const Operation& launch) {
+  watch_faults();
+  launch_begins(launch);
+  close_unwritten();
+  was_blocked = unblock_faults();
+}
+
+void after_launch(const Operation& launch) {
+  launch_ends(launch);
+  if (was_blocked)
+    block_faults();
+  was_blocked = false;
+}
+
+class FullListener final : public observe::Listener {
+public:
+  void hear(const observe::Event& event) override {
+    if (const auto* const begins = std::get_if<observe::OperationBegins>(&event)) {
+      if (begins->operation.kind == Operation::Kind::kLaunch)
+        before_launch(begins->operation);
+    } else if (const auto* const ends = std::get_if<observe::OperationEnds>(&event)) {
+      if (ends->operation.kind == Operation::Kind::kLaunch)
+        after_launch(ends->operation);
+    } else if (const auto* const over = std::get_if<observe::ConstructEnds>(&event)) {
+      if (over->call.action != observe::Action::kRegion)
+        close_unwritten();
+    } else if (std::holds_alternative<observe::ImageUnloaded>(event)) {
+      forget_images();
+    }
+  }
+};
+
+} // namespace
+
+void start_full() {
+  if (level() != Level::kFull)
+    return;
+  static FullListener* const only = new FullListener; // threads go on while the process exits
+  subscribe(*only);
+}
+
+bool guards(std::int32_t (*in_kernel)()) {
+  if (level() != Level::kFull || !in_kernel)
+    return false;
+  if (!faults_are_readable()) {
+    record({Code::kNotChecked, "this machine's faults do not say what kernels do with memory: nobody checks it"});
+    return false;
+  }
+  know_plugin(in_kernel);
+  watch_faults();
+  return true;
+}
+
+} // namespace omptool::check

@@ -1,0 +1,207 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What nobody has written is closed in parts of at least 64 KiB, by the time that a kernel runs: most objects are
+// copied to the device before, and then cost nothing. The first write to a part opens it and counts as a write of all
+// of it, whatever its size: a fault for each byte would take too long.
+#include "observe/check/full/guarded.h"
+
+#include "observe/check/findings.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <pthread.h>
+#include <sys/mman.h>
+
+namespace omptool::check {
+namespace {
+
+constinit Slots slots;
+// Objects with parts that may have to be closed.
+constinit std::atomic<Object*> waiting{nullptr};
+
+// Pages beside objects that a fault has opened, to be closed again. What finds no place here stays open.
+constinit std::array<std::atomic<std::byte*>, 256> opened{};
+
+void let_wait(Object& object) {
+  if (object.waits.exchange(true))
+    return;
+  object.next_waiting = waiting.load();
+  while (!waiting.compare_exchange_weak(object.next_waiting, &object)) {
+  }
+}
+
+bool set_access(const Object& object, std::size_t first, std::size_t end, int access) {
+  std::byte* const begin = object.pages + first * object.part;
+  const std::size_t size = std::min((end - first) * object.part, object.room - first * object.part);
+  return ::mprotect(begin, size, access) == 0;
+}
+
+// Opens parts that are closed.
+bool open_parts(Object& object, std::size_t first, std::size_t end) {
+  if (!set_access(object, first, end, PROT_READ | PROT_WRITE) &&
+      !set_access(object, 0, object.parts(), PROT_READ | PROT_WRITE)) // the system has no more mappings: join them
+    return false;
+  for (; first < end; ++first)
+    object.closed.remove(first);
+  return true;
+}
+
+// The part behind those, from `first`, that nobody has written and that are open; they are closed then, as far as notes
+// tell.
+std::size_t end_of_unwritten(Object& object, std::size_t first) {
+  while (first < object.parts() && !object.written.has(first) && object.closed.add(first))
+    ++first;
+  return first;
+}
+
+void close_parts(Object& object) {
+  for (std::size_t first = 0; first < object.parts(); ++first) {
+    const std::size_t end = end_of_unwritten(object, first);
+    if (end == first)
+      continue;
+    if (!set_access(object, first, end, PROT_NONE))
+      open_parts(object, first, end);
+    for (std::size_t part = first; part < end; ++part)
+      if (object.written.has(part)) // meanwhile
+        open_parts(object, part, part + 1);
+    first = end;
+  }
+}
+
+// The parts of an object that hold some bytes. They count as written.
+void note_parts(Object& object, const std::byte* begin, std::size_t size) {
+  const std::byte* const last = std::min<const std::byte*>(begin + size, object.pages + object.room) - 1;
+  const std::size_t first = object.part_of(begin), end = object.part_of(last) + 1;
+  bool any_closed = false;
+  for (std::size_t part = first; part < end; ++part) {
+    object.written.add(part);
+    any_closed = any_closed || object.closed.has(part);
+  }
+  if (any_closed)
+    open_parts(object, first, end);
+}
+
+void close_opened() {
+  for (std::atomic<std::byte*>& one : opened)
+    if (std::byte* const page = one.exchange(nullptr); page && !slots.at(page)->has_page(page))
+      ::mprotect(page, slots.page(), PROT_NONE);
+}
+
+// ---- findings ----
+
+Finding finding_of(Code code, const Object* object, const KernelPlace& kernel, std::string_view message) {
+  Finding finding{code, message};
+  finding.entry = kernel.entry;
+  finding.kernel = kernel.code;
+  if (object) {
+    finding.variable = object->name.data();
+    finding.device = object->device;
+    finding.host = object->host;
+    finding.size = object->size;
+  }
+  return finding;
+}
+
+void record_beyond(const Access& access) {
+  const Object* const object = slots.nearest(access.address);
+  const char* const verb = access.writes ? "writes" : "reads";
+  char message[200];
+  if (!object)
+    std::snprintf(message, sizeof message, "the kernel %s device memory that belongs to no object", verb);
+  else if (access.address < object->begin)
+    std::snprintf(message, sizeof message, "the kernel %s %zd bytes before the beginning of an object of %zu bytes",
+                  verb, object->begin - access.address, object->size);
+  else
+    std::snprintf(message, sizeof message, "the kernel %s %zd bytes behind the end of an object of %zu bytes", verb,
+                  access.address - (object->begin + object->size), object->size);
+  record(finding_of(Code::kBeyondObject, object, access.kernel, message));
+}
+
+bool allow_beyond(const Access& access) {
+  const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(access.address) % slots.page();
+  std::byte* const page = access.address - offset;
+  if (access.kernel.code)
+    record_beyond(access);
+  if (::mprotect(page, slots.page(), PROT_READ | PROT_WRITE) != 0)
+    return false;
+  for (std::atomic<std::byte*>& one : opened) {
+    std::byte* none = nullptr;
+    if (one.load() == page || one.compare_exchange_strong(none, page))
+      break;
+  }
+  return true;
+}
+
+bool allow_unwritten(Object& object, const Access& access) {
+  const std::size_t part = object.part_of(access.address);
+  if (!access.writes && !access.kernel.code) // of a copy to the host: it says nothing
+    let_wait(object);
+  else if (object.written.add(part) && access.kernel.code && access.reads)
+    record(finding_of(Code::kUnwritten, &object, access.kernel, "the kernel reads device memory that nobody has written"));
+  if (access.kernel.code && access.writes)
+    object.kernel_wrote = true;
+  return open_parts(object, part, part + 1);
+}
+
+} // namespace
+
+std::byte* allocate_guarded(const Wanted& wanted) {
+  [[maybe_unused]] static const bool watched = [] {
+    ::pthread_atfork([] { slots.lock(); }, [] { slots.unlock(); }, [] { slots.unlock(); });
+    return true;
+  }();
+  Object* const object = slots.take(wanted);
+  if (!object) {
+    record({Code::kNotChecked, "an object of a device has no guarded memory: nobody checks what kernels do with it"});
+    return nullptr;
+  }
+  let_wait(*object);
+  return object->begin;
+}
+
+bool release_guarded(void* memory) {
+  Object* const object = guarded_object(memory);
+  if (object)
+    slots.give_back(*object);
+  return object;
+}
+
+void note_written(const void* there, std::size_t size) {
+  if (Object* const object = guarded_object(there); object && size > 0)
+    note_parts(*object, static_cast<const std::byte*>(there), size);
+}
+
+void close_unwritten() {
+  close_opened();
+  for (Object* object = waiting.exchange(nullptr); object;) {
+    Object* const next = object->next_waiting;
+    object->waits = false;
+    if (object->is_live)
+      close_parts(*object);
+    object = next;
+  }
+}
+
+Object* guarded_object(const void* there) {
+  Object* const object = slots.at(there);
+  return object && object->has_page(static_cast<const std::byte*>(there)) ? object : nullptr;
+}
+
+bool is_guarded(const void* address) {
+  return slots.at(address) != nullptr;
+}
+
+bool allow_access(const Access& access) {
+  Object* const object = slots.at(access.address);
+  if (!object)
+    return false;
+  if (!object->has_page(access.address))
+    return allow_beyond(access);
+  const std::size_t part = object->part_of(access.address);
+  if (object->written.has(part)) // another thread was first
+    return open_parts(*object, part, part + 1);
+  return allow_unwritten(*object, access);
+}
+
+} // namespace omptool::check

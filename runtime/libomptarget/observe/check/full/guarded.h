@@ -1,0 +1,38 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The objects of devices whose kernels run in this process, under --check=full. A kernel that reads or writes beyond
+// one, or reads what nobody has written, faults; the fault is recorded, and then the access happens, so that the
+// program computes what it would.
+#pragma once
+
+#include "observe/check/full/running.h"
+#include "observe/check/full/slots.h"
+
+namespace omptool::check {
+
+// Returns memory for an object; null: none that is guarded.
+std::byte* allocate_guarded(const Wanted& wanted);
+// False: it is not from there.
+bool release_guarded(void* memory);
+// The runtime has been asked to write there.
+void note_written(const void* there, std::size_t size);
+// Takes access away from what nobody has written: before a kernel runs, and before the program goes on.
+void close_unwritten();
+
+// Returns the live object whose memory begins at, or holds, an address; null: none is known.
+Object* guarded_object(const void* there);
+
+// An access that faulted.
+struct Access {
+  std::byte* address;
+  bool writes;
+  bool reads;
+  KernelPlace kernel;
+};
+// For the handler of the signal. Returns whether the access can happen now; false: the fault is somebody else's.
+bool allow_access(const Access& access);
+// The same before it knows the kernel.
+bool is_guarded(const void* address);
+
+} // namespace omptool::check

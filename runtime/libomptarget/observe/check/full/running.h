@@ -1,0 +1,39 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The kernels that run, and whose code it is that faults: a kernel's, or that of a function which a kernel calls; or
+// the runtime's, or the program's own on the host.
+#pragma once
+
+#include "observe/events/events.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace omptool::check {
+
+// A place in code that runs, as a signal handler sees it.
+struct Frame {
+  const void* code;
+  const std::uintptr_t* stack;
+  const void* caller; // where the code returns to; null: the stack says
+};
+
+// A kernel's place. `code` is null where none is at work.
+struct KernelPlace {
+  const void* code = nullptr;
+  std::string_view entry = {};
+};
+
+void launch_begins(const observe::Operation& launch);
+void launch_ends(const observe::Operation& launch);
+// The code of images is gone, or will be.
+void forget_images();
+
+// Says how to ask a plugin whether the calling thread is in a kernel; `asked` is part of its code.
+void know_plugin(std::int32_t (*asked)());
+
+// For signal handlers.
+KernelPlace kernel_at(const Frame& frame);
+
+} // namespace omptool::check

@@ -1,0 +1,114 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory for the objects of devices, each between pages that cannot be touched. All lies in one range of addresses, in
+// which each size has slots at fixed distances: a signal handler finds the object of any address by arithmetic.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+namespace omptool::check {
+
+// Which parts of an object's pages something is true of.
+class Parts {
+public:
+  static constexpr std::size_t kMost = 256;
+  bool has(std::size_t part) const { return word(part).load() >> part % 64 & 1; }
+  // Returns whether it had not.
+  bool add(std::size_t part) { return !(word(part).fetch_or(bit(part)) & bit(part)); }
+  void remove(std::size_t part) { word(part).fetch_and(~bit(part)); }
+  bool any() const;
+  void clear();
+
+private:
+  static std::uint64_t bit(std::size_t part) { return std::uint64_t{1} << part % 64; }
+  const std::atomic<std::uint64_t>& word(std::size_t part) const { return words_[part / 64]; }
+  std::atomic<std::uint64_t>& word(std::size_t part) { return words_[part / 64]; }
+  std::array<std::atomic<std::uint64_t>, kMost / 64> words_;
+};
+
+// An object, and the pages in which it lies. The record of a slot never goes. Zeros: it has never been used.
+struct Object {
+  std::atomic<bool> is_live;
+  int device;
+  const void* host; // null: it is no variable's
+  std::byte* begin;
+  std::size_t size;
+  std::array<char, 64> name; // of the variable; "": not known
+
+  std::byte* pages; // that may be touched, to the end of the slot
+  std::size_t room; // bytes of those
+  std::size_t part; // bytes of each part
+  Parts written;    // by anybody
+  Parts closed;     // pages without access
+  std::atomic<bool> kernel_wrote;
+  std::atomic<bool> waits; // to be closed where nobody has written
+  Object* next_waiting;
+  Object* next_free;
+
+  std::size_t parts() const { return (room + part - 1) / part; }
+  std::size_t part_of(const std::byte* address) const { return static_cast<std::size_t>(address - pages) / part; }
+  bool has_page(const std::byte* address) const {
+    return is_live.load(std::memory_order_acquire) && address >= pages && address < pages + room;
+  }
+};
+
+// What somebody wants memory for.
+struct Wanted {
+  int device;
+  const void* host; // null: for no variable
+  std::size_t size, padding;
+  std::size_t alignment; // the least
+};
+
+class Slots {
+public:
+  static constexpr std::size_t kGuard = std::size_t{64} << 10; // between two slots; far faults are found, too
+
+  // Null: the system has no room, or this has not.
+  Object* take(const Wanted& wanted);
+  void give_back(Object& object);
+
+  // These take no lock.
+
+  // Returns the record of the slot that an address is in, or is before; null: it is none of this memory's.
+  Object* at(const void* address) const;
+  // Returns the live object that is next to an address outside all objects; null: there is none.
+  Object* nearest(const void* address) const;
+  std::size_t page() const { return page_; }
+
+  // A child of fork() has the lock to itself.
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
+private:
+  static constexpr std::size_t kSizes = 24;
+  static constexpr std::size_t kSpan = std::size_t{1} << 37; // addresses of slots of one size
+  static constexpr std::size_t kMostSlots = 16384;           // of one size
+  static constexpr std::size_t kMostLive = 24576; // the system allows 65530 mappings, and each object has two
+  static constexpr std::size_t kMostKept = std::size_t{64} << 20; // bytes of free slots
+
+  bool reserve();
+  Object* take_slot(std::size_t size);
+  bool open(Object& object, std::byte* pages, std::size_t room) const;
+  std::size_t room_of(std::size_t size) const { return page_ << size; }
+  std::size_t stride_of(std::size_t size) const { return kGuard + room_of(size); }
+  std::size_t slots_of(std::size_t size) const;
+  std::byte* end_of(const Object& object) const;
+
+  std::mutex mutex_;
+  bool is_refused_ = false;
+  std::size_t page_ = 0;
+  std::atomic<std::byte*> base_{nullptr};
+  Object* records_ = nullptr; // kMostSlots for each size
+  std::array<std::size_t, kSizes> used_{};
+  std::array<Object*, kSizes> free_{};
+  std::size_t live_ = 0, kept_ = 0;
+};
+
+} // namespace omptool::check
