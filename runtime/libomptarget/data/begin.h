@@ -100,7 +100,7 @@ private:
     if (mapping.device || mapping.unusable) // by another row: nobody else writes that
       return;
     std::byte* const device = memory_.allocate(mapping.host.size(), mapping.host.address(), mapping.padding,
-                                                mapping.enclosing ? kStructAlignment : 1);
+                                               mapping.enclosing ? kStructAlignment : 1);
     if (!device) [[unlikely]]
       return break_own(mapping, refused, held);
     mapping.device.set(device);

@@ -94,7 +94,7 @@ bool DeviceMemory::shares_host_memory() {
 }
 
 void DeviceMemory::guard_objects() {
-  is_guarded_ = !inactive_ && says(call().memory_is_addressable) && check::guards(call().in_kernel);
+  is_guarded_ = !inactive_ && says(call().memory_is_addressable) && check::guards(number_, call().in_kernel);
 }
 
 // Fills, copies between devices and of rectangles: by the plugin's own function where it has one that does it, else by
@@ -170,8 +170,10 @@ std::optional<bool> DeviceMemory::copy_rectangle(const DeviceMemory* to, void* t
   };
   const auto size = static_cast<std::int64_t>(rectangle.width * rectangle.rows * rectangle.planes);
   if (to && to->is_guarded_)
-    check::note_written(target, (rectangle.planes - 1) * rectangle.target_plane +
-                                    (rectangle.rows - 1) * rectangle.target_row + rectangle.width);
+    check::note_use(target,
+                    (rectangle.planes - 1) * rectangle.target_plane + (rectangle.rows - 1) * rectangle.target_row +
+                        rectangle.width,
+                    true);
   if (!to)
     one.reported(Kind::kFromDevice, target, source, size, work);
   else if (from)

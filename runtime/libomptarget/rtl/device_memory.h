@@ -42,8 +42,9 @@ public:
       if (is_lost()) [[unlikely]]
         return nullptr;
       if (is_guarded_) [[unlikely]]
-        if (std::byte* const guarded = check::allocate_guarded(
-                {number_, host, static_cast<std::size_t>(size), static_cast<std::size_t>(padding), alignment}))
+        if (std::byte* const guarded =
+                check::allocate_guarded({number_, host, static_cast<std::size_t>(size),
+                                         static_cast<std::size_t>(padding), alignment, observe::Within::current()}))
           return guarded;
       const std::int64_t all = size + padding;
       auto* const begin = static_cast<std::byte*>(inactive_ ? std::malloc(static_cast<std::size_t>(all))
@@ -109,10 +110,11 @@ public:
   void guard_objects();
   // The device has been asked for an operation.
   void note(const observe::Operation& operation) const {
-    const bool writes = operation.kind == Kind::kToDevice || operation.kind == Kind::kFill ||
-                        operation.kind == Kind::kBetweenDevices;
-    if (is_guarded_ && writes)
-      check::note_written(operation.there, static_cast<std::size_t>(operation.size));
+    const bool writes =
+        operation.kind == Kind::kToDevice || operation.kind == Kind::kFill || operation.kind == Kind::kBetweenDevices;
+    const bool reads = operation.kind == Kind::kFromDevice && operation.queue == 0; // now
+    if (is_guarded_ && (reads || writes))
+      check::note_use(operation.there, static_cast<std::size_t>(operation.size), writes);
   }
   // Returns whether the core tells the plugin the shape of kernels that an OpenMP compiler made.
   bool takes_shapes() const { return takes_shapes_; }
@@ -194,7 +196,7 @@ private:
   std::atomic<bool> moves_itself_{false}; // bytes move without the plugin
   std::atomic<bool> chains_{false};
   std::atomic<bool> takes_shapes_{false};
-  std::atomic<bool> is_guarded_{false};   // the checker may have the memory
+  std::atomic<bool> is_guarded_{false}; // the checker may have the memory
   mutable std::atomic<bool> lost_{false};
   mutable std::mutex discarding_;
   mutable std::vector<Discarded> discarded_; // under `discarding_`

@@ -3,9 +3,12 @@
 #include "observe/check/full/full.h"
 
 #include "observe/check/findings.h"
+#include "observe/check/full/contents.h"
 #include "observe/check/full/faults.h"
 #include "observe/check/full/guarded.h"
+#include "observe/check/full/names.h"
 #include "observe/events/sink.h"
+#include "process/per_process.h"
 
 #include <variant>
 
@@ -31,10 +34,25 @@ void after_launch(const Operation& launch) {
   was_blocked = false;
 }
 
+// A finding of a kernel names the variable.
+void name_objects(const observe::RowsSeen& seen) {
+  const observe::Begun* const construct = observe::Within::innermost();
+  if (!construct || seen.kind != observe::RowsSeen::Kind::kMapped)
+    return;
+  for (const observe::RowSeen& row : seen.rows)
+    if (Object* const object = row.object && row.object->fresh ? guarded_object(row.object->device) : nullptr) {
+      const std::string_view name = variable_at(construct->call, row.begin);
+      object->name[name.copy(object->name.data(), object->name.size() - 1)] = '\0';
+    }
+}
+
 class FullListener final : public observe::Listener {
 public:
   void hear(const observe::Event& event) override {
-    if (const auto* const begins = std::get_if<observe::OperationBegins>(&event)) {
+    PerProcess<Contents>::get().hear(event);
+    if (const auto* const seen = std::get_if<observe::RowsSeen>(&event))
+      name_objects(*seen);
+    else if (const auto* const begins = std::get_if<observe::OperationBegins>(&event)) {
       if (begins->operation.kind == Operation::Kind::kLaunch)
         before_launch(begins->operation);
     } else if (const auto* const ends = std::get_if<observe::OperationEnds>(&event)) {
@@ -58,7 +76,7 @@ void start_full() {
   subscribe(*only);
 }
 
-bool guards(std::int32_t (*in_kernel)()) {
+bool guards(int device, std::int32_t (*in_kernel)()) {
   if (level() != Level::kFull || !in_kernel)
     return false;
   if (!faults_are_readable()) {
@@ -66,6 +84,7 @@ bool guards(std::int32_t (*in_kernel)()) {
     return false;
   }
   know_plugin(in_kernel);
+  PerProcess<Contents>::get().check(device);
   watch_faults();
   return true;
 }

@@ -14,6 +14,6 @@ void start_full();
 
 // Returns whether the objects of a device are to be guarded, whose plugin says by `in_kernel` whether the calling
 // thread is in a kernel; null: its kernels do not run here.
-bool guards(std::int32_t (*in_kernel)());
+bool guards(int device, std::int32_t (*in_kernel)());
 
 } // namespace omptool::check

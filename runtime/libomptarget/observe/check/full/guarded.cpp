@@ -69,17 +69,21 @@ void close_parts(Object& object) {
   }
 }
 
-// The parts of an object that hold some bytes. They count as written.
-void note_parts(Object& object, const std::byte* begin, std::size_t size) {
+// The runtime uses the parts of an object that hold some bytes.
+void use_parts(Object& object, const std::byte* begin, std::size_t size, bool writes) {
   const std::byte* const last = std::min<const std::byte*>(begin + size, object.pages + object.room) - 1;
   const std::size_t first = object.part_of(begin), end = object.part_of(last) + 1;
   bool any_closed = false;
   for (std::size_t part = first; part < end; ++part) {
-    object.written.add(part);
+    if (writes)
+      object.written.add(part);
     any_closed = any_closed || object.closed.has(part);
   }
-  if (any_closed)
-    open_parts(object, first, end);
+  if (!any_closed)
+    return;
+  open_parts(object, first, end);
+  if (!writes)
+    let_wait(object);
 }
 
 void close_opened() {
@@ -133,12 +137,27 @@ bool allow_beyond(const Access& access) {
   return true;
 }
 
+// A write that touched no page beside the object shows when the object goes.
+void check_edges(const Object& object) {
+  if (!object.has_edges)
+    return;
+  for (const std::span<std::byte> edge : object.edges())
+    if (!edge.empty() && !object.closed.has(object.part_of(edge.data())) &&
+        !std::all_of(edge.begin(), edge.end(), [](std::byte one) { return one == kEdge; })) {
+      char message[200];
+      std::snprintf(message, sizeof message, "a kernel writes right %s an object of %zu bytes",
+                    edge.data() < object.begin ? "before the beginning of" : "behind the end of", object.size);
+      record(finding_of(Code::kBeyondObject, &object, last_kernel(), message));
+    }
+}
+
 bool allow_unwritten(Object& object, const Access& access) {
   const std::size_t part = object.part_of(access.address);
   if (!access.writes && !access.kernel.code) // of a copy to the host: it says nothing
     let_wait(object);
   else if (object.written.add(part) && access.kernel.code && access.reads)
-    record(finding_of(Code::kUnwritten, &object, access.kernel, "the kernel reads device memory that nobody has written"));
+    record(
+        finding_of(Code::kUnwritten, &object, access.kernel, "the kernel reads device memory that nobody has written"));
   if (access.kernel.code && access.writes)
     object.kernel_wrote = true;
   return open_parts(object, part, part + 1);
@@ -162,14 +181,16 @@ std::byte* allocate_guarded(const Wanted& wanted) {
 
 bool release_guarded(void* memory) {
   Object* const object = guarded_object(memory);
-  if (object)
+  if (object) {
+    check_edges(*object);
     slots.give_back(*object);
+  }
   return object;
 }
 
-void note_written(const void* there, std::size_t size) {
+void note_use(const void* there, std::size_t size, bool writes) {
   if (Object* const object = guarded_object(there); object && size > 0)
-    note_parts(*object, static_cast<const std::byte*>(there), size);
+    use_parts(*object, static_cast<const std::byte*>(there), size, writes);
 }
 
 void close_unwritten() {

@@ -15,8 +15,8 @@ namespace omptool::check {
 std::byte* allocate_guarded(const Wanted& wanted);
 // False: it is not from there.
 bool release_guarded(void* memory);
-// The runtime has been asked to write there.
-void note_written(const void* there, std::size_t size);
+// The runtime is about to write there, or to read.
+void note_use(const void* there, std::size_t size, bool writes);
 // Takes access away from what nobody has written: before a kernel runs, and before the program goes on.
 void close_unwritten();
 

@@ -66,11 +66,13 @@ void add_library_of(Libraries& codes, const void* address) {
 // A launch that goes on; its number is 0 where there is none.
 struct Running {
   std::atomic<std::uint64_t> number{0};
+  std::atomic<const void*> code{nullptr};
   std::array<char, 392> entry{};
 };
 constinit std::array<Running, 64> running{};
 // The one that the thread has begun, and waits for.
 constinit thread_local const Running* own_launch [[gnu::tls_model("initial-exec")]] = nullptr;
+constinit std::atomic<const Running*> ended_last{nullptr};
 constinit std::atomic<std::int32_t (*)()> is_in_kernel{nullptr};
 
 // Threads that a kernel has started are in the launch that began last.
@@ -90,7 +92,8 @@ const void* nearest_caller(const std::uintptr_t* stack) {
   const ssize_t bytes = ::process_vm_readv(::getpid(), &into, 1, &from, 1, 0);
   const std::size_t count = bytes > 0 ? static_cast<std::size_t>(bytes) / sizeof words[0] : 0;
   for (const std::uintptr_t word : std::span(words).first(count))
-    if (const auto* const address = reinterpret_cast<const void*>(word); hold(images, address) || hold(runtimes, address))
+    if (const auto* const address = reinterpret_cast<const void*>(word);
+        hold(images, address) || hold(runtimes, address))
       return address;
   return nullptr;
 }
@@ -105,6 +108,7 @@ void launch_begins(const observe::Operation& launch) {
     std::uint64_t none = 0;
     if (!one.number.compare_exchange_strong(none, launch.id))
       continue;
+    one.code = launch.there;
     one.entry[launch.entry.copy(one.entry.data(), one.entry.size() - 1)] = '\0';
     if (launch.queue == 0)
       own_launch = &one;
@@ -117,8 +121,14 @@ void launch_ends(const observe::Operation& launch) {
     if (one.number == launch.id) {
       if (own_launch == &one)
         own_launch = nullptr;
+      ended_last = &one;
       one.number = 0;
     }
+}
+
+KernelPlace last_kernel() {
+  const Running* const last = ended_last;
+  return last ? KernelPlace{hold(images, last->code) ? last->code.load() : nullptr, last->entry.data()} : KernelPlace{};
 }
 
 void forget_images() {

@@ -27,6 +27,9 @@ struct KernelPlace {
 
 void launch_begins(const observe::Operation& launch);
 void launch_ends(const observe::Operation& launch);
+// Returns the kernel, and its first instruction, of the launch that ended last; what it was is not known where several
+// ended at once.
+KernelPlace last_kernel();
 // The code of images is gone, or will be.
 void forget_images();
 

@@ -39,13 +39,18 @@ void Parts::clear() {
     word = 0;
 }
 
+std::array<std::span<std::byte>, 2> Object::edges() const {
+  const std::size_t before = std::min(static_cast<std::size_t>(begin - pages), kCacheLine);
+  std::byte* const end = begin + size;
+  return {std::span(begin - before, before), std::span(end, static_cast<std::size_t>(pages + room - end))};
+}
+
 bool Slots::reserve() {
   if (is_refused_)
     return false;
   page_ = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t records = kSizes * kMostSlots * sizeof(Object);
-  void* const memory =
-      ::mmap(nullptr, kSizes * kSpan, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory = ::mmap(nullptr, kSizes * kSpan, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   void* const table =
       ::mmap(nullptr, records, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   is_refused_ = memory == MAP_FAILED || table == MAP_FAILED; // a limit on addresses
@@ -112,11 +117,16 @@ Object* Slots::take(const Wanted& wanted) {
   ++live_;
   object->device = wanted.device;
   object->host = wanted.host;
+  object->born = wanted.construct;
   object->begin = end - whole + wanted.padding;
   object->size = wanted.size;
   object->name[0] = '\0';
   object->written.clear();
   object->kernel_wrote = false;
+  object->has_edges = !object->closed.any();
+  for (const std::span<std::byte> edge : object->edges())
+    if (object->has_edges)
+      std::fill(edge.begin(), edge.end(), kEdge);
   object->is_live.store(true, std::memory_order_release);
   return object;
 }

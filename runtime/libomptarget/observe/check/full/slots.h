@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <optional>
+#include <span>
 
 namespace omptool::check {
 
@@ -32,14 +32,18 @@ private:
   std::array<std::atomic<std::uint64_t>, kMost / 64> words_;
 };
 
+constexpr std::byte kEdge{0xa5}; // what the bytes beside an object are
+
 // An object, and the pages in which it lies. The record of a slot never goes. Zeros: it has never been used.
 struct Object {
   std::atomic<bool> is_live;
   int device;
-  const void* host; // null: it is no variable's
+  const void* host;   // null: it is no variable's
+  std::uint64_t born; // the construct that created it; 0: none
   std::byte* begin;
   std::size_t size;
   std::array<char, 64> name; // of the variable; "": not known
+  bool has_edges;            // the bytes beside the object are as take() has left them, or a kernel wrote there
 
   std::byte* pages; // that may be touched, to the end of the slot
   std::size_t room; // bytes of those
@@ -53,6 +57,8 @@ struct Object {
 
   std::size_t parts() const { return (room + part - 1) / part; }
   std::size_t part_of(const std::byte* address) const { return static_cast<std::size_t>(address - pages) / part; }
+  // Returns the bytes beside the object on its pages, at most a cache line on each side.
+  std::array<std::span<std::byte>, 2> edges() const;
   bool has_page(const std::byte* address) const {
     return is_live.load(std::memory_order_acquire) && address >= pages && address < pages + room;
   }
@@ -64,6 +70,7 @@ struct Wanted {
   const void* host; // null: for no variable
   std::size_t size, padding;
   std::size_t alignment; // the least
+  std::uint64_t construct;
 };
 
 class Slots {

@@ -1,0 +1,279 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "observe/check/full/contents.h"
+
+#include "observe/check/findings.h"
+#include "observe/check/full/digest.h"
+#include "observe/check/full/guarded.h"
+#include "observe/check/full/names.h"
+#include "observe/events/sink.h"
+#include "observe/events/source.h"
+
+#include <string>
+#include <variant>
+
+namespace omptool::check {
+namespace {
+
+using observe::Operation;
+using Kind = Operation::Kind;
+
+constexpr std::int64_t kLeast = 64; // bytes; small variables are often equal by chance, and cheap
+constexpr std::size_t kMostPieces = 1 << 16;
+
+// Where the thread attaches a pointer: no copy of what the host has there.
+constinit thread_local const void* attached_cell [[gnu::tls_model("initial-exec")]] = nullptr;
+
+std::size_t size_of(const Operation& copy) {
+  return static_cast<std::size_t>(copy.size);
+}
+std::uintptr_t address_of(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+std::uint64_t digest_of_device(const void* there, std::size_t size) {
+  note_use(there, size, false);
+  return digest_of(there, size);
+}
+
+// The construct that the operation is part of, if its call waits for it.
+const observe::Call* call_of(const Operation& operation) {
+  const observe::Begun* const construct = observe::Within::innermost();
+  return construct && construct->number == operation.construct && !construct->call.nowait ? &construct->call : nullptr;
+}
+
+void record_copy(Code code, const Operation& copy, const char* message, std::int64_t bytes = 0) {
+  const observe::Call* const call = call_of(copy);
+  const std::string source = call && call->source ? observe::place_of(call->source) : std::string();
+  Finding finding{code, message};
+  finding.variable = call ? variable_at(*call, copy.host) : std::string_view();
+  finding.entry = call ? call->region : "";
+  finding.source = source;
+  finding.call = copy.code;
+  finding.device = copy.device;
+  finding.host = copy.host;
+  finding.size = static_cast<std::uint64_t>(copy.size);
+  finding.bytes = static_cast<std::uint64_t>(bytes);
+  record(finding);
+}
+
+bool is_update(const Operation& copy) {
+  const observe::Call* const call = call_of(copy);
+  return call && call->action == observe::Action::kUpdate;
+}
+
+} // namespace
+
+void Contents::check(int device) {
+  const std::lock_guard guard(mutex_);
+  devices_.insert(device);
+}
+
+void Contents::hear(const observe::Event& event) {
+  const std::lock_guard guard(mutex_);
+  if (devices_.empty())
+    return;
+  if (const auto* const begun = std::get_if<observe::OperationBegins>(&event))
+    begins(begun->operation);
+  else if (const auto* const ended = std::get_if<observe::OperationEnds>(&event))
+    ends(ended->operation);
+  else if (const auto* const rows = std::get_if<observe::RowsSeen>(&event))
+    see(*rows);
+  else if (const auto* const copied = std::get_if<observe::ObjectCopied>(&event))
+    see(*copied);
+  else if (const auto* const construct = std::get_if<observe::ConstructBegins>(&event))
+    construct_begins(construct->call);
+  else if (const auto* const over = std::get_if<observe::ConstructEnds>(&event))
+    construct_ends(over->call);
+  else if (std::holds_alternative<observe::FellBack>(event)) // the runtime copies what it needs
+    forget();
+}
+
+void Contents::construct_begins(const observe::Call& call) {
+  if (!call.nowait)
+    return;
+  ++nowait_;
+  forget();
+}
+void Contents::construct_ends(const observe::Call& call) {
+  if (!call.nowait)
+    return;
+  --nowait_;
+  forget();
+}
+
+// Objects stay mapped.
+void Contents::forget() {
+  pieces_.clear();
+  before_.clear();
+  for (auto& [place, life] : lives_)
+    life = {life.end, 0, true};
+}
+
+void Contents::see(const observe::RowsSeen& seen) {
+  for (const observe::RowSeen& row : seen.rows)
+    for (const std::optional<observe::ObjectSeen>& object : {row.object, row.cell}) {
+      if (!object)
+        continue;
+      const Place place{seen.device, object->host.begin};
+      if (seen.kind == observe::RowsSeen::Kind::kMapped && object->fresh)
+        lives_[place].end = object->host.end;
+      else if (const auto known = lives_.find(place); known != lives_.end() && object->leaving)
+        known->second.leaving = seen.construct;
+    }
+}
+
+void Contents::see(const observe::ObjectCopied& copied) {
+  attached_cell = copied.cell;
+  if (copied.object)
+    lives_.try_emplace({copied.device, copied.object->begin}, Life{copied.object->end});
+}
+
+// ---- operations ----
+
+void Contents::begins(const Operation& operation) {
+  if (!devices_.contains(operation.device))
+    return;
+  Life* const life = life_of(operation);
+  if (operation.kind == Kind::kToDevice && life)
+    send(operation, *life);
+  else if (operation.kind == Kind::kFromDevice && life)
+    before_[operation.id] = digest_of(operation.host, size_of(operation));
+  else if (operation.kind == Kind::kToDevice || operation.kind == Kind::kFill ||
+           operation.kind == Kind::kBetweenDevices)
+    write_elsewhere(operation);
+  else if (operation.kind == Kind::kFree)
+    free(operation);
+}
+
+void Contents::ends(const Operation& operation) {
+  if (operation.kind != Kind::kFromDevice || !before_.contains(operation.id))
+    return;
+  if (Life* const life = life_of(operation); life && !operation.failed)
+    return_to_host(operation, *life);
+  before_.erase(operation.id);
+}
+
+// Null: it is no copy of a mapped object, or its time is not known.
+Contents::Life* Contents::life_of(const Operation& copy) {
+  const bool is_copy = copy.kind == Kind::kToDevice || copy.kind == Kind::kFromDevice;
+  if (!is_copy || nowait_ > 0 || copy.size <= 0 || copy.host == attached_cell || !call_of(copy))
+    return nullptr;
+  const std::uintptr_t begin = address_of(copy.host);
+  auto after = lives_.upper_bound({copy.device, begin});
+  if (after == lives_.begin())
+    return nullptr;
+  auto& [place, life] = *std::prev(after);
+  return place.first == copy.device && begin + size_of(copy) <= life.end ? &life : nullptr;
+}
+
+// What is copied in other pieces than before is not known.
+Contents::Piece& Contents::piece_of(const Operation& copy) {
+  const Place place{copy.device, address_of(copy.host)};
+  const std::uintptr_t end = place.second + size_of(copy);
+  if (const auto known = pieces_.find(place); known != pieces_.end() && known->second.end == end)
+    return known->second;
+  if (pieces_.size() >= kMostPieces)
+    forget();
+  erase_pieces(place, end);
+  Piece& piece = pieces_[place];
+  piece.end = end;
+  return piece;
+}
+
+void Contents::erase_pieces(Place begin, std::uintptr_t end) {
+  auto at = pieces_.lower_bound(begin);
+  if (at != pieces_.begin() && std::prev(at)->first.first == begin.first && std::prev(at)->second.end > begin.second)
+    --at;
+  while (at != pieces_.end() && at->first < Place{begin.first, end})
+    at = pieces_.erase(at);
+}
+
+void Contents::send(const Operation& copy, Life& life) {
+  Piece& piece = piece_of(copy);
+  const std::uint64_t now = digest_of(copy.host, size_of(copy));
+  const Object* const object = guarded_object(copy.there);
+  if (object && object->born == copy.construct)
+    judge_new(copy, piece, now);
+  else
+    judge_present(copy, piece, now);
+  piece = {piece.end, now, now, {}, {}};
+  life.was_copied = true;
+}
+
+// The object has been created for this copy. A `target data` around it and the one before would have saved the copy if
+// the device's bytes were the same when they went.
+void Contents::judge_new(const Operation& copy, const Piece& piece, std::uint64_t now) {
+  if (copy.size < kLeast || piece.left != now)
+    return;
+  if (piece.returned == now)
+    record_copy(Code::kRoundTrip, copy, "bytes come back from the device and go to it again as they were",
+                2 * copy.size);
+  else if (piece.sent == now)
+    record_copy(Code::kCopiedAgain, copy, "the same bytes are copied to the device again", copy.size);
+}
+
+// The object was there: the copy is an update, or one by `always`.
+void Contents::judge_present(const Operation& copy, const Piece& piece, std::uint64_t now) {
+  const std::uint64_t there = digest_of_device(copy.there, size_of(copy));
+  if (there != now) {
+    if (piece.both && there != piece.both)
+      record_copy(Code::kStale, copy, "a copy to the device overwrites what a kernel wrote since the last copy");
+  } else if (copy.size >= kLeast && !is_update(copy)) {
+    record_copy(Code::kAlwaysInVain, copy, "`always` copies bytes to the device that are there already", copy.size);
+  } else if (copy.size >= kLeast && piece.returned == now) {
+    record_copy(Code::kRoundTrip, copy, "bytes come back from the device and go to it again as they were",
+                2 * copy.size);
+  } else if (copy.size >= kLeast && piece.sent == now) {
+    record_copy(Code::kCopiedAgain, copy, "the same bytes are copied to the device again", copy.size);
+  }
+}
+
+void Contents::return_to_host(const Operation& copy, Life& life) {
+  Piece& piece = piece_of(copy);
+  const std::uint64_t before = before_[copy.id], now = digest_of(copy.host, size_of(copy));
+  if (piece.both && before != piece.both && before != now)
+    record_copy(Code::kStale, copy, "a copy to the host overwrites what the host wrote since the last copy");
+  if (copy.size >= kLeast && before == now && life.leaving != copy.construct && !is_update(copy))
+    record_copy(Code::kAlwaysInVain, copy, "`always` copies bytes to the host that are there already", copy.size);
+  piece.both = piece.returned = now;
+  life.was_copied = true;
+}
+
+// A routine, a private copy, or a pointer that is attached.
+void Contents::write_elsewhere(const Operation& operation) {
+  if (operation.host && operation.host == attached_cell) {
+    const std::uintptr_t cell = address_of(operation.host);
+    return erase_pieces({operation.device, cell}, cell + sizeof(void*));
+  }
+  const Object* const object = guarded_object(operation.there);
+  const auto life = object ? lives_.find({object->device, address_of(object->host)}) : lives_.end();
+  if (life == lives_.end())
+    return;
+  erase_pieces(life->first, life->second.end);
+  life->second.was_copied = true;
+}
+
+void Contents::free(const Operation& operation) {
+  const Object* const object = guarded_object(operation.there);
+  const auto known = object ? lives_.find({object->device, address_of(object->host)}) : lives_.end();
+  if (known == lives_.end())
+    return;
+  const auto& [place, life] = *known;
+  bool is_dropped = !life.was_copied && object->kernel_wrote;
+  for (auto at = pieces_.lower_bound(place); at != pieces_.end() && at->first < Place{place.first, life.end}; ++at) {
+    auto& [begin, piece] = *at;
+    piece.left = digest_of_device(object->begin + (begin.second - place.second), piece.end - begin.second);
+    is_dropped = is_dropped || (piece.both && piece.left != piece.both);
+    piece.both.reset();
+  }
+  if (is_dropped && nowait_ == 0 && call_of(operation)) {
+    Operation dropped = operation;
+    dropped.host = object->host;
+    dropped.size = static_cast<std::int64_t>(object->size);
+    record_copy(Code::kResultDropped, dropped, "what a kernel wrote to an object is thrown away");
+  }
+  lives_.erase(known);
+}
+
+} // namespace omptool::check

@@ -1,0 +1,73 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the bytes say that are copied between the host and a device whose memory this process can read: copies that were
+// not needed, results that are thrown away, changes that a copy overwrites. Digests of the bytes at each copy tell.
+//
+// Only mapped objects count, and of those what is copied in one piece: attached pointers lie between the pieces,
+// private copies are no mapped objects. What a `nowait` construct does cannot be placed in time: nothing that was known
+// before it is used while it goes on, or after it.
+#pragma once
+
+#include "observe/events/events.h"
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace omptool::check {
+
+class Contents {
+public:
+  void check(int device);
+  void hear(const observe::Event& event);
+
+private:
+  using Digest = std::optional<std::uint64_t>;  // nothing: not known
+  using Place = std::pair<int, std::uintptr_t>; // a device, and where host memory begins
+
+  // Host memory that has been copied as a whole. Pieces do not overlap.
+  struct Piece {
+    std::uintptr_t end = 0;
+    Digest both;     // what both sides had at the last copy
+    Digest sent;     // to the device, the last time
+    Digest returned; // since then
+    Digest left;     // what the device had when the object went
+  };
+  // An object that is mapped.
+  struct Life {
+    std::uintptr_t end = 0;
+    std::uint64_t leaving = 0; // the construct that gave it up
+    bool was_copied = false;
+  };
+
+  void construct_begins(const observe::Call& call);
+  void construct_ends(const observe::Call& call);
+  void see(const observe::RowsSeen& seen);
+  void see(const observe::ObjectCopied& copied);
+  void begins(const observe::Operation& operation);
+  void ends(const observe::Operation& operation);
+
+  Life* life_of(const observe::Operation& copy);
+  Piece& piece_of(const observe::Operation& copy);
+  void erase_pieces(Place begin, std::uintptr_t end);
+  void send(const observe::Operation& copy, Life& life);
+  static void judge_new(const observe::Operation& copy, const Piece& piece, std::uint64_t now);
+  static void judge_present(const observe::Operation& copy, const Piece& piece, std::uint64_t now);
+  void return_to_host(const observe::Operation& copy, Life& life);
+  void write_elsewhere(const observe::Operation& operation);
+  void free(const observe::Operation& operation);
+  void forget();
+
+  std::mutex mutex_;
+  std::set<int> devices_;  // that are checked
+  std::size_t nowait_ = 0; // such constructs that go on
+  std::map<Place, Piece> pieces_;
+  std::map<Place, Life> lives_;
+  std::map<std::uint64_t, std::uint64_t> before_; // of copies to the host, by number: what it had
+};
+
+} // namespace omptool::check
