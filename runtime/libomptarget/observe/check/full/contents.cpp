@@ -5,11 +5,16 @@
 #include "observe/check/findings.h"
 #include "observe/check/full/digest.h"
 #include "observe/check/full/guarded.h"
+#include "observe/check/full/host_watch.h"
 #include "observe/check/full/names.h"
 #include "observe/events/sink.h"
 #include "observe/events/source.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
+#include <sys/uio.h>
+#include <unistd.h>
 #include <variant>
 
 namespace omptool::check {
@@ -20,6 +25,7 @@ using Kind = Operation::Kind;
 
 constexpr std::int64_t kLeast = 64; // bytes; small variables are often equal by chance, and cheap
 constexpr std::size_t kMostPieces = 1 << 16;
+constexpr unsigned kMostWatched = 8; // times for an object: scratch memory of a loop costs time
 
 // Where the thread attaches a pointer: no copy of what the host has there.
 constinit thread_local const void* attached_cell [[gnu::tls_model("initial-exec")]] = nullptr;
@@ -42,19 +48,43 @@ const observe::Call* call_of(const Operation& operation) {
   return construct && construct->number == operation.construct && !construct->call.nowait ? &construct->call : nullptr;
 }
 
+// Texts that a finding points to.
+struct Told {
+  std::string source;
+  Finding finding;
+};
+Told told_of(Code code, const Operation& operation, const void* host, std::size_t size, const char* message) {
+  const observe::Call* const call = call_of(operation);
+  Told told{call && call->source ? observe::place_of(call->source) : std::string(), {code, message}};
+  told.finding.variable = call ? variable_at(*call, host) : std::string_view();
+  told.finding.entry = call ? call->region : "";
+  told.finding.call = operation.code;
+  told.finding.device = operation.device;
+  told.finding.host = host;
+  told.finding.size = size;
+  return told;
+}
+
 void record_copy(Code code, const Operation& copy, const char* message, std::int64_t bytes = 0) {
-  const observe::Call* const call = call_of(copy);
-  const std::string source = call && call->source ? observe::place_of(call->source) : std::string();
-  Finding finding{code, message};
-  finding.variable = call ? variable_at(*call, copy.host) : std::string_view();
-  finding.entry = call ? call->region : "";
-  finding.source = source;
-  finding.call = copy.code;
-  finding.device = copy.device;
-  finding.host = copy.host;
-  finding.size = static_cast<std::uint64_t>(copy.size);
-  finding.bytes = static_cast<std::uint64_t>(bytes);
-  record(finding);
+  Told told = told_of(code, copy, copy.host, size_of(copy), message);
+  told.finding.source = told.source;
+  told.finding.bytes = static_cast<std::uint64_t>(bytes);
+  record(told.finding);
+}
+
+// Where the device's bytes differ from the host's. Nothing: nowhere in the first ones, or the host's are gone.
+std::optional<std::size_t> first_difference(const Object& object) {
+  std::array<std::byte, 4096> host;
+  const std::size_t size = std::min(object.size, host.size());
+  const iovec into{host.data(), size}, from{const_cast<void*>(object.host), size};
+  if (::process_vm_readv(::getpid(), &into, 1, &from, 1, 0) != static_cast<ssize_t>(size))
+    return std::nullopt;
+  note_use(object.begin, size, false);
+  for (std::size_t i = 0; i < size; ++i)
+    // free() looks into the second word of what malloc() gave.
+    if (host[i] != object.begin[i] && (i / 8 != 1 || object.size <= 16))
+      return i;
+  return std::nullopt;
 }
 
 bool is_update(const Operation& copy) {
@@ -134,11 +164,13 @@ void Contents::see(const observe::ObjectCopied& copied) {
 void Contents::begins(const Operation& operation) {
   if (!devices_.contains(operation.device))
     return;
+  if (operation.host)
+    unwatch(operation.host, size_of(operation));
   Life* const life = life_of(operation);
   if (operation.kind == Kind::kToDevice && life)
     send(operation, *life);
   else if (operation.kind == Kind::kFromDevice && life)
-    before_[operation.id] = digest_of(operation.host, size_of(operation));
+    before_[operation.id] = {digest_of(operation.host, size_of(operation)), piece_of(operation).both};
   else if (operation.kind == Kind::kToDevice || operation.kind == Kind::kFill ||
            operation.kind == Kind::kBetweenDevices)
     write_elsewhere(operation);
@@ -231,8 +263,9 @@ void Contents::judge_present(const Operation& copy, const Piece& piece, std::uin
 
 void Contents::return_to_host(const Operation& copy, Life& life) {
   Piece& piece = piece_of(copy);
-  const std::uint64_t before = before_[copy.id], now = digest_of(copy.host, size_of(copy));
-  if (piece.both && before != piece.both && before != now)
+  const auto [before, both] = before_[copy.id];
+  const std::uint64_t now = digest_of(copy.host, size_of(copy));
+  if (both && before != both && before != now)
     record_copy(Code::kStale, copy, "a copy to the host overwrites what the host wrote since the last copy");
   if (copy.size >= kLeast && before == now && life.leaving != copy.construct && !is_update(copy))
     record_copy(Code::kAlwaysInVain, copy, "`always` copies bytes to the host that are there already", copy.size);
@@ -267,13 +300,26 @@ void Contents::free(const Operation& operation) {
     is_dropped = is_dropped || (piece.both && piece.left != piece.both);
     piece.both.reset();
   }
-  if (is_dropped && nowait_ == 0 && call_of(operation)) {
-    Operation dropped = operation;
-    dropped.host = object->host;
-    dropped.size = static_cast<std::int64_t>(object->size);
-    record_copy(Code::kResultDropped, dropped, "what a kernel wrote to an object is thrown away");
-  }
+  if (is_dropped && nowait_ == 0 && call_of(operation))
+    watch_dropped(*object, operation);
   lives_.erase(known);
+}
+
+// It may have been scratch memory. It was not, if the host reads what it has in its place.
+void Contents::watch_dropped(const Object& object, const Operation& free) {
+  Told told =
+      told_of(Code::kResultDropped, free, object.host, object.size, "what a kernel wrote to an object is thrown away");
+  told.finding.source = told.source;
+  record(told.finding);
+  const std::optional<std::size_t> difference = first_difference(object);
+  if (!difference || watched_[{object.device, address_of(object.host)}]++ >= kMostWatched)
+    return;
+  const KernelPlace kernel = last_kernel();
+  told.finding.code = Code::kResultLost;
+  told.finding.message = "the host reads a variable, and what a kernel wrote to it was thrown away";
+  told.finding.entry = kernel.entry;
+  told.finding.kernel = kernel.code;
+  watch_reads(word_at(object.host, object.size, *difference), told.finding);
 }
 
 } // namespace omptool::check

@@ -9,6 +9,7 @@
 // before it is used while it goes on, or after it.
 #pragma once
 
+#include "observe/check/full/slots.h"
 #include "observe/events/events.h"
 
 #include <cstdint>
@@ -44,6 +45,12 @@ private:
     bool was_copied = false;
   };
 
+  // What there was when a copy to the host began. Another copy of the same piece may end before it.
+  struct Before {
+    std::uint64_t host;
+    Digest both;
+  };
+
   void construct_begins(const observe::Call& call);
   void construct_ends(const observe::Call& call);
   void see(const observe::RowsSeen& seen);
@@ -60,6 +67,7 @@ private:
   void return_to_host(const observe::Operation& copy, Life& life);
   void write_elsewhere(const observe::Operation& operation);
   void free(const observe::Operation& operation);
+  void watch_dropped(const Object& object, const observe::Operation& free);
   void forget();
 
   std::mutex mutex_;
@@ -67,7 +75,8 @@ private:
   std::size_t nowait_ = 0; // such constructs that go on
   std::map<Place, Piece> pieces_;
   std::map<Place, Life> lives_;
-  std::map<std::uint64_t, std::uint64_t> before_; // of copies to the host, by number: what it had
+  std::map<Place, unsigned> watched_;      // how often, what was dropped there
+  std::map<std::uint64_t, Before> before_; // by the number of a copy to the host
 };
 
 } // namespace omptool::check

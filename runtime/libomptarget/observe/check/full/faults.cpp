@@ -3,6 +3,7 @@
 #include "observe/check/full/faults.h"
 
 #include "observe/check/full/guarded.h"
+#include "observe/check/full/host_watch.h"
 #include "observe/check/full/instruction.h"
 
 #include <array>
@@ -38,7 +39,7 @@ bool is_write(const ucontext_t&) {
 }
 #endif
 
-bool allow(const siginfo_t& info, const ucontext_t& context) {
+bool take_fault(const siginfo_t& info, const ucontext_t& context) {
   if (info.si_code != SEGV_ACCERR || !is_guarded(info.si_addr))
     return false;
   const int error = errno;
@@ -50,59 +51,85 @@ bool allow(const siginfo_t& info, const ucontext_t& context) {
   return is_allowed;
 }
 
+bool take_trap_of(const siginfo_t& info, const ucontext_t& context) {
+  const int error = errno;
+  const bool is_taken = take_trap(info, frame_of(context));
+  errno = error;
+  return is_taken;
+}
+
 // ---- whose else it may be ----
 
-// Those that were set before this one, the first one first. A handler that was set behind this one may call it, as its
-// predecessor: then the one before that is next.
-struct Handlers {
-  std::mutex mutex; // for who sets one
-  std::array<struct sigaction, 8> before{};
-  std::atomic<std::size_t> count{0};
+// A signal, and those of its handlers that were set before this one, the first one first. A handler that was set behind
+// this one may call it, as its predecessor: then the one before that is next.
+struct Signal {
+  int number;
+  bool (*take)(const siginfo_t& info, const ucontext_t& context);
+  std::mutex mutex = {}; // for who sets a handler
+  std::array<struct sigaction, 8> before = {};
+  std::atomic<std::size_t> count = 0;
 };
-constinit Handlers handlers;
+constinit Signal faults{SIGSEGV, take_fault}, traps{SIGTRAP, take_trap_of};
 constinit thread_local std::size_t called [[gnu::tls_model("initial-exec")]] = 0;
 
 bool is_same(const struct sigaction& one, const struct sigaction& other) {
   return one.sa_sigaction == other.sa_sigaction;
 }
 
-void do_default(const struct sigaction& action, const siginfo_t& info) {
-  if (action.sa_handler == SIG_IGN && info.si_code <= 0) // sent by a process
+void do_default(const struct sigaction& action, int signal, const siginfo_t& info) {
+  const bool is_sent = info.si_code <= 0; // by a process
+  if (action.sa_handler == SIG_IGN && is_sent)
     return;
   struct sigaction fatal{};
   fatal.sa_handler = SIG_DFL;
-  ::sigaction(SIGSEGV, &fatal, nullptr); // the fault happens again
-  if (info.si_code <= 0)
-    ::raise(SIGSEGV);
+  ::sigaction(signal, &fatal, nullptr);
+  if (is_sent || signal == SIGTRAP) // a fault happens again
+    ::raise(signal);
 }
 
-void pass_on(int signal, siginfo_t* info, void* context) {
-  const std::size_t count = handlers.count.load(std::memory_order_acquire);
+void pass_on(const Signal& signal, siginfo_t* info, void* context) {
+  const std::size_t count = signal.count.load(std::memory_order_acquire);
   struct sigaction next{};
   if (called < count)
-    next = handlers.before[count - 1 - called];
+    next = signal.before[count - 1 - called];
   if (!(next.sa_flags & SA_SIGINFO) && (next.sa_handler == SIG_DFL || next.sa_handler == SIG_IGN))
-    return do_default(next, *info);
-  sigset_t mask;
+    return do_default(next, signal.number, *info);
+  sigset_t mask, own;
   ::pthread_sigmask(SIG_BLOCK, &next.sa_mask, &mask);
-  if (next.sa_flags & SA_NODEFER) {
-    sigset_t own;
-    ::sigemptyset(&own);
-    ::sigaddset(&own, signal);
+  ::sigemptyset(&own);
+  ::sigaddset(&own, signal.number);
+  if (next.sa_flags & SA_NODEFER)
     ::pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
-  }
   const std::size_t outer = called++;
   if (next.sa_flags & SA_SIGINFO)
-    next.sa_sigaction(signal, info, context);
+    next.sa_sigaction(signal.number, info, context);
   else
-    next.sa_handler(signal);
+    next.sa_handler(signal.number);
   called = outer;
   ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
 }
 
-void on_fault(int signal, siginfo_t* info, void* context) {
-  if (called > 0 || !allow(*info, *static_cast<const ucontext_t*>(context)))
+void on_signal(int number, siginfo_t* info, void* context) {
+  const Signal& signal = number == SIGSEGV ? faults : traps;
+  if (called > 0 || !signal.take(*info, *static_cast<const ucontext_t*>(context)))
     pass_on(signal, info, context);
+}
+
+// Another handler than on_signal() comes next.
+void come_before(Signal& signal) {
+  struct sigaction now{}, ours{};
+  ours.sa_sigaction = on_signal;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | (signal.number == SIGTRAP ? SA_RESTART : 0);
+  ::sigemptyset(&ours.sa_mask);
+  if (::sigaction(signal.number, nullptr, &now) != 0 || is_same(now, ours))
+    return;
+  const std::lock_guard guard(signal.mutex);
+  const std::size_t count = signal.count;
+  const bool is_known = count > 0 && is_same(signal.before[count - 1], now);
+  const std::size_t place = is_known || count == signal.before.size() ? count - 1 : count;
+  signal.before[place] = now;
+  signal.count.store(place + 1, std::memory_order_release);
+  ::sigaction(signal.number, &ours, nullptr);
 }
 
 } // namespace
@@ -112,23 +139,10 @@ bool faults_are_readable() {
 }
 
 void watch_faults() {
-  struct sigaction now{}, ours{};
-  ours.sa_sigaction = on_fault;
-  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  ::sigemptyset(&ours.sa_mask);
-  if (::sigaction(SIGSEGV, nullptr, &now) != 0 || is_same(now, ours))
-    return;
-  const std::lock_guard guard(handlers.mutex);
-  const std::size_t count = handlers.count;
-  if (count > 0 && is_same(handlers.before[count - 1], now)) {
-    handlers.before[count - 1] = now;
-  } else if (count < handlers.before.size()) {
-    handlers.before[count] = now;
-    handlers.count.store(count + 1, std::memory_order_release);
-  } else {
-    handlers.before[count - 1] = now;
-  }
-  ::sigaction(SIGSEGV, &ours, nullptr);
+  come_before(faults);
+}
+void watch_traps() {
+  come_before(traps);
 }
 
 bool unblock_faults() {

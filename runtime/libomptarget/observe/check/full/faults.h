@@ -1,7 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The handler of SIGSEGV under --check=full. Faults that are not the checker's go to whoever handled them before.
+// The handler of SIGSEGV and SIGTRAP under --check=full. Signals that are not the checker's go to whoever handled them
+// before.
 #pragma once
 
 namespace omptool::check {
@@ -10,6 +11,7 @@ namespace omptool::check {
 bool faults_are_readable();
 // Puts the handler before any that the program, or a plugin, has set since.
 void watch_faults();
+void watch_traps();
 // Lets the calling thread have the signal: one that is blocked ends the process. Returns whether it was blocked.
 bool unblock_faults();
 void block_faults();

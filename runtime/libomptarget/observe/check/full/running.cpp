@@ -144,6 +144,13 @@ void know_plugin(std::int32_t (*asked)()) {
   add_library_of(runtimes, reinterpret_cast<const void*>(&know_plugin));
 }
 
+bool is_program(const Frame& frame) {
+  if (hold(images, frame.code) || hold(runtimes, frame.code))
+    return false;
+  return !(frame.caller ? hold(images, frame.caller) || hold(runtimes, frame.caller)
+                        : nearest_caller(frame.stack) != nullptr);
+}
+
 KernelPlace kernel_at(const Frame& frame) {
   if (hold(images, frame.code))
     return {frame.code, entry_here()};

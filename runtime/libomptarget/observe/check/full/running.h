@@ -38,5 +38,7 @@ void know_plugin(std::int32_t (*asked)());
 
 // For signal handlers.
 KernelPlace kernel_at(const Frame& frame);
+// Returns whether it is neither a kernel's nor the runtime's.
+bool is_program(const Frame& frame);
 
 } // namespace omptool::check
