@@ -6,7 +6,9 @@
 #include "observe/check/full/contents.h"
 #include "observe/check/full/faults.h"
 #include "observe/check/full/guarded.h"
+#include "observe/check/full/host_watch.h"
 #include "observe/check/full/names.h"
+#include "observe/check/full/unfinished.h"
 #include "observe/events/sink.h"
 #include "process/per_process.h"
 
@@ -23,6 +25,7 @@ constinit thread_local bool was_blocked [[gnu::tls_model("initial-exec")]] = fal
 void before_launch(const Operation& launch) {
   watch_faults();
   launch_begins(launch);
+  name_kernel(launch);
   close_unwritten();
   was_blocked = unblock_faults();
 }
@@ -50,6 +53,7 @@ class FullListener final : public observe::Listener {
 public:
   void hear(const observe::Event& event) override {
     PerProcess<Contents>::get().hear(event);
+    PerProcess<Unfinished>::get().hear(event);
     if (const auto* const seen = std::get_if<observe::RowsSeen>(&event))
       name_objects(*seen);
     else if (const auto* const begins = std::get_if<observe::OperationBegins>(&event)) {

@@ -209,6 +209,18 @@ void watch_use(Word word, Use use, std::uint64_t construct, const Finding& findi
   watch(word, use == Use::kAny ? HW_BREAKPOINT_RW : HW_BREAKPOINT_W, construct, finding, here);
 }
 
+void name_kernel(const observe::Operation& launch) {
+  const auto is_its = [&](const Watch& one) { return one.is_on && one.construct == launch.construct; };
+  if (launch.construct == 0 || std::none_of(watches.all.begin(), watches.all.end(), is_its))
+    return;
+  const std::lock_guard guard(watches.mutex);
+  for (Watch& one : watches.all)
+    if (is_its(one)) {
+      one.finding.entry = keep(one.entry, launch.entry);
+      one.finding.kernel = reinterpret_cast<std::intptr_t>(launch.there) > 0 ? launch.there : nullptr;
+    }
+}
+
 void unwatch(std::uint64_t construct) {
   const std::lock_guard guard(watches.mutex);
   for (Watch& one : watches.all)

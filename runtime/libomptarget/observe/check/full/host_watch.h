@@ -29,6 +29,8 @@ void watch_reads(Word word, const Finding& finding);
 // Records the finding if another thread writes to the word, or uses it at all, before unwatch(construct).
 enum class Use { kWrite, kAny };
 void watch_use(Word word, Use use, std::uint64_t construct, const Finding& finding);
+// The construct launches a kernel.
+void name_kernel(const observe::Operation& launch);
 void unwatch(std::uint64_t construct);
 // The runtime is about to use these bytes for the program: nobody reads a result there any more.
 void unwatch(const void* host, std::size_t size);

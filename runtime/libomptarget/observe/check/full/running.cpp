@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <link.h>
 #include <span>
 #include <sys/uio.h>
@@ -25,7 +26,7 @@ struct Library {
   }
 };
 using Libraries = std::array<Library, 64>;
-constinit Libraries images, runtimes;
+constinit Libraries images, runtimes, c_library;
 
 bool hold(const Libraries& codes, const void* address) {
   return std::any_of(codes.begin(), codes.end(), [=](const Library& one) { return one.holds(address); });
@@ -140,6 +141,7 @@ void forget_images() {
 
 void know_plugin(std::int32_t (*asked)()) {
   is_in_kernel = asked;
+  add_library_of(c_library, reinterpret_cast<const void*>(&std::memmove));
   add_library_of(runtimes, reinterpret_cast<const void*>(asked));
   add_library_of(runtimes, reinterpret_cast<const void*>(&know_plugin));
 }
@@ -147,6 +149,8 @@ void know_plugin(std::int32_t (*asked)()) {
 bool is_program(const Frame& frame) {
   if (hold(images, frame.code) || hold(runtimes, frame.code))
     return false;
+  if (!hold(c_library, frame.code)) // whose callers are in the stack, beside what was there before
+    return true;
   return !(frame.caller ? hold(images, frame.caller) || hold(runtimes, frame.caller)
                         : nearest_caller(frame.stack) != nullptr);
 }
