@@ -109,8 +109,19 @@ void pass_on(const Signal& signal, siginfo_t* info, void* context) {
   ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
 }
 
+// A handler that the system calls has the context right above its return address. One that another handler calls has
+// that one's frame between. A handler may leave by siglongjmp(), so that no count of its own can tell.
+bool is_systems_call(const void* context, const void* frame) {
+  struct Linked {
+    const void *before, *caller;
+  };
+  return context == static_cast<const Linked*>(frame) + 1;
+}
+
 void on_signal(int number, siginfo_t* info, void* context) {
   const Signal& signal = number == SIGSEGV ? faults : traps;
+  if (is_systems_call(context, __builtin_frame_address(0)))
+    called = 0;
   if (called > 0 || !signal.take(*info, *static_cast<const ucontext_t*>(context)))
     pass_on(signal, info, context);
 }

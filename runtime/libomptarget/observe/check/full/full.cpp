@@ -63,8 +63,10 @@ public:
       if (ends->operation.kind == Operation::Kind::kLaunch)
         after_launch(ends->operation);
     } else if (const auto* const over = std::get_if<observe::ConstructEnds>(&event)) {
-      if (over->call.action != observe::Action::kRegion)
+      if (over->call.action != observe::Action::kRegion) {
+        watch_faults();
         close_unwritten();
+      }
     } else if (std::holds_alternative<observe::ImageUnloaded>(event)) {
       forget_images();
     }
@@ -89,7 +91,6 @@ bool guards(int device, std::int32_t (*in_kernel)()) {
   }
   know_plugin(in_kernel);
   PerProcess<Contents>::get().check(device);
-  watch_faults();
   return true;
 }
 
