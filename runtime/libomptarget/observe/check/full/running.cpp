@@ -76,13 +76,22 @@ constinit thread_local const Running* own_launch [[gnu::tls_model("initial-exec"
 constinit std::atomic<const Running*> ended_last{nullptr};
 constinit std::atomic<std::int32_t (*)()> is_in_kernel{nullptr};
 
-// Threads that a kernel has started are in the launch that began last.
-std::string_view entry_here() {
+// Returns the launch that the thread is in, as far as one can tell: a kernel's own threads may be in any that goes on.
+const Running* launch_here() {
   const Running* here = own_launch;
-  for (const Running& one : running)
-    if (!own_launch && one.number != 0 && (!here || here->number < one.number))
-      here = &one;
-  return here ? std::string_view(here->entry.data()) : std::string_view();
+  for (const Running& one : running) {
+    if (own_launch || one.number == 0)
+      continue;
+    if (here && std::strcmp(here->entry.data(), one.entry.data()) != 0)
+      return nullptr;
+    here = &one;
+  }
+  return here;
+}
+
+KernelPlace place_here(const void* code) {
+  const Running* const here = launch_here();
+  return {code, here ? std::string_view(here->entry.data()) : std::string_view()};
 }
 
 // Returns the nearest caller that is a kernel's or the runtime's; null: neither. The stack may end before the words do.
@@ -157,16 +166,17 @@ bool is_program(const Frame& frame) {
 
 KernelPlace kernel_at(const Frame& frame) {
   if (hold(images, frame.code))
-    return {frame.code, entry_here()};
+    return place_here(frame.code);
   if (hold(runtimes, frame.code))
     return {};
   const void* const caller = frame.caller ? frame.caller : nearest_caller(frame.stack);
   if (hold(images, caller)) // it is behind the call
-    return {static_cast<const char*>(caller) - 1, entry_here()};
-  if (hold(runtimes, caller))
-    return {};
+    return place_here(static_cast<const char*>(caller) - 1);
   const auto asked = is_in_kernel.load();
-  return asked && asked() != 0 ? KernelPlace{frame.code, entry_here()} : KernelPlace{};
+  if (!asked || asked() == 0)
+    return {};
+  const Running* const here = launch_here(); // the kernel has jumped to a function, for a last call
+  return place_here(here && hold(images, here->code) ? here->code.load() : frame.code);
 }
 
 } // namespace omptool::check
