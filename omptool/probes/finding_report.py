@@ -59,7 +59,12 @@ class FindingReport:
         records = [_Record(*row) for row in self._table.rows()]
         known = [record for record in records if f"OMP{record.code}" in CODES]
         found = tuple(map(_finding, known))
-        return Recorded(found, self._table.lost(), len(records) - len(known))
+        return Recorded(
+            found,
+            lost=self._table.lost(),
+            damaged=len(records) - len(known),
+            processes=self._table.processes(),
+        )
 
 
 def _finding(record: _Record) -> CheckFinding:

@@ -17,7 +17,7 @@ from typing import Any
 from packager.errors import UsageError
 from packager.records import NamedTuple
 
-_HEADER = struct.Struct("<8sIIIII36x")
+_HEADER = struct.Struct("<8sIIIIII32x")
 _NUMBER = struct.Struct("<I")
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
@@ -47,6 +47,10 @@ class Table:
     def lost(self) -> int:
         """Return how many found no record."""
         return int(self._header()[4])
+
+    def processes(self) -> int:
+        """Return how many processes of the program had the runtime write to it."""
+        return int(self._header()[6])
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Return the records, in the order in which they were filled in."""
@@ -88,7 +92,7 @@ def made(form: Form, options: int = 0) -> Iterator[Table]:
         raise UsageError(f"cannot make a file in memory: {error.strerror}") from error
     try:
         os.ftruncate(file, _HEADER.size + form.records * form.record.size)
-        os.pwrite(file, _HEADER.pack(*_sizes(form), 0, 0, options), 0)
+        os.pwrite(file, _HEADER.pack(*_sizes(form), 0, 0, options, 0), 0)
         fcntl.fcntl(file, fcntl.F_ADD_SEALS, _SEALS)
         yield Table(file, form)
     finally:

@@ -46,6 +46,8 @@ def _verdict(run: CheckRun) -> str:
     found = [
         counted(count, severity) for severity in ("error", "hint") if (count := run.count(severity))
     ]
+    if not found and not run.recorded.processes:
+        return "the checker saw nothing: the program asked nothing of omptool's runtime"
     return f"the checker found {' and '.join(found) or 'nothing'}"
 
 
@@ -107,6 +109,7 @@ def as_json(run: CheckRun) -> str:
             "lost": run.recorded.lost,
             "damaged": run.recorded.damaged,
             "is_whole": run.recorded.is_whole,
+            "processes": run.recorded.processes,
         },
         indent=2,
     )

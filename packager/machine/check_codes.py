@@ -132,7 +132,7 @@ The object was mapped with `alloc` or `from`, or only in part with `to`, and the
 it before anything has written there. The value is undefined.
 
 Cure: map the object with `to` or `tofrom`, or write it in a kernel first."""),
-    "OMP323": Code("result_lost", "error", """\
+    "OMP323": Code("result_lost", "hint", """\
 A device's result is thrown away, and the host reads the variable.
 
 A kernel has changed the object, its map has no `from`, and the host reads its own, older copy
@@ -147,7 +147,7 @@ A construct with `nowait` still runs, and the host reads or writes memory that i
 kernel on shared memory uses. OpenMP does not define the order of both.
 
 Cure: wait first, with `taskwait` or a `depend` clause on both sides."""),
-    "OMP325": Code("stale", "error", """\
+    "OMP325": Code("stale", "hint", """\
 A copy overwrites what had changed at its other end.
 
 Host and device have both changed the object since it was last copied, and a copy now replaces the

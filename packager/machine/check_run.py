@@ -70,6 +70,7 @@ class Recorded(NamedTuple):
     lost: int = 0  # that found no record
     damaged: int = 0  # records that the checker cannot have written
     is_whole: bool = True  # False: the program has overwritten the table
+    processes: int = 0  # of the program, which the runtime has checked
 
 
 @dataclass(frozen=True)

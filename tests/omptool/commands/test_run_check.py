@@ -56,7 +56,7 @@ app.c:12:1: OMP301 error: x maps 800 bytes, of which 400 are present
 app.c:20:3: OMP312 hint: y is not mapped
 the checker found 1 error and 1 hint
 """
-NOTHING = "the checker found nothing\n"
+NOTHING = "the checker saw nothing: the program asked nothing of omptool's runtime\n"
 Record = dict[str, Any]
 
 
@@ -104,7 +104,9 @@ def test_every_code_is_explained(code: str) -> None:
     title, _, rest = CODES[code].text.partition("\n\n")
     assert "\n" not in title
     assert rest.count("\nCure: ") == 1
-    assert (CODES[code].severity == "error") == (code < "OMP310" or "OMP320" < code < "OMP330")
+    number = int(code.removeprefix("OMP"))
+    is_error = number < 310 or number in (321, 322, 324)  # the others are legal
+    assert (CODES[code].severity == "error") == is_error
 
 
 def test_the_page_lists_the_codes() -> None:

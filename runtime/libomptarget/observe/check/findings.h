@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the checker has found: records of a shared table that `omptool run --check` reads when the program has ended.
+// The checker records its findings in a shared table that `omptool run --check` reads when the program has ended.
 // The same finding is recorded once, with its count.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace omptool::check {
 
-// The number behind OMP. omptool/checks explains each code; a code never changes its meaning.
+// The number behind OMP. packager/machine/check_codes.py explains each code; a code never changes its meaning.
 enum class Code : std::uint32_t {
   // Errors: OpenMP forbids it.
   kExtension = 301,   // a row maps more of an object than is present
@@ -26,7 +26,7 @@ enum class Code : std::uint32_t {
   kHostPointer = 314,    // a mapped pointer keeps the host's address of memory that is mapped
   kAllocatedAgain = 315, // the same object is created again and again
   kUnused = 316,         // an object that no kernel and no copy back could use
-  // Errors of --check=full.
+  // Found by --check=full: errors, but for kResultLost and kStale, which are legal.
   kBeyondObject = 321, // a kernel reads or writes beyond an object
   kUnwritten = 322,    // a kernel reads device memory that nobody has written
   kResultLost = 323,   // a device's result is thrown away, and the host reads the variable

@@ -34,7 +34,9 @@ SharedHeader* map_shared(const char* magic, std::uint32_t record_size, const cha
     why = std::string("cannot be mapped: ") + std::strerror(errno);
     return nullptr;
   }
-  return static_cast<SharedHeader*>(place);
+  auto* const table = static_cast<SharedHeader*>(place);
+  ++table->processes;
+  return table;
 }
 
 std::uint64_t key_of(std::initializer_list<std::string_view> texts) {

@@ -21,7 +21,8 @@ struct SharedHeader {
   std::atomic<std::uint32_t> used; // the number of the next record
   std::atomic<std::uint32_t> lost; // what found no record
   std::uint32_t options;
-  char reserved[36];
+  std::atomic<std::uint32_t> processes; // that have mapped it
+  char reserved[32];
 };
 static_assert(sizeof(SharedHeader) == 64 && std::atomic<std::uint64_t>::is_always_lock_free);
 
