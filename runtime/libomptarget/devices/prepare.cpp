@@ -26,10 +26,10 @@ bool Registry::start(Device& device) {
     device.failure = device.describe() + " could not be initialised" + device.rtl.last_error();
     return false;
   }
-  if (device.memory.shares_host_memory())
+  const bool is_shared = device.memory.shares_host_memory();
+  if (is_shared)
     device.data.sharing.raise_to(Sharing::Mode::kOnly);
-  else
-    device.memory.guard_objects();
+  device.memory.guard_objects(is_shared);
   if (device.memory.is_lost()) {
     device.failure = device.describe() + " is lost";
     return false;

@@ -106,8 +106,8 @@ public:
   // data functions that do nothing do not move (device-rtl-interface.tex, last paragraph). To be asked before the
   // device is used.
   bool shares_host_memory();
-  // Has the checker guard objects, where it is asked for and can. To be called behind that.
-  void guard_objects();
+  // Has the checker guard objects, where it is asked to and can. `is_shared` is the answer of that function.
+  void guard_objects(bool is_shared);
   // The device has been asked for an operation.
   void note(const observe::Operation& operation) const {
     const bool writes =

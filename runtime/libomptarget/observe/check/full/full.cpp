@@ -83,10 +83,12 @@ void start_full() {
 }
 
 bool guards(int device, std::int32_t (*in_kernel)()) {
-  if (level() != Level::kFull || !in_kernel)
+  if (level() != Level::kFull)
     return false;
-  if (!faults_are_readable()) {
-    record({Code::kNotChecked, "this machine's faults do not say what kernels do with memory: nobody checks it"});
+  if (!in_kernel || !faults_are_readable()) {
+    Finding finding{Code::kNotChecked, "nobody checks what kernels on this device do with memory, nor what is copied"};
+    finding.device = device;
+    record(finding);
     return false;
   }
   know_plugin(in_kernel);

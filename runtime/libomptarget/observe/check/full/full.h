@@ -13,7 +13,7 @@ namespace omptool::check {
 void start_full();
 
 // Returns whether the objects of a device are to be guarded, whose plugin says by `in_kernel` whether the calling
-// thread is in a kernel; null: its kernels do not run here.
+// thread is in a kernel; null: its kernels do not run here, or have no memory of their own.
 bool guards(int device, std::int32_t (*in_kernel)());
 
 } // namespace omptool::check

@@ -88,7 +88,7 @@ void use_parts(Object& object, const std::byte* begin, std::size_t size, bool wr
 
 void close_opened() {
   for (std::atomic<std::byte*>& one : opened)
-    if (std::byte* const page = one.exchange(nullptr); page && !slots.at(page)->has_page(page))
+    if (std::byte* const page = one.load() ? one.exchange(nullptr) : nullptr; page && !slots.at(page)->has_page(page))
       ::mprotect(page, slots.page(), PROT_NONE);
 }
 

@@ -17,6 +17,7 @@
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <mutex>
+#include <pthread.h>
 #include <string>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -165,6 +166,8 @@ bool open_registers(Watch& watch, std::uint32_t kind, bool counts_writes, int ex
 }
 
 void watch(Word word, std::uint32_t kind, std::uint64_t construct, const Finding& finding, int except) {
+  [[maybe_unused]] static const int forks = // a child has the lock to itself
+      ::pthread_atfork([] { watches.mutex.lock(); }, [] { watches.mutex.unlock(); }, [] { watches.mutex.unlock(); });
   const std::lock_guard guard(watches.mutex);
   if (watches.is_refused)
     return;
