@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,6 @@ OF_HOST = {"OMP323", "OMP324"}  # the line is that of the host's instruction
 OF_KERNEL = {"OMP321", "OMP322"}
 # The hints of these are marked, too.
 HINTED = ("full_copies", "full_lost", "full_sound")
-TRANSPORTS: list[Mapping[str, str]] = [{}, {"OMPTOOL_HOST_QUEUES": "1"}]
 # These do on purpose what the checker calls an error, and look at the values that are left.
 ON_PURPOSE = {
     "encounter": {"OMP325"},
@@ -68,15 +66,12 @@ def checked(program: Path, **environment: str) -> tuple[subprocess.CompletedProc
     return run(program, OMPTOOL_CHECK=str(table), **MANDATORY, **environment), table
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS, ids=["at_once", "queues"])
 @pytest.mark.parametrize("source", sorted(CHECKING.glob("full_*.c")), ids=lambda path: path.stem)
-def test_each_fault_is_found_on_its_line(
-    tmp_path: Path, source: Path, transport: Mapping[str, str]
-) -> None:
+def test_each_fault_is_found_on_its_line(tmp_path: Path, source: Path) -> None:
     program = compiled(source, tmp_path, "-g", "-O1")
     images = tmp_path / "images"
     images.mkdir()
-    done, table = checked(program, OMPTOOL_KEEP_IMAGES=str(images), **transport)
+    done, table = checked(program, OMPTOOL_KEEP_IMAGES=str(images))
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
     (image,) = images.iterdir()
     codes = ERRORS if source.stem not in HINTED else {f"OMP{number}" for number in range(321, 341)}
@@ -90,7 +85,7 @@ def test_a_finding_names_kernel_and_variable(tmp_path: Path) -> None:
     (finding,) = findings(table)
     assert (finding.variable, finding.size, finding.count) == ("few", 40, 1)
     assert finding.entry.startswith("__omp_offloading_")
-    assert finding.entry.endswith("_main_l7")
+    assert finding.entry.endswith("_main_l6")
 
 
 def test_hints_have_the_bytes_that_could_be_saved(tmp_path: Path) -> None:
@@ -100,14 +95,11 @@ def test_hints_have_the_bytes_that_could_be_saved(tmp_path: Path) -> None:
     assert {one.code: str(one.bytes) for one in findings(table)} == expected
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS, ids=["at_once", "queues"])
 @pytest.mark.parametrize("source", LEGAL, ids=lambda path: path.stem)
-def test_a_legal_program_has_no_error(
-    tmp_path: Path, source: Path, transport: Mapping[str, str]
-) -> None:
+def test_a_legal_program_has_no_error(tmp_path: Path, source: Path) -> None:
     program = compiled(source, tmp_path, "-g", "-lm")
-    done, table = checked(program, **transport)
-    plain = run(program, **MANDATORY, **transport)
+    done, table = checked(program)
+    plain = run(program, **MANDATORY)
     rates = re.compile(r"\S+/s \d+\n")
     assert (done.returncode, rates.sub("", done.stdout), done.stderr) == (
         plain.returncode,

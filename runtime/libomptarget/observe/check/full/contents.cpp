@@ -170,7 +170,7 @@ void Contents::begins(const Operation& operation) {
   if (operation.kind == Kind::kToDevice && life)
     send(operation, *life);
   else if (operation.kind == Kind::kFromDevice && life)
-    before_[operation.id] = {digest_of(operation.host, size_of(operation)), piece_of(operation).both};
+    begin_return(operation, *life);
   else if (operation.kind == Kind::kToDevice || operation.kind == Kind::kFill ||
            operation.kind == Kind::kBetweenDevices)
     write_elsewhere(operation);
@@ -229,7 +229,7 @@ void Contents::send(const Operation& copy, Life& life) {
     judge_new(copy, piece, now);
   else
     judge_present(copy, piece, now);
-  piece = {piece.end, now, now, {}, {}};
+  piece = {piece.end, now, now, {}, {}, 0};
   life.was_copied = true;
 }
 
@@ -261,6 +261,15 @@ void Contents::judge_present(const Operation& copy, const Piece& piece, std::uin
   }
 }
 
+// What the host had matters where both sides were the same before, and where the copy may be in vain.
+void Contents::begin_return(const Operation& copy, const Life& life) {
+  const Digest both = piece_of(copy).both;
+  Digest host;
+  if (both || life.leaving != copy.construct)
+    host = digest_of(copy.host, size_of(copy));
+  before_[copy.id] = {host, both};
+}
+
 void Contents::return_to_host(const Operation& copy, Life& life) {
   Piece& piece = piece_of(copy);
   const auto [before, both] = before_[copy.id];
@@ -270,6 +279,7 @@ void Contents::return_to_host(const Operation& copy, Life& life) {
   if (copy.size >= kLeast && before == now && life.leaving != copy.construct && !is_update(copy))
     record_copy(Code::kAlwaysInVain, copy, "`always` copies bytes to the host that are there already", copy.size);
   piece.both = piece.returned = now;
+  piece.returned_by = copy.construct;
   life.was_copied = true;
 }
 
@@ -296,7 +306,10 @@ void Contents::free(const Operation& operation) {
   bool is_dropped = !life.was_copied && object->kernel_wrote;
   for (auto at = pieces_.lower_bound(place); at != pieces_.end() && at->first < Place{place.first, life.end}; ++at) {
     auto& [begin, piece] = *at;
-    piece.left = digest_of_device(object->begin + (begin.second - place.second), piece.end - begin.second);
+    // What came back as the object went is what the device has.
+    piece.left = life.leaving != 0 && life.leaving == piece.returned_by
+                     ? piece.returned
+                     : digest_of_device(object->begin + (begin.second - place.second), piece.end - begin.second);
     is_dropped = is_dropped || (piece.both && piece.left != piece.both);
     piece.both.reset();
   }

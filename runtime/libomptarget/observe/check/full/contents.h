@@ -33,10 +33,11 @@ private:
   // Host memory that has been copied as a whole. Pieces do not overlap.
   struct Piece {
     std::uintptr_t end = 0;
-    Digest both;     // what both sides had at the last copy
-    Digest sent;     // to the device, the last time
-    Digest returned; // since then
-    Digest left;     // what the device had when the object went
+    Digest both;                   // what both sides had at the last copy
+    Digest sent;                   // to the device, the last time
+    Digest returned;               // since then
+    Digest left;                   // what the device had when the object went
+    std::uint64_t returned_by = 0; // the construct
   };
   // An object that is mapped.
   struct Life {
@@ -47,8 +48,7 @@ private:
 
   // What there was when a copy to the host began. Another copy of the same piece may end before it.
   struct Before {
-    std::uint64_t host;
-    Digest both;
+    Digest host, both;
   };
 
   void construct_begins(const observe::Call& call);
@@ -64,6 +64,7 @@ private:
   void send(const observe::Operation& copy, Life& life);
   static void judge_new(const observe::Operation& copy, const Piece& piece, std::uint64_t now);
   static void judge_present(const observe::Operation& copy, const Piece& piece, std::uint64_t now);
+  void begin_return(const observe::Operation& copy, const Life& life);
   void return_to_host(const observe::Operation& copy, Life& life);
   void write_elsewhere(const observe::Operation& operation);
   void free(const observe::Operation& operation);

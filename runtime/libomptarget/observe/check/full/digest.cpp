@@ -12,26 +12,32 @@ namespace {
 
 constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
 
+// Several sums, so that the processor has as many multiplications under way.
+using Sums = std::array<std::uint64_t, 8>;
+
 // One to one in each of the two.
 std::uint64_t mixed(std::uint64_t sum, std::uint64_t word) {
   return std::rotl((sum ^ word) * kOdd, 29);
 }
 
+void add(Sums& sums, const std::byte* bytes) {
+  Sums words;
+  std::memcpy(words.data(), bytes, sizeof words);
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    sums[i] = mixed(sums[i], words[i]);
+}
+
 } // namespace
 
-// Four sums, so that the processor has four multiplications under way.
 std::uint64_t digest_of(const void* bytes, std::size_t size) {
   const auto* at = static_cast<const std::byte*>(bytes);
-  std::array<std::uint64_t, 4> sums{size, 1, 2, 3};
-  for (std::size_t left = size; left > 0;) {
-    std::array<std::uint64_t, 4> words{};
-    const std::size_t taken = std::min(left, sizeof words);
-    std::memcpy(words.data(), at, taken);
-    for (std::size_t i = 0; i < sums.size(); ++i)
-      sums[i] = mixed(sums[i], words[i]);
-    at += taken;
-    left -= taken;
-  }
+  Sums sums{size, 1, 2, 3, 4, 5, 6, 7};
+  std::size_t left = size;
+  for (; left >= sizeof sums; left -= sizeof sums, at += sizeof sums)
+    add(sums, at);
+  std::array<std::byte, sizeof sums> rest{};
+  std::copy_n(at, left, rest.begin());
+  add(sums, rest.data());
   std::uint64_t all = 0;
   for (const std::uint64_t sum : sums)
     all = mixed(all, sum);
