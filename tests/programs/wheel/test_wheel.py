@@ -130,6 +130,8 @@ def check_the_readme(omptool: Installed, folder: Path) -> None:
     assert shape(omptool.shell(dump, cwd=folder)) == shape(picture("omptool dump app"))
     said = shape(omptool.shell(doctor, cwd=folder))
     assert [line for line in shape(picture("omptool doctor ./app")) if line not in said] == []
+    omptool.shell(*commands("See what ran"), cwd=folder)
+    assert "<canvas" in (folder / "trace.html").read_text()
 
 
 def test_the_readme_is_short() -> None:
