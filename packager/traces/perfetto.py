@@ -68,7 +68,9 @@ def probe(data: Reader) -> bool:
     try:
         length, at = varint(start, 1)
         return all(field > 0 for field, _ in fields(start, at, at + length))
-    except (FormatError, TooShortError):
+    except TooShortError:
+        return len(start) == FIRST  # the packet is large
+    except FormatError:
         return False
 
 

@@ -28,8 +28,13 @@ from recorder import OBSERVING
 pytestmark = pytest.mark.offloads
 
 PICTURE = ROOT / "docs" / "timeline.png"
-WIDTH, HEIGHT = 1200, 1000
-TWO_DEVICES = {"OMPTOOL_HOST_DEVICES": "2", "OMPTOOL_HOST_QUEUES": "1"}
+WIDTH, HEIGHT = 1200, 1060
+# Few threads of libomp's own leave room in the picture for the lanes of both devices.
+TWO_DEVICES = {
+    "OMPTOOL_HOST_DEVICES": "2",
+    "OMPTOOL_HOST_QUEUES": "1",
+    "LIBOMP_NUM_HIDDEN_HELPER_THREADS": "4",
+}
 DEVICES = ("device 0 (host)", "device 1 (host)")
 
 
