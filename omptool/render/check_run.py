@@ -73,6 +73,8 @@ def _facts(finding: CheckFinding) -> Iterator[str]:
         yield f"region {region(finding)}"
     if finding.construct and finding.construct != finding.place:
         yield f"construct at {_near(finding.construct)}"
+    if finding.kernel_line and finding.kernel_line != finding.place:
+        yield f"kernel at {_near(finding.kernel_line)}"
     if finding.kernel and not finding.kernel_line:
         yield f"instruction {finding.kernel:#x} of the kernel's image"
     if finding.device is not None:

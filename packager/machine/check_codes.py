@@ -192,3 +192,5 @@ nothing about this part.
 Cure: run the program on a CPU device (`omptool run --plugin host`), with images that clang made for
 it."""),
 }  # fmt: skip
+# The call of these is the host's instruction, not that of a construct.
+OF_HOST = frozenset(("OMP323", "OMP324"))

@@ -16,6 +16,7 @@ from packager.elf.headers import PT_LOAD, Elf
 from packager.errors import PackagerError
 from packager.files.reader import Reader, open_reader
 from packager.look import Look
+from packager.machine.check_codes import OF_HOST
 from packager.machine.check_run import CheckFinding, SourceLine
 
 LOOK = Look(symbols=True, resources=False)
@@ -54,7 +55,7 @@ def _calls(findings: Iterable[CheckFinding]) -> dict[bytes, set[int]]:
     """Return the calls whose lines are needed, by file. A call ends before its return address."""
     found: dict[bytes, set[int]] = {}
     for finding in findings:
-        if finding.call and not finding.source:
+        if finding.call and (finding.code in OF_HOST or not finding.source):
             found.setdefault(finding.call.file, set()).add(finding.call.offset - 1)
     return found
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from packager.machine.check_codes import CODES, Severity
+from packager.machine.check_codes import CODES, OF_HOST, Severity
 from packager.records import NamedTuple
 
 
@@ -36,7 +36,7 @@ class CheckFinding(NamedTuple):
     variable: str
     entry: str  # the region
     source: SourceLine | None  # of the construct
-    call: FilePlace | None  # behind the program's call of the construct
+    call: FilePlace | None  # behind the program's call of the construct, or the host's instruction
     kernel: int  # the instruction, from the first byte of the kernel's image
     device: int | None
     process: int
@@ -55,12 +55,13 @@ class CheckFinding(NamedTuple):
     @property
     def construct(self) -> SourceLine | None:
         """Return the place of the construct."""
-        return self.source or self.call_line
+        return self.source or (None if self.code in OF_HOST else self.call_line)
 
     @property
     def place(self) -> SourceLine | None:
         """Return the place in the source that the finding is about."""
-        return self.kernel_line or self.construct
+        host = self.call_line if self.code in OF_HOST else None
+        return host or self.kernel_line or self.construct
 
 
 class Recorded(NamedTuple):

@@ -17,8 +17,8 @@ from packager.machine.check_codes import CODES
 from packager.machine.check_places import with_lines
 from packager.machine.check_run import CheckFinding
 
-# At the end of a line that the checker complains about: "OMP303", "OMP315 9 times".
-MARK = re.compile(r"/\* (OMP3\d\d)(?: (\d+) times)? \*/")
+# In a line that the checker complains about: "OMP303", "OMP315 9 times".
+MARK = re.compile(r"/\* (OMP3\d\d)(?: (\d+) times)?")
 
 
 def checked(
