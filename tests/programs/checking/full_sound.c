@@ -35,6 +35,21 @@ static void outputs(void) {
   CHECK(structs[7].value == 9 && own[7] == 8);
 }
 
+/* A private copy of a variable that is mapped is none of its copies. */
+static void copies(void) {
+  int both[100] = {0}, sum = 0;
+#pragma omp target data map(tofrom : both)
+  {
+    both[0] = 1;
+#pragma omp target firstprivate(both) map(tofrom : sum)
+    sum += both[0];
+#pragma omp target update to(both)
+#pragma omp target
+    both[1] = both[0] + 1;
+  }
+  CHECK(sum == 1 && both[1] == 2);
+}
+
 static void pointers(void) {
   list one = {N, malloc(N * sizeof(int))};
   for (int i = 0; i < N; ++i)
@@ -100,6 +115,7 @@ static void asynchronous(void) {
 
 int main(void) {
   outputs();
+  copies();
   pointers();
   flags();
   system_calls();

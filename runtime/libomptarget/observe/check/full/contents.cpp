@@ -27,7 +27,7 @@ constexpr std::int64_t kLeast = 64; // bytes; small variables are often equal by
 constexpr std::size_t kMostPieces = 1 << 16;
 constexpr unsigned kMostWatched = 8; // times for an object: scratch memory of a loop costs time
 
-// Where the thread attaches a pointer: no copy of what the host has there.
+// The pointer that the thread attaches, if it does: what the device gets there is not what the host has.
 constinit thread_local const void* attached_cell [[gnu::tls_model("initial-exec")]] = nullptr;
 
 std::size_t size_of(const Operation& copy) {
@@ -72,7 +72,8 @@ void record_copy(Code code, const Operation& copy, const char* message, std::int
   record(told.finding);
 }
 
-// Where the device's bytes differ from the host's. Nothing: nowhere in the first ones, or the host's are gone.
+// Returns where the device's bytes first differ from the host's. Nothing: the first page of them does not, or the
+// host's are gone.
 std::optional<std::size_t> first_difference(const Object& object) {
   std::array<std::byte, 4096> host;
   const std::size_t size = std::min(object.size, host.size());
@@ -137,7 +138,7 @@ void Contents::forget() {
   pieces_.clear();
   before_.clear();
   for (auto& [place, life] : lives_)
-    life = {life.end, 0, true};
+    life = {life.end, life.device, 0, true};
 }
 
 void Contents::see(const observe::RowsSeen& seen) {
@@ -147,7 +148,7 @@ void Contents::see(const observe::RowsSeen& seen) {
         continue;
       const Place place{seen.device, object->host.begin};
       if (seen.kind == observe::RowsSeen::Kind::kMapped && object->fresh)
-        lives_[place].end = object->host.end;
+        lives_.try_emplace(place).first->second = {object->host.end, object->device};
       else if (const auto known = lives_.find(place); known != lives_.end() && object->leaving)
         known->second.leaving = seen.construct;
     }
@@ -155,8 +156,12 @@ void Contents::see(const observe::RowsSeen& seen) {
 
 void Contents::see(const observe::ObjectCopied& copied) {
   attached_cell = copied.cell;
-  if (copied.object)
-    lives_.try_emplace({copied.device, copied.object->begin}, Life{copied.object->end});
+  if (!copied.object)
+    return;
+  const std::uintptr_t offset = address_of(copied.host) - copied.object->begin;
+  if (!copied.cell)
+    lives_.try_emplace({copied.device, copied.object->begin},
+                       Life{copied.object->end, static_cast<const std::byte*>(copied.there) - offset});
 }
 
 // ---- operations ----
@@ -186,7 +191,8 @@ void Contents::ends(const Operation& operation) {
   before_.erase(operation.id);
 }
 
-// Null: it is no copy of a mapped object, or its time is not known.
+// Null: it is no copy of a mapped object, or its time is not known. A private copy of a variable that is mapped has
+// memory of its own.
 Contents::Life* Contents::life_of(const Operation& copy) {
   const bool is_copy = copy.kind == Kind::kToDevice || copy.kind == Kind::kFromDevice;
   if (!is_copy || nowait_ > 0 || copy.size <= 0 || copy.host == attached_cell || !call_of(copy))
@@ -196,10 +202,18 @@ Contents::Life* Contents::life_of(const Operation& copy) {
   if (after == lives_.begin())
     return nullptr;
   auto& [place, life] = *std::prev(after);
-  return place.first == copy.device && begin + size_of(copy) <= life.end ? &life : nullptr;
+  const bool is_its = place.first == copy.device && begin + size_of(copy) <= life.end &&
+                      copy.there == life.device + (begin - place.second);
+  return is_its ? &life : nullptr;
 }
 
-// What is copied in other pieces than before is not known.
+// The end: it is not mapped.
+std::map<Contents::Place, Contents::Life>::iterator Contents::life_at(const Object* object) {
+  const auto known = object ? lives_.find({object->device, address_of(object->host)}) : lives_.end();
+  return known != lives_.end() && known->second.device == object->begin ? known : lives_.end();
+}
+
+// Forgets pieces that the copy overlaps without being one of them.
 Contents::Piece& Contents::piece_of(const Operation& copy) {
   const Place place{copy.device, address_of(copy.host)};
   const std::uintptr_t end = place.second + size_of(copy);
@@ -261,7 +275,7 @@ void Contents::judge_present(const Operation& copy, const Piece& piece, std::uin
   }
 }
 
-// What the host had matters where both sides were the same before, and where the copy may be in vain.
+// Notes what the host has, where that matters: both sides were the same before, or the copy may be in vain.
 void Contents::begin_return(const Operation& copy, const Life& life) {
   const Digest both = piece_of(copy).both;
   Digest host;
@@ -289,8 +303,7 @@ void Contents::write_elsewhere(const Operation& operation) {
     const std::uintptr_t cell = address_of(operation.host);
     return erase_pieces({operation.device, cell}, cell + sizeof(void*));
   }
-  const Object* const object = guarded_object(operation.there);
-  const auto life = object ? lives_.find({object->device, address_of(object->host)}) : lives_.end();
+  const auto life = life_at(guarded_object(operation.there));
   if (life == lives_.end())
     return;
   erase_pieces(life->first, life->second.end);
@@ -299,14 +312,14 @@ void Contents::write_elsewhere(const Operation& operation) {
 
 void Contents::free(const Operation& operation) {
   const Object* const object = guarded_object(operation.there);
-  const auto known = object ? lives_.find({object->device, address_of(object->host)}) : lives_.end();
+  const auto known = life_at(object);
   if (known == lives_.end())
     return;
   const auto& [place, life] = *known;
   bool is_dropped = !life.was_copied && object->kernel_wrote;
   for (auto at = pieces_.lower_bound(place); at != pieces_.end() && at->first < Place{place.first, life.end}; ++at) {
     auto& [begin, piece] = *at;
-    // What came back as the object went is what the device has.
+    // A copy back at the end of the object has left both sides the same.
     piece.left = life.leaving != 0 && life.leaving == piece.returned_by
                      ? piece.returned
                      : digest_of_device(object->begin + (begin.second - place.second), piece.end - begin.second);

@@ -1,12 +1,12 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the bytes say that are copied between the host and a device whose memory this process can read: copies that were
-// not needed, results that are thrown away, changes that a copy overwrites. Digests of the bytes at each copy tell.
+// Compares the bytes that are copied between the host and a device whose memory this process can read, by digests:
+// finds copies that were not needed, results that are thrown away, and changes that a copy overwrites.
 //
 // Only mapped objects count, and of those what is copied in one piece: attached pointers lie between the pieces,
-// private copies are no mapped objects. What a `nowait` construct does cannot be placed in time: nothing that was known
-// before it is used while it goes on, or after it.
+// private copies are no mapped objects. The time of what a `nowait` construct does is not known: nothing that was known
+// before one is used while it goes on, or after it.
 #pragma once
 
 #include "observe/check/full/slots.h"
@@ -42,11 +42,12 @@ private:
   // An object that is mapped.
   struct Life {
     std::uintptr_t end = 0;
+    const std::byte* device = nullptr;
     std::uint64_t leaving = 0; // the construct that gave it up
     bool was_copied = false;
   };
 
-  // What there was when a copy to the host began. Another copy of the same piece may end before it.
+  // The state when a copy to the host began. Another copy of the same piece may end before it.
   struct Before {
     Digest host, both;
   };
@@ -59,6 +60,7 @@ private:
   void ends(const observe::Operation& operation);
 
   Life* life_of(const observe::Operation& copy);
+  std::map<Place, Life>::iterator life_at(const Object* object);
   Piece& piece_of(const observe::Operation& copy);
   void erase_pieces(Place begin, std::uintptr_t end);
   void send(const observe::Operation& copy, Life& life);

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The handler of SIGSEGV and SIGTRAP under --check=full. Signals that are not the checker's go to whoever handled them
+// Handles SIGSEGV and SIGTRAP under --check=full. Signals that are not the checker's go to whoever handled them
 // before.
 #pragma once
 

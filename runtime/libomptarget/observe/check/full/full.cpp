@@ -19,7 +19,7 @@ namespace {
 
 using observe::Operation;
 
-// Whether the thread had blocked the signal of faults before it launched a kernel.
+// The thread had blocked the signal of faults before it launched a kernel.
 constinit thread_local bool was_blocked [[gnu::tls_model("initial-exec")]] = false;
 
 void before_launch(const Operation& launch) {
@@ -79,7 +79,8 @@ void start_full() {
   if (level() != Level::kFull)
     return;
   static FullListener* const only = new FullListener; // threads go on while the process exits
-  subscribe(*only);
+  // The end of a `nowait` region has to be known before its task is over: the program may use the variables then.
+  subscribe(*only, true);
 }
 
 bool guards(int device, std::int32_t (*in_kernel)()) {

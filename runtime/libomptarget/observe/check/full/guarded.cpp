@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What nobody has written is closed in parts of at least 64 KiB, by the time that a kernel runs: most objects are
-// copied to the device before, and then cost nothing. The first write to a part opens it and counts as a write of all
+// Parts of objects that nobody has written, of 64 KiB at least, are closed when a kernel is launched: most objects are
+// copied to the device before, and then cost nothing. The first write to a part opens it, and counts as a write of all
 // of it, whatever its size: a fault for each byte would take too long.
 #include "observe/check/full/guarded.h"
 
@@ -20,7 +20,7 @@ constinit Slots slots;
 // Objects with parts that may have to be closed.
 constinit std::atomic<Object*> waiting{nullptr};
 
-// Pages beside objects that a fault has opened, to be closed again. What finds no place here stays open.
+// Pages beside objects that a fault has opened, to be closed again. A page that finds no place here stays open.
 constinit std::array<std::atomic<std::byte*>, 256> opened{};
 
 void let_wait(Object& object) {
@@ -47,8 +47,7 @@ bool open_parts(Object& object, std::size_t first, std::size_t end) {
   return true;
 }
 
-// The part behind those, from `first`, that nobody has written and that are open; they are closed then, as far as notes
-// tell.
+// Notes as closed the parts from `first` on that are open and that nobody has written. Returns the one behind them.
 std::size_t end_of_unwritten(Object& object, std::size_t first) {
   while (first < object.parts() && !object.written.has(first) && object.closed.add(first))
     ++first;
@@ -109,16 +108,13 @@ Finding finding_of(Code code, const Object* object, const KernelPlace& kernel, s
 
 void record_beyond(const Access& access) {
   const Object* const object = slots.nearest(access.address);
-  const char* const verb = access.writes ? "writes" : "reads";
+  const char* const verb = access.writes ? "writes to" : "reads";
   char message[200];
-  if (!object)
-    std::snprintf(message, sizeof message, "the kernel %s device memory that belongs to no object", verb);
-  else if (access.address < object->begin)
-    std::snprintf(message, sizeof message, "the kernel %s %zd bytes before the beginning of an object of %zu bytes",
-                  verb, object->begin - access.address, object->size);
+  if (object)
+    std::snprintf(message, sizeof message, "the kernel %s byte %td of an object of %zu bytes", verb,
+                  access.address - object->begin, object->size);
   else
-    std::snprintf(message, sizeof message, "the kernel %s %zd bytes behind the end of an object of %zu bytes", verb,
-                  access.address - (object->begin + object->size), object->size);
+    std::snprintf(message, sizeof message, "the kernel %s device memory that belongs to no object", verb);
   record(finding_of(Code::kBeyondObject, object, access.kernel, message));
 }
 

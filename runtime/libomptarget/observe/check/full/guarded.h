@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The objects of devices whose kernels run in this process, under --check=full. A kernel that reads or writes beyond
-// one, or reads what nobody has written, faults; the fault is recorded, and then the access happens, so that the
+// Guards the objects of devices whose kernels run in this process, under --check=full. A kernel that reads or writes
+// beyond one, or reads what nobody has written, faults; the fault is recorded, and then the access happens, so that the
 // program computes what it would.
 #pragma once
 

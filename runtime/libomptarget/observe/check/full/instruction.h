@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an instruction that faulted does with memory.
+// Reads the instruction that faulted.
 #pragma once
 
 #include <cstdint>

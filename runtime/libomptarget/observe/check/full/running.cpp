@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A signal handler reads all of this, so that it is arrays of fixed sizes without locks. What finds no place in one is
-// not seen, and its faults count as the host's.
+// A signal handler reads all of this, so that it is arrays of fixed sizes without locks. A library that finds no place
+// in one is not seen, and its faults count as the host's.
 #include "observe/check/full/running.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace omptool::check {
 namespace {
 
-// Where one library is; empty: none.
+// The addresses of one library; empty: none.
 struct Library {
   std::atomic<std::uintptr_t> begin{0}, end{0};
   bool holds(const void* address) const {

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernels that run, and whose code it is that faults: a kernel's, or that of a function which a kernel calls; or
-// the runtime's, or the program's own on the host.
+// Knows the kernels that run, and whose code an instruction is: a kernel's, or that of a function which a kernel calls;
+// the runtime's; or the program's own on the host.
 #pragma once
 
 #include "observe/events/events.h"

@@ -14,7 +14,7 @@
 
 namespace omptool::check {
 
-// Which parts of an object's pages something is true of.
+// A set of parts of an object's pages.
 class Parts {
 public:
   static constexpr std::size_t kMost = 256;
@@ -64,7 +64,7 @@ struct Object {
   }
 };
 
-// What somebody wants memory for.
+// A request for memory.
 struct Wanted {
   int device;
   const void* host; // null: for no variable

@@ -59,7 +59,9 @@ void Unfinished::hear(const observe::Event& event) {
 
 void Unfinished::see(const observe::RowsSeen& seen) {
   const observe::Begun* const construct = observe::Within::innermost();
-  if (!construct || construct->number != seen.construct || !construct->call.nowait)
+  // Those of omptarget.h are done, for the program, before their ends are reported.
+  if (!construct || construct->number != seen.construct || !construct->call.nowait ||
+      construct->call.abi != observe::Abi::kLlvm)
     return;
   std::vector<const observe::RowSeen*> rows;
   {
