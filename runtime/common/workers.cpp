@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "workers.h"
 
+#include "fault_signals.h"
+
 #include <algorithm>
 #include <chrono>
 #include <system_error>
@@ -40,6 +42,7 @@ void Workers::run(std::function<void()> work) {
 }
 
 void Workers::serve(Worker& mine) {
+  receive_fault_signals();
   std::unique_lock lock(mutex_);
   for (;;) {
     more_.wait(lock, [this] { return !waiting_.empty() || is_ending_; });

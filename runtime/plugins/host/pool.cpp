@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pool.h"
 
+#include "fault_signals.h"
+
 #include <algorithm>
 #include <system_error>
 #include <thread>
@@ -35,6 +37,7 @@ void Pool::work_on(Job& job) {
 }
 
 void Pool::help() {
+  receive_fault_signals();
   std::unique_lock lock(mutex_);
   for (;;) {
     more_.wait(lock, [&] { return !jobs_.empty(); });

@@ -22,7 +22,7 @@ struct Construct {
   std::string region = {};
 };
 
-// Where an object came from.
+// Says where an object came from.
 struct Origin {
   std::string variable, place;
   const void* call = nullptr;
