@@ -63,6 +63,8 @@ void Unfinished::see(const observe::RowsSeen& seen) {
   if (!construct || construct->number != seen.construct || !construct->call.nowait ||
       construct->call.abi != observe::Abi::kLlvm)
     return;
+  if (seen.kind == observe::RowsSeen::Kind::kReleased && construct->call.action == observe::Action::kRegion)
+    return; // they have been watched since they were mapped
   std::vector<const observe::RowSeen*> rows;
   {
     const std::lock_guard guard(mutex_);
