@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <string>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -42,10 +43,12 @@ std::uint64_t digest_of_device(const void* there, std::size_t size) {
   return digest_of(there, size);
 }
 
-// The construct that the operation is part of, if its call waits for it.
+// Returns the construct that the operation is part of, if its call waits for it. Null: another, or a routine.
 const observe::Call* call_of(const Operation& operation) {
   const observe::Begun* const construct = observe::Within::innermost();
-  return construct && construct->number == operation.construct && !construct->call.nowait ? &construct->call : nullptr;
+  const bool is_its = construct && construct->number == operation.construct && !construct->call.nowait &&
+                      construct->call.action != observe::Action::kRoutine;
+  return is_its ? &construct->call : nullptr;
 }
 
 // Texts that a finding points to.
@@ -78,7 +81,11 @@ std::optional<std::size_t> first_difference(const Object& object) {
   std::array<std::byte, 4096> host;
   const std::size_t size = std::min(object.size, host.size());
   const iovec into{host.data(), size}, from{const_cast<void*>(object.host), size};
-  if (::process_vm_readv(::getpid(), &into, 1, &from, 1, 0) != static_cast<ssize_t>(size))
+  const ssize_t read = ::process_vm_readv(::getpid(), &into, 1, &from, 1, 0);
+  if (read < 0 && (errno == EPERM || errno == ENOSYS))
+    record({Code::kNotChecked, "process_vm_readv() is forbidden: nobody checks whether the host reads a result that is "
+                               "thrown away"});
+  if (read != static_cast<ssize_t>(size))
     return std::nullopt;
   note_use(object.begin, size, false);
   for (std::size_t i = 0; i < size; ++i)
@@ -176,6 +183,8 @@ void Contents::begins(const Operation& operation) {
     send(operation, *life);
   else if (operation.kind == Kind::kFromDevice && life)
     begin_return(operation, *life);
+  else if (operation.kind == Kind::kFromDevice) // a routine writes to the host's memory
+    erase_pieces({operation.device, address_of(operation.host)}, address_of(operation.host) + size_of(operation));
   else if (operation.kind == Kind::kToDevice || operation.kind == Kind::kFill ||
            operation.kind == Kind::kBetweenDevices)
     write_elsewhere(operation);
