@@ -36,7 +36,7 @@ bool PrivateCopies::allocate(std::size_t index, const Row& row, void*& argument)
   copy = {nullptr, begin, std::max<std::int64_t>(row.size, 1), on_host, begin};
   copy.device = copy.on_host ? static_cast<std::byte*>(::operator new(static_cast<std::size_t>(copy.size),
                                                                       std::align_val_t{kAlignment}, std::nothrow))
-                             : device_.memory.allocate(copy.size, begin);
+                             : device_.memory.allocate(copy.size, begin, 0, row.size == 0 ? kStructAlignment : 1);
   if (!copy.device)
     return false;
   argument =

@@ -6,6 +6,8 @@
 // threads for them.
 #pragma once
 
+#include "observe/check/full/host_watch.h"
+#include "observe/events/sink.h"
 #include "process/libomp.h"
 #include "process/per_process.h"
 #include "rtl/event.h"
@@ -43,20 +45,28 @@ inline void** nowait_handle() {
   return thread != kNotOfLibomp && calls.has_task_team(thread) ? calls.handle_of(thread) : nullptr;
 }
 
+// What a task's handle leads to.
+struct Left {
+  EventPtr event;
+  std::uint64_t construct; // as those who listen know it
+};
+
 // The task is over when the event has happened; at once without one.
 inline void leave(void** handle, EventPtr event) {
   if (event)
-    *handle = new EventPtr(std::move(event));
+    *handle = new Left{std::move(event), observe::Within::current()};
 }
 
 // Sets the handle to null if it is; waits a moment for that.
 inline void query(void** handle) {
   constexpr std::chrono::microseconds kMoment{50};
-  auto* const event = handle ? static_cast<EventPtr*>(*handle) : nullptr;
-  if (!event || !(*event)->wait_for(kMoment))
+  auto* const left = handle ? static_cast<Left*>(*handle) : nullptr;
+  if (!left || !left->event->wait_for(kMoment))
     return;
+  if (observe::heard()) [[unlikely]]
+    check::unwatch(left->construct); // the program may use its variables, before others hear of the end
   *handle = nullptr;
-  delete event;
+  delete left;
 }
 
 } // namespace omptool::llvm

@@ -79,8 +79,7 @@ void start_full() {
   if (level() != Level::kFull)
     return;
   static FullListener* const only = new FullListener; // threads go on while the process exits
-  // The end of a `nowait` region has to be known before its task is over: the program may use the variables then.
-  subscribe(*only, true);
+  subscribe(*only);
 }
 
 bool guards(int device, std::int32_t (*in_kernel)()) {
