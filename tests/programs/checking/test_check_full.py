@@ -59,6 +59,15 @@ def test_hints_have_the_bytes_that_could_be_saved(tmp_path: Path) -> None:
     assert {one.code: str(one.total) for one in found if one.code in expected} == expected
 
 
+def test_what_cannot_be_checked_is_told(tmp_path: Path) -> None:
+    source = Path(__file__).with_name("full_refused.c")
+    found, done = checked(compiled(source, tmp_path, "-g", "-O1"), level="full")
+    assert (done.returncode, done.stdout) == (0, "ok\n")
+    assert {one.code for one in found} == {"OMP331", "OMP340"}
+    [told] = [one for one in found if one.code == "OMP340"]
+    assert told.message.startswith("the processor's watchpoints cannot be used (")
+
+
 @pytest.mark.parametrize("source", LEGAL, ids=stem)
 def test_a_legal_program_has_no_error(tmp_path: Path, source: Path) -> None:
     """It also does what it does without the checker."""

@@ -6,7 +6,6 @@
 // threads for them.
 #pragma once
 
-#include "observe/check/full/host_watch.h"
 #include "observe/events/sink.h"
 #include "process/libomp.h"
 #include "process/per_process.h"
@@ -64,7 +63,7 @@ inline void query(void** handle) {
   if (!left || !left->event->wait_for(kMoment))
     return;
   if (observe::heard()) [[unlikely]]
-    check::unwatch(left->construct); // the program may use its variables, before others hear of the end
+    observe::report(observe::TaskEnds{left->construct});
   *handle = nullptr;
   delete left;
 }

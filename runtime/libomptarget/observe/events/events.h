@@ -56,6 +56,12 @@ struct ConstructEnds {
   bool is_later = false; // its call had returned before
 };
 
+// The task of such a construct is told that all is done: the program may use its variables. The construct may end
+// later.
+struct TaskEnds {
+  std::uint64_t construct;
+};
+
 // An object as it was at the time.
 struct ObjectSeen {
   HostRange host;
@@ -206,7 +212,7 @@ struct ImageFunctionRan {
   bool failed;
 };
 
-using Event = std::variant<ConstructBegins, ConstructEnds, RowsSeen, RuleBroken, ObjectCopied, ObjectAsked,
+using Event = std::variant<ConstructBegins, ConstructEnds, TaskEnds, RowsSeen, RuleBroken, ObjectCopied, ObjectAsked,
                            OperationBegins, OperationEnds, LibraryRegistered, FellBack, DeviceReady, DevicesFinish,
                            ImageCompiled, ImageLoaded, ImageUnloaded, ImageFunctionRan>;
 

@@ -147,7 +147,10 @@ void refuse(int error) {
 bool open_registers(Watch& watch, std::uint32_t kind, bool counts_writes, int except) {
   const auto number = static_cast<std::uint64_t>(&watch - watches.all.data());
   std::size_t used = 0;
-  for (const int thread : threads()) {
+  const std::vector<int> all = threads();
+  if (all.empty())
+    refuse(errno);
+  for (const int thread : all) {
     if (thread == except)
       continue;
     Registers& one = watch.registers[used];

@@ -55,6 +55,8 @@ void Unfinished::hear(const observe::Event& event) {
     see(*seen);
   else if (const auto* const over = std::get_if<observe::ConstructEnds>(&event); over && over->call.nowait)
     unwatch(over->construct);
+  else if (const auto* const told = std::get_if<observe::TaskEnds>(&event))
+    unwatch(told->construct);
 }
 
 void Unfinished::see(const observe::RowsSeen& seen) {
