@@ -44,7 +44,7 @@ inline void** nowait_handle() {
   return thread != kNotOfLibomp && calls.has_task_team(thread) ? calls.handle_of(thread) : nullptr;
 }
 
-// What a task's handle leads to.
+// The content of a task's handle.
 struct Left {
   EventPtr event;
   std::uint64_t construct; // as those who listen know it
