@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import running
+from places import TESTS
+from whole_programs import PROGRAMS, REFUSED, is_error, sources
 
 from omptool.probes import finding_report, launching
 from packager.files.reader import open_reader
@@ -17,6 +19,12 @@ from packager.machine.check_codes import CODES
 from packager.machine.check_places import with_lines
 from packager.machine.check_run import CheckFinding
 
+# Programs that break no rule, and arguments that keep them short.
+LEGAL = [
+    *(one for one in PROGRAMS if not is_error(one) and one.stem not in REFUSED),
+    *sources(TESTS / "programs" / "applications"),
+]
+ARGUMENTS = {"nbody": (60, 5), "stencil": (20, 70, 11), "stream": (30_000, 3)}
 # In a line that the checker complains about: "OMP303", "OMP315 9 times".
 MARK = re.compile(r"/\* (OMP3\d\d)(?: (\d+) times)?")
 

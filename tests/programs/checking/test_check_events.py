@@ -7,19 +7,17 @@ import os
 from pathlib import Path
 
 import pytest
-from builds import Build, built, every_clang
-from checked import checked, errors, lines, marked
-from clangs import FULL, INSTALLED, compiler, libraries, made, own_library, stem
+from builds import every_clang
+from checked import ARGUMENTS, LEGAL, checked, errors, lines, marked
+from clangs import FULL, INSTALLED, compiled, compiler, libraries, made, own_library, stem
 from outcomes import ENVIRONMENT
-from places import TESTS
-from whole_programs import BOOK, PROGRAMS, REFUSED, is_error, sources
+from whole_programs import BOOK, sources
 
 from packager.machine.check_run import CheckFinding
 
 pytestmark = pytest.mark.offloads
 
 MISTAKES = sources(Path(__file__).parent / "events")
-APPLICATIONS = {"nbody": (256, 2), "stencil": (64, 4), "stream": (1000, 2)}
 # The figures that show an error: what the checker says of them, at which line.
 FIGURES = {
     "fig_6_08_error": {("OMP313", 12, 1)},
@@ -29,10 +27,17 @@ FIGURES = {
 }
 
 
+def with_lines(version: str, source: Path, into: Path) -> Path:
+    """Compile a program with debug information."""
+    if version == INSTALLED:
+        return compiled(source, into, "-g", "-lm")
+    flags = [*compiler(version, source), *own_library(version), "-g", "-lm"]
+    return made(into / source.stem, *flags, source)
+
+
 def found_in(version: str, source: Path, into: Path) -> list[CheckFinding]:
-    """Compile a program with debug information, and return what the checker finds."""
-    flags = [*compiler(version, source), *own_library(version), "-g"]
-    program = made(into / source.stem, *flags, source)
+    """Return what the checker finds in a program that has debug information."""
+    program = with_lines(version, source, into)
     return checked(program, LD_LIBRARY_PATH=libraries(version))[0]
 
 
@@ -49,24 +54,17 @@ def test_a_figures_error_is_found(version: str, name: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "build",
+    "version",
     [
-        pytest.param(Build(version), marks=() if version == INSTALLED else pytest.mark.exhaustive)
+        pytest.param(version, marks=() if version == INSTALLED else pytest.mark.exhaustive)
         for version in FULL
     ],
-    ids=str,
 )
-@pytest.mark.parametrize(
-    "source",
-    [one for one in PROGRAMS if not is_error(one) and one.stem not in REFUSED]
-    + sources(TESTS / "programs" / "applications"),
-    ids=stem,
-)
-def test_nothing_else_is_an_error(build: Build, source: Path, tmp_path: Path) -> None:
-    """The others are legal, whatever hints they deserve."""
-    arguments = APPLICATIONS.get(source.stem, ())
-    program = built(build, tmp_path / source.stem, source, *(["-lm"] if arguments else []))
-    found, done = checked(program, *arguments, **ENVIRONMENT)
+@pytest.mark.parametrize("source", LEGAL, ids=stem)
+def test_a_legal_program_has_no_error(version: str, source: Path, tmp_path: Path) -> None:
+    """It may deserve hints."""
+    program = with_lines(version, source, tmp_path)
+    found, done = checked(program, *ARGUMENTS.get(source.stem, ()), **ENVIRONMENT)
     assert (errors(found), done.returncode, done.stderr) == ([], 0, "")
 
 

@@ -7,12 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-from checked import checked, errors, lines, marked
+from checked import ARGUMENTS, LEGAL, checked, errors, lines, marked
 from clangs import compiled, stem
 from outcomes import ENVIRONMENT
 from places import TESTS
 from running import MANDATORY, run
-from whole_programs import PROGRAMS, REFUSED, is_error, sources
 
 pytestmark = pytest.mark.offloads
 
@@ -22,11 +21,6 @@ HINTED = ("full_copies", "full_lost", "full_sound")
 OF_MEMORY = ("OMP321", "OMP322", "OMP323", "OMP324", "OMP325")
 # These need watchpoints of the processor, which the kernel may refuse.
 OF_HOST = {"OMP323", "OMP324"}
-APPLICATIONS = {"nbody": (60, 5), "stencil": (20, 70, 11), "stream": (30_000, 3)}
-LEGAL = [
-    *(one for one in PROGRAMS if not is_error(one) and one.stem not in REFUSED),
-    *sources(TESTS / "programs" / "applications"),
-]
 
 
 @pytest.mark.parametrize("source", MISTAKES, ids=stem)
@@ -72,7 +66,7 @@ def test_what_cannot_be_checked_is_told(tmp_path: Path) -> None:
 def test_a_legal_program_has_no_error(tmp_path: Path, source: Path) -> None:
     """It also does what it does without the checker."""
     program = compiled(source, tmp_path, "-g", "-lm")
-    arguments = APPLICATIONS.get(source.stem, ())
+    arguments = ARGUMENTS.get(source.stem, ())
     found, done = checked(program, *arguments, level="full", **ENVIRONMENT)
     plain = run(program, *arguments, **ENVIRONMENT, **MANDATORY)
     rates = re.compile(r"\S+/s +\S+\n")

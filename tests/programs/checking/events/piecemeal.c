@@ -8,7 +8,7 @@ int main(void) {
   int looked = 0;
 #pragma omp target enter data map(to : box.width)
 #pragma omp target map(to : box.depth) map(from : looked) /* OMP305 */
-  looked = box.depth + (&box.width != 0);
+  looked = box.depth + (box.width != 12345);
 #pragma omp target exit data map(delete : box.width)
   return looked != 9;
 }
