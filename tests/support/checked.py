@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import running
+from clangs import INSTALLED, compiled, compiler, made, own_library
 from places import TESTS
 from whole_programs import PROGRAMS, REFUSED, is_error, sources
 
@@ -27,6 +28,14 @@ LEGAL = [
 ARGUMENTS = {"nbody": (60, 5), "stencil": (20, 70, 11), "stream": (30_000, 3)}
 # In a line that the checker complains about: "OMP303", "OMP315 9 times".
 MARK = re.compile(r"/\* (OMP3\d\d)(?: (\d+) times)?")
+
+
+def with_debug_information(version: str, source: Path, into: Path) -> Path:
+    """Compile a program with debug information."""
+    if version == INSTALLED:
+        return compiled(source, into, "-g", "-O1", "-lm")
+    flags = [*compiler(version, source), *own_library(version), "-g", "-lm"]
+    return made(into / source.stem, *flags, source)
 
 
 def checked(

@@ -207,7 +207,8 @@ void Binder::note_parts(Rows rows, std::size_t index, Bindings& bound, Lock& loc
                                            [&](const Binding& other) { return other.object == binding.object; });
   const HostRange part = range_of(row);
   if (const HostRange enclosing = first_use ? object.host : part; is_enclosing(rows, index, enclosing)) {
-    object.enclosing = object.enclosing || (first_use && is_tight(rows, enclosing));
+    if (first_use && is_tight(rows, enclosing)) // else it is its creator's, who reads it without the lock
+      object.enclosing = true;
     return;
   }
   if (!object.enclosing || part.size() == 0)

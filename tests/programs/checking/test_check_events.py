@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from builds import every_clang
-from checked import ARGUMENTS, LEGAL, checked, errors, lines, marked
-from clangs import FULL, INSTALLED, compiled, compiler, libraries, made, own_library, stem
+from checked import ARGUMENTS, LEGAL, checked, errors, lines, marked, with_debug_information
+from clangs import FULL, INSTALLED, compiler, libraries, made, stem
 from outcomes import ENVIRONMENT
 from whole_programs import BOOK, sources
 
@@ -27,17 +27,9 @@ FIGURES = {
 }
 
 
-def with_lines(version: str, source: Path, into: Path) -> Path:
-    """Compile a program with debug information."""
-    if version == INSTALLED:
-        return compiled(source, into, "-g", "-lm")
-    flags = [*compiler(version, source), *own_library(version), "-g", "-lm"]
-    return made(into / source.stem, *flags, source)
-
-
 def found_in(version: str, source: Path, into: Path) -> list[CheckFinding]:
     """Return what the checker finds in a program that has debug information."""
-    program = with_lines(version, source, into)
+    program = with_debug_information(version, source, into)
     return checked(program, LD_LIBRARY_PATH=libraries(version))[0]
 
 
@@ -63,7 +55,7 @@ def test_a_figures_error_is_found(version: str, name: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("source", LEGAL, ids=stem)
 def test_a_legal_program_has_no_error(version: str, source: Path, tmp_path: Path) -> None:
     """It may deserve hints."""
-    program = with_lines(version, source, tmp_path)
+    program = with_debug_information(version, source, tmp_path)
     found, done = checked(program, *ARGUMENTS.get(source.stem, ()), **ENVIRONMENT)
     assert (errors(found), done.returncode, done.stderr) == ([], 0, "")
 

@@ -119,15 +119,15 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   // with the lock that it needs anyhow.
   std::uint32_t pins = 0;
   State state = State::kReady;
-  const std::uint8_t shard;   // of `host`
-  bool awaited = false;       // a call waits until it is ready or has left
-  bool infinite = false;      // never released by counting
-  bool own_value = false;     // the device's copy holds something else than the host's: nothing is copied
-  bool unusable = false;      // no region that names it can run on the device
-  bool host_current = false;  // a region fell back: the host's copy is the newer one
-  bool written = false;       // the host's data has been copied to the device
-  bool enclosing : 1 = false; // memory around the mapped parts of a struct; the holes hold nothing
-  bool queued : 1 = false;    // its details have events, which may be over
+  const std::uint8_t shard;  // of `host`
+  bool awaited = false;      // a call waits until it is ready or has left
+  bool infinite = false;     // never released by counting
+  bool own_value = false;    // the device's copy holds something else than the host's: nothing is copied
+  bool unusable = false;     // no region that names it can run on the device
+  bool host_current = false; // a region fell back: the host's copy is the newer one
+  bool written = false;      // the host's data has been copied to the device
+  bool enclosing = false;    // memory around the mapped parts of a struct; the holes hold nothing
+  bool queued = false;       // its details have events, which may be over
 
   const DeviceMemory* owner;          // null: somebody else's memory (globals, omp_target_associate_ptr)
   std::int64_t holds = 0;             // references that only their own construct gives up
