@@ -74,7 +74,7 @@ public:
     const std::string what = or_memory(variable) + " (" + range_text(event.wanted) + ")";
     if (!event.present)
       return tell(here, Code::kAbsent, variable, event.wanted,
-                  what + " has to be present on the device, and nothing of it is");
+                  what + " has to be present on the device as a whole, and is not");
     const std::string part = range_text(*event.present);
     const Object* const object = book_.find(here.call.device, event.present->begin);
     if (!object && event.is_counted) // the construct itself has created it
@@ -192,7 +192,7 @@ private:
       if (!row.object && row.is_map && row.size > 0)
         tell(here, Code::kNotMapped, here.names.of(row.begin), range_of(row),
              or_memory(here.names.of(row.begin)) + " (" + range_text(range_of(row)) +
-                 ") is updated, and is not mapped: nothing is copied");
+                 ") is updated, and is not mapped as a whole: nothing is copied");
   }
 
   // ---- rules ----
@@ -241,7 +241,9 @@ private:
 
   // Of a region, whose kernel may follow them.
   void look_at_pointers(const RowSeen& row, int device, const Construct& here) {
-    if (row.is_map && row.size == 0 && !row.object && row.begin && !is_own(row.begin))
+    // Nobody wrote an implicit row: the region uses the pointer. Names that begin with a point are the compiler's.
+    if (row.is_implicit && row.is_map && row.size == 0 && !row.object && row.begin && !is_own(row.begin) &&
+        !here.names.of(row.begin).starts_with('.'))
       return tell(here, Code::kDangling, here.names.of(row.begin), HostRange::of(row.begin, 0),
                   or_memory(here.names.of(row.begin)) + " leads to host memory at " +
                       hex(reinterpret_cast<std::uintptr_t>(row.begin)) + ", and nothing is mapped there");
