@@ -28,7 +28,7 @@ _SOURCE = re.compile(r"(.+?):(\d{1,9})(?::(\d{1,9}))?", re.DOTALL)
 
 class _Record(NamedTuple):
     key: int
-    count: int  # type: ignore[assignment]  # instead of the method of tuples
+    times: int
     total: int
     host: int
     size: int
@@ -81,7 +81,7 @@ def _finding(record: _Record) -> CheckFinding:
         process=record.process,
         address=record.host,
         size=record.size,
-        count=record.count,
+        times=record.times,
         total=record.total,
     )
 

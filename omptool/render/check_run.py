@@ -79,8 +79,8 @@ def _facts(finding: CheckFinding) -> Iterator[str]:
         yield f"instruction {finding.kernel:#x} of the kernel's image"
     if finding.device is not None:
         yield f"device {finding.device}"
-    if finding.count > 1:
-        yield f"{finding.count} times"
+    if finding.times > 1:
+        yield f"{finding.times} times"
     if finding.total:
         yield f"{counted(finding.total, 'byte')} in all"
 
@@ -133,7 +133,7 @@ def _row(finding: CheckFinding) -> dict[str, Any]:
         "process": finding.process,
         "address": finding.address or None,
         "size": finding.size,
-        "count": finding.count,
+        "count": finding.times,
         "bytes": finding.total,
     }
 

@@ -44,7 +44,7 @@ def _result(run: CheckRun, finding: CheckFinding) -> Json:
         "ruleIndex": list(CODES).index(finding.code),
         "level": LEVELS[finding.severity],
         "message": {"text": sarif.plain(finding.message)},
-        "occurrenceCount": min(max(finding.count, 1), MOST),
+        "occurrenceCount": min(max(finding.times, 1), MOST),
         "locations": [_location(run, finding)],
         "properties": _properties(finding),
     }

@@ -42,7 +42,7 @@ class CheckFinding(NamedTuple):
     process: int
     address: int  # of the object, on the host
     size: int
-    count: int  # type: ignore[assignment]  # instead of the method of tuples
+    times: int  # how often it was found
     total: int  # bytes, of all times
     call_line: SourceLine | None = None  # by debug information, as the following
     kernel_line: SourceLine | None = None

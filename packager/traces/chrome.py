@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.traces.json_text import JsonText
 from packager.traces.model import Lane, Trace
-from packager.traces.recorder import MOST_TIME, Place, Recorder, construct
+from packager.traces.recorder import MOST_TIME, Place, Recorder, construct, notes
 
 FIRST = 1 << 12  # bytes in which the array or object has to begin
 MOST_MICROSECONDS = MOST_TIME / 1000
 MOST_KEPT = 1 << 18  # places of events
 NUMBERS = (int, float)  # and not bool
 DEEPEST = 1 << 10  # events of a thread that have begun and not ended
-OWN = re.compile(r"host, process \d+")
+OWN = re.compile(r"host, (?:rank \d+, )?process \d+")
 
 
 class _FaultError(ValueError):
@@ -152,18 +152,11 @@ class _Events:
                 start, event = begun.pop()
                 self._unused["events that do not end"] += 1
                 self._add_span(event, start, max(0, self._last - start))
-        return self.recorder.trace(self._place, list(self._notes(is_cut)))
-
-    def _notes(self, is_cut: bool) -> Iterator[str]:
         is_own = any(OWN.fullmatch(name) for name in self._names.values())
-        if is_cut or (is_own and not self._has_end):
-            yield "the trace has no end: later events are missing"
         unended = self._unused.pop("events that do not end", 0)
-        if unended:
-            yield f"{unended} events that do not end are drawn up to the end of the trace"
-        if self._unused:
-            unused = ", ".join(f"{count} {what}" for what, count in self._unused.most_common(6))
-            yield f"the timeline does not show {unused}"
+        is_cut = is_cut or (is_own and not self._has_end)
+        found = notes(is_cut=is_cut, unended=unended, unused=self._unused)
+        return self.recorder.trace(self._place, list(found))
 
     def _place(self, key: Any) -> Place:
         process, thread = key

@@ -14,7 +14,7 @@ from packager.traces.model import Trace
 
 
 def load(path: Path, seen: Callable[[int], None] = unwatched) -> Trace:
-    """Return the trace in a file; `seen` is told how far reading has come."""
+    """Return the trace in a file; `seen` gets the offset that reading has come to."""
     with open_input(path) as data:
         if not len(data):
             raise FormatError("is empty")

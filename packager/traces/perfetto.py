@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from packager.errors import FormatError
@@ -26,7 +26,7 @@ from packager.traces.protobuf import (
     varint,
     whole,
 )
-from packager.traces.recorder import MOST_TIME, Place, Recorder, construct
+from packager.traces.recorder import MOST_TIME, Place, Recorder, construct, notes
 
 FIRST = 1 << 16  # bytes that tell the format
 LARGEST = 1 << 24  # bytes of a packet
@@ -312,16 +312,8 @@ class _Packets:
                 start, event, sequence = begun.pop()
                 self._add_span(start, max(0, self._last - start), event, sequence)
                 unended += 1
-        return self.recorder.trace(self._place, list(self._notes(is_cut, unended)))
-
-    def _notes(self, is_cut: bool, unended: int) -> Iterator[str]:
-        if is_cut:
-            yield "the trace has no end: later events are missing"
-        if unended:
-            yield f"{unended} events that do not end are drawn up to the end of the trace"
-        if self._unused:
-            unused = ", ".join(f"{count} {what}" for what, count in self._unused.most_common(6))
-            yield f"the timeline does not show {unused}"
+        found = notes(is_cut=is_cut, unended=unended, unused=self._unused)
+        return self.recorder.trace(self._place, list(found))
 
     def _place(self, key: Any) -> Place:
         name, parent = self._tracks.get(key, ("", 0))

@@ -77,7 +77,7 @@ def whole(data: bytes, at: int, end: int) -> Iterator[tuple[int, int | Bytes]]:
 
 
 def text(data: bytes, value: object) -> str:
-    """Return a field of bytes as text; any other is none."""
+    """Return a field of bytes as text, and "" for any other."""
     if not isinstance(value, Bytes):
         return ""
     return data[value.begin : value.end].decode("utf-8", "backslashreplace")

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from packager.errors import LimitError
@@ -129,3 +130,14 @@ def _natural(name: str) -> list[tuple[bool, int, str]]:
     """Return what sorts "queue 10" behind "queue 9"."""
     parts = re.findall(r"\d{1,18}|\D+", name[:200])
     return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
+
+
+def notes(*, is_cut: bool, unended: int, unused: Counter[str]) -> Iterator[str]:
+    """Yield a sentence for each thing that the timeline lacks."""
+    if is_cut:
+        yield "the trace has no end: later events are missing"
+    if unended:
+        yield f"{unended} events that do not end are drawn up to the end of the trace"
+    if unused:
+        left_out = ", ".join(f"{count} {what}" for what, count in unused.most_common(6))
+        yield f"the timeline does not show {left_out}"

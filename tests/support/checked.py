@@ -64,7 +64,7 @@ def errors(found: Iterable[CheckFinding]) -> list[CheckFinding]:
 
 def lines(found: Iterable[CheckFinding]) -> set[tuple[str, int | None, int]]:
     """Return code, line and count of each."""
-    return {(one.code, one.place.line if one.place else None, one.count) for one in found}
+    return {(one.code, one.place.line if one.place else None, one.times) for one in found}
 
 
 def marked(source: Path) -> set[tuple[str, int | None, int]]:

@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 from documents import document
 from fixture_programs import OMPTOOL
+from machine import lacks
 from places import ROOT, TESTS
 from sarif_schema import run_of
 from toolchain import omptool
@@ -456,8 +457,9 @@ def test_the_line_of_a_call(tmp_path: Path) -> None:
     assert run(*words).stderr.startswith(f"{app}+{offset}: OMP312 hint: y is not mapped\n")
 
 
-@pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not here")
 def test_a_program_in_gdb() -> None:
+    if not shutil.which("gdb"):
+        lacks("gdb is not here: apt-get install gdb")
     command = [str(OMPTOOL), "run", "--check", "--gdb", *recording(ERROR, HINT, {"end": 3})]
     done = subprocess.run(command, input="run\n", capture_output=True, text=True, check=False)
     assert "exited with code 03" in done.stdout

@@ -49,7 +49,7 @@ def test_a_finding_names_kernel_and_variable(tmp_path: Path) -> None:
     )
     assert done.returncode == 0
     [finding] = errors(found)
-    assert (finding.variable, finding.size, finding.count) == ("few", 40, 1)
+    assert (finding.variable, finding.size, finding.times) == ("few", 40, 1)
     assert finding.entry.startswith("__omp_offloading_")
     assert finding.entry.endswith("_main_l7")
 

@@ -21,8 +21,8 @@ namespace omptool::observe {
 enum class Abi { kInterface, kProposal, kLlvm, kRoutine };
 enum class Action { kRegion, kEnterData, kExitData, kUpdate, kRoutine };
 
-// Where the arguments of a call begin, and their names as clang says them (";name;file;line;column;;"), for as long as
-// the call lasts. Each may be null.
+// Says where the arguments of a call begin, and their names as clang writes them (";name;file;line;column;;"), for as
+// long as the call lasts. Each may be null.
 struct Arguments {
   std::uint32_t count = 0;
   void* const* begin = nullptr;
@@ -56,7 +56,7 @@ struct ConstructEnds {
   bool is_later = false; // its call had returned before
 };
 
-// The task of such a construct is told that all is done: the program may use its variables. The construct may end
+// libomp learns that the task of such a construct is done: the program may use its variables. The construct may end
 // later.
 struct TaskEnds {
   std::uint64_t construct;

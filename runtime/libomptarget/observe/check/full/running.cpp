@@ -64,7 +64,7 @@ void add_library_of(Libraries& codes, const void* address) {
   }
 }
 
-// A launch that goes on; its number is 0 where there is none.
+// A launch that goes on; its number is 0 where no launch goes on.
 struct Running {
   std::atomic<std::uint64_t> number{0};
   std::atomic<const void*> code{nullptr};

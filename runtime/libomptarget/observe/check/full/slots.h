@@ -83,9 +83,9 @@ public:
 
   // These take no lock.
 
-  // Returns the record of the slot that an address is in, or is before; null: it is none of this memory's.
+  // Returns the record of the slot that an address is in, or is before; null: the address is elsewhere.
   Object* at(const void* address) const;
-  // Returns the live object that is next to an address outside all objects; null: there is none.
+  // Returns the live object that is next to an address outside all objects; null: no object lives there.
   Object* nearest(const void* address) const;
   std::size_t page() const { return page_; }
 
