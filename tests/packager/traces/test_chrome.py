@@ -66,6 +66,16 @@ def test_lanes_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
 # ---- traces that end too early ----
 
 
+def test_the_trace_of_a_rank_has_an_end(trace: Path) -> None:
+    """The array may be closed by another program; the runtime's own last event tells."""
+    whole = trace.read_text().replace("host, process", "host, rank 3, process")
+    trace.write_text(whole)
+    assert load(trace).notes == []
+    body = whole[: whole.rindex('{"ph":"M"')].rstrip().rstrip(",")
+    trace.write_text(body + "]\n")
+    assert load(trace).notes == ["the trace has no end: later events are missing"]
+
+
 def test_every_beginning_of_a_trace_is_read(trace: Path) -> None:
     """A killed process leaves one."""
     data = trace.read_bytes()
