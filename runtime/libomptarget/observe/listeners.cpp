@@ -12,38 +12,59 @@
 #include "observe/watchdog.h"
 #include "process/per_process.h"
 
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
+#include <thread>
 
 namespace omptool::observe {
 namespace {
 
 struct Decision {
   std::mutex mutex;
+  std::thread::id thread; // that finds out; none: nobody has begun to
+  std::condition_variable made;
 };
+
+// A thread that waits may be a constructor's, whose linker's lock whoever starts the tool waits for. Such a thread goes
+// on, unheard.
+constexpr std::chrono::seconds kPatience{1};
 
 } // namespace
 
 void find_listeners() {
   if (!is_undecided())
     return;
-  {
-    // Other threads wait for the answer: nobody would hear of a construct that begins before.
-    const std::lock_guard lock(PerProcess<Decision>::get().mutex);
-    if (!is_undecided())
-      return;
-    report_regions();
-    watch_kernels();
-    trace::start();
-    check::start();
-    check::start_full();
-    summarize();
-    decided();
+  Decision& decision = PerProcess<Decision>::get();
+  std::unique_lock lock(decision.mutex);
+  if (!is_undecided() || decision.thread == std::this_thread::get_id()) // a call of the tool that is being started
+    return;
+  if (decision.thread != std::thread::id()) { // nobody would hear of a construct that begins before
+    decision.made.wait_for(lock, kPatience, [] { return !is_undecided(); });
+    return;
   }
-  ompt::connect(); // without the lock: a tool may make calls
+  decision.thread = std::this_thread::get_id();
+  report_regions();
+  watch_kernels();
+  trace::start();
+  check::start();
+  check::start_full();
+  summarize();
+  lock.unlock(); // a tool may make calls
+  ompt::connect();
+  lock.lock();
+  decided();
+  decision.made.notify_all();
 }
 
 void start_tools() {
-  if (is_undecided())
+  if (!is_undecided())
+    return;
+  Decision& decision = PerProcess<Decision>::get();
+  std::unique_lock lock(decision.mutex);
+  const bool is_starting = decision.thread != std::thread::id();
+  lock.unlock();
+  if (!is_starting)
     ompt::connect();
 }
 

@@ -1,6 +1,7 @@
 /* A tool of OMPT that records what it hears of devices: a line for each event, in the file that RECORD names. It sets
  * the callbacks whose names are in RECORD_CALLBACKS, by commas; without the variable all those that have begin and end.
  * With RECORD_TRACE it also starts a trace of each device, with buffers of so many bytes, and records what they hold.
+ * RECORD_START is how many milliseconds it takes to start.
  * Addresses are as they are: who compares two records numbers them in the order in which they appear. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -233,6 +234,8 @@ static int is_wanted(const struct Callback* callback) {
 static int initialize(ompt_function_lookup_t lookup, int initial_device, ompt_data_t* data) {
   const ompt_set_callback_t set = (ompt_set_callback_t)lookup("ompt_set_callback");
   record("tool initial_device=%d\n", initial_device);
+  if (getenv("RECORD_START"))
+    usleep((useconds_t)atoi(getenv("RECORD_START")) * 1000);
   for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; ++i)
     if (is_wanted(&callbacks[i]))
       record("set %s: %d\n", callbacks[i].name, set(callbacks[i].event, callbacks[i].function));

@@ -368,6 +368,14 @@ def test_a_program_may_begin_with_a_routine(tmp_path: Path) -> None:
     assert faults(events) == []
 
 
+def test_regions_wait_for_a_tool_that_starts_slowly(tmp_path: Path) -> None:
+    """Two threads come with one each: who comes second is heard, too."""
+    program = compiled(OBSERVING / "overlaps.c", tmp_path)
+    events = recorded(program, on_ours(), RECORD_START="500")
+    assert len(named(events, "target")) == 4
+    assert faults(events) == []
+
+
 def test_counting_devices_starts_the_tool(tmp_path: Path) -> None:
     """The program asks for nothing else."""
     events = recorded(compiled(OBSERVING / "counts_devices.c", tmp_path), on_ours())
