@@ -113,10 +113,13 @@ std::string LoadedImage::run_all(EntryKind kind) const {
       continue;
     void* const function = addresses[i];
     device.data.activity.note();
-    const bool ran =
-        function && device.rtl.call().run_target_team_region(device.rtl_id, function, nullptr, 0, 1, 1) == 0;
-    observe::report(observe::ImageFunctionRan{device.number, name_of(entries()[i]), !ran});
-    if (!ran)
+    const std::int32_t result =
+        function ? device.rtl.call().run_target_team_region(device.rtl_id, function, nullptr, 0, 1, 1) : -1;
+    observe::report(observe::ImageFunctionRan{device.number, name_of(entries()[i]), result != 0});
+    // NVIDIA's driver ends before the program's last functions run, and takes the variables with it.
+    if (result == OMPTARGET_RTL_NOT_STARTED && kind == EntryKind::kDestructor && library->home.permanent)
+      return {};
+    if (result != 0)
       return name_of(entries()[i]);
   }
   return {};
