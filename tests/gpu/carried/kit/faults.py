@@ -11,6 +11,7 @@ from kit.machine import Done, Machine
 from kit.report import Report
 
 FATAL = r"^omptarget fatal error: [^\n]*{}[^\n]*\n$"
+LOST = FATAL.replace("^", r"^omptarget: device 0 \(cuda\) is lost [^\n]*\n", 1)
 
 
 @dataclass(frozen=True)
@@ -48,20 +49,20 @@ CASES = (
         is_seen_on_the_fake=True,
     ),
     Case(
-        "a kernel that faults: a line, and SIGABRT",
+        "a kernel that faults: the device is lost, and SIGABRT",
         "faults",
         ("fault",),
         -signal.SIGABRT,
         "^$",
-        FATAL.format("fault[^\n]*CUDA_ERROR_ILLEGAL_ADDRESS"),
+        LOST.format("fault[^\n]*CUDA_ERROR_ILLEGAL_ADDRESS"),
     ),
     Case(
-        "a kernel that faults in a queue: a line, and SIGABRT",
+        "a kernel that faults in a queue: the device is lost, and SIGABRT",
         "faults",
         ("fault_later",),
         -signal.SIGABRT,
         "^$",
-        FATAL.format("fault[^\n]*CUDA_ERROR_ILLEGAL_ADDRESS"),
+        LOST.format("fault[^\n]*CUDA_ERROR_ILLEGAL_ADDRESS"),
     ),
     Case(
         "a kernel that never ends, OMPTOOL_KERNEL_TIMEOUT",
