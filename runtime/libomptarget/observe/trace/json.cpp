@@ -8,26 +8,48 @@
 #include "observe/trace/rank.h"
 #include "observe/trace/texts.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace omptool::trace {
 namespace {
 
-void add_number(std::string& out, std::uint64_t number, int base = 10) {
-  char digits[24];
-  out.append(digits, std::to_chars(digits, digits + sizeof digits, number, base).ptr);
-}
+// Appends a line to a text that has room for all of it: a string would look for room with each piece.
+class Line {
+public:
+  Line(std::string& out, std::size_t most) : out_(out), begin_(out.size()) {
+    out_.resize(begin_ + most);
+    at_ = out_.data() + begin_;
+  }
+  ~Line() { out_.resize(static_cast<std::size_t>(at_ - out_.data())); }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
 
-// Microseconds, with the nanoseconds behind the point.
-void add_time(std::string& out, std::uint64_t nanoseconds) {
-  add_number(out, nanoseconds / 1000);
-  const auto rest = static_cast<unsigned>(nanoseconds % 1000);
-  if (rest == 0)
-    return;
-  const char digits[] = {'.', static_cast<char>('0' + rest / 100), static_cast<char>('0' + rest / 10 % 10),
-                         static_cast<char>('0' + rest % 10)};
-  out.append(digits, sizeof digits);
-}
+  Line& operator<<(std::string_view text) {
+    at_ = std::copy(text.begin(), text.end(), at_);
+    return *this;
+  }
+  Line& operator<<(std::uint64_t number) { return add(number, 10); }
+  Line& add(std::uint64_t number, int base) {
+    at_ = std::to_chars(at_, out_.data() + out_.size(), number, base).ptr;
+    return *this;
+  }
+  // Microseconds, with the nanoseconds behind the point.
+  Line& add_time(std::uint64_t nanoseconds) {
+    *this << nanoseconds / 1000;
+    const auto rest = static_cast<unsigned>(nanoseconds % 1000);
+    if (rest == 0)
+      return *this;
+    const char digits[] = {'.', static_cast<char>('0' + rest / 100), static_cast<char>('0' + rest / 10 % 10),
+                           static_cast<char>('0' + rest % 10)};
+    return *this << std::string_view(digits, sizeof digits);
+  }
+
+private:
+  std::string& out_;
+  const std::size_t begin_;
+  char* at_;
+};
 
 // Names come from programs: what is no printable ASCII is written by its number, byte by byte.
 std::string escaped(std::string_view text) {
@@ -48,7 +70,8 @@ std::string escaped_place(std::string_view source) {
 
 class Json final : public Format {
 public:
-  Json(Names& names, std::uint64_t start) : texts_(names, escaped), places_(names, escaped_place), start_(start) {}
+  Json(Names& names, std::uint64_t start)
+      : texts_(names, escaped), notes_(names, escaped), places_(names, escaped_place), start_(start) {}
 
   void begin(std::string& out) override {
     out += "[\n";
@@ -62,23 +85,22 @@ public:
     const Lane lane = lanes_.of(record);
     if (lane.is_new)
       name_lane(out, lane);
-    const bool is_instant = record.began == record.ended;
-    out += is_instant ? R"({"ph":"i","s":"t","pid":)" : R"({"ph":"X","pid":)";
-    add_number(out, static_cast<std::uint64_t>(lane.process));
-    out += R"(,"tid":)";
-    add_number(out, lane.number);
-    out += R"(,"ts":)";
-    add_time(out, record.began - start_);
-    if (!is_instant) {
-      out += R"(,"dur":)";
-      add_time(out, record.ended - record.began);
-    }
-    out += R"(,"name":")";
     const bool has_own_name = record.kind == Kind::kLaunch || record.kind == Kind::kRoutine;
-    out += has_own_name && !name.empty() ? std::string_view(name) : kNames[static_cast<std::size_t>(record.kind)];
-    out += R"(","args":{)";
-    add_arguments(record, has_own_name ? 0 : record.name, out);
-    out += "}},\n";
+    const std::string_view entry = has_own_name ? std::string_view() : name;
+    const std::string_view note = record.kind == Kind::kFallback ? notes_.of(record.note) : places_.of(record.note);
+    constexpr std::size_t kMostBesides = 512; // keys and numbers
+    Line line(out, kMostBesides + name.size() + entry.size() + note.size());
+    const bool is_instant = record.began == record.ended;
+    line << (is_instant ? R"({"ph":"i","s":"t","pid":)" : R"({"ph":"X","pid":)");
+    line << static_cast<std::uint64_t>(lane.process) << R"(,"tid":)" << lane.number << R"(,"ts":)";
+    line.add_time(record.began - start_);
+    if (!is_instant)
+      (line << R"(,"dur":)").add_time(record.ended - record.began);
+    line << R"(,"name":")";
+    line << (has_own_name && !name.empty() ? std::string_view(name) : kNames[static_cast<std::size_t>(record.kind)]);
+    line << R"(","args":{)";
+    add_arguments(record, entry, note, line);
+    line << "}},\n";
   }
 
   // The event behind the last comma says that nothing is missing.
@@ -88,58 +110,41 @@ public:
   }
 
 private:
-  void add_arguments(const Record& record, std::uint32_t entry, std::string& out) {
+  static void add_arguments(const Record& record, std::string_view entry, std::string_view note, Line& line) {
     std::string_view comma = "";
-    const auto add_argument = [&](std::string_view key, std::uint64_t number) {
-      out.append(comma).append(key);
-      add_number(out, number);
+    const auto begin = [&](std::string_view key) -> Line& {
+      line << comma << key;
       comma = ",";
-    };
-    const auto add_words = [&](std::string_view key, const std::string& text) {
-      if (text.empty())
-        return;
-      out.append(comma).append(key).append(text) += '"';
-      comma = ",";
+      return line;
     };
     if (record.construct != 0)
-      add_argument(R"("construct":)", record.construct);
+      begin(R"("construct":)") << record.construct;
     if (record.bytes != 0)
-      add_argument(R"("bytes":)", static_cast<std::uint64_t>(record.bytes));
-    if (record.host != 0 && (record.kind == Kind::kMapped || record.kind == Kind::kReleased)) {
-      out.append(comma).append(R"("host":"0x)");
-      add_number(out, record.host, 16);
-      out += '"';
-      comma = ",";
-    }
+      begin(R"("bytes":)") << static_cast<std::uint64_t>(record.bytes);
+    if (record.host != 0 && (record.kind == Kind::kMapped || record.kind == Kind::kReleased))
+      begin(R"("host":"0x)").add(record.host, 16) << "\"";
     if (record.references >= 0)
-      add_argument(R"("references":)", static_cast<std::uint64_t>(record.references));
+      begin(R"("references":)") << static_cast<std::uint64_t>(record.references);
     if (record.failed)
-      add_argument(R"("failed":)", 1);
+      begin(R"("failed":1)");
     if (record.kind <= Kind::kUpdate && record.device >= 0)
-      add_argument(R"("device":)", static_cast<std::uint64_t>(record.device));
-    add_words(R"("entry":")", texts_.of(entry));
-    if (record.kind == Kind::kFallback)
-      add_words(R"("reason":")", texts_.of(record.note));
-    else
-      add_words(R"("source":")", places_.of(record.note));
+      begin(R"("device":)") << static_cast<std::uint64_t>(record.device);
+    if (!entry.empty())
+      begin(R"("entry":")") << entry << "\"";
+    if (!note.empty())
+      begin(record.kind == Kind::kFallback ? R"("reason":")" : R"("source":")") << note << "\"";
   }
 
   static void name_process(std::string& out, int process, const std::string& name) {
-    out += R"({"ph":"M","pid":)";
-    add_number(out, static_cast<std::uint64_t>(process));
-    out += R"(,"name":"process_name","args":{"name":")";
-    out += name;
-    out += "\"}},\n";
+    out += R"({"ph":"M","pid":)" + std::to_string(process) + R"(,"name":"process_name","args":{"name":")" + name +
+           "\"}},\n";
   }
   static void name_lane(std::string& out, const Lane& lane) {
-    out += R"({"ph":"M","pid":)";
-    add_number(out, static_cast<std::uint64_t>(lane.process));
-    out += R"(,"tid":)";
-    add_number(out, lane.number);
-    out += R"(,"name":"thread_name","args":{"name":")" + lane.name() + "\"}},\n";
+    out += R"({"ph":"M","pid":)" + std::to_string(lane.process) + R"(,"tid":)" + std::to_string(lane.number) +
+           R"(,"name":"thread_name","args":{"name":")" + lane.name() + "\"}},\n";
   }
 
-  Texts texts_, places_;
+  Texts texts_, notes_, places_;
   const std::uint64_t start_;
   Lanes lanes_;
 };

@@ -34,7 +34,9 @@ public:
     Lane lane{is_operation && !is_wait ? record.device + 2 : 1, record.thread, false};
     if (record.queue != 0 && !is_wait)
       lane.number = free_lane(lane.process, record);
-    lane.is_new = known_.emplace(lane.process, lane.number).second;
+    const auto key = std::make_pair(lane.process, lane.number);
+    lane.is_new = key != last_ && known_.insert(key).second;
+    last_ = key;
     return lane;
   }
 
@@ -52,6 +54,7 @@ private:
   }
 
   std::set<std::pair<int, std::uint64_t>> known_;
+  std::pair<int, std::uint64_t> last_;             // of no lane yet: process 0
   std::map<int, std::vector<std::uint64_t>> ends_; // of the last span on each lane, by process
 };
 

@@ -16,19 +16,20 @@ namespace {
 
 // ---- protobuf ----
 
-void add_varint(std::string& out, std::uint64_t number) {
+constexpr std::size_t kMostOfVarint = 10; // bytes
+char* put_varint(char* at, std::uint64_t number) {
   for (; number >= 0x80; number >>= 7)
-    out += static_cast<char>(number | 0x80);
-  out += static_cast<char>(number);
+    *at++ = static_cast<char>(number | 0x80);
+  *at++ = static_cast<char>(number);
+  return at;
 }
 void add(std::string& out, unsigned field, std::uint64_t number) {
-  add_varint(out, field << 3);
-  add_varint(out, number);
+  char both[2 * kMostOfVarint];
+  out.append(both, put_varint(put_varint(both, field << 3), number));
 }
 void add(std::string& out, unsigned field, std::string_view bytes) {
-  add_varint(out, field << 3 | 2);
-  add_varint(out, bytes.size());
-  out += bytes;
+  char both[2 * kMostOfVarint];
+  out.append(both, put_varint(put_varint(both, field << 3 | 2), bytes.size())).append(bytes);
 }
 
 // ---- fields, as Perfetto's .proto files number them ----
