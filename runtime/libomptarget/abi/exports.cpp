@@ -34,7 +34,7 @@ void ReportedCall::begin(observe::Call call, std::optional<std::int64_t> device)
   }
   std::shared_ptr<Kernel> kernel = call.entry ? kernel_of(call.entry) : nullptr;
   if (kernel)
-    call.region = kernel->name.c_str();
+    call.region = kernel->name;
   if (device || !is_in_routine())
     announced_.emplace(std::move(kernel), call);
 }

@@ -25,8 +25,12 @@ void* null_for(const Row& row) {
 void Begin::make_room_in_order(Rows rows, Held& held) {
   provide(held);
   if (observe::heard()) {
-    PresentTable::Lock lock(table_);
-    report_rows(observe::RowsSeen::Kind::kMapped, memory_.number(), sharing_.any(), rows, held.bound);
+    RowsReport report(observe::RowsSeen::Kind::kMapped, memory_.number(), sharing_.any());
+    {
+      PresentTable::Lock lock(table_);
+      report.see(rows, held.bound);
+    }
+    report.tell();
   }
   if (!held.leaves_events)
     return;

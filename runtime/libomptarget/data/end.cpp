@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 namespace omptool {
 // ---- position ----
@@ -44,21 +45,25 @@ void End::place_in_order(Rows rows, Held& held, CommandList& commands) {
 // ---- release ----
 
 void End::release_in_order(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands, bool is_told) {
-  Lock lock(table_);
-  if (count > 0)
-    release_first(count, rows, held, how, commands, lock);
-  if (is_told)
-    report(rows, held);
-}
-
-void End::report(Rows rows, Held& held) {
-  report_rows(observe::RowsSeen::Kind::kReleased, memory_.number(), sharing_.any(), rows, held.bound);
+  std::optional<RowsReport> report;
+  {
+    Lock lock(table_);
+    if (count > 0)
+      release_first(count, rows, held, how, commands, lock);
+    if (is_told)
+      report.emplace(observe::RowsSeen::Kind::kReleased, memory_.number(), sharing_.any()).see(rows, held.bound);
+  }
+  if (report)
+    report->tell();
 }
 
 void End::release(Rows rows, Held& held, Release how, CommandList& commands, Lock& lock) {
   release_first(rows.size(), rows, held, how, commands, lock);
-  if (observe::heard()) [[unlikely]]
-    report(rows, held);
+  if (observe::heard()) [[unlikely]] {
+    RowsReport report(observe::RowsSeen::Kind::kReleased, memory_.number(), sharing_.any());
+    report.see(rows, held.bound);
+    report.tell(); // when the lock is released
+  }
 }
 
 void End::release_first(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands, Lock& lock) {

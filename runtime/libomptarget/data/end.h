@@ -122,7 +122,6 @@ private:
   [[gnu::noinline]] void release_in_order(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands,
                                           bool is_told);
   void release_first(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands, Lock& lock);
-  void report(Rows rows, Held& held);
   static bool holds_results(const Mapping& object, Held& held);
   static bool is_repeated(Rows rows, const Row& row, const Mapping& object, Held& held);
   [[noreturn]] static void fail(const Mapping& object, const CommandList& commands, std::string_view region);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data/report.h"
 
-#include <utility>
+#include <cstddef>
 
 namespace omptool {
 
@@ -13,12 +13,15 @@ observe::ObjectSeen seen(const Mapping& mapping, bool fresh) {
           fresh,           mapping.state == Mapping::State::kLeaving || mapping.state == Mapping::State::kGone};
 }
 
-void report_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, Rows rows, Bindings& bound) {
-  observe::RowsSeen all{kind, observe::Within::current(), device, host_memory, {}};
-  all.rows.reserve(rows.size());
+void RowsReport::see(Rows rows, Bindings& bound) {
+  seen_.rows.resize(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
-    observe::RowSeen one{row.base, row.begin, row.size, row.flags, nullptr, {}, {}};
+    observe::RowSeen& one = seen_.rows[i];
+    one.base = row.base;
+    one.begin = row.begin;
+    one.size = row.size;
+    one.flags = row.flags;
     one.is_map = row.maps();
     one.is_to = row.has(kTo);
     one.is_from = row.has(kFrom);
@@ -26,21 +29,17 @@ void report_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, Row
     one.is_implicit = row.has(kImplicit);
     one.is_pointer = row.any(kPointer | kAttach);
     one.is_returned = row.has(kReturn);
-    if (kind == observe::RowsSeen::Kind::kMapped && row.maps())
+    if (seen_.kind == observe::RowsSeen::Kind::kMapped && row.maps())
       one.pointer = bound[i].pointer;
     if (const Mapping* const object = bound[i].object; object && !object->is_in_place())
       one.object = seen(*object, bound[i].object_fresh);
     if (const Mapping* const cell = bound[i].cell; cell && !cell->is_in_place())
       one.cell = seen(*cell, bound[i].cell_fresh);
-    all.rows.push_back(one);
   }
-  observe::report(std::move(all));
 }
 
 void report_copy(int device, bool to_device, const Mapping& mapping, const void* host, const void* there,
                  std::int64_t size, const void* cell) {
-  if (!observe::hears_begins())
-    return;
   observe::report(observe::ObjectCopied{observe::Within::current(), device, to_device, host, there, size, mapping.host,
                                         mapping.name(), cell});
 }

@@ -8,12 +8,32 @@
 #include "data/table/row.h"
 #include "observe/events/sink.h"
 
+#include <array>
+#include <cstddef>
+#include <memory_resource>
+#include <vector>
+
 namespace omptool {
 
 observe::ObjectSeen seen(const Mapping& mapping, bool fresh);
-// To be called where somebody listens, before anything is copied.
-void report_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, Rows rows, Bindings& bound);
-// `cell`: of a pointer that is attached, where it is on the host.
+
+// The rows of a construct. They are seen under the table's lock, before anything is copied, and told without it; what
+// is told under a lock would be copied.
+class RowsReport {
+public:
+  RowsReport(observe::RowsSeen::Kind kind, int device, bool host_memory)
+      : seen_{kind, observe::Within::current(), device, host_memory, std::pmr::vector<observe::RowSeen>(&memory_)} {}
+  void see(Rows rows, Bindings& bound);
+  void tell() const { observe::report(seen_); }
+
+private:
+  static constexpr std::size_t kFew = 8; // rows, whose memory is here
+  alignas(observe::RowSeen) std::array<std::byte, kFew * sizeof(observe::RowSeen)> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  observe::RowsSeen seen_;
+};
+
+// To be called where somebody hears what begins. `cell`: of a pointer that is attached, where it is on the host.
 void report_copy(int device, bool to_device, const Mapping& mapping, const void* host, const void* there,
                  std::int64_t size, const void* cell = nullptr);
 

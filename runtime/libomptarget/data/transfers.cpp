@@ -37,7 +37,7 @@ void add_pointers(const Mapping& mapping, std::vector<HostRange>& holes) {
 
 bool Transfers::copy_pieces(Direction direction, const Mapping& mapping, HostRange range, CommandList& commands,
                             std::span<const HostRange> except) {
-  if (observe::heard())
+  if (observe::hears_begins())
     report_copy(memory_.number(), direction == Direction::kToDevice, mapping, range.address(), mapping.at(range.begin),
                 range.size());
   const std::vector<HostRange> pieces = without_pointers(mapping, range, except);

@@ -24,7 +24,7 @@ public:
     if (!mapping.device || mapping.own_value || (direction == Direction::kToHost && read_only_memory.hold(range.begin)))
         [[unlikely]]
       return true;
-    if (mapping.details() || !except.empty() || observe::heard()) [[unlikely]]
+    if (mapping.details() || !except.empty() || observe::hears_begins()) [[unlikely]]
       return copy_pieces(direction, mapping, range, commands, except);
     return move(direction, mapping, range, commands);
   }

@@ -8,8 +8,12 @@
 namespace omptool {
 
 void Update::report(Rows rows, Held& held) {
-  PresentTable::Lock lock(table_);
-  report_rows(observe::RowsSeen::Kind::kUpdated, memory_.number(), sharing_.any(), rows, held.bound);
+  RowsReport report(observe::RowsSeen::Kind::kUpdated, memory_.number(), sharing_.any());
+  {
+    PresentTable::Lock lock(table_);
+    report.see(rows, held.bound);
+  }
+  report.tell();
 }
 
 void Update::place_in_order(Rows rows, Held& held, CommandList& commands) {

@@ -48,7 +48,7 @@ public:
   explicit Report(const Table& table) : table_(table) {}
 
   void hear(const Event& event) override {
-    std::visit([this](const auto& one) { on(one); }, event);
+    dispatch(event, [this](const auto& one) { on(one); });
   }
 
 private:

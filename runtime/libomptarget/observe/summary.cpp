@@ -185,11 +185,11 @@ class SummaryListener final : public Listener {
 public:
   void hear(const Event& event) override {
     Summary& summary = PerProcess<Summary>::get();
-    if (const auto* const operation = std::get_if<OperationEnds>(&event))
+    if (const auto* const operation = as<OperationEnds>(event))
       summary.add(operation->operation);
-    else if (const auto* const construct = std::get_if<ConstructEnds>(&event))
+    else if (const auto* const construct = as<ConstructEnds>(event))
       summary.end(*construct);
-    else if (const auto* const on_host = std::get_if<FellBack>(&event))
+    else if (const auto* const on_host = as<FellBack>(event))
       summary.fall_back(*on_host);
   }
 };

@@ -99,9 +99,9 @@ private:
 class Watchdog : public Listener {
 public:
   void hear(const Event& event) override {
-    if (const auto* const begun = std::get_if<OperationBegins>(&event); begun && is_watched(begun->operation))
+    if (const auto* const begun = as<OperationBegins>(event); begun && is_watched(begun->operation))
       PerProcess<Watched>::get().begins(begun->operation);
-    else if (const auto* const ended = std::get_if<OperationEnds>(&event); ended && is_watched(ended->operation))
+    else if (const auto* const ended = as<OperationEnds>(event); ended && is_watched(ended->operation))
       PerProcess<Watched>::get().ends(ended->operation);
   }
 

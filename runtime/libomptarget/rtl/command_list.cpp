@@ -103,7 +103,7 @@ std::int32_t CommandList::run_in_order(void* function, void** arguments, std::in
   if (!wait_for_others() || !done(!memory_.is_lost()))
     return OMPTARGET_RTL_NOT_STARTED;
   if (observe::heard()) [[unlikely]]
-    reported = observe::begin(std::move(reported));
+    observe::begin(reported);
   const std::int32_t result = run_now(function, arguments, count, shape, how);
   observe::end(reported, result == 0);
   return result;
@@ -140,7 +140,7 @@ void CommandList::begin(observe::Operation& operation) {
   if (chain_->number == 0)
     chain_->number = observe::next_queue();
   operation.queue = chain_->number;
-  operation = observe::begin(std::move(operation));
+  observe::begin(operation);
   memory_.note(operation);
 }
 

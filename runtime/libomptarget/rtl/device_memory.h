@@ -153,11 +153,11 @@ private:
 
   // Out of line: who is not heard does not pay for it.
   template <typename Work>
-  [[gnu::cold, gnu::noinline]] std::invoke_result_t<Work> told(Kind kind, const void* host, const void* there,
-                                                               std::int64_t size, Work work, int from) const {
+  [[gnu::noinline]] std::invoke_result_t<Work> told(Kind kind, const void* host, const void* there, std::int64_t size,
+                                                    Work work, int from) const {
     observe::Operation operation{kind, number_, host, there, size};
     operation.from = from;
-    operation = observe::begin(std::move(operation));
+    observe::begin(operation);
     note(operation);
     const auto result = work();
     if constexpr (std::is_pointer_v<std::invoke_result_t<Work>>)

@@ -71,7 +71,7 @@ struct Transcript {
 class Narrow : public Listener {
 public:
   void hear(const Event& event) override {
-    std::visit(transcript, event);
+    dispatch(event, [this](const auto& one) { transcript(one); });
     if (asking)
       return;
     asking = true;

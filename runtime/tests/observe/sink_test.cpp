@@ -19,20 +19,25 @@ public:
   Heard(const Heard&) = delete;
   Heard& operator=(const Heard&) = delete;
   void hear(const Event& event) override {
-    events.push_back(event);
+    events.push_back(kept(event));
     if (then)
       then(event);
   }
   std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (const Event& event : events)
+    for (const KeptEvent& event : events)
       if (const auto* const ran = std::get_if<ImageFunctionRan>(&event))
         all.push_back(ran->name);
     return all;
   }
-  std::vector<Event> events;
+  std::vector<KeptEvent> events;
   std::function<void(const Event&)> then;
 };
+
+Operation begun(Operation operation) {
+  begin(operation);
+  return operation;
+}
 
 void report_named(const char* name) {
   report(ImageFunctionRan{0, name, false});
@@ -69,13 +74,13 @@ TEST_CASE("several listen, each as long as it wants to") {
 
 TEST_CASE("what begins is reported where somebody wants to hear of it") {
   const auto begins_in = [](const Heard& one) {
-    return std::count_if(one.events.begin(), one.events.end(), [](const Event& event) {
+    return std::count_if(one.events.begin(), one.events.end(), [](const KeptEvent& event) {
       return std::holds_alternative<ConstructBegins>(event) || std::holds_alternative<OperationBegins>(event);
     });
   };
   const auto work = [] {
     const Construct construct(some_call());
-    Operation operation = begin({Operation::Kind::kFree, 0, nullptr, nullptr});
+    Operation operation = begun({Operation::Kind::kFree, 0, nullptr, nullptr});
     end(operation, true);
   };
   const Heard ends_alone(kHeard);
@@ -105,7 +110,7 @@ TEST_CASE("what is reported under locks waits until the thread holds none") {
 TEST_CASE("a listener may do what is reported in turn") {
   Heard one;
   one.then = [](const Event& event) {
-    if (const auto* const ran = std::get_if<ImageFunctionRan>(&event); ran && ran->name == "a") {
+    if (const auto* const ran = as<ImageFunctionRan>(event); ran && ran->name == "a") {
       const Postponed lock;
       report_named("inside");
     }
@@ -122,7 +127,7 @@ TEST_CASE("an operation tells its construct, its times, and how it ended") {
   Heard one;
   {
     const Construct construct(some_call());
-    Operation operation = begin({Operation::Kind::kToDevice, 3, nullptr, nullptr, 8});
+    Operation operation = begun({Operation::Kind::kToDevice, 3, nullptr, nullptr, 8});
     CHECK(operation.construct == Within::current());
     end(operation, false);
   }
@@ -145,7 +150,7 @@ TEST_CASE("an operation may end on its own, after its construct and on another t
   Heard one;
   Operation operation = [] {
     const Construct construct(some_call());
-    return begin({Operation::Kind::kFromDevice, 0, nullptr, nullptr, 8});
+    return begun({Operation::Kind::kFromDevice, 0, nullptr, nullptr, 8});
   }();
   end(operation, true);
   REQUIRE(one.events.size() == 4);
@@ -164,7 +169,7 @@ TEST_CASE("a construct that its call leaves ends with its rest, and has what is 
   CHECK(Within::current() == 0);
   {
     const Within here(rest.construct());
-    Operation operation = begin({Operation::Kind::kToDevice, 3, nullptr, nullptr, 8});
+    Operation operation = begun({Operation::Kind::kToDevice, 3, nullptr, nullptr, 8});
     end(operation, true);
   }
   rest.end();
@@ -191,9 +196,9 @@ TEST_CASE("operations show other memory than the runtime's own") {
   const int shown = 0, own = 0;
   {
     const Shown here(&shown);
-    begin({Operation::Kind::kToDevice, 0, &own, nullptr, 4});
+    begun({Operation::Kind::kToDevice, 0, &own, nullptr, 4});
   }
-  begin({Operation::Kind::kToDevice, 0, &own, nullptr, 4});
+  begun({Operation::Kind::kToDevice, 0, &own, nullptr, 4});
   CHECK(std::get<OperationBegins>(one.events[0]).operation.host == &shown);
   CHECK(std::get<OperationBegins>(one.events[1]).operation.host == &own);
 }
@@ -212,7 +217,7 @@ TEST_CASE("a construct within another one is not it") {
 TEST_CASE("what the runtime does for itself is not reported") {
   Heard one;
   const Unheard here;
-  Operation operation = begin({Operation::Kind::kAllocate, 0, nullptr, nullptr, 8});
+  Operation operation = begun({Operation::Kind::kAllocate, 0, nullptr, nullptr, 8});
   end(operation, true);
   CHECK(one.events.empty());
 }

@@ -234,7 +234,7 @@ private:
 class Narrator : public observe::Listener {
 public:
   void hear(const observe::Event& event) override {
-    std::visit([this](const auto& one) { on(one); }, event);
+    observe::dispatch(event, [this](const auto& one) { on(one); });
   }
   // Null: nothing is to be told of the construct.
   CallLog* find(std::uint64_t construct) {

@@ -246,8 +246,8 @@ OMPTOOL_EXPORT int omp_target_associate_ptr(const void* host_ptr, const void* de
     if (!device || !host_ptr || !device_ptr || size == 0 || size > LONG_MAX || begin + size < begin)
       return false;
     void* const target = static_cast<std::byte*>(const_cast<void*>(device_ptr)) + device_offset;
-    observe::Operation told =
-        observe::begin({Operation::kAssociate, device_num, host_ptr, target, static_cast<std::int64_t>(size)});
+    observe::Operation told{Operation::kAssociate, device_num, host_ptr, target, static_cast<std::int64_t>(size)};
+    observe::begin(told);
     const bool done = device->data.globals.associate({begin, begin + size}, target);
     observe::end(told, done);
     return done;
@@ -259,7 +259,8 @@ OMPTOOL_EXPORT int omp_target_disassociate_ptr(const void* ptr, int device_num) 
     Device* const device = usable_device(device_num);
     if (!device || !ptr)
       return false;
-    observe::Operation told = observe::begin({Operation::kDisassociate, device_num, ptr, nullptr});
+    observe::Operation told{Operation::kDisassociate, device_num, ptr, nullptr};
+    observe::begin(told);
     const char* const reason = kReasons[static_cast<int>(device->data.globals.disassociate(ptr))];
     observe::end(told, !reason);
     if (reason)

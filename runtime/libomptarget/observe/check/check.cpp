@@ -315,7 +315,7 @@ public:
   void hear(const observe::Event& event) override {
     Checker& checker = PerProcess<Checker>::get();
     const std::lock_guard lock(checker.mutex);
-    std::visit([&checker](const auto& one) { checker.on(one); }, event);
+    observe::dispatch(event, [&checker](const auto& one) { checker.on(one); });
   }
 };
 

@@ -1,8 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The events of the core: what calls do with devices. They hold plain values, so that who listens may keep
-// them, and asks nothing back.
+// The events of the core: what calls do with devices. They hold plain values, so that who listens asks nothing back.
 #pragma once
 
 #include "host_range.h"
@@ -10,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,8 +39,8 @@ struct Call {
   const void* entry = nullptr;  // of a region: its host address
   const char* source = nullptr; // ";file;function;line;column;;", as clang says it
   bool nowait = false;
-  std::uint32_t teams = 1; // that a region asks for; 0: as many as the device likes
-  const char* region = ""; // the name of a region that is known; lives as long as the construct
+  std::uint32_t teams = 1;      // that a region asks for; 0: as many as the device likes
+  std::string_view region = {}; // the name of a region that is known; lives as long as the construct
   Arguments arguments = {};
 };
 
@@ -96,8 +96,8 @@ struct RowsSeen {
   Kind kind;
   std::uint64_t construct;
   int device;
-  bool host_memory; // the device uses the host's
-  std::vector<RowSeen> rows;
+  bool host_memory;               // the device uses the host's
+  std::pmr::vector<RowSeen> rows; // a copy has memory of its own
 };
 
 // A row breaks a rule of mapping, and the program ends: it maps more than is present, or what has to be present is not.
@@ -212,8 +212,29 @@ struct ImageFunctionRan {
   bool failed;
 };
 
-using Event = std::variant<ConstructBegins, ConstructEnds, TaskEnds, RowsSeen, RuleBroken, ObjectCopied, ObjectAsked,
-                           OperationBegins, OperationEnds, LibraryRegistered, FellBack, DeviceReady, DevicesFinish,
-                           ImageCompiled, ImageLoaded, ImageUnloaded, ImageFunctionRan>;
+template <typename... Kinds> struct FormsOf {
+  using Heard = std::variant<const Kinds*...>;
+  using Kept = std::variant<Kinds...>;
+};
+using Forms = FormsOf<ConstructBegins, ConstructEnds, TaskEnds, RowsSeen, RuleBroken, ObjectCopied, ObjectAsked,
+                      OperationBegins, OperationEnds, LibraryRegistered, FellBack, DeviceReady, DevicesFinish,
+                      ImageCompiled, ImageLoaded, ImageUnloaded, ImageFunctionRan>;
+// An event of one of these kinds, as it is told: for as long as the call lasts.
+using Event = Forms::Heard;
+// Whoever wants to have it for longer.
+using KeptEvent = Forms::Kept;
+inline KeptEvent kept(const Event& event) {
+  return std::visit([](const auto* one) { return KeptEvent(*one); }, event);
+}
+
+// The event, if it is of that kind; else null.
+template <typename Kind> const Kind* as(const Event& event) {
+  const auto* const one = std::get_if<const Kind*>(&event);
+  return one ? *one : nullptr;
+}
+// Calls the function for the kind of the event.
+template <typename Function> void dispatch(const Event& event, const Function& function) {
+  std::visit([&function](const auto* one) { function(*one); }, event);
+}
 
 } // namespace omptool::observe

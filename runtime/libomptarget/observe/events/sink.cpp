@@ -23,31 +23,53 @@ constinit std::array<std::atomic<Listener*>, 8> listeners{};
 
 // The locks that the thread holds, and the events that wait until it holds none; null: there are none.
 thread_local constinit int locks [[gnu::tls_model("initial-exec")]] = 0;
-thread_local constinit std::vector<Event>* waiting [[gnu::tls_model("initial-exec")]] = nullptr;
+thread_local constinit std::vector<KeptEvent>* waiting [[gnu::tls_model("initial-exec")]] = nullptr;
+thread_local constinit Operation::Clock::time_point last_reading [[gnu::tls_model("initial-exec")]] = {};
 
-void tell(const Event& event) {
-  for (const std::atomic<Listener*>& one : listeners)
-    if (Listener* const listener = one.load(std::memory_order_acquire))
+// No place behind them has ever been taken.
+constinit std::atomic<std::size_t> most_listeners{0};
+
+void tell_at_once(const Event& event) {
+  const std::size_t count = most_listeners.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < count; ++i)
+    if (Listener* const listener = listeners[i].load(std::memory_order_acquire))
       listener->hear(event);
 }
 
+// Each thread has some in advance.
 std::uint64_t next_number() {
-  static std::atomic<std::uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+  constexpr std::uint64_t kInAdvance = 1 << 10;
+  static std::atomic<std::uint64_t> given{0};
+  thread_local constinit std::uint64_t last [[gnu::tls_model("initial-exec")]] = 0;
+  if (last % kInAdvance == 0)
+    last = given.fetch_add(kInAdvance, std::memory_order_relaxed);
+  return ++last;
+}
+
+Operation::Clock::time_point read_clock() {
+  return last_reading = Operation::Clock::now();
 }
 
 } // namespace
+
+Operation::Clock::time_point latest() {
+  return last_reading;
+}
 
 void decided() {
   the_sink.fetch_and(~kUndecided, std::memory_order_release);
 }
 
 void subscribe(Listener& listener, std::uint32_t what) {
-  for (std::atomic<Listener*>& one : listeners) {
+  std::size_t place = 0;
+  for (; place < listeners.size(); ++place) {
     Listener* there = nullptr;
-    if (one.compare_exchange_strong(there, &listener) || there == &listener)
+    if (listeners[place].compare_exchange_strong(there, &listener) || there == &listener)
       break;
   }
+  std::size_t most = most_listeners.load();
+  while (most <= place && !most_listeners.compare_exchange_weak(most, std::min(place + 1, listeners.size())))
+    ;
   the_sink.fetch_or(what, std::memory_order_release);
 }
 
@@ -60,14 +82,12 @@ void unsubscribe(Listener& listener) {
     the_sink.fetch_and(~(kHeard | kBegins | kOnThread), std::memory_order_release);
 }
 
-void report(Event event) {
-  if (!heard())
-    return;
+void tell_listeners(const Event& event) {
   if (locks == 0)
-    return tell(event);
+    return tell_at_once(event);
   if (!waiting)
-    waiting = new std::vector<Event>;
-  waiting->push_back(std::move(event));
+    waiting = new std::vector<KeptEvent>;
+  waiting->push_back(kept(event));
 }
 
 void Postponed::begin() {
@@ -78,16 +98,16 @@ void Postponed::end() {
   if (--locks > 0 || !waiting)
     return;
   // A listener may make calls that report more.
-  const std::unique_ptr<const std::vector<Event>> over(std::exchange(waiting, nullptr));
-  for (const Event& event : *over)
-    tell(event);
+  const std::unique_ptr<const std::vector<KeptEvent>> over(std::exchange(waiting, nullptr));
+  for (const KeptEvent& event : *over)
+    std::visit([](const auto& one) { tell_at_once(&one); }, event);
 }
 
 // ---- constructs ----
 
 Construct::Construct(const Call& call)
-    : begun_{next_number(), call, Operation::Clock::now()}, faults_before_(std::uncaught_exceptions()),
-      outer_(innermost_), within_(begun_) {
+    : begun_{next_number(), call, read_clock()}, faults_before_(std::uncaught_exceptions()), outer_(innermost_),
+      within_(begun_) {
   innermost_ = this;
   if (hears_begins())
     report(ConstructBegins{begun_.number, begun_.call});
@@ -118,19 +138,18 @@ void Rest::end() {
 
 // ---- operations ----
 
-Operation begin(Operation operation) {
+void begin(Operation& operation) {
   if (Unheard::here_)
-    return operation;
+    return;
   const Begun* const construct = Within::innermost();
   operation.id = next_number();
   operation.construct = construct ? construct->number : 0;
   operation.code = construct ? construct->call.code : nullptr;
   if (Shown::here_)
     operation.host = Shown::here_;
-  operation.began = Operation::Clock::now();
+  operation.began = read_clock();
   if (hears_begins())
     report(OperationBegins{operation});
-  return operation;
 }
 
 std::uint64_t next_queue() {
@@ -145,7 +164,7 @@ std::uint64_t next_module() {
 void end(Operation& operation, bool done, Operation::Clock::time_point when) {
   if (operation.id == 0)
     return;
-  operation.ended = when == Operation::Clock::time_point() ? Operation::Clock::now() : when;
+  operation.ended = when == Operation::Clock::time_point() ? read_clock() : when;
   operation.failed = !done;
   report(OperationEnds{operation});
 }

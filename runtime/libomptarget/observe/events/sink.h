@@ -54,7 +54,11 @@ void subscribe(Listener& listener, std::uint32_t what = kHeard | kBegins);
 void unsubscribe(Listener& listener);
 
 // Tells those who listen; once this thread holds no lock of the core's any more.
-void report(Event event);
+void tell_listeners(const Event& event);
+template <typename Kind> void report(const Kind& event) {
+  if (heard()) [[unlikely]]
+    tell_listeners(&event);
+}
 
 // Lives as long as a lock that this thread holds, and longer: what is reported meanwhile waits.
 class Postponed {
@@ -145,7 +149,7 @@ public:
   Unheard& operator=(const Unheard&) = delete;
 
 private:
-  friend Operation begin(Operation operation);
+  friend void begin(Operation& operation);
   static thread_local bool here_ [[gnu::tls_model("initial-exec")]];
   const bool before_;
 };
@@ -160,13 +164,16 @@ public:
   Shown& operator=(const Shown&) = delete;
 
 private:
-  friend Operation begin(Operation operation);
+  friend void begin(Operation& operation);
   static thread_local const void* here_ [[gnu::tls_model("initial-exec")]];
   const void* const before_;
 };
 
+// When the thread's last operation or construct began or ended.
+Operation::Clock::time_point latest();
+
 // Announces an operation, to be ended by whoever knows that it has. The id is 0 where nobody is told.
-Operation begin(Operation operation);
+void begin(Operation& operation);
 // `when`: now, if not known.
 void end(Operation& operation, bool done, Operation::Clock::time_point when = {});
 // No other queue, and no other image on a device, has the number.

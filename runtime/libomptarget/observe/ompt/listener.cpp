@@ -108,7 +108,7 @@ class Tool : public observe::Listener {
 public:
   void hear(const observe::Event& event) override {
     if (attached_.load(std::memory_order_acquire))
-      std::visit([this](const auto& one) { on(one); }, event);
+      observe::dispatch(event, [this](const auto& one) { on(one); });
   }
   void attach(const TaskData& tasks) {
     tasks_ = tasks;

@@ -13,7 +13,9 @@
 #include <climits>
 #include <condition_variable>
 #include <cstdlib>
+#include <memory>
 #include <pthread.h>
+#include <span>
 #include <system_error>
 #include <thread>
 
@@ -79,19 +81,44 @@ Wanted read_environment() {
 
 // ---- the records of threads ----
 
-// Of one thread at a time, which the writing thread empties.
-struct Buffer {
-  std::mutex mutex;
-  std::vector<Record> records; // under the lock
+// A ring of records, of one thread at a time, which the writing thread empties.
+class Buffer {
+public:
+  static constexpr std::size_t kRoom = 1 << 13; // records
+  static constexpr std::size_t kMany = kRoom / 4;
+
+  // Of the thread alone. Returns how many records wait to be written.
+  std::size_t add(const Record& record) {
+    const std::size_t end = end_.load(std::memory_order_relaxed);
+    std::construct_at(&at(end), record);
+    end_.store(end + 1, std::memory_order_release); // behind the record, which take() then sees
+    return end + 1 - begin_.load(std::memory_order_acquire);
+  }
+  // Of one thread at a time: passes on what waits, in one or two pieces.
+  template <typename Write> void take(const Write& write) {
+    const std::size_t end = end_.load(std::memory_order_acquire);
+    for (std::size_t from = begin_.load(std::memory_order_relaxed); from != end;) {
+      const std::size_t count = std::min(end - from, kRoom - from % kRoom);
+      write(std::span<const Record>(&at(from), count));
+      from += count;
+    }
+    begin_.store(end, std::memory_order_release); // behind the reading: add() may use the room again
+  }
+
   // Of the thread alone:
   NameCache names;
   std::uint32_t thread = 0;
+
   std::atomic<bool> taken{true};
   Buffer* next = nullptr;
-};
 
-constexpr std::size_t kFull = 4096;        // records: the writing thread is woken
-constexpr std::size_t kOverfull = 1 << 16; // their own thread writes
+private:
+  Record& at(std::size_t number) { return reinterpret_cast<Record*>(room_)[number % kRoom]; }
+
+  alignas(64) std::atomic<std::size_t> end_{0};
+  alignas(64) std::atomic<std::size_t> begin_{0};
+  alignas(64) std::byte room_[kRoom * sizeof(Record)]; // most threads use little of it
+};
 
 class Trace {
 public:
@@ -105,22 +132,17 @@ public:
       begin_to_write();
   }
 
-  void add(Record record) {
+  void add(Record& record) {
     if (is_over_.load(std::memory_order_relaxed) || is_left_out(record))
       return;
     Buffer& own = buffer();
     record.thread = own.thread;
     record.began = std::max(record.began, start_); // an image may have been loaded before
     record.ended = std::max(record.ended, start_);
-    std::size_t count = 0;
-    {
-      const std::lock_guard lock(own.mutex);
-      own.records.push_back(record);
-      count = own.records.size();
-    }
-    if (count == kFull)
+    const std::size_t waiting = own.add(record);
+    if (waiting == Buffer::kMany)
       full_.notify_one();
-    else if (count >= kOverfull)
+    else if (waiting == Buffer::kRoom) // the writing thread does not keep up
       write();
   }
   std::uint32_t name(std::string_view text) { return buffer().names.number(names, text); }
@@ -128,14 +150,8 @@ public:
   // Writes what all threads have.
   void write() {
     const std::lock_guard lock(writing_);
-    for (Buffer* one = buffers_.first(); one; one = one->next) {
-      {
-        const std::lock_guard own(one->mutex);
-        std::swap(one->records, spare_);
-      }
-      writer_.write(spare_);
-      spare_.clear();
-    }
+    for (Buffer* one = buffers_.first(); one; one = one->next)
+      one->take([this](std::span<const Record> records) { writer_.write(records); });
     if (!writer_.is_open())
       is_over_ = true;
   }
@@ -187,7 +203,6 @@ private:
   std::condition_variable full_;
   std::mutex writing_; // the members below
   Writer writer_;
-  std::vector<Record> spare_;
 };
 
 thread_local constinit Buffer* mine [[gnu::tls_model("initial-exec")]] = nullptr;
@@ -212,8 +227,8 @@ Buffer& Trace::buffer() {
 class Listener final : public observe::Listener {
 public:
   void hear(const observe::Event& event) override {
-    if (!std::holds_alternative<observe::OperationBegins>(event))
-      std::visit([](const auto& one) { on(one, PerProcess<Trace>::get()); }, event);
+    if (!observe::as<observe::OperationBegins>(event))
+      observe::dispatch(event, [](const auto& one) { on(one, PerProcess<Trace>::get()); });
   }
 
 private:
@@ -253,7 +268,7 @@ private:
     using Seen = observe::RowsSeen::Kind;
     if (event.kind == Seen::kUpdated)
       return;
-    const Clock::time_point now = Clock::now();
+    const Clock::time_point now = observe::latest();
     for (const observe::RowSeen& row : event.rows) {
       if (!row.object)
         continue;

@@ -111,19 +111,19 @@ void Contents::hear(const observe::Event& event) {
   const std::lock_guard guard(mutex_);
   if (devices_.empty())
     return;
-  if (const auto* const begun = std::get_if<observe::OperationBegins>(&event))
+  if (const auto* const begun = observe::as<observe::OperationBegins>(event))
     begins(begun->operation);
-  else if (const auto* const ended = std::get_if<observe::OperationEnds>(&event))
+  else if (const auto* const ended = observe::as<observe::OperationEnds>(event))
     ends(ended->operation);
-  else if (const auto* const rows = std::get_if<observe::RowsSeen>(&event))
+  else if (const auto* const rows = observe::as<observe::RowsSeen>(event))
     see(*rows);
-  else if (const auto* const copied = std::get_if<observe::ObjectCopied>(&event))
+  else if (const auto* const copied = observe::as<observe::ObjectCopied>(event))
     see(*copied);
-  else if (const auto* const construct = std::get_if<observe::ConstructBegins>(&event))
+  else if (const auto* const construct = observe::as<observe::ConstructBegins>(event))
     construct_begins(construct->call);
-  else if (const auto* const over = std::get_if<observe::ConstructEnds>(&event))
+  else if (const auto* const over = observe::as<observe::ConstructEnds>(event))
     construct_ends(over->call);
-  else if (std::holds_alternative<observe::FellBack>(event)) // the runtime copies what it needs
+  else if (observe::as<observe::FellBack>(event)) // the runtime copies what it needs
     forget();
 }
 

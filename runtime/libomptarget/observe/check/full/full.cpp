@@ -54,20 +54,20 @@ public:
   void hear(const observe::Event& event) override {
     PerProcess<Contents>::get().hear(event);
     PerProcess<Unfinished>::get().hear(event);
-    if (const auto* const seen = std::get_if<observe::RowsSeen>(&event))
+    if (const auto* const seen = observe::as<observe::RowsSeen>(event))
       name_objects(*seen);
-    else if (const auto* const begins = std::get_if<observe::OperationBegins>(&event)) {
+    else if (const auto* const begins = observe::as<observe::OperationBegins>(event)) {
       if (begins->operation.kind == Operation::Kind::kLaunch)
         before_launch(begins->operation);
-    } else if (const auto* const ends = std::get_if<observe::OperationEnds>(&event)) {
+    } else if (const auto* const ends = observe::as<observe::OperationEnds>(event)) {
       if (ends->operation.kind == Operation::Kind::kLaunch)
         after_launch(ends->operation);
-    } else if (const auto* const over = std::get_if<observe::ConstructEnds>(&event)) {
+    } else if (const auto* const over = observe::as<observe::ConstructEnds>(event)) {
       if (over->call.action != observe::Action::kRegion) {
         watch_faults();
         close_unwritten();
       }
-    } else if (std::holds_alternative<observe::ImageUnloaded>(event)) {
+    } else if (observe::as<observe::ImageUnloaded>(event)) {
       forget_images();
     }
   }

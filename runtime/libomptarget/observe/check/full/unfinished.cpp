@@ -51,11 +51,11 @@ void watch_row(const observe::RowSeen& row, Use use, int device, std::size_t wor
 } // namespace
 
 void Unfinished::hear(const observe::Event& event) {
-  if (const auto* const seen = std::get_if<observe::RowsSeen>(&event))
+  if (const auto* const seen = observe::as<observe::RowsSeen>(event))
     see(*seen);
-  else if (const auto* const over = std::get_if<observe::ConstructEnds>(&event); over && over->call.nowait)
+  else if (const auto* const over = observe::as<observe::ConstructEnds>(event); over && over->call.nowait)
     unwatch(over->construct);
-  else if (const auto* const told = std::get_if<observe::TaskEnds>(&event))
+  else if (const auto* const told = observe::as<observe::TaskEnds>(event))
     unwatch(told->construct);
 }
 
