@@ -127,6 +127,7 @@ void Completions::when_done(tgt_event_t native, Then then) {
 }
 
 std::string Completions::wait(tgt_event_t native) {
+  observe::note_pause();
   if (is_of_parent())
     return {};
   const RtlFunctions& call = rtl_.call();

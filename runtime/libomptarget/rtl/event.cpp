@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rtl/event.h"
 
+#include "observe/events/sink.h"
 #include "rtl/completions.h"
 
 #include <iterator>
@@ -37,6 +38,7 @@ void Event::wait_until(State state) {
     return;
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return state_.load(std::memory_order_relaxed) >= state; });
+  observe::note_pause();
 }
 
 std::string Event::wait_for_operations() {

@@ -63,6 +63,7 @@ void PresentTable::Lock::wait_for(Mapping& mapping) {
   touch(mapping).awaited = true;
   release_shards();
   table_.changed_.wait(lock_);
+  observe::note_pause();
 }
 
 void PresentTable::Lock::wake_those_who_wait_for(Mapping& mapping) {

@@ -24,6 +24,7 @@ constinit std::array<std::atomic<Listener*>, 8> listeners{};
 // The locks that the thread holds, and the events that wait until it holds none; null: there are none.
 thread_local constinit int locks [[gnu::tls_model("initial-exec")]] = 0;
 thread_local constinit std::vector<KeptEvent>* waiting [[gnu::tls_model("initial-exec")]] = nullptr;
+// Of the clock; the epoch: what follows needs one of its own.
 thread_local constinit Operation::Clock::time_point last_reading [[gnu::tls_model("initial-exec")]] = {};
 
 // No place behind them has ever been taken.
@@ -53,7 +54,11 @@ Operation::Clock::time_point read_clock() {
 } // namespace
 
 Operation::Clock::time_point latest() {
-  return last_reading;
+  return last_reading == Operation::Clock::time_point() ? read_clock() : last_reading;
+}
+
+void note_pause() {
+  last_reading = {};
 }
 
 void decided() {
@@ -114,6 +119,7 @@ Construct::Construct(const Call& call)
 }
 
 Construct::~Construct() {
+  note_pause();
   if (!is_left_)
     report(ConstructEnds{begun_.number, begun_.call, std::uncaught_exceptions() != faults_before_, begun_.when});
   innermost_ = outer_;
@@ -147,7 +153,8 @@ void begin(Operation& operation) {
   operation.code = construct ? construct->call.code : nullptr;
   if (Shown::here_)
     operation.host = Shown::here_;
-  operation.began = read_clock();
+  operation.began = latest();
+  note_pause(); // until it has ended
   if (hears_begins())
     report(OperationBegins{operation});
 }

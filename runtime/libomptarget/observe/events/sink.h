@@ -169,8 +169,11 @@ private:
   const void* const before_;
 };
 
-// When the thread's last operation or construct began or ended.
+// When the thread's last operation ended, or its construct began: an operation that follows begins then. To read the
+// clock is a third of what an event costs.
 Operation::Clock::time_point latest();
+// The thread has waited for another one: what follows begins later.
+void note_pause();
 
 // Announces an operation, to be ended by whoever knows that it has. The id is 0 where nobody is told.
 void begin(Operation& operation);

@@ -8,6 +8,8 @@
 #include "observe/trace/rank.h"
 #include "observe/trace/texts.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -31,6 +33,23 @@ void add(std::string& out, unsigned field, std::string_view bytes) {
   char both[2 * kMostOfVarint];
   out.append(both, put_varint(put_varint(both, field << 3 | 2), bytes.size())).append(bytes);
 }
+
+// A message of few numbers, or the beginning of one.
+class Small {
+public:
+  void add(unsigned field, std::uint64_t number) { end_ = put_varint(put_varint(end_, field << 3), number); }
+  void add(unsigned field, const Small& message) {
+    begin(field, message.text().size());
+    end_ = std::copy_n(message.bytes_.data(), message.text().size(), end_);
+  }
+  // A message of so many bytes follows.
+  void begin(unsigned field, std::size_t size) { end_ = put_varint(put_varint(end_, field << 3 | 2), size); }
+  std::string_view text() const { return {bytes_.data(), static_cast<std::size_t>(end_ - bytes_.data())}; }
+
+private:
+  std::array<char, 512> bytes_; // an event has three numbers, and nine arguments of 24 bytes
+  char* end_ = bytes_.data();
+};
 
 // ---- fields, as Perfetto's .proto files number them ----
 
@@ -130,22 +149,24 @@ private:
   }
 
   void add_event(std::string& out, const Record& record, std::uint64_t track, unsigned type, std::uint64_t time) {
-    event_.clear();
-    packet_.clear();
+    Small event, packet;
     interned_.clear();
-    add(event_, kType, type);
-    add(event_, kTrack, track);
-    add(packet_, kTimestamp, time - start_);
-    add(packet_, kSequence, 1);
+    event.add(kType, type);
+    event.add(kTrack, track);
+    packet.add(kTimestamp, time - start_);
+    packet.add(kSequence, 1);
     if (type != kEnd) {
-      add(event_, kNameIid, name_of(record));
-      add_arguments(record);
-      add(packet_, kFlags, kNeedsState);
+      event.add(kNameIid, name_of(record));
+      add_arguments(record, event);
+      packet.add(kFlags, kNeedsState);
     }
+    std::string interned;
     if (!interned_.empty())
-      add(packet_, kInterned, interned_);
-    add(packet_, kEvent, event_);
-    add(out, kPacket, packet_);
+      add(interned, kInterned, interned_);
+    packet.begin(kEvent, event.text().size());
+    Small head;
+    head.begin(kPacket, interned.size() + packet.text().size() + event.text().size());
+    out.append(head.text()).append(interned).append(packet.text()).append(event.text());
   }
 
   static bool has_own_name(const Record& record) {
@@ -160,38 +181,38 @@ private:
     return number;
   }
 
-  void add_arguments(const Record& record) {
+  void add_arguments(const Record& record, Small& event) {
     if (record.construct != 0)
-      add_argument(kConstruct, kUnsigned, record.construct);
+      add_argument(event, kConstruct, kUnsigned, record.construct);
     if (record.bytes != 0)
-      add_argument(kBytes, kUnsigned, static_cast<std::uint64_t>(record.bytes));
+      add_argument(event, kBytes, kUnsigned, static_cast<std::uint64_t>(record.bytes));
     if (record.references >= 0) {
-      add_argument(kReferences, kUnsigned, static_cast<std::uint64_t>(record.references));
-      add_argument(kHost, kUnsigned, record.host);
+      add_argument(event, kReferences, kUnsigned, static_cast<std::uint64_t>(record.references));
+      add_argument(event, kHost, kUnsigned, record.host);
     }
     if (record.failed)
-      add_argument(kFailed, kUnsigned, 1);
+      add_argument(event, kFailed, kUnsigned, 1);
     if (record.kind <= Kind::kUpdate && record.device >= 0)
-      add_argument(kDevice, kUnsigned, static_cast<std::uint64_t>(record.device));
+      add_argument(event, kDevice, kUnsigned, static_cast<std::uint64_t>(record.device));
     if (!has_own_name(record))
-      add_text(kEntry, record.name, names_.of(record.name));
+      add_text(event, kEntry, record.name, names_.of(record.name));
     if (record.kind == Kind::kFallback)
-      add_text(kReason, record.note, names_.of(record.note));
+      add_text(event, kReason, record.note, names_.of(record.note));
     else
-      add_text(kSource, record.note, places_.of(record.note));
+      add_text(event, kSource, record.note, places_.of(record.note));
   }
-  void add_argument(Argument name, unsigned field, std::uint64_t value) {
-    argument_.clear();
-    add(argument_, kIid, name);
-    add(argument_, field, value);
-    add(event_, kAnnotation, argument_);
+  static void add_argument(Small& event, Argument name, unsigned field, std::uint64_t value) {
+    Small argument;
+    argument.add(kIid, name);
+    argument.add(field, value);
+    event.add(kAnnotation, argument);
   }
-  void add_text(Argument name, std::uint32_t number, std::string_view text) {
+  void add_text(Small& event, Argument name, std::uint32_t number, std::string_view text) {
     if (text.empty())
       return;
     if (texts_.is_new(number))
       add(interned_, kTexts, named(number, text));
-    add_argument(name, kTextIid, number);
+    add_argument(event, name, kTextIid, number);
   }
 
   Texts names_, places_;
@@ -199,7 +220,7 @@ private:
   Lanes lanes_;
   std::map<std::pair<int, std::uint64_t>, std::uint64_t> tracks_;
   Interned event_names_, texts_;
-  std::string packet_, event_, argument_, interned_;
+  std::string interned_; // what the file lacks and this event needs
 };
 
 } // namespace

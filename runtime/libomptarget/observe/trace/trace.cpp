@@ -141,7 +141,7 @@ public:
     record.ended = std::max(record.ended, start_);
     const std::size_t waiting = own.add(record);
     if (waiting == Buffer::kMany)
-      full_.notify_one();
+      wake_writer();
     else if (waiting == Buffer::kRoom) // the writing thread does not keep up
       write();
   }
@@ -174,6 +174,13 @@ private:
 
   Buffer& buffer();
 
+  void wake_writer() {
+    {
+      const std::lock_guard lock(waiting_);
+      is_wanted_ = true;
+    }
+    full_.notify_one();
+  }
   void begin_to_write() {
     try {
       std::thread([this] { write_regularly(); }).detach();
@@ -186,7 +193,7 @@ private:
     for (;;) {
       {
         std::unique_lock lock(waiting_);
-        full_.wait_for(lock, kPause);
+        full_.wait_for(lock, kPause, [this] { return std::exchange(is_wanted_, false); });
       }
       if (!is_over_)
         write();
@@ -201,7 +208,8 @@ private:
   std::atomic<std::uint32_t> threads_{0};
   std::mutex waiting_;
   std::condition_variable full_;
-  std::mutex writing_; // the members below
+  bool is_wanted_ = false; // under `waiting_`: a buffer has many
+  std::mutex writing_;     // the members below
   Writer writer_;
 };
 
