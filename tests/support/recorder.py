@@ -146,7 +146,7 @@ def _faults(events: list[Event]) -> Iterator[str]:
             yield f"out of its construct: {event}"
         if values.get("code", "program") != "program":
             yield f"not called by the program: {event}"
-        # When a thread has freed an address, another may have it at once: it is free from the begin on.
+        # Another thread may have an address at once: it is free from the begin of its end on.
         if event.name == "data_op" and values["endpoint"] == ("1" if values["op"] == "4" else "2"):
             yield from _faults_of_memory(event, memory)
     yield from (f"does not end: {number}" for number in (*open_targets, *open_operations))
