@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,6 +45,33 @@ def in_turn(turn: int, versions: Sequence[str] = FULL) -> list[Build]:
         Build(version, WAYS[(turn + at) % 3], LEVELS[(turn // 3 + at) % 3])
         for at, version in enumerate(versions)
     ]
+
+
+def two_clangs(turn: int, among: Sequence[str] = FULL) -> set[str]:
+    """Return two of some clangs, which take turns: each comes as often as any other."""
+    return {among[(2 * turn + at) % len(among)] for at in range(2)}
+
+
+def by_two_clangs(programs: Sequence[Path], oldest: Mapping[str, int] | None = None) -> list[Any]:
+    """Return programs with their clangs: in `make test` two in turn, in `make test-all` all.
+
+    Some programs, by their names, have an oldest clang.
+    """
+    cases = []
+    for turn, program in enumerate(programs):
+        first = (oldest or {}).get(program.stem, 0)
+        chosen = two_clangs(turn, [version for version in FULL if int(version) >= first])
+        cases += [
+            pytest.param(
+                program,
+                version,
+                marks=() if version in chosen else pytest.mark.exhaustive,
+                id=f"{program.stem}-{version}",
+            )
+            for version in EVERY
+            if int(version) >= first
+        ]
+    return cases
 
 
 def every_clang() -> list[Any]:

@@ -8,11 +8,14 @@ import re
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+import pytest
 import running
 from clangs import INSTALLED, compiled, compiler, made, own_library
+from outcomes import RACING, Programs
 from places import TESTS
-from whole_programs import PROGRAMS, REFUSED, is_error, sources
+from whole_programs import PROGRAMS, REFUSED, chosen, is_error, sources
 
 from omptool.probes import finding_report, launching
 from packager.files.reader import open_reader
@@ -26,6 +29,15 @@ LEGAL = [
     *sources(TESTS / "programs" / "applications"),
 ]
 ARGUMENTS = {"nbody": (60, 5), "stencil": (20, 70, 11), "stream": (30_000, 3)}
+# Builds of these: one that there is anyway in `make test`, those by a clang in `make test-all`.
+BUILT_ANYWAY = "built-anyway"
+
+
+def legal_by(clangs: Iterable[str]) -> list[Any]:
+    """Return the builds of legal programs, for tests of each."""
+    return [BUILT_ANYWAY, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in clangs)]
+
+
 # In a line that the checker complains about: "OMP303", "OMP315 9 times".
 MARK = re.compile(r"/\* (OMP3\d\d)(?: (\d+) times)?")
 
@@ -36,6 +48,16 @@ def with_debug_information(version: str, source: Path, into: Path) -> Path:
         return compiled(source, into, "-g", "-O1", "-lm")
     flags = [*compiler(version, source), *own_library(version), "-g", "-lm"]
     return made(into / source.stem, *flags, source)
+
+
+def legal(programs: Programs, version: str, source: Path, into: Path) -> Path:
+    """Return a program that breaks no rule: by a clang, or one that other tests build anyway."""
+    if version != BUILT_ANYWAY:
+        return with_debug_information(version, source, into)
+    if source not in PROGRAMS:
+        return with_debug_information(INSTALLED, source, into)
+    found = [build for build in chosen(source) if build.version != RACING]
+    return programs.path(found[PROGRAMS.index(source) % len(found)], source)
 
 
 def checked(

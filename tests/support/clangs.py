@@ -23,7 +23,8 @@ from packager.generations import of_release
 INSTALLED = "19"
 # scripts/compilers.sh unpacks other clangs here.
 UNPACKED = ROOT / "build" / "compilers"
-# A test of each clang runs with all of these in `make test`: they differ the most.
+# A test of each clang runs with all of these in `make test`, or with some in turn: they differ the
+# most.
 FULL = ("14", "16", INSTALLED, "22", "23")
 NEWEST = FULL[-1]
 OTHERS = tuple(version for version in FULL if version != INSTALLED)
@@ -32,7 +33,7 @@ OTHERS = tuple(version for version in FULL if version != INSTALLED)
 PACKAGED = {"17": INSTALLED, "18": INSTALLED, "20": "22", "21": "22", "23": "22"}
 # Debian's, which come with LLVM's runtime.
 WITH_RUNTIME = tuple(version for version in FULL if version not in PACKAGED)
-# The others have one program for each feature in `make test`, and all in `make test-all`.
+# The others take turns with the features' programs in `make test`, and have all in `make test-all`.
 EVERY = tuple(sorted({*FULL, *PACKAGED}))
 CLANG = {".c": "clang-19", ".cpp": "clang++-19"}
 OFFLOADING = ("-fopenmp", f"-fopenmp-targets={X86_64}", "-fopenmp-extensions")

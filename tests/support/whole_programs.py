@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from builds import Build, in_turn
-from clangs import CLANG, EVERY, FULL
+import pytest
+from builds import Build, in_turn, two_clangs
+from clangs import CLANG, EVERY, FULL, PACKAGED
 from outcomes import Outcome
 from places import TESTS
 
@@ -64,11 +67,34 @@ def expected(program: Path) -> Outcome:
     return ERRORS.get(program.stem, Outcome(stdout="ok\n"))
 
 
-def chosen(program: Path) -> list[Build]:
-    """Return a program's builds in `make test`: for a feature by each clang, each in its turn."""
+def builds(program: Path) -> list[Build]:
+    """Return the builds of a program: for a feature by each clang, the ways in turn."""
     if program in SOUND:
         return in_turn(SOUND.index(program), EVERY)
     return [Build(version) for version in FULL]
+
+
+def chosen(program: Path) -> list[Build]:
+    """Return those of `make test`: a feature is for FULL and one more in turn, a figure for two."""
+    turn = PROGRAMS.index(program)
+    clangs = {*FULL, sorted(PACKAGED)[turn % len(PACKAGED)]}
+    if program not in SOUND:
+        clangs = two_clangs(turn)
+    return [build for build in builds(program) if build.version in clangs]
+
+
+def cases(programs: Sequence[Path]) -> list[Any]:
+    """Return programs with their builds: in `make test` those chosen, in `make test-all` all."""
+    return [
+        pytest.param(
+            program,
+            build,
+            marks=() if build in chosen(program) else pytest.mark.exhaustive,
+            id=f"{program.stem}-{build}",
+        )
+        for program in programs
+        for build in builds(program)
+    ]
 
 
 def source(name: str) -> Path:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from builds import Build
+from builds import Build, two_clangs
 from clangs import FULL, INSTALLED, NEWEST, compiled, stem
 from doctoring import (
     PROGRAM,
@@ -29,7 +29,7 @@ from doctoring import (
 )
 from outcomes import Programs
 from toolchain import compile_c, omptool
-from whole_programs import FIGURES, REFUSED, SOUND, chosen, is_error
+from whole_programs import FIGURES, PROGRAMS, REFUSED, SOUND, builds, chosen, is_error
 
 from omptool import installation
 from packager.elf import headers
@@ -40,12 +40,23 @@ from packager.machine.dynamic_loader import libraries
 pytestmark = [pytest.mark.offloads, pytest.mark.slow]
 
 RUNNING = [path for path in FIGURES if path.stem not in REFUSED and not is_error(path)]
-# Every fourth figure in `make test`, all in `make test-all`.
+
+
+def is_diagnosed(path: Path, build: Build) -> bool:
+    """Return whether `make test` has this case: two clangs in turn, and every fourth figure."""
+    in_turn = build.version in two_clangs(PROGRAMS.index(path))
+    return in_turn and (path in SOUND or RUNNING.index(path) % 4 == 0)
+
+
 DIAGNOSED = [
-    pytest.param(path, build, id=f"{path.stem}-{build}", marks=marks)
-    for number, path in enumerate([*SOUND, *RUNNING])
-    for marks in [pytest.mark.exhaustive if path in RUNNING and number % 4 else ()]
-    for build in chosen(path)
+    pytest.param(
+        path,
+        build,
+        id=f"{path.stem}-{build}",
+        marks=() if is_diagnosed(path, build) else pytest.mark.exhaustive,
+    )
+    for path in [*SOUND, *RUNNING]
+    for build in builds(path)
 ]
 NOT_LOADED = 127  # the loader's status when it does not find a library
 EACH = pytest.mark.parametrize("version", FULL)

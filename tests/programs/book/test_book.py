@@ -10,19 +10,12 @@ import pytest
 from builds import Build, built, each
 from clangs import run, stem
 from outcomes import Programs
-from whole_programs import BOOK, FIGURES, chosen, expected
+from whole_programs import BOOK, FIGURES, cases, expected
 
 pytestmark = pytest.mark.offloads
 
 
-@pytest.mark.parametrize(
-    ("program", "build"),
-    [
-        pytest.param(program, build, id=f"{program.stem}-{build}")
-        for program in FIGURES
-        for build in chosen(program)
-    ],
-)
+@pytest.mark.parametrize(("program", "build"), cases(FIGURES))
 def test_it_ends_as_told(programs: Programs, program: Path, build: Build) -> None:
     """It runs on the device, or shows the figure's error, or clang refuses it."""
     assert programs.outcome(build, program) == expected(program)

@@ -7,10 +7,20 @@ import os
 from pathlib import Path
 
 import pytest
-from builds import every_clang
-from checked import ARGUMENTS, LEGAL, checked, errors, lines, marked, with_debug_information
+from builds import by_two_clangs
+from checked import (
+    ARGUMENTS,
+    LEGAL,
+    checked,
+    errors,
+    legal,
+    legal_by,
+    lines,
+    marked,
+    with_debug_information,
+)
 from clangs import FULL, INSTALLED, compiler, libraries, made, stem
-from outcomes import ENVIRONMENT
+from outcomes import ENVIRONMENT, Programs
 from whole_programs import BOOK, sources
 
 from packager.machine.check_run import CheckFinding
@@ -33,29 +43,25 @@ def found_in(version: str, source: Path, into: Path) -> list[CheckFinding]:
     return checked(program, LD_LIBRARY_PATH=libraries(version))[0]
 
 
-@pytest.mark.parametrize("version", every_clang())
-@pytest.mark.parametrize("source", MISTAKES, ids=stem)
-def test_a_mistake_is_found_at_its_line(version: str, source: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("source", "version"), by_two_clangs(MISTAKES))
+def test_a_mistake_is_found_at_its_line(source: Path, version: str, tmp_path: Path) -> None:
     assert lines(found_in(version, source, tmp_path)) == marked(source)
 
 
-@pytest.mark.parametrize("version", every_clang())
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figures_error_is_found(version: str, name: str, tmp_path: Path) -> None:
-    assert lines(found_in(version, BOOK / f"{name}.c", tmp_path)) == FIGURES[name]
-
-
 @pytest.mark.parametrize(
-    "version",
-    [
-        pytest.param(version, marks=() if version == INSTALLED else pytest.mark.exhaustive)
-        for version in FULL
-    ],
+    ("source", "version"), by_two_clangs([BOOK / f"{name}.c" for name in FIGURES])
 )
+def test_a_figures_error_is_found(source: Path, version: str, tmp_path: Path) -> None:
+    assert lines(found_in(version, source, tmp_path)) == FIGURES[source.stem]
+
+
+@pytest.mark.parametrize("version", legal_by(FULL))
 @pytest.mark.parametrize("source", LEGAL, ids=stem)
-def test_a_legal_program_has_no_error(version: str, source: Path, tmp_path: Path) -> None:
+def test_a_legal_program_has_no_error(
+    programs: Programs, version: str, source: Path, tmp_path: Path
+) -> None:
     """It may deserve hints."""
-    program = with_debug_information(version, source, tmp_path)
+    program = legal(programs, version, source, tmp_path)
     found, done = checked(program, *ARGUMENTS.get(source.stem, ()), **ENVIRONMENT)
     assert (errors(found), done.returncode, done.stderr) == ([], 0, "")
 

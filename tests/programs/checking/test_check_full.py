@@ -7,10 +7,20 @@ import re
 from pathlib import Path
 
 import pytest
-from builds import every_clang
-from checked import ARGUMENTS, LEGAL, checked, errors, lines, marked, with_debug_information
-from clangs import compiled, libraries, stem
-from outcomes import ENVIRONMENT
+from builds import by_two_clangs
+from checked import (
+    ARGUMENTS,
+    LEGAL,
+    checked,
+    errors,
+    legal,
+    legal_by,
+    lines,
+    marked,
+    with_debug_information,
+)
+from clangs import INSTALLED, compiled, libraries, stem
+from outcomes import ENVIRONMENT, Programs
 from places import TESTS
 from running import MANDATORY, run
 
@@ -19,7 +29,7 @@ pytestmark = pytest.mark.offloads
 REFUSED = Path(__file__).with_name("full_refused.c")
 MISTAKES = sorted({*Path(__file__).parent.glob("full_*.c")} - {REFUSED})
 # Regions with `nowait` and `depend` hang on LLVM 14's and 16's own runtime, or wait all the same.
-WITHOUT_WAITING = ("full_early", "full_sound")
+OLDEST = {"full_early": 19, "full_sound": 19}
 # All that is found in these is marked; in the others, what is more than a hint about copies.
 HINTED = ("full_copies", "full_lost", "full_sound")
 OF_MEMORY = ("OMP321", "OMP322", "OMP323", "OMP324", "OMP325")
@@ -27,11 +37,8 @@ OF_MEMORY = ("OMP321", "OMP322", "OMP323", "OMP324", "OMP325")
 OF_HOST = {"OMP323", "OMP324"}
 
 
-@pytest.mark.parametrize("version", every_clang())
-@pytest.mark.parametrize("source", MISTAKES, ids=stem)
+@pytest.mark.parametrize(("source", "version"), by_two_clangs(MISTAKES, OLDEST))
 def test_each_mistake_is_found_on_its_line(tmp_path: Path, source: Path, version: str) -> None:
-    if source.stem in WITHOUT_WAITING and int(version) < 19:
-        return
     program = with_debug_information(version, source, tmp_path)
     found, done = checked(program, level="full", LD_LIBRARY_PATH=libraries(version))
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
@@ -69,10 +76,13 @@ def test_what_cannot_be_checked_is_told(tmp_path: Path) -> None:
     assert told.message.startswith("the processor's watchpoints cannot be used (")
 
 
+@pytest.mark.parametrize("version", legal_by([INSTALLED]))
 @pytest.mark.parametrize("source", LEGAL, ids=stem)
-def test_a_legal_program_has_no_error(tmp_path: Path, source: Path) -> None:
+def test_a_legal_program_has_no_error(
+    programs: Programs, version: str, source: Path, tmp_path: Path
+) -> None:
     """It also does what it does without the checker."""
-    program = compiled(source, tmp_path, "-g", "-O1", "-lm")
+    program = legal(programs, version, source, tmp_path)
     arguments = ARGUMENTS.get(source.stem, ())
     found, done = checked(program, *arguments, level="full", **ENVIRONMENT)
     plain = run(program, *arguments, **ENVIRONMENT, **MANDATORY)

@@ -16,7 +16,7 @@ from fixture_programs import call
 from linking import FAST_LINKER, OWN_LINKER
 from outcomes import Programs
 from toolchain import omptool
-from whole_programs import SOUND, SOURCES, chosen, expected, source
+from whole_programs import SOUND, SOURCES, cases, expected, source
 
 from omptool.installation import libdir
 
@@ -25,14 +25,7 @@ pytestmark = pytest.mark.offloads
 LINKED = SOURCES / "linked"
 
 
-@pytest.mark.parametrize(
-    ("program", "build"),
-    [
-        pytest.param(program, build, id=f"{program.stem}-{build}")
-        for program in SOUND
-        for build in chosen(program)
-    ],
-)
+@pytest.mark.parametrize(("program", "build"), cases(SOUND))
 def test_it_runs_on_the_device(programs: Programs, program: Path, build: Build) -> None:
     assert programs.outcome(build, program) == expected(program)
 
