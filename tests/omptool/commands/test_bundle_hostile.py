@@ -91,7 +91,7 @@ INPUTS = ("host.o", "clang.o", "image.so", "image.ptx")
 
 
 @pytest.mark.parametrize("damaged", INPUTS)
-@examples(120)
+@examples(60)
 @given(draw=st.data())
 def test_damaged_input(work: Path, tmp_path: Path, damaged: str, draw: st.DataObject) -> None:
     check(work, tmp_path / "out.o", damaged, draw)

@@ -67,25 +67,34 @@ def folder(diagnosed: Path) -> Path:
     return diagnosed
 
 
-@EACH
-@pytest.mark.parametrize(
-    "environment",
-    [
-        {},
-        {"OMP_TARGET_OFFLOAD": "DISABLED"},
-        {"OMPTOOL_PLUGINS": "none"},
-        {"OMP_DEFAULT_DEVICE": "1"},
-        {"OMP_DEFAULT_DEVICE": "5"},
-        {"OMP_DEFAULT_DEVICE": "1", "OMPTOOL_HOST_DEVICES": "2"},
-        {"OMPTOOL_HOST_DEVICES": "0"},
-        {"OMPTOOL_QUIET": "1"},
-        {"OMPTOOL_HOST_MEMORY": "shared"},
-        {"OMP_TARGET_OFFLOAD": "MANDATORY"},
-        {"CUDA_VISIBLE_DEVICES": "", "ROCR_VISIBLE_DEVICES": "-1"},
-        {"OMPTOOL_PLUGIN_PATH": "/nowhere"},
-    ],
-    ids=lambda e: ",".join(f"{k}={v}" for k, v in e.items()) or "nothing",
-)
+ENVIRONMENTS: list[dict[str, str]] = [
+    {},
+    {"OMP_TARGET_OFFLOAD": "DISABLED"},
+    {"OMPTOOL_PLUGINS": "none"},
+    {"OMP_DEFAULT_DEVICE": "1"},
+    {"OMP_DEFAULT_DEVICE": "5"},
+    {"OMP_DEFAULT_DEVICE": "1", "OMPTOOL_HOST_DEVICES": "2"},
+    {"OMPTOOL_HOST_DEVICES": "0"},
+    {"OMPTOOL_QUIET": "1"},
+    {"OMPTOOL_HOST_MEMORY": "shared"},
+    {"OMP_TARGET_OFFLOAD": "MANDATORY"},
+    {"CUDA_VISIBLE_DEVICES": "", "ROCR_VISIBLE_DEVICES": "-1"},
+    {"OMPTOOL_PLUGIN_PATH": "/nowhere"},
+]
+# The programs of two clangs in turn in `make test`, of each in `make test-all`.
+IN_ENVIRONMENTS = [
+    pytest.param(
+        version,
+        environment,
+        marks=() if version in two_clangs(turn) else pytest.mark.exhaustive,
+        id="-".join([version, *(f"{k}={v}" for k, v in environment.items())]),
+    )
+    for turn, environment in enumerate(ENVIRONMENTS)
+    for version in FULL
+]
+
+
+@pytest.mark.parametrize(("version", "environment"), IN_ENVIRONMENTS)
 def test_it_is_right(folder: Path, version: str, environment: dict[str, str]) -> None:
     path = program(version, folder)
     assert predicted(diagnosis(path, **environment)) == output(path, **environment)

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from builds import two_clangs
 from clangs import CLANG, FLAGS, FULL, compiled, compiler, libraries, made
 from fixture_programs import build as build_fixture
 from fixture_programs import run as run_fixture
@@ -87,8 +88,16 @@ def test_so_do_the_programs_that_break_one(tmp_path: Path, name: str) -> None:
     assert "fatal error" in str(ours)
 
 
-@pytest.mark.parametrize("version", FULL)
-@pytest.mark.parametrize("name", ["EMPTY", "GROWN", "GROWN_REGION", "held"])
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [
+        pytest.param(
+            name, version, marks=() if version in two_clangs(turn) else pytest.mark.exhaustive
+        )
+        for turn, name in enumerate(["EMPTY", "GROWN", "GROWN_REGION", "held"])
+        for version in FULL
+    ],
+)
 def test_so_do_programs_of_every_clang(tmp_path: Path, name: str, version: str) -> None:
     path, program = MESSAGES / "held.c" if name == "held" else SOURCE, tmp_path / "main"
     made(program, *compiler(version, path), f"-D{name}", path)

@@ -17,7 +17,7 @@ import cubins
 import launch_logs
 import nvptx
 import pytest
-from clangs import INSTALLED, libraries, stem
+from clangs import INSTALLED, libraries
 from fixture_programs import call
 from llvm_runtime import llvm_libraries
 from places import TESTS
@@ -29,6 +29,11 @@ from omptool.installation import libdir
 SOURCES = TESTS / "support" / "sources"
 APPLICATIONS = {"stream": (30_000, 3), "stencil": (20, 70, 11), "nbody": (60, 5)}
 PROGRAMS = [*sources(TESTS / "programs" / "openmp"), *sources(TESTS / "programs" / "applications")]
+# `make test` has every second of them, `make test-all` all.
+CASES = [
+    pytest.param(source, marks=pytest.mark.exhaustive if number % 2 else (), id=source.stem)
+    for number, source in enumerate(PROGRAMS)
+]
 FLAGS = ("-O2", "-fopenmp-extensions", "-fopenmp-version=51")
 # A GPU has no long double. Where LLVM's runtime ends a program, or crashes, nothing is compared:
 # constant tables that regions just use, parts that a mapper's struct grows by, queries of interop.
@@ -104,7 +109,7 @@ def told(text: str) -> list[str]:
     return re.findall(r"Launching kernel \w+ with .*", text)
 
 
-@pytest.mark.parametrize("source", PROGRAMS, ids=stem)
+@pytest.mark.parametrize("source", CASES)
 def test_each_launch_is_llvms(tmp_path: Path, driver: Path, telling: Path, source: Path) -> None:
     folder = tmp_path / source.stem
     folder.mkdir()
