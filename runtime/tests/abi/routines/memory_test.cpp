@@ -140,7 +140,12 @@ SCENARIO_OF(rectangles) {
 }
 
 TEST_CASE("fills and copies are right with the plugin's function, with one that cannot, and without") {
-  for (const std::string scenario : {"fills", "exchanges", "rectangles"}) {
+#ifdef RACES_ARE_SOUGHT
+  const std::vector<std::string> scenarios = {"exchanges"};
+#else
+  const std::vector<std::string> scenarios = {"fills", "exchanges", "rectangles"};
+#endif
+  for (const std::string& scenario : scenarios) {
     CAPTURE(scenario);
     for (const char* fake : {"fakeasking", "fakefail", "fakenothing", "fakewhole"}) {
       CAPTURE(fake);
