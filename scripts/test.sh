@@ -103,9 +103,10 @@ case $what in
     lint
     begin 'compile runtime' compile build/package plain
     finish
+    begin 'compile, address + undefined' compile build/asan sanitized asan address,undefined
+    begin 'compile, thread' compile build/tsan sanitized tsan thread
+    finish
     # One after the other: each keeps all cores busy, and kernels that wait for others spin.
-    only 'compile, address + undefined' compile build/asan sanitized asan address,undefined
-    only 'compile, thread' compile build/tsan sanitized tsan thread
     only 'runtime' runtime_tests build/package/runtime
     only 'runtime, address + undefined' runtime_tests build/asan
     only 'runtime, thread' runtime_tests build/tsan
