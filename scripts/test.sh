@@ -10,7 +10,9 @@ at_once=$((cores + 1))  # tests: many of them sleep for a while
 bin=$PWD/.venv/bin
 logs=build/logs
 export PATH=$bin:$PATH TIMEFORMAT='%R %U %S'
-unset PYTHONDONTWRITEBYTECODE  # the tests start Python a thousand times: without bytecode each compiles its modules anew
+# The tests start Python a thousand times: without bytecode each compiles its modules anew.
+unset PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX=$PWD/build/bytecode
 summary=()
 stage=()
 every=()
