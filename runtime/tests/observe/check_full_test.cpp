@@ -34,7 +34,7 @@ TEST_CASE("slots: an object ends where its last page does, as far as its alignme
   };
   for (const Case& one : {Case{0x1010, 404, 0, 1, 0}, Case{0x1004, 400, 0, 1, 0}, Case{0x1000, 4096, 0, 1, 0},
                           Case{0x1008, 20, 8, 16, 4}, Case{0, 404, 0, 1, 12}, Case{0x1001, 1, 0, 1, 0}}) {
-    Object* const object =
+    GuardedObject* const object =
         slots.take({0, reinterpret_cast<const void*>(one.host), one.size, one.padding, one.alignment, 0});
     REQUIRE(object);
     const std::byte* const end = object->pages + object->room;
@@ -51,12 +51,12 @@ TEST_CASE("slots: an object ends where its last page does, as far as its alignme
 
 TEST_CASE("slots: no two objects share memory, and each address leads to its object") {
   Slots& slots = only_slots();
-  std::map<const std::byte*, Object*> live; // by its pages
+  std::map<const std::byte*, GuardedObject*> live; // by its pages
   std::mt19937 random(7);
   for (int i = 0; i < 5000; ++i) {
     if (live.size() < 50 || random() % 2) {
       const std::size_t size = random() % 8 ? 1 + random() % 20000 : 1 + random() % 3000000;
-      Object* const object = slots.take({0, nullptr, size, 0, 1, 0});
+      GuardedObject* const object = slots.take({0, nullptr, size, 0, 1, 0});
       REQUIRE(object);
       const auto [at, is_new] = live.emplace(object->pages, object);
       REQUIRE(is_new);
@@ -81,7 +81,7 @@ TEST_CASE("slots: what is no object's address leads nowhere") {
   int own = 0;
   CHECK(slots.at(&own) == nullptr);
   CHECK(slots.take({0, nullptr, SIZE_MAX / 2, 0, 1, 0}) == nullptr);
-  Object* const object = slots.take({0, nullptr, 8, 0, 1, 0});
+  GuardedObject* const object = slots.take({0, nullptr, 8, 0, 1, 0});
   REQUIRE(object);
   CHECK(slots.at(&own) == nullptr);
   CHECK(slots.at(nullptr) == nullptr);
@@ -89,7 +89,7 @@ TEST_CASE("slots: what is no object's address leads nowhere") {
 
 TEST_CASE("slots: the bytes beside an object are known") {
   Slots& slots = only_slots();
-  Object* const object = slots.take({0, reinterpret_cast<const void*>(0x1010), 40, 0, 1, 0});
+  GuardedObject* const object = slots.take({0, reinterpret_cast<const void*>(0x1010), 40, 0, 1, 0});
   REQUIRE(object);
   REQUIRE(object->has_edges);
   for (const auto edge : object->edges())

@@ -77,7 +77,7 @@ void record_copy(Code code, const Operation& copy, const char* message, std::int
 
 // Returns where the device's bytes first differ from the host's. Nothing: the first page of them does not, or the
 // host's are gone.
-std::optional<std::size_t> first_difference(const Object& object) {
+std::optional<std::size_t> first_difference(const GuardedObject& object) {
   std::array<std::byte, 4096> host;
   const std::size_t size = std::min(object.size, host.size());
   const iovec into{host.data(), size}, from{const_cast<void*>(object.host), size};
@@ -217,7 +217,7 @@ Contents::Life* Contents::life_of(const Operation& copy) {
 }
 
 // The end: it is not mapped.
-std::map<Contents::Place, Contents::Life>::iterator Contents::life_at(const Object* object) {
+std::map<Contents::Place, Contents::Life>::iterator Contents::life_at(const GuardedObject* object) {
   const auto known = object ? lives_.find({object->device, address_of(object->host)}) : lives_.end();
   return known != lives_.end() && known->second.device == object->begin ? known : lives_.end();
 }
@@ -247,7 +247,7 @@ void Contents::erase_pieces(Place begin, std::uintptr_t end) {
 void Contents::send(const Operation& copy, Life& life) {
   Piece& piece = piece_of(copy);
   const std::uint64_t now = digest_of(copy.host, size_of(copy));
-  const Object* const object = guarded_object(copy.there);
+  const GuardedObject* const object = guarded_object(copy.there);
   if (object && object->born == copy.construct)
     judge_new(copy, piece, now);
   else
@@ -320,7 +320,7 @@ void Contents::write_elsewhere(const Operation& operation) {
 }
 
 void Contents::free(const Operation& operation) {
-  const Object* const object = guarded_object(operation.there);
+  const GuardedObject* const object = guarded_object(operation.there);
   const auto known = life_at(object);
   if (known == lives_.end())
     return;
@@ -341,7 +341,7 @@ void Contents::free(const Operation& operation) {
 }
 
 // It may have been scratch memory. It was not, if the host reads what it has in its place.
-void Contents::watch_dropped(const Object& object, const Operation& free) {
+void Contents::watch_dropped(const GuardedObject& object, const Operation& free) {
   Told told =
       told_of(Code::kResultDropped, free, object.host, object.size, "what a kernel wrote to an object is thrown away");
   told.finding.source = told.source;

@@ -60,7 +60,7 @@ private:
   void ends(const observe::Operation& operation);
 
   Life* life_of(const observe::Operation& copy);
-  std::map<Place, Life>::iterator life_at(const Object* object);
+  std::map<Place, Life>::iterator life_at(const GuardedObject* object);
   Piece& piece_of(const observe::Operation& copy);
   void erase_pieces(Place begin, std::uintptr_t end);
   void send(const observe::Operation& copy, Life& life);
@@ -70,7 +70,7 @@ private:
   void return_to_host(const observe::Operation& copy, Life& life);
   void write_elsewhere(const observe::Operation& operation);
   void free(const observe::Operation& operation);
-  void watch_dropped(const Object& object, const observe::Operation& free);
+  void watch_dropped(const GuardedObject& object, const observe::Operation& free);
   void forget();
 
   std::mutex mutex_;

@@ -43,7 +43,7 @@ void name_objects(const observe::RowsSeen& seen) {
   if (!construct || seen.kind != observe::RowsSeen::Kind::kMapped)
     return;
   for (const observe::RowSeen& row : seen.rows)
-    if (Object* const object = row.object && row.object->fresh ? guarded_object(row.object->device) : nullptr) {
+    if (GuardedObject* const object = row.object && row.object->fresh ? guarded_object(row.object->device) : nullptr) {
       const std::string_view name = variable_at(construct->call, row.begin);
       object->name[name.copy(object->name.data(), object->name.size() - 1)] = '\0';
     }

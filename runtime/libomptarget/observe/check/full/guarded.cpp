@@ -18,12 +18,12 @@ namespace {
 
 constinit Slots slots;
 // Objects with parts that may have to be closed.
-constinit std::atomic<Object*> waiting{nullptr};
+constinit std::atomic<GuardedObject*> waiting{nullptr};
 
 // Pages beside objects that a fault has opened, to be closed again. A page that finds no place here stays open.
 constinit std::array<std::atomic<std::byte*>, 256> opened{};
 
-void let_wait(Object& object) {
+void let_wait(GuardedObject& object) {
   if (object.waits.exchange(true))
     return;
   object.next_waiting = waiting.load();
@@ -31,14 +31,14 @@ void let_wait(Object& object) {
   }
 }
 
-bool set_access(const Object& object, std::size_t first, std::size_t end, int access) {
+bool set_access(const GuardedObject& object, std::size_t first, std::size_t end, int access) {
   std::byte* const begin = object.pages + first * object.part;
   const std::size_t size = std::min((end - first) * object.part, object.room - first * object.part);
   return ::mprotect(begin, size, access) == 0;
 }
 
 // Opens parts that are closed.
-bool open_parts(Object& object, std::size_t first, std::size_t end) {
+bool open_parts(GuardedObject& object, std::size_t first, std::size_t end) {
   if (!set_access(object, first, end, PROT_READ | PROT_WRITE) &&
       !set_access(object, 0, object.parts(), PROT_READ | PROT_WRITE)) // the system has no more mappings: join them
     return false;
@@ -48,13 +48,13 @@ bool open_parts(Object& object, std::size_t first, std::size_t end) {
 }
 
 // Notes as closed the parts from `first` on that are open and that nobody has written. Returns the one behind them.
-std::size_t end_of_unwritten(Object& object, std::size_t first) {
+std::size_t end_of_unwritten(GuardedObject& object, std::size_t first) {
   while (first < object.parts() && !object.written.has(first) && object.closed.add(first))
     ++first;
   return first;
 }
 
-void close_parts(Object& object) {
+void close_parts(GuardedObject& object) {
   for (std::size_t first = 0; first < object.parts(); ++first) {
     const std::size_t end = end_of_unwritten(object, first);
     if (end == first)
@@ -69,7 +69,7 @@ void close_parts(Object& object) {
 }
 
 // The runtime uses the parts of an object that hold some bytes.
-void use_parts(Object& object, const std::byte* begin, std::size_t size, bool writes) {
+void use_parts(GuardedObject& object, const std::byte* begin, std::size_t size, bool writes) {
   const std::byte* const last = std::min<const std::byte*>(begin + size, object.pages + object.room) - 1;
   const std::size_t first = object.part_of(begin), end = object.part_of(last) + 1;
   bool any_closed = false;
@@ -93,7 +93,7 @@ void close_opened() {
 
 // ---- findings ----
 
-Finding finding_of(Code code, const Object* object, const KernelPlace& kernel, std::string_view message) {
+Finding finding_of(Code code, const GuardedObject* object, const KernelPlace& kernel, std::string_view message) {
   Finding finding{code, message};
   finding.entry = kernel.entry;
   finding.kernel = kernel.code;
@@ -107,7 +107,7 @@ Finding finding_of(Code code, const Object* object, const KernelPlace& kernel, s
 }
 
 void record_beyond(const Access& access) {
-  const Object* const object = slots.nearest(access.address);
+  const GuardedObject* const object = slots.nearest(access.address);
   const char* const verb = access.writes ? "writes to" : "reads";
   char message[200];
   if (object)
@@ -134,7 +134,7 @@ bool allow_beyond(const Access& access) {
 }
 
 // A write that touched no page beside the object shows when the object goes.
-void check_edges(const Object& object) {
+void check_edges(const GuardedObject& object) {
   if (!object.has_edges)
     return;
   for (const std::span<std::byte> edge : object.edges())
@@ -147,7 +147,7 @@ void check_edges(const Object& object) {
     }
 }
 
-bool allow_unwritten(Object& object, const Access& access) {
+bool allow_unwritten(GuardedObject& object, const Access& access) {
   const std::size_t part = object.part_of(access.address);
   if (!access.writes && !access.kernel.code) // of a copy to the host: it says nothing
     let_wait(object);
@@ -166,7 +166,7 @@ std::byte* allocate_guarded(const Wanted& wanted) {
     ::pthread_atfork([] { slots.lock(); }, [] { slots.unlock(); }, [] { slots.unlock(); });
     return true;
   }();
-  Object* const object = slots.take(wanted);
+  GuardedObject* const object = slots.take(wanted);
   if (!object) {
     record({Code::kNotChecked, "an object of a device has no guarded memory: nobody checks what kernels do with it"});
     return nullptr;
@@ -176,7 +176,7 @@ std::byte* allocate_guarded(const Wanted& wanted) {
 }
 
 bool release_guarded(void* memory) {
-  Object* const object = guarded_object(memory);
+  GuardedObject* const object = guarded_object(memory);
   if (object) {
     check_edges(*object);
     slots.give_back(*object);
@@ -185,14 +185,14 @@ bool release_guarded(void* memory) {
 }
 
 void note_use(const void* there, std::size_t size, bool writes) {
-  if (Object* const object = guarded_object(there); object && size > 0)
+  if (GuardedObject* const object = guarded_object(there); object && size > 0)
     use_parts(*object, static_cast<const std::byte*>(there), size, writes);
 }
 
 void close_unwritten() {
   close_opened();
-  for (Object* object = waiting.exchange(nullptr); object;) {
-    Object* const next = object->next_waiting;
+  for (GuardedObject* object = waiting.exchange(nullptr); object;) {
+    GuardedObject* const next = object->next_waiting;
     object->waits = false;
     if (object->is_live)
       close_parts(*object);
@@ -200,8 +200,8 @@ void close_unwritten() {
   }
 }
 
-Object* guarded_object(const void* there) {
-  Object* const object = slots.at(there);
+GuardedObject* guarded_object(const void* there) {
+  GuardedObject* const object = slots.at(there);
   return object && object->has_page(static_cast<const std::byte*>(there)) ? object : nullptr;
 }
 
@@ -210,7 +210,7 @@ bool is_guarded(const void* address) {
 }
 
 bool allow_access(const Access& access) {
-  Object* const object = slots.at(access.address);
+  GuardedObject* const object = slots.at(access.address);
   if (!object)
     return false;
   if (!object->has_page(access.address))

@@ -21,7 +21,7 @@ void note_use(const void* there, std::size_t size, bool writes);
 void close_unwritten();
 
 // Returns the live object whose memory begins at, or holds, an address; null: none is known.
-Object* guarded_object(const void* there);
+GuardedObject* guarded_object(const void* there);
 
 // An access that faulted.
 struct Access {

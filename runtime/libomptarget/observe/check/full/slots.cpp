@@ -39,7 +39,7 @@ void Parts::clear() {
     word = 0;
 }
 
-std::array<std::span<std::byte>, 2> Object::edges() const {
+std::array<std::span<std::byte>, 2> GuardedObject::edges() const {
   const std::size_t before = std::min(static_cast<std::size_t>(begin - pages), kCacheLine);
   std::byte* const end = begin + size;
   return {std::span(begin - before, before), std::span(end, static_cast<std::size_t>(pages + room - end))};
@@ -49,14 +49,14 @@ bool Slots::reserve() {
   if (is_refused_)
     return false;
   page_ = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  const std::size_t records = kSizes * kMostSlots * sizeof(Object);
+  const std::size_t records = kSizes * kMostSlots * sizeof(GuardedObject);
   void* const memory = ::mmap(nullptr, kSizes * kSpan, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   void* const table =
       ::mmap(nullptr, records, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   is_refused_ = memory == MAP_FAILED || table == MAP_FAILED; // a limit on addresses
   if (is_refused_)
     return false;
-  records_ = static_cast<Object*>(table);
+  records_ = static_cast<GuardedObject*>(table);
   base_ = static_cast<std::byte*>(memory);
   return true;
 }
@@ -65,13 +65,13 @@ std::size_t Slots::slots_of(std::size_t size) const {
   return std::min(kMostSlots, kSpan / stride_of(size));
 }
 
-std::byte* Slots::end_of(const Object& object) const {
+std::byte* Slots::end_of(const GuardedObject& object) const {
   const auto number = static_cast<std::size_t>(&object - records_);
   const std::size_t size = number / kMostSlots, slot = number % kMostSlots;
   return base_.load() + size * kSpan + (slot + 1) * stride_of(size);
 }
 
-Object* Slots::take_slot(std::size_t size) {
+GuardedObject* Slots::take_slot(std::size_t size) {
   if (free_[size]) {
     kept_ -= free_[size]->room;
     return std::exchange(free_[size], free_[size]->next_free);
@@ -80,7 +80,7 @@ Object* Slots::take_slot(std::size_t size) {
 }
 
 // Makes these the pages of a slot that may be touched.
-bool Slots::open(Object& object, std::byte* pages, std::size_t room) const {
+bool Slots::open(GuardedObject& object, std::byte* pages, std::size_t room) const {
   std::byte* const end = end_of(object);
   if (object.room == room) // as it was: those that were closed may have to be so again
     return true;
@@ -96,7 +96,7 @@ bool Slots::open(Object& object, std::byte* pages, std::size_t room) const {
   return true;
 }
 
-Object* Slots::take(const Wanted& wanted) {
+GuardedObject* Slots::take(const Wanted& wanted) {
   const std::lock_guard guard(mutex_);
   if (!base_ && !reserve())
     return nullptr;
@@ -105,7 +105,7 @@ Object* Slots::take(const Wanted& wanted) {
   const auto size = static_cast<std::size_t>(std::bit_width(room / page_ - 1));
   if (live_ == kMostLive || wanted.size > kSpan || size >= kSizes)
     return nullptr;
-  Object* const object = take_slot(size);
+  GuardedObject* const object = take_slot(size);
   if (!object)
     return nullptr;
   std::byte* const end = end_of(*object);
@@ -131,7 +131,7 @@ Object* Slots::take(const Wanted& wanted) {
   return object;
 }
 
-void Slots::give_back(Object& object) {
+void Slots::give_back(GuardedObject& object) {
   const std::lock_guard guard(mutex_);
   object.is_live = false;
   --live_;
@@ -142,7 +142,7 @@ void Slots::give_back(Object& object) {
   object.next_free = std::exchange(free_[size], &object);
 }
 
-Object* Slots::at(const void* address) const {
+GuardedObject* Slots::at(const void* address) const {
   std::byte* const base = base_.load(std::memory_order_acquire);
   const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - base);
   if (!base || offset >= kSizes * kSpan)
@@ -151,19 +151,19 @@ Object* Slots::at(const void* address) const {
   return &records_[size * kMostSlots + std::min(slot, slots_of(size) - 1)];
 }
 
-Object* Slots::nearest(const void* address) const {
-  Object* const behind = at(address);
+GuardedObject* Slots::nearest(const void* address) const {
+  GuardedObject* const behind = at(address);
   if (!behind)
     return nullptr;
   const auto number = static_cast<std::size_t>(behind - records_);
-  Object* const before = number % kMostSlots > 0 ? behind - 1 : nullptr;
-  const auto distance = [=](const Object* one) {
+  GuardedObject* const before = number % kMostSlots > 0 ? behind - 1 : nullptr;
+  const auto distance = [=](const GuardedObject* one) {
     const auto* const there = static_cast<const std::byte*>(address);
     if (!one || !one->is_live.load(std::memory_order_acquire))
       return PTRDIFF_MAX;
     return there < one->begin ? one->begin - there : there - (one->begin + one->size);
   };
-  Object* const one = distance(before) < distance(behind) ? before : behind;
+  GuardedObject* const one = distance(before) < distance(behind) ? before : behind;
   return distance(one) == PTRDIFF_MAX ? nullptr : one;
 }
 

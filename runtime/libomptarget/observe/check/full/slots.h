@@ -35,7 +35,7 @@ private:
 constexpr std::byte kEdge{0xa5}; // what the bytes beside an object are
 
 // An object, and the pages in which it lies. The record of a slot never goes. Zeros: it has never been used.
-struct Object {
+struct GuardedObject {
   std::atomic<bool> is_live;
   int device;
   const void* host;   // null: it is no variable's
@@ -52,8 +52,8 @@ struct Object {
   Parts closed;     // pages without access
   std::atomic<bool> kernel_wrote;
   std::atomic<bool> waits; // to be closed where nobody has written
-  Object* next_waiting;
-  Object* next_free;
+  GuardedObject* next_waiting;
+  GuardedObject* next_free;
 
   std::size_t parts() const { return (room + part - 1) / part; }
   std::size_t part_of(const std::byte* address) const { return static_cast<std::size_t>(address - pages) / part; }
@@ -78,15 +78,15 @@ public:
   static constexpr std::size_t kGuard = std::size_t{64} << 10; // between two slots; far faults are found, too
 
   // Null: the system has no room, or this has not.
-  Object* take(const Wanted& wanted);
-  void give_back(Object& object);
+  GuardedObject* take(const Wanted& wanted);
+  void give_back(GuardedObject& object);
 
   // These take no lock.
 
   // Returns the record of the slot that an address is in, or is before; null: the address is elsewhere.
-  Object* at(const void* address) const;
+  GuardedObject* at(const void* address) const;
   // Returns the live object that is next to an address outside all objects; null: no object lives there.
-  Object* nearest(const void* address) const;
+  GuardedObject* nearest(const void* address) const;
   std::size_t page() const { return page_; }
 
   // A child of fork() has the lock to itself.
@@ -101,20 +101,20 @@ private:
   static constexpr std::size_t kMostKept = std::size_t{64} << 20; // bytes of free slots
 
   bool reserve();
-  Object* take_slot(std::size_t size);
-  bool open(Object& object, std::byte* pages, std::size_t room) const;
+  GuardedObject* take_slot(std::size_t size);
+  bool open(GuardedObject& object, std::byte* pages, std::size_t room) const;
   std::size_t room_of(std::size_t size) const { return page_ << size; }
   std::size_t stride_of(std::size_t size) const { return kGuard + room_of(size); }
   std::size_t slots_of(std::size_t size) const;
-  std::byte* end_of(const Object& object) const;
+  std::byte* end_of(const GuardedObject& object) const;
 
   std::mutex mutex_;
   bool is_refused_ = false;
   std::size_t page_ = 0;
   std::atomic<std::byte*> base_{nullptr};
-  Object* records_ = nullptr; // kMostSlots for each size
+  GuardedObject* records_ = nullptr; // kMostSlots for each size
   std::array<std::size_t, kSizes> used_{};
-  std::array<Object*, kSizes> free_{};
+  std::array<GuardedObject*, kSizes> free_{};
   std::size_t live_ = 0, kept_ = 0;
 };
 
