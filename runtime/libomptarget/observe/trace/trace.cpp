@@ -84,8 +84,8 @@ Wanted read_environment() {
 // A ring of records, of one thread at a time, which the writing thread empties.
 class Buffer {
 public:
-  static constexpr std::size_t kRoom = 1 << 13; // records
-  static constexpr std::size_t kMany = kRoom / 4;
+  static constexpr std::size_t kRoom = 1 << 14;   // records
+  static constexpr std::size_t kMany = kRoom / 8; // to wake the writing thread takes its time
 
   // Of the thread alone. Returns how many records wait to be written.
   std::size_t add(const Record& record) {
@@ -94,8 +94,8 @@ public:
     end_.store(end + 1, std::memory_order_release); // behind the record, which take() then sees
     return end + 1 - begin_.load(std::memory_order_acquire);
   }
-  // Of one thread at a time: passes on what waits, in one or two pieces.
-  template <typename Write> void take(const Write& write) {
+  // Of one thread at a time: passes on what waits, in one or two pieces. Returns how many records have come meanwhile.
+  template <typename Write> std::size_t take(const Write& write) {
     const std::size_t end = end_.load(std::memory_order_acquire);
     for (std::size_t from = begin_.load(std::memory_order_relaxed); from != end;) {
       const std::size_t count = std::min(end - from, kRoom - from % kRoom);
@@ -103,6 +103,7 @@ public:
       from += count;
     }
     begin_.store(end, std::memory_order_release); // behind the reading: add() may use the room again
+    return end_.load(std::memory_order_relaxed) - end;
   }
 
   // Of the thread alone:
@@ -147,13 +148,16 @@ public:
   }
   std::uint32_t name(std::string_view text) { return buffer().names.number(names, text); }
 
-  // Writes what all threads have.
-  void write() {
+  // Writes what all threads have. Returns whether one of them has many again: it wakes nobody for these.
+  bool write() {
     const std::lock_guard lock(writing_);
+    bool has_many = false;
     for (Buffer* one = buffers_.first(); one; one = one->next)
-      one->take([this](std::span<const Record> records) { writer_.write(records); });
+      if (one->take([this](std::span<const Record> records) { writer_.write(records); }) >= Buffer::kMany)
+        has_many = true;
     if (!writer_.is_open())
       is_over_ = true;
+    return has_many;
   }
   void finish() {
     if (is_over_)
@@ -195,8 +199,8 @@ private:
         std::unique_lock lock(waiting_);
         full_.wait_for(lock, kPause, [this] { return std::exchange(is_wanted_, false); });
       }
-      if (!is_over_)
-        write();
+      while (!is_over_ && write())
+        ;
     }
   }
 
