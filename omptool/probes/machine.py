@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from omptool.installation import LIBRARY, libdir
 from omptool.probes.amd_kfd import processors
@@ -110,10 +111,17 @@ def _with_answers(machine: Machine, said: Answers, images: Sequence[ImageBytes |
             for r in said.plugins
             if r["state"] == "no devices"
         },
+        architectures={r["name"]: _architectures(r["devices"]) for r in said.plugins},
         answers=[[Answer(**row) for row in next(answers)] if i else [] for i in images],
         fatal_plugin=said.fatal,
         unread_folders={r["path"]: r["reason"] for r in said.plugins if r["name"] == FOLDERS},
     )
+
+
+def _architectures(devices: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the architectures of devices, each once, in their order."""
+    said = (device["architecture"] for device in devices)
+    return tuple(dict.fromkeys(name for name in said if name))
 
 
 def _lacks(binary: FatBinary, loaded: Sequence[Library], environment: dict[str, str]) -> list[str]:

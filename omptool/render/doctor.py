@@ -205,7 +205,8 @@ def _images(said: Said, notes: Notes) -> list[dict[str, Any]]:
     for row in rows:  # "plugin host accepts it" needs no note
         is_long = len(str(row["rule"])) > SHORT_RULE
         row["note"] = notes.mark(str(row["rule"])) if is_long else None
-        row["rule"] = "refused" if is_long else row["rule"]
+        if is_long:
+            row["rule"] = "refused" if row["devices"] == "none" else "accepted"
     return rows
 
 
@@ -291,7 +292,7 @@ def as_json(said: Said) -> str:
                     "index": fate.image.index,
                     "device": fate.devices[0] if fate.devices else None,
                     "devices": fate.devices,
-                    "accepted": fate.plugin is not None or fate.taken,
+                    "accepted": bool(fate.owners) or fate.taken,
                     "rule": fate.rule,
                     "file": portable(whole.image_files[fate.image.index]),
                 }

@@ -129,9 +129,9 @@ def _without_device(machine: Machine, images: Sequence[ImageFate]) -> Iterator[F
         node, driver = NODES.get((image.contents.machine or image.triple).split("-")[0], ("", ""))
         others = bool(machine.devices) and any(other.devices for other in images)
         severity: Severity = "info" if others else "warning"
-        if fate.plugin:
-            hint = DRIVER if fate.plugin in machine.deviceless else RUN
-            yield Finding("OMP205", severity, f"{what}: {machine.has_none(fate.plugin)}", hint)
+        if fate.owners:
+            hint = DRIVER if fate.owners[0].plugin in machine.deviceless else RUN
+            yield Finding("OMP205", severity, f"{what}: {machine.have_none(fate.owners)}", hint)
             continue
         if node and driver not in machine.files:
             message = f"{what}: the driver's library {driver} is not on this machine"

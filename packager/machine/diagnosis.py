@@ -19,6 +19,7 @@ from packager.machine.facts import (
     EntryFate,
     ImageFate,
     Machine,
+    Owner,
 )
 from packager.machine.llvm_runtime import Outcome, Surroundings, default_device, outcome, policy
 from packager.machine.program import UNDER_RUN
@@ -83,9 +84,8 @@ def _end(program: FatBinary, machine: Machine) -> str:
         return machine.fatal_plugin
     registered = {index for descriptor in program.descriptors for index in descriptor.images}
     for index in sorted(registered):
-        asked = (answer for answer in machine.answers[index] if answer.accepts or answer.fatal)
-        last = next(asked, None)
-        if last and last.fatal:
+        last = next((answer for answer in machine.answers[index] if answer.fatal), None)
+        if last:
             return f"plugin {last.plugin} ends the program: {last.reason}"
     return ""
 
@@ -143,7 +143,7 @@ def _gpus(program: FatBinary) -> set[str]:
 
 
 def _images(program: FatBinary, machine: Machine) -> tuple[ImageFate, ...]:
-    """Numbers are given in the order of images; a second image for a plugin adds none."""
+    """Number devices by images, then by the plugins that accept one; a plugin counts once."""
     numbered: dict[str, tuple[int, ...]] = {}
     others = other_runtimes.rules(program, machine)
     total = 0
@@ -151,19 +151,20 @@ def _images(program: FatBinary, machine: Machine) -> tuple[ImageFate, ...]:
     for image, answers in zip(program.images, machine.answers, strict=True):
         if image.index in others:
             found = others[image.index]
-            fates.append(ImageFate(image, None, (), found.rule, found.is_taken))
+            fates.append(ImageFate(image, (), found.rule, found.is_taken))
             continue
-        plugin = next((answer.plugin for answer in answers if answer.accepts), None)
-        registered = any(image.index in d.images for d in program.descriptors)
-        if plugin and registered and plugin not in numbered:
-            numbered[plugin] = tuple(range(total, total + machine.devices.get(plugin, 0)))
-            total += machine.devices.get(plugin, 0)
-        rule = "nothing registers it"
-        if registered:
-            elsewhere = "" if plugin else _of_another_machine(image, program)
-            rule = elsewhere or _rule(plugin, answers, machine)
-        devices = numbered.get(plugin or "", ()) if registered else ()
-        fates.append(ImageFate(image, plugin if registered else None, devices, rule))
+        if not any(image.index in d.images for d in program.descriptors):
+            fates.append(ImageFate(image, (), "nothing registers it"))
+            continue
+        plugins = [answer.plugin for answer in answers if answer.accepts]
+        for plugin in plugins:
+            if plugin not in numbered:
+                numbered[plugin] = tuple(range(total, total + machine.devices.get(plugin, 0)))
+                total += machine.devices.get(plugin, 0)
+        elsewhere = "" if plugins else _of_another_machine(image, program)
+        rule = elsewhere or _rule(plugins, answers, machine)
+        owners = tuple(Owner(plugin, numbered[plugin]) for plugin in plugins)
+        fates.append(ImageFate(image, owners, rule))
     return tuple(fates)
 
 
@@ -175,17 +176,30 @@ def _of_another_machine(image: DeviceImage, program: FatBinary) -> str:
     return f"it is for {its}, and this machine is {own}"
 
 
-def _rule(plugin: str | None, answers: Sequence[Answer], machine: Machine) -> str:
-    if plugin and plugin in machine.deviceless:
-        return (
-            f"plugin {plugin} accepts it, but has no device {machine.deviceless[plugin]}".rstrip()
-        )
-    if plugin:
-        return f"plugin {plugin} accepts it"
+def _rule(plugins: Sequence[str], answers: Sequence[Answer], machine: Machine) -> str:
+    """Return which plugins accept an image, and what keeps their devices from it, as a rule."""
+    if plugins:
+        return "; ".join(_acceptances(plugins, machine))
     if not answers:
         return "there is no plugin"
     said = (f"{a.plugin}: {a.reason or 'it does not accept it'}" for a in answers)
     return "; ".join(said)
+
+
+def _acceptances(plugins: Sequence[str], machine: Machine) -> Iterator[str]:
+    """Yield clauses: those that have devices, those that have none, and devices that may refuse."""
+    able = [plugin for plugin in plugins if plugin not in machine.deviceless]
+    if able:
+        does = "accepts" if len(able) == 1 else "accept"
+        yield f"plugin{'s' if len(able) > 1 else ''} {' and '.join(able)} {does} it"
+    for plugin in plugins:
+        if plugin in machine.deviceless:
+            reason = machine.deviceless[plugin]
+            yield f"plugin {plugin} accepts it, but has no device {reason}".rstrip()
+    for plugin in able:
+        kinds = machine.architectures.get(plugin, ())
+        if len(kinds) > 1:  # decision 34: it answers for all of them
+            yield f"a device of plugin {plugin} ({', '.join(kinds)}) may refuse to load it"
 
 
 def _entries(
@@ -214,7 +228,9 @@ def _entries(
                     or _uncalled(program, fitting[0].image)
                     or _unloadable(fitting, machine)
                 )
-            where = f"device {device} ({fitting[0].plugin})" if fitting and not reason else "host"
+            where = "host"
+            if fitting and not reason:
+                where = f"device {device} ({fitting[0].plugin_of(device)})"
             yield EntryFate(entry, where, reason)
 
 
@@ -278,8 +294,8 @@ def _no_device(machine: Machine, images: Sequence[ImageFate]) -> str:
     if any(fate.devices for fate in images):
         return ""
     for fate in images:
-        if fate.plugin:
-            return f"there is no device: {machine.has_none(fate.plugin)}"
+        if fate.owners:
+            return f"there is no device: {machine.have_none(fate.owners)}"
     rules = [f"image {fate.image.index}: {fate.rule}" for fate in images]
     return f"there is no device: {'; '.join(rules) or 'the program has no image'}"
 

@@ -83,20 +83,39 @@ class Machine:
     alone: Machine | None = None
     unasked: str = ""  # why the plugins of that one could not be asked; "" if they were
     cuda: Cuda | None = None  # None: the driver's library is not there, or nobody needs it
+    # Of each plugin, the architectures of its devices, each once, where it describes them.
+    architectures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def has_none(self, plugin: str) -> str:
-        """Return a sentence that says that the plugin has no device, and why."""
-        return f"plugin {plugin} has none {self.deviceless.get(plugin, '')}".rstrip()
+    def have_none(self, owners: Sequence[Owner]) -> str:
+        """Return a sentence that says that these plugins have no device, and why."""
+        names = (owner.plugin for owner in owners)
+        said = (f"plugin {name} has none {self.deviceless.get(name, '')}" for name in names)
+        return ", ".join(map(str.rstrip, said))
+
+
+class Owner(NamedTuple):
+    """A plugin that accepts an image, and the numbers of its devices."""
+
+    plugin: str
+    devices: tuple[int, ...]
 
 
 class ImageFate(NamedTuple):
-    """The outcome of an image: the plugin and the devices that take it."""
+    """The outcome of an image: the plugins and the devices that take it."""
 
     image: DeviceImage
-    plugin: str | None  # the first that accepts it
-    devices: tuple[int, ...]
+    owners: tuple[Owner, ...]  # in the order in which they are asked
     rule: str  # why it is accepted, or refused by each
     taken: bool = False  # by a device of another runtime than OpenMP's
+
+    @property
+    def devices(self) -> tuple[int, ...]:
+        """Return the numbers of all devices that get it."""
+        return tuple(number for owner in self.owners for number in owner.devices)
+
+    def plugin_of(self, device: int) -> str:
+        """Return the name of the plugin that has this device, which gets the image."""
+        return next(owner.plugin for owner in self.owners if device in owner.devices)
 
 
 class EntryFate(NamedTuple):

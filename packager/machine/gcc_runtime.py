@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from packager.machine.facts import NODES, Diagnosis, EntryFate, ImageFate, Machine
+from packager.machine.facts import NODES, Diagnosis, EntryFate, ImageFate, Machine, Owner
 from packager.machine.llvm_runtime import default_device, policy
 from packager.model import DeviceImage, FatBinary, Finding, ImageKind, OffloadEntry, Severity
 from packager.pairing import needs_device
@@ -101,11 +101,11 @@ def _image(program: FatBinary, image: DeviceImage, devices: Sequence[_Devices]) 
     mine = next((one for one in devices if one.kind.image == image.kind), None)
     registered = any(image.index in d.images for d in program.descriptors)
     if not registered or mine is None:
-        return ImageFate(image, None, (), "nothing registers it")
+        return ImageFate(image, (), "nothing registers it")
     if mine.absence:
-        return ImageFate(image, None, (), mine.absence)
+        return ImageFate(image, (), mine.absence)
     rule = f"libgomp's plugin {mine.kind.name} accepts it"
-    return ImageFate(image, mine.kind.name, tuple(mine.numbers), rule)
+    return ImageFate(image, (Owner(mine.kind.name, tuple(mine.numbers)),), rule)
 
 
 def _entries(program: FatBinary, kind: Kind) -> Iterator[OffloadEntry]:

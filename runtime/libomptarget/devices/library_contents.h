@@ -92,8 +92,8 @@ struct RegisteredImage {
   void* begin;
   void* end;
   ImageOrigin origin = {};
-  Rtl* rtl = nullptr;        // once plugins have been asked; null: none accepts it
-  std::string refusals = {}; // of the plugins, where none accepts it
+  std::vector<Rtl*> rtls = {}; // that accept it, in the order in which they are asked
+  std::string refusals = {};   // of the plugins, where none accepts it
 };
 
 struct LibraryContents {

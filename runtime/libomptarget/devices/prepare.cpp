@@ -178,7 +178,7 @@ void report_compilation(const LoadedImage& image, std::size_t size) {
 Registry::Images Registry::load_images(const std::shared_ptr<Library>& library, Device& device, std::string& failure) {
   Images images;
   for (const RegisteredImage& image : library->images) {
-    if (image.rtl != &device.rtl)
+    if (std::find(image.rtls.begin(), image.rtls.end(), &device.rtl) == image.rtls.end())
       continue;
     const auto loaded = std::make_shared<LoadedImage>(device, library, image);
     const auto began = std::chrono::steady_clock::now();

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Knows what is registered and which devices there are. Registering only notes a descriptor; the first call that needs
-// to know asks the plugins who owns which image and numbers their devices, and the first call that uses a device
+// to know asks the plugins which images they accept and numbers their devices, and the first call that uses a device
 // initialises it and loads its images. registry.cpp keeps the lists; resolve.cpp takes in what has registered,
 // prepare.cpp gets devices ready and loads images.
 #pragma once
@@ -147,7 +147,7 @@ private:
   void number_devices(Rtl& rtl);
   Rtl* resolve_known();
   bool examine(Library& library);
-  void find_owner(const Library& library, RegisteredImage& image);
+  void find_owners(const Library& library, RegisteredImage& image);
   void enlist(const std::shared_ptr<Library>& library);
 
   bool prepare_now(Device& device);

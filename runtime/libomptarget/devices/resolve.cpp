@@ -32,6 +32,14 @@ std::string fault_of_cpu(const RegisteredImage& image) {
   return {};
 }
 
+// Says that none of these plugins has a device, and why.
+std::string why_none_of(const std::vector<Rtl*>& rtls) {
+  std::string said;
+  for (Rtl* const rtl : rtls)
+    said += (said.empty() ? "plugin " : ", plugin ") + rtl->name() + " has none" + rtl->why_none();
+  return said;
+}
+
 } // namespace
 
 void Registry::resolve_registrations() {
@@ -92,11 +100,12 @@ Rtl* Registry::resolve_known() {
     if (!examine(*next))
       continue;
     for (const RegisteredImage& image : next->images)
-      if (image.rtl && !image.rtl->counted())
-        return image.rtl; // which may be refused then: the library is examined again
+      for (Rtl* const rtl : image.rtls)
+        if (!rtl->counted())
+          return rtl; // which may be refused then: the library is examined again
     for (const RegisteredImage& image : next->images)
-      if (image.rtl)
-        number_devices(*image.rtl);
+      for (Rtl* const rtl : image.rtls)
+        number_devices(*rtl);
     if (next->remark)
       say("%s %s", next->home.name().c_str(), next->remark);
     enlist(next);
@@ -120,25 +129,25 @@ bool Registry::examine(Library& library) {
   }
   static_cast<LibraryContents&>(library) = std::move(contents);
   for (RegisteredImage& image : library.images)
-    find_owner(library, image);
+    find_owners(library, image);
   return true;
 }
 
-// Notes who accepts the image, or what each plugin has against it, as far as they say. Of an image for another CPU that
-// is the reason, whatever each plugin says.
-void Registry::find_owner(const Library& library, RegisteredImage& image) {
+// Notes all plugins that accept the image (decision 34), or what each has against it, as far as they say. Of an image
+// for another CPU that is the reason, whatever each plugin says.
+void Registry::find_owners(const Library& library, RegisteredImage& image) {
   __tgt_device_image raw = library.raw(image);
   for (const std::unique_ptr<Rtl>& rtl : rtls_) {
     if (!rtl->refusal().empty())
       continue;
-    if (rtl->call().is_valid_binary(&raw)) {
-      image.rtl = rtl.get();
-      return;
-    }
-    if (const std::string why = rtl->last_error(); !why.empty())
+    if (rtl->call().is_valid_binary(&raw))
+      image.rtls.push_back(rtl.get());
+    else if (const std::string why = rtl->last_error(); !why.empty())
       image.refusals += (image.refusals.empty() ? "" : ", ") + rtl->name() + why;
   }
-  if (std::string fault = fault_of_cpu(image); !fault.empty())
+  if (!image.rtls.empty())
+    image.refusals.clear();
+  else if (std::string fault = fault_of_cpu(image); !fault.empty())
     image.refusals = std::move(fault);
 }
 
@@ -183,8 +192,8 @@ std::string Registry::reason_for_none() {
   const std::shared_lock lock(mutex_);
   for (const auto& [number, library] : libraries_)
     for (const RegisteredImage& image : library->images) {
-      if (image.rtl)
-        return none + "plugin " + image.rtl->name() + " has none" + image.rtl->why_none();
+      if (!image.rtls.empty())
+        return none + why_none_of(image.rtls);
       if (refusals.empty() && !image.refusals.empty())
         refusals = ": " + image.refusals;
     }

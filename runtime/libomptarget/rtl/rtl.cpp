@@ -170,8 +170,11 @@ std::vector<PluginFile> plugin_files(std::vector<UnreadFolder>& unread) {
           kSuffix.data());
 
   std::vector<PluginFile> files;
-  for (const auto& [name, path] : paths)
-    if (only.empty() || std::find(only.begin(), only.end(), name) != only.end())
+  for (const std::string& name : only)
+    if (const auto found = paths.extract(name)) // a name that is there twice counts once
+      files.push_back({name, found.mapped()});
+  if (only.empty())
+    for (const auto& [name, path] : paths)
       files.push_back({name, path});
   return files;
 }

@@ -138,7 +138,7 @@ struct PluginFile {
 };
 
 // Those of OMPTOOL_PLUGIN_PATH and of this library's own folder, in name order; the first of a name wins.
-// OMPTOOL_PLUGINS leaves out the others.
+// OMPTOOL_PLUGINS leaves out the others, and gives the order.
 std::vector<PluginFile> plugin_files(std::vector<UnreadFolder>& unread);
 
 // The plugins in these files.

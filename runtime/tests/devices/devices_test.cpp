@@ -8,6 +8,16 @@
 #include <cstring>
 #include <doctest/doctest.h>
 
+extern "C" const char* omp_get_uid_from_device(int number);
+
+namespace {
+
+Row bits(long number) {
+  return value(static_cast<std::uintptr_t>(number));
+}
+
+} // namespace
+
 SCENARIO_OF(two_devices) {
   use_main();
   EXPECT(omp_get_num_devices() == 2);
@@ -118,6 +128,99 @@ SCENARIO_OF(two_libraries) {
 TEST_CASE("several libraries share a device, a table's addresses and a variable") {
   const Outcome outcome = run_scenario("two_libraries");
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
+// ---- several plugins accept an image: decision 34 ----
+
+SCENARIO_OF(owners) {
+  use_main();
+  std::printf("%d:", omp_get_num_devices());
+  for (int number = 0; number < omp_get_num_devices(); ++number) {
+    int value = 1;
+    EXPECT(Rows({row(value, TOFROM | REF), bits(1)}).region(&host::add_one, number) == 0);
+    EXPECT(value == 2);
+    std::printf(" %s", omp_get_uid_from_device(number));
+  }
+  // A library that comes later adds no number.
+  Program other({image_file("other")}, {{&host::other_add_hundred, "other_add_hundred"}});
+  std::printf(" and %d\n", omp_get_num_devices());
+  return 0;
+}
+
+TEST_CASE("all plugins that accept an image give their devices, in name order or that of OMPTOOL_PLUGINS") {
+  const std::string fakes = "OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakesync", two = "OMPTOOL_HOST_DEVICES=2";
+  const struct {
+    std::vector<std::string> environment;
+    const char* numbers;
+  } kCases[] = {
+      {{fakes}, "2: fakesync-0 host-0 and 2\n"},
+      {{fakes, two}, "4: fakesync-0 fakesync-1 host-0 host-1 and 4\n"},
+      {{fakes, "OMPTOOL_PLUGINS=host,fakesync"}, "2: host-0 fakesync-0 and 2\n"},
+      {{fakes, two, "OMPTOOL_PLUGINS=host,fakesync,host"}, "4: host-0 host-1 fakesync-0 fakesync-1 and 4\n"},
+      {{fakes, "OMPTOOL_PLUGINS=fakesync"}, "1: fakesync-0 and 1\n"},
+  };
+  for (const auto& [environment, numbers] : kCases) {
+    const Outcome outcome = run_scenario("owners", environment);
+    CHECK_MESSAGE(outcome.code == 0, outcome.output);
+    CHECK(outcome.output == numbers);
+  }
+}
+
+SCENARIO_OF(owners_of_images) {
+  std::vector<char> marked = image_file("main");
+  marked.insert(marked.end(), {'*', '*'});
+  Program program({image_file("other"), marked},
+                  {{&host::other_add_hundred, "other_add_hundred"}, {&host::add_one, "add_one"}});
+  for (int number = 0; number < omp_get_num_devices(); ++number)
+    std::printf("%s ", omp_get_uid_from_device(number));
+  for (int number = 0; number < omp_get_num_devices(); ++number) {
+    int value = 1;
+    Rows rows{row(value, TOFROM | REF), bits(1)};
+    EXPECT(rows.region(&host::add_one, number) == 0);
+    const bool runs = rows.region(&host::other_add_hundred, number) == 0;
+    std::printf("%d%c", value, runs ? ' ' : '\n');
+  }
+  return 0;
+}
+
+TEST_CASE("devices are numbered image by image: a plugin that takes only the second comes second") {
+  const Outcome outcome = run_scenario(
+      "owners_of_images", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakesync", "FAKE_IMAGES=**", "OMPTOOL_QUIET=1"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output == "host-0 fakesync-0 102 2\n");
+}
+
+SCENARIO_OF(owner_that_cannot_load) {
+  use_main();
+  int value = 1;
+  Rows rows{row(value, TOFROM | REF), bits(1)};
+  EXPECT(rows.region(&host::add_one, 1) != 0);
+  EXPECT(rows.region(&host::add_one, 0) == 0);
+  EXPECT(value == 2);
+  return 0;
+}
+
+TEST_CASE("a device that does not load an image which its plugin accepts says why, and others run it") {
+  const Outcome outcome = run_scenario("owner_that_cannot_load",
+                                       {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=host,fakefail",
+                                        "FAKEFAIL_IN=load_binary", "FAKEFAIL_AT=1"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("omptarget: region add_one runs on the host: its image could not be loaded on device 1 "
+                    "(fakefail)"));
+}
+
+SCENARIO_OF(owners_without_devices) {
+  use_main();
+  EXPECT(omp_get_num_devices() == 0);
+  EXPECT(Rows{}.region(&host::nothing) != 0);
+  return 0;
+}
+
+TEST_CASE("where no plugin that accepts an image has a device, a line names each") {
+  const Outcome outcome = run_scenario("owners_without_devices",
+                                       {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakesync", "OMPTOOL_HOST_DEVICES=0"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("runs on the host: there is no device: plugin fakesync has none, plugin host has none"));
 }
 
 SCENARIO_OF(register_again) {

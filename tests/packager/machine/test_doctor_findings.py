@@ -98,39 +98,68 @@ def test_an_image_that_needs_what_is_not_there(
 
 
 @pytest.mark.parametrize(
-    ("name", "step", "ends", "reason"),
+    ("step", "reason"),
     [
-        ("last", "opened", True, "opening it"),
-        ("ahead", "is_valid_binary", True, "asking it of image 0"),
-        ("ahead", "number_of_devices", True, "counting its devices"),
-        ("last", "is_valid_binary", False, "asking it of image 0"),
-        ("last", "number_of_devices", False, "counting its devices"),
+        ("opened", "opening it"),
+        ("is_valid_binary", "asking it of image 0"),
+        ("number_of_devices", "counting its devices"),
     ],
 )
+@pytest.mark.parametrize("order", ["own,host", "host,own"])
 def test_a_plugin_that_ends_the_program(
-    diagnosed: Path, tmp_path: Path, name: str, step: str, ends: bool, reason: str
+    diagnosed: Path, tmp_path: Path, order: str, step: str, reason: str
 ) -> None:
-    """Programs open all plugins, and ask them by name, up to the first that accepts an image."""
+    """Programs open all plugins, and ask each whether it accepts an image."""
     answers = dict.fromkeys(RTL_FUNCTIONS, "return 0;") | {"is_valid_binary": "return 1;"}
     opened = "__attribute__((constructor)) static void opened(void) { abort(); }"
     source = "void abort(void);\n" + (opened if step == "opened" else "")
     answers |= {step: "abort();"} if step != "opened" else {}
     source += "".join(f"int __tgt_rtl_{rtl}(void) {{ {does} }}\n" for rtl, does in answers.items())
-    compile_c(source, tmp_path / f"libomptarget.rtl.{name}.so", "-shared", "-fPIC")
+    compile_c(source, tmp_path / "libomptarget.rtl.own.so", "-shared", "-fPIC")
     path, only_host = program("19", diagnosed), {"OMPTOOL_PLUGIN_PATH": str(tmp_path)}
     only_host["OMPTOOL_PLUGINS"] = "host"
-    search = only_host | {"OMPTOOL_PLUGINS": f"{name},host"}
+    search = only_host | {"OMPTOOL_PLUGINS": order}
     document = diagnosis(path, **search)
     states = {plugin["name"]: plugin["state"] for plugin in document["runtime"]["plugins"]}
-    assert states == {name: "fails", "host": "ready"}
-    fault = f"plugin {name} ends the program: {reason} ended with signal 6"
-    assert document["runtime"]["obstacle"] == (fault if ends else None)
+    assert states == {"own": "fails", "host": "ready"}
+    fault = f"plugin own ends the program: {reason} ended with signal 6"
+    assert document["runtime"]["obstacle"] == fault
     said = omptool("doctor", path, environment=search).stdout
-    assert said.startswith(f"{path}: under `omptool run` its first region fails: {fault}\n") == ends
-    done = started(path, **search)
-    assert done.returncode == (-signal.SIGABRT if ends else 0)
-    assert ends or done.stdout == predicted(document)
+    assert said.startswith(f"{path}: under `omptool run` its first region fails: {fault}\n")
+    assert started(path, **search).returncode == -signal.SIGABRT
     assert diagnosis(path, **only_host)["runtime"]["obstacle"] is None
+
+
+@pytest.mark.parametrize(
+    ("default", "place"),
+    [("0", "device 0 (own)"), ("1", "device 1 (own)"), ("2", "device 2 (host)"), ("3", "host")],
+)
+def test_all_plugins_that_accept_an_image_give_devices(
+    diagnosed: Path, default: str, place: str
+) -> None:
+    binary = load(program("19", diagnosed))
+    both = [[Answer("own", True, ""), Answer("host", True, "")]] * len(binary.images)
+    machine = Machine([], [], {"own": 2, "host": 1}, both, {"OMP_DEFAULT_DEVICE": default})
+    found = diagnose(binary, machine)
+    assert (found.devices, found.images[0].devices) == (3, (0, 1, 2))
+    assert found.images[0].rule == "plugins own and host accept it"
+    assert {fate.runs_on for fate in found.entries} == {place}
+
+
+def test_devices_of_several_kinds_may_refuse_an_image(diagnosed: Path) -> None:
+    binary = load(program("19", diagnosed))
+    both = [[Answer("own", True, ""), Answer("host", True, "")]] * len(binary.images)
+    kinds = {"own": ("x86-64", "sm_90"), "host": ("x86-64",)}
+    machine = Machine([], [], {"own": 2}, both, {}, architectures=kinds)
+    lacking = replace(machine, deviceless={"host": "(it is set to 0)"})
+    assert diagnose(binary, lacking).images[0].rule == (
+        "plugin own accepts it; plugin host accepts it, but has no device (it is set to 0); "
+        "a device of plugin own (x86-64, sm_90) may refuse to load it"
+    )
+    none = diagnose(binary, replace(lacking, devices={}, deviceless={"own": "", "host": "(0)"}))
+    assert {fate.reason for fate in none.entries} == {
+        "there is no device: plugin own has none, plugin host has none (0)"
+    }
 
 
 def test_a_folder_of_plugins_that_is_not_there(diagnosed: Path) -> None:

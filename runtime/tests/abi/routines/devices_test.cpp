@@ -27,7 +27,7 @@ namespace {
 constexpr char kMark[] = "for a fake";
 
 std::vector<std::string> beside_host(const std::string& fake) {
-  return {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/" + fake, "OMPTOOL_PLUGINS=host," + fake,
+  return {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/" + fake, "OMPTOOL_PLUGINS=" + fake + ",host",
           std::string("FAKE_IMAGES=") + kMark};
 }
 
@@ -74,7 +74,7 @@ SCENARIO_OF(all_before_any_library) {
   return 0;
 }
 
-TEST_CASE("every plugin's devices get numbers, in name order, which later libraries use") {
+TEST_CASE("every plugin's devices get numbers, in the order of plugins, which later libraries use") {
   const Outcome outcome = run_scenario("all_before_any_library", beside_host("fakesync"));
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.has("fakesync-0 host-0 \nomptarget: region at 0x"));

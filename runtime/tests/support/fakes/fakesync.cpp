@@ -4,7 +4,7 @@
 // FAKE: the host plugin with the ten required functions and no other. They are weak, so that a fake which is built with
 // this file, too, has only to define those that it changes.
 //
-//   FAKE_IMAGES=mark  it takes images that end with the mark; others are for the host plugin, beside it
+//   FAKE_IMAGES=mark  it takes only images that end with the mark
 #include "forward.h"
 
 #include <string_view>
