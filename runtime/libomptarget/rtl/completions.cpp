@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rtl/completions.h"
 
+#include "backoff.h"
 #include "observe/events/sink.h"
 #include "process/message.h"
 #include "process/per_process.h"
@@ -19,12 +20,7 @@ namespace omptool {
 namespace {
 
 constexpr std::size_t kSlots = 64;
-
-// Between two questions that are not answered.
-constexpr std::chrono::microseconds kFirstPause{10};
-std::chrono::microseconds longer(std::chrono::microseconds pause) {
-  return std::min<std::chrono::microseconds>(pause * 2, std::chrono::milliseconds(1));
-}
+constexpr std::chrono::seconds kIdle{1}; // of a thread that calls a plugin: then it ends
 
 } // namespace
 
@@ -75,6 +71,7 @@ void Completions::completed(tgt_event_t native) {
     const Lock lock(mutex_);
     Entry& entry = entries_[native];
     entry.completed = true;
+    ++changes_;
     if (observe::heard()) [[unlikely]]
       entry.at = std::chrono::steady_clock::now();
     then.swap(entry.then);
@@ -109,6 +106,18 @@ std::int32_t Completions::result_of(tgt_event_t native) const {
 
 // ---- what the core asks ----
 
+// Comes between two calls of the plugin. Only a nap keeps the lock, for the condition that ends it.
+template <typename Condition> void Completions::pause(Lock& lock, Backoff& backoff, const Condition& is_over) {
+  if (is_over())
+    return;
+  lock.unlock();
+  backoff.pause([&](Backoff::Time time) {
+    Lock napping(mutex_);
+    changed_.wait_for(napping, time, is_over);
+  });
+  lock.lock();
+}
+
 void Completions::when_done(tgt_event_t native, Then then) {
   if (is_of_parent())
     return;
@@ -118,6 +127,9 @@ void Completions::when_done(tgt_event_t native, Then then) {
     if (!entry.completed) {
       entry.then = std::move(then);
       ++waited_for_;
+      ++changes_;
+      if (polled_)
+        changed_.notify_all();
     }
   }
   if (then)
@@ -134,16 +146,15 @@ std::string Completions::wait(tgt_event_t native) {
   if (call.wait_event)
     return describe(call.wait_event(native));
   Lock lock(mutex_);
-  for (auto pause = kFirstPause; !entries_[native].completed; pause = longer(pause)) {
+  for (Backoff backoff; !entries_[native].completed;) {
     lock.unlock();
     const bool gets_on = call.process_dep() == 0;
     lock.lock();
-    if (entries_[native].completed)
-      break;
-    if (gets_on)
+    const auto is_completed = [&] { return entries_[native].completed; };
+    if (!gets_on)
+      pause(lock, backoff, is_completed);
+    else if (!is_completed())
       changed_.wait(lock);
-    else
-      changed_.wait_for(lock, pause);
   }
   lock.unlock();
   return describe(result_of(native));
@@ -216,15 +227,23 @@ void Completions::keep_going() {
 }
 
 void Completions::poll() {
-  for (auto pause = kFirstPause;; pause = longer(pause)) {
-    {
-      const Lock lock(mutex_);
-      polled_ = waited_for_ > 0;
+  Backoff backoff;
+  Lock lock(mutex_);
+  for (;;) {
+    if (waited_for_ == 0) {
+      backoff.reset();
+      polled_ = changed_.wait_for(lock, kIdle, [&] { return waited_for_ > 0; });
       if (!polled_)
         return;
     }
+    const std::uint64_t before = changes_;
+    lock.unlock();
     rtl_.call().process_dep();
-    std::this_thread::sleep_for(pause);
+    lock.lock();
+    if (changes_ != before)
+      backoff.reset();
+    else
+      pause(lock, backoff, [&] { return changes_ != before; });
   }
 }
 

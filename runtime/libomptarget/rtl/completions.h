@@ -21,6 +21,7 @@
 
 namespace omptool {
 
+class Backoff;
 class Rtl;
 
 class Completions {
@@ -65,6 +66,7 @@ private:
   void finish(tgt_event_t native, Then then);
   void keep_going();
   void poll();
+  template <typename Condition> void pause(Lock& lock, Backoff& backoff, const Condition& is_over);
   std::string describe(std::int32_t result) const;
 
   const Rtl& rtl_;
@@ -73,7 +75,8 @@ private:
   std::condition_variable changed_;
   std::unordered_map<tgt_event_t, Entry> entries_;
   std::size_t waited_for_ = 0; // entries with a `then`
-  bool polled_ = false;        // by a thread, as long as there are any
+  std::uint64_t changes_ = 0;  // events that were called back, or are waited for
+  bool polled_ = false;        // by a thread, as long as there are any, and for a while after that
 };
 
 } // namespace omptool

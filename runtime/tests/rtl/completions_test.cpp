@@ -171,6 +171,35 @@ TEST_CASE("a plugin that gets on only when it is called is called, whether someb
   CHECK(state->pushes == before);
 }
 
+TEST_CASE("while one operation takes long, the ends of others that come after it are seen soon") {
+  using Clock = std::chrono::steady_clock;
+  FakePlugin fake(FakePlugin::Kind::kIsPushed);
+  Completions& completions = fake.completions();
+  std::atomic<bool> long_one{false};
+  completions.when_done(event(1), [&](const std::string&) { long_one = true; });
+  std::this_thread::sleep_for(std::chrono::milliseconds(40)); // naps are as long as they get
+  Clock::duration best = Clock::duration::max();
+  for (std::uintptr_t round = 2; round < 42; ++round) {
+    std::atomic<bool> done{false};
+    const Clock::time_point began = Clock::now();
+    {
+      const std::lock_guard lock(state->mutex);
+      state->to_push.push_back(event(round));
+    }
+    completions.when_done(event(round), [&](const std::string&) { done = true; });
+    while (!done)
+      std::this_thread::yield();
+    best = std::min(best, Clock::now() - began);
+  }
+  CHECK(best < std::chrono::microseconds(900)); // three calls with the longest naps between them take 2 ms
+  CHECK_FALSE(long_one);
+  {
+    const std::lock_guard lock(state->mutex);
+    state->to_push.push_back(event(1));
+  }
+  CHECK(soon([&] { return long_one.load(); }));
+}
+
 TEST_CASE("whoever blocks for an event sees its callback from another thread") {
   FakePlugin fake(FakePlugin::Kind::kCallsBack);
   Completions& completions = fake.completions();

@@ -1,0 +1,74 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Paces a thread that looks again and again at something which gets on only when it is looked at. It looks at once for
+// some microseconds, then gives way to other threads between two looks, then naps. The measured costs decide: it gives
+// way as long as that is cheaper than a nap, and a nap lasts a small part of the time waited, so that it adds little to
+// it. One thread uses it.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace omptool {
+
+class Backoff {
+public:
+  using Clock = std::chrono::steady_clock;
+  using Time = std::chrono::nanoseconds;
+
+  // Something has come, or more is waited for: the next may come soon.
+  void reset() { began_ = {}; }
+
+  // Comes between two looks. Where it is time for a nap, calls nap(time), which may return earlier.
+  template <typename Nap> void pause(const Nap& nap) {
+    const Clock::time_point now = Clock::now();
+    if (began_ == Clock::time_point())
+      began_ = now;
+    const Time waited = now - began_;
+    if (waited < kSpinning)
+      return;
+    if (waited < cost_of_nap() && now.time_since_epoch() >= Time(no_yield_before.load(std::memory_order_relaxed)))
+      yield(now);
+    else
+      measured(now, std::clamp<Time>(waited / kPart, kLeast, kMost), nap);
+  }
+  void pause() {
+    pause([](Time time) { std::this_thread::sleep_for(time); });
+  }
+
+private:
+  static constexpr Time kSpinning = std::chrono::microseconds(5);
+  static constexpr Time kLeast = std::chrono::nanoseconds(1); // the kernel makes some 50 µs of it
+  static constexpr Time kMost = std::chrono::milliseconds(1);
+  static constexpr int kPart = 32;
+
+  // The time that the shortest nap takes here, as measured lately.
+  static inline constinit std::atomic<Time::rep> nap_cost{60'000};
+  // A busy thread had the core while this process gave way: that paid only if it happens rarely.
+  static inline constinit std::atomic<Time::rep> no_yield_before{0}; // by the clock
+
+  static Time cost_of_nap() { return Time(nap_cost.load(std::memory_order_relaxed)); }
+
+  static void yield(Clock::time_point began) {
+    std::this_thread::yield();
+    const Clock::time_point now = Clock::now();
+    if (now - began > cost_of_nap())
+      no_yield_before.store((now + kPart * (now - began)).time_since_epoch().count(), std::memory_order_relaxed);
+  }
+
+  template <typename Nap> static void measured(Clock::time_point began, Time time, const Nap& nap) {
+    nap(time);
+    const Time more = Clock::now() - began - time;
+    if (more <= Time::zero()) // somebody ended it
+      return;
+    constexpr int kKept = 7; // parts of eight of what was known
+    nap_cost.store((cost_of_nap() * kKept + std::min(more, kMost)).count() / (kKept + 1), std::memory_order_relaxed);
+  }
+
+  Clock::time_point began_ = {}; // of the waiting; the clock's zero: it has not begun
+};
+
+} // namespace omptool
