@@ -16,6 +16,7 @@ from pathlib import Path
 
 # From the top. A file includes what is in its own room or in one of a line below.
 LEVELS = (
+    ("worker",),
     ("libomptarget/abi/interface", "libomptarget/abi/proposal", "libomptarget/abi/routines"),
     ("libomptarget/abi/llvm",),
     ("libomptarget/abi",),
@@ -29,8 +30,8 @@ LEVELS = (
     ("libomptarget/observe/check", "libomptarget/observe/ompt", "libomptarget/observe/trace"),
     ("libomptarget/observe/events",),
     ("libomptarget/process",),
-    ("libomptarget/threads", "plugins/cuda", "plugins/opencl", "plugins/host"),
-    ("plugins/compile", "plugins/cuda/driver", "plugins/host/kernels", "inspect"),
+    ("libomptarget/threads", "plugins/cuda", "plugins/mpi", "plugins/opencl", "plugins/host"),
+    ("plugins/compile", "plugins/cuda/driver", "plugins/mpi/transport", "plugins/host/kernels", "inspect"),
     ("plugins/common",),
     ("common",),
     ("include",),

@@ -1,0 +1,132 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// libomptarget.rtl.mpi.so: the devices of the other ranks of an MPI job, each of which runs `omptool worker`. It lies
+// in a folder of its own, so that only programs which are told of it (omptool run --workers) have it.
+//
+//   OMPTOOL_MPI=FILE   the library of MPI that is opened, where the program has none
+#include "plugin.h"
+
+#include "backoff.h"
+#include "device.h"
+#include "image_kind.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <utility>
+
+namespace omptool::mpi {
+namespace {
+
+struct Known {
+  Place place;
+  DeviceOfWorker device;
+};
+
+// Those of one plugin lie together, so that each triple has one range of numbers.
+std::vector<Known> devices_of(const Crew& crew) {
+  std::vector<Known> all;
+  for (std::size_t i = 0; i < crew.greetings.size(); ++i)
+    for (std::size_t number = 0; number < crew.greetings[i].devices.size(); ++number)
+      all.push_back({{i + 1, static_cast<std::int32_t>(number)}, crew.greetings[i].devices[number]});
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Known& one, const Known& other) { return one.device.plugin < other.device.plugin; });
+  return all;
+}
+
+Plugin* the_one() {
+  return static_cast<Plugin*>(plugin::known_plugin());
+}
+
+// At the program's exit, or its MPI_Finalize.
+void end() {
+  if (Plugin* const known = the_one())
+    known->queue.dismiss();
+}
+
+void end_at_exit() {
+  Plugin* const known = the_one();
+  if (!known || !known->queue.session().mpi)
+    return;
+  end();
+  Session& session = known->queue.session();
+  try {
+    // Workers that were never met do not end: the launcher ends the job when this process ends without MPI_Finalize.
+    if (session.is_ours && session.reason.empty() && !session.mpi->is_finalized())
+      session.mpi->finalize();
+  } catch (const Error&) { // the process is ending
+  }
+}
+
+} // namespace
+
+Plugin::Plugin(Session session) : queue(events, std::move(session)) {
+  reason = queue.session().reason;
+  if (!reason.empty())
+    return;
+  for (Known& known : devices_of(queue.session().crew))
+    devices.push_back(std::make_unique<Device>(known.place, std::move(known.device), queue, images));
+  if (devices.empty())
+    reason = "no worker has a device";
+}
+
+bool Plugin::process() {
+  const plugin::Events::Lock lock = events.lock();
+  return queue.progress();
+}
+
+bool Plugin::can_order(const plugin::Device& from, const plugin::Device& to) const {
+  return static_cast<const Device&>(from).place().worker == static_cast<const Device&>(to).place().worker;
+}
+
+} // namespace omptool::mpi
+
+namespace omptool::plugin {
+
+// MPI starts once, so there is one plugin, which the first to ask makes; the others wait.
+std::unique_ptr<Plugin> make_plugin(bool is_child) {
+  if (is_child) {
+    mpi::Session none;
+    none.reason = kIsChild;
+    return std::make_unique<mpi::Plugin>(std::move(none));
+  }
+  static constinit std::atomic<bool> has_started{false};
+  if (has_started.exchange(true)) {
+    for (Backoff backoff; !known_plugin();)
+      backoff.pause();
+    return std::make_unique<mpi::Plugin>(mpi::Session()); // the caller keeps the known one
+  }
+  mpi::Session session = mpi::start_session();
+  std::atexit(mpi::end_at_exit);
+  if (session.reason.empty() && !session.is_ours)
+    session.mpi->when_finalizing(mpi::end);
+  return std::make_unique<mpi::Plugin>(std::move(session));
+}
+
+std::string fault_of_image(Bytes image) {
+  const mpi::ImageKind kind = mpi::kind_of(image);
+  const Plugin* const known = known_plugin();
+  if (!known || !known->reason.empty())
+    return kind == mpi::ImageKind::kUnknown ? "it is no image that workers take" : "";
+  const bool any = std::any_of(known->devices.begin(), known->devices.end(), [&](const auto& device) {
+    return static_cast<const mpi::Device&>(*device).may_take(kind);
+  });
+  return any ? "" : "no worker has a device that takes such images";
+}
+
+} // namespace omptool::plugin
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_kernels_make_teams(int32_t device_id) {
+  return omptool::plugin::of_device(device_id, 0, [](omptool::plugin::Device& device) {
+    return static_cast<omptool::mpi::Device&>(device).makes_teams() ? 1 : 0;
+  });
+}
+
+OMPTOOL_RTL_EXPORT tgt_target_table* __tgt_rtl_load_indirect(int32_t device_id, __tgt_device_image* image,
+                                                             const int64_t* extents) {
+  return omptool::plugin::on_device(device_id, static_cast<tgt_target_table*>(nullptr),
+                                    [&](omptool::plugin::Device& device) {
+                                      return static_cast<omptool::mpi::Device&>(device).load(*image, extents);
+                                    });
+}

@@ -1,0 +1,73 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Hands operations to workers and takes their answers. Operations are gathered until somebody waits or asks: then those
+// for a worker leave in one message. Nothing here has a thread of its own: whoever waits, or calls
+// __tgt_rtl_process_dep, gets everybody's operations on.
+//
+// The bytes of a small copy to a device travel with its operation, those of a large one in messages of their own,
+// from the user's memory. Both leave when the call is made, and a worker writes them when the operation runs. Where a
+// copy from a device has yet to write these bytes, they leave when it has.
+#pragma once
+
+#include "operation.h"
+#include "session.h"
+
+#include <map>
+#include <string>
+
+namespace omptool::mpi {
+
+class Queue {
+public:
+  Queue(plugin::Events& events, Session session);
+
+  Session& session() { return session_; }
+
+  // Asks rank `worker` for an operation behind others. 0, or a failure, with last_error set.
+  std::int32_t queue(std::size_t worker, Operation operation, HostSide host, const plugin::Dependences& order);
+  // The same without an order, and waits for it. Returns what the worker's plugin has returned.
+  std::int32_t call(std::size_t worker, Operation operation, HostSide host = {}, Buffer* reply = nullptr);
+
+  // A copy from a device of another worker: `giving` is for `from`, `taking` for `worker`. Without an order it waits.
+  std::int32_t exchange(std::size_t from, Operation giving, std::size_t worker, Operation taking,
+                        const plugin::Dependences* order);
+
+  // With the lock held: sends what is gathered, and takes what has arrived. True: something is pending.
+  bool progress();
+  // With the lock held, which is given up in between.
+  void await(const plugin::Event& event, plugin::Events::Lock& lock);
+  // Tells the workers that nothing more comes, once all has been done.
+  void dismiss();
+
+private:
+  // A worker, and its operations.
+  struct Peer {
+    std::uint64_t last_id = 0;
+    std::map<std::uint64_t, PendingPtr> pending;
+    std::int32_t next_tag = kFirstTag;
+    std::vector<std::int32_t> free_tags;
+  };
+
+  std::int32_t order_of(Pending& made, const plugin::Dependences& order, std::vector<std::uint64_t>& after);
+  std::int32_t finish_call(const PendingPtr& made, plugin::Events::Lock& lock);
+  std::int32_t take_tag(Peer& peer);
+  void send(const PendingPtr& pending, Operation operation, HostSide host);
+  bool is_to_be_written(View bytes) const;
+  void take(std::size_t worker, View message);
+  void take(Peer& peer, const Answer& answer);
+  void move_on();
+  void finish(const PendingPtr& pending);
+  void lose(const std::string& reason);
+
+  plugin::Events& events_;
+  Session session_;
+  std::unique_ptr<Link> link_;                  // null: there are no workers
+  std::vector<Peer> peers_;                     // by rank
+  std::vector<PendingPtr> retrieving_, moving_; // copies from devices; those whose bytes travel alone
+  std::size_t pending_ = 0;
+  tgt_event_t no_event_ = nullptr;
+  std::string lost_; // why no worker is asked any more; "" if they are
+};
+
+} // namespace omptool::mpi

@@ -1,0 +1,72 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "session.h"
+
+#include <cstdlib>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace omptool::mpi {
+namespace {
+
+// Gets MPI ready. Returns why it cannot be used, or "".
+std::string begin(Session& session) {
+  Mpi& mpi = *session.mpi;
+  if (mpi.is_finalized())
+    return "the program has finalised MPI";
+  if (mpi.is_initialized()) {
+    const Level level = mpi.level();
+    if (level != Level::kMultiple) // the program's threads call MPI, and so do ours
+      return std::string("the program has initialised MPI with ") + name_of(level) +
+             "; its workers need MPI_THREAD_MULTIPLE (omptool run --workers asks MPI for it)";
+    return {};
+  }
+  if (mpi.is_programs)
+    return "the program has an MPI, and has yet to initialise it: call MPI_Init_thread before the first region";
+  session.is_ours = true;
+  if (const Level level = mpi.init(Level::kMultiple); level < Level::kSerialized)
+    return mpi.path + " gives " + name_of(level) + "; workers need MPI_THREAD_SERIALIZED";
+  return {};
+}
+
+// Tells `omptool run`, which would send the workers home for a program that does not use MPI.
+void mark_as_started() {
+  if (const char* const marker = ::secure_getenv("OMPTOOL_MPI_STARTED"))
+    if (const int file = ::open(marker, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR); file >= 0)
+      ::close(file);
+}
+
+std::string meet(Session& session) {
+  if (std::string fault = begin(session); !fault.empty())
+    return fault;
+  mark_as_started();
+  Mpi& mpi = *session.mpi;
+  if (mpi.size(mpi.world()) == 1)
+    return "MPI's world is this process alone: start it by the launcher of " + mpi.path + " (" + mpi.version +
+           "), with a rank for each worker, or name the launcher's MPI in OMPTOOL_MPI";
+  session.crew = meet_workers(mpi);
+  for (const Greeting& greeting : session.crew.greetings)
+    if (!greeting.fault.empty())
+      return "a worker has failed: " + greeting.fault;
+  return {};
+}
+
+} // namespace
+
+Session start_session() {
+  Session session;
+  session.reason.clear();
+  session.mpi = open(session.reason);
+  if (!session.mpi)
+    return session;
+  try {
+    session.reason = meet(session);
+  } catch (const std::exception& error) {
+    session.reason = error.what();
+  }
+  return session;
+}
+
+} // namespace omptool::mpi

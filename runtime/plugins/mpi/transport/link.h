@@ -1,0 +1,67 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Messages between the program and its workers, over a communicator of their own. Nothing here waits for the other
+// side: what is sent is kept until MPI has taken it. Whoever calls holds a lock, if there are several threads.
+#pragma once
+
+#include "mpi.h"
+#include "wire.h"
+
+#include <deque>
+#include <functional>
+#include <utility>
+
+namespace omptool::mpi {
+
+// The tags of messages on the communicator. Those with the bytes of a large copy have tags of their own, from kFirstTag
+// on; MPI promises 32767 of them.
+constexpr int kControl = 1, kAnswers = 2, kFirstTag = 16, kLastTag = 32767;
+constexpr int kProgram = 0; // its rank
+// Of the world's: greetings, and the making of communicators.
+constexpr int kGreeting = 24711, kGroup = 24712;
+
+class Link {
+public:
+  Link(Mpi& mpi, Communicator communicator) : mpi_(mpi), communicator_(communicator) {}
+
+  // Records for a rank, which post() sends as one message.
+  Buffer& records_for(std::size_t rank);
+  void post();
+  bool has_records() const { return !waiting_.empty(); }
+
+  // The bytes of a large copy, which stay where they are until is_over says so of the requests.
+  std::vector<Request> send(View bytes, int to, int tag);
+  std::vector<Request> receive(std::span<std::byte> bytes, int from, int tag);
+  // Takes away those that are done. True: all are.
+  bool is_over(std::vector<Request>& requests);
+
+  // Calls take(rank, message) for each message with the tag that has arrived. True: there was one.
+  bool take(int tag, const std::function<void(int rank, View message)>& take);
+  // Frees what MPI has sent. True: all is.
+  bool tidy();
+
+  std::uint64_t posted() const { return posted_; } // messages, for measurements
+
+private:
+  Mpi& mpi_;
+  const Communicator communicator_;
+  std::vector<Buffer> records_;      // by rank
+  std::vector<std::size_t> waiting_; // ranks that have some
+  std::deque<std::pair<Request, Buffer>> sent_;
+  std::uint64_t posted_ = 0;
+};
+
+// Waits for the workers of this program, and makes the communicator: the program has rank 0 there, its workers follow.
+// The greetings are in the order of their ranks. Throws Error, and std::runtime_error with what else is wrong.
+struct Crew {
+  Communicator communicator;
+  std::vector<Greeting> greetings;
+};
+Crew meet_workers(Mpi& mpi);
+
+// The same of a worker; `greeting` lacks the workers. `is_split`: the job has programs of several ranks, which split
+// MPI_COMM_WORLD by MPI_APPNUM; else its first rank is the program.
+Communicator meet_program(Mpi& mpi, Greeting greeting, bool is_split);
+
+} // namespace omptool::mpi

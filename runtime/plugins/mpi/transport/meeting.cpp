@@ -1,0 +1,133 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A program and its workers find each other among the ranks of a job. Each worker works out whose it is, and greets
+// that program in MPI_COMM_WORLD; then these ranks alone make a communicator. The program's own calls of MPI see
+// nothing of that.
+#include "backoff.h"
+#include "link.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <thread>
+
+namespace omptool::mpi {
+namespace {
+
+constexpr std::chrono::seconds kPatience{60}; // of a program, for its first worker
+
+std::string other_version(const std::string& version) {
+  return "a worker is of omptool " + version + ", and this is omptool " OMPTOOL_VERSION;
+}
+
+struct Greeted {
+  int rank; // the worker's in MPI_COMM_WORLD
+  Greeting greeting;
+};
+
+// The next greeting that arrives. Throws std::runtime_error where none comes.
+Greeted next_greeting(Mpi& mpi, bool has_patience) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  Backoff backoff;
+  std::optional<Arrived> arrived;
+  while (!(arrived = mpi.probe(kGreeting, mpi.world()))) {
+    if (!has_patience && std::chrono::steady_clock::now() > end)
+      throw std::runtime_error("no worker of the job has come within " + std::to_string(kPatience.count()) +
+                               " s; a program that uses MPI splits MPI_COMM_WORLD by MPI_APPNUM first, as the workers "
+                               "do");
+    backoff.pause();
+  }
+  Buffer message(arrived->size);
+  mpi.receive(message, *arrived);
+  Greeting greeting = read_greeting(message);
+  if (greeting.version != OMPTOOL_VERSION)
+    throw std::runtime_error(other_version(greeting.version));
+  return {arrived->source, std::move(greeting)};
+}
+
+// The ranks of programs, and those of workers, in MPI_COMM_WORLD.
+struct Job {
+  std::vector<int> programs, workers;
+};
+
+Job job_of(Mpi& mpi, bool is_split) {
+  const int size = mpi.size(mpi.world());
+  std::vector<int> all(static_cast<std::size_t>(size));
+  std::iota(all.begin(), all.end(), 0);
+  if (!is_split)
+    return {{all.front()}, {all.begin() + 1, all.end()}};
+  // Launchers number an application's ranks in a row.
+  const Communicator mine = mpi.split(mpi.world(), mpi.application().value_or(0));
+  const auto first = static_cast<std::ptrdiff_t>(mpi.rank(mpi.world()) - mpi.rank(mine));
+  const auto last = first + mpi.size(mine);
+  Job job{{}, {all.begin() + first, all.begin() + last}};
+  std::copy(all.begin(), all.begin() + first, std::back_inserter(job.programs));
+  std::copy(all.begin() + last, all.end(), std::back_inserter(job.programs));
+  return job;
+}
+
+// Each program has as many workers as the others, or one more or less.
+std::vector<int> workers_of(const Job& job, std::size_t program) {
+  const std::size_t programs = job.programs.size(), workers = job.workers.size();
+  std::vector<int> mine;
+  for (std::size_t i = 0; i < workers; ++i)
+    if (i * programs / workers == program)
+      mine.push_back(job.workers[i]);
+  return mine;
+}
+
+void greet(Mpi& mpi, const Greeting& greeting, int program) {
+  const Buffer message = written(greeting);
+  Request sent = mpi.send(message, program, kGreeting, mpi.world());
+  for (Backoff backoff; !mpi.is_done(sent);)
+    backoff.pause();
+}
+
+Communicator communicator_of(Mpi& mpi, int program, const std::vector<int>& workers) {
+  std::vector<int> ranks{program};
+  ranks.insert(ranks.end(), workers.begin(), workers.end());
+  const Communicator made = mpi.of_ranks(mpi.world(), ranks, kGroup);
+  mpi.return_errors(made);
+  return made;
+}
+
+} // namespace
+
+Crew meet_workers(Mpi& mpi) {
+  Greeted next = next_greeting(mpi, false);
+  const std::vector<int> workers = next.greeting.workers;
+  if (workers.empty())
+    throw std::runtime_error("the job has fewer workers than programs, and this program has none");
+  Crew crew{{}, std::vector<Greeting>(workers.size())};
+  for (std::size_t greeted = 1;; ++greeted) {
+    const auto at = std::find(workers.begin(), workers.end(), next.rank) - workers.begin();
+    if (static_cast<std::size_t>(at) == workers.size())
+      throw std::runtime_error("rank " + std::to_string(next.rank) + " greets as a worker, and is none");
+    crew.greetings[static_cast<std::size_t>(at)] = std::move(next.greeting);
+    if (greeted == workers.size())
+      break;
+    next = next_greeting(mpi, true);
+  }
+  crew.communicator = communicator_of(mpi, mpi.rank(mpi.world()), workers);
+  return crew;
+}
+
+Communicator meet_program(Mpi& mpi, Greeting greeting, bool is_split) {
+  const Job job = job_of(mpi, is_split);
+  const int rank = mpi.rank(mpi.world());
+  if (job.programs.empty())
+    throw std::runtime_error("the job has workers alone, and no program");
+  std::size_t program = 0;
+  while (greeting.workers = workers_of(job, program),
+         std::find(greeting.workers.begin(), greeting.workers.end(), rank) == greeting.workers.end())
+    ++program;
+  greet(mpi, greeting, job.programs[program]);
+  if (rank == job.workers.front())
+    for (std::size_t other = 0; other < job.programs.size(); ++other)
+      if (workers_of(job, other).empty())
+        greet(mpi, {OMPTOOL_VERSION, {}, {}, {}}, job.programs[other]);
+  return communicator_of(mpi, job.programs[program], greeting.workers);
+}
+
+} // namespace omptool::mpi

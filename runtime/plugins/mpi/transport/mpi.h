@@ -1,0 +1,87 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The calls of MPI that are used, of whichever MPI the process has: opened at run time, with no header of MPI's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace omptool::mpi {
+
+enum class Level { kSingle, kFunneled, kSerialized, kMultiple };
+const char* name_of(Level level);
+
+// Values of the MPI that is open: its handles are integers or addresses.
+struct Communicator {
+  std::uint64_t handle = 0;
+};
+struct Request {
+  std::uint64_t handle = 0;
+};
+
+// A message that has been taken from the queue of those that have arrived, and is to be received.
+struct Arrived {
+  int source = 0;
+  std::size_t size = 0;
+  std::uint64_t message = 0;
+};
+
+// A call of MPI's that failed: what() names it, and says why.
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Every function throws Error where MPI reports one. Sizes are at most kLargest.
+class Mpi {
+public:
+  static constexpr std::size_t kLargest = std::size_t{1} << 30; // MPI counts in int
+
+  Mpi() = default;
+  virtual ~Mpi() = default;
+  Mpi(const Mpi&) = delete;
+  Mpi& operator=(const Mpi&) = delete;
+
+  virtual bool is_initialized() = 0;
+  virtual bool is_finalized() = 0;
+  virtual Level init(Level wanted) = 0; // the level that there is now
+  virtual Level level() = 0;
+  virtual void finalize() = 0;
+  // Calls it once, at the beginning of the MPI_Finalize that somebody else calls.
+  virtual void when_finalizing(std::function<void()> then) = 0;
+  virtual void abort(int exit_code) = 0;
+
+  virtual Communicator world() = 0;
+  virtual int rank(Communicator communicator) = 0;
+  virtual int size(Communicator communicator) = 0;
+  virtual std::optional<int> application() = 0; // MPI_APPNUM
+  // Those of the same color, in the order of their ranks. All of the communicator call it.
+  virtual Communicator split(Communicator communicator, int color) = 0;
+  // Those ranks, in this order. They alone call it.
+  virtual Communicator of_ranks(Communicator communicator, const std::vector<int>& ranks, int tag) = 0;
+  virtual void return_errors(Communicator communicator) = 0;
+
+  virtual Request send(std::span<const std::byte> bytes, int to, int tag, Communicator communicator) = 0;
+  virtual Request receive(std::span<std::byte> bytes, int from, int tag, Communicator communicator) = 0;
+  virtual bool is_done(Request& request) = 0; // which is then gone
+  // A message with the tag, from anyone.
+  virtual std::optional<Arrived> probe(int tag, Communicator communicator) = 0;
+  virtual void receive(std::span<std::byte> bytes, Arrived& arrived) = 0;
+
+  std::string path;         // of the library
+  std::string version;      // as it calls itself
+  bool is_programs = false; // the program has it, and initialises it if it likes
+};
+
+// Opens the program's own MPI, or the one that OMPTOOL_MPI names, or that of the launcher. Null, and why: there is none
+// that can be used.
+std::unique_ptr<Mpi> open(std::string& reason);
+
+} // namespace omptool::mpi

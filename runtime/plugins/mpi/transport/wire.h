@@ -1,0 +1,144 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The bytes of messages between the program and a worker. A message is records, each with its size; a record is
+// numbers and runs of bytes, all aligned to 8. Both sides are of one version and one machine: nothing is converted.
+// Reader checks what arrives: it throws Malformed, which names the fault, and reads nothing beyond its bytes.
+#pragma once
+
+#include "omptarget_rtl.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace omptool::mpi {
+
+using Buffer = std::vector<std::byte>;
+using View = std::span<const std::byte>;
+
+struct Malformed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Writer {
+public:
+  explicit Writer(Buffer& to) : to_(to) {}
+  void number(std::uint64_t value) { raw(&value, sizeof value); }
+  void bytes(View bytes); // with their number
+  void text(std::string_view text) { bytes(std::as_bytes(std::span(text))); }
+  void raw(const void* begin, std::size_t size); // padded
+
+private:
+  Buffer& to_;
+};
+
+class Reader {
+public:
+  explicit Reader(View bytes) : rest_(bytes) {}
+  bool at_end() const { return rest_.empty(); }
+  std::uint64_t number(const char* what) {
+    return *static_cast<const std::uint64_t*>(raw(sizeof(std::uint64_t), what));
+  }
+  // A number that is not larger than `most`.
+  std::uint64_t number_up_to(std::uint64_t most, const char* what);
+  // The number of elements that follow, of at least so many bytes each.
+  std::size_t count(std::size_t each, const char* what);
+  View bytes(const char* what);
+  std::string text(const char* what);
+  const void* raw(std::size_t size, const char* what); // aligned to 8
+  void end(const char* what) const;                    // nothing is left
+
+private:
+  View rest_; // begins aligned to 8
+};
+
+// ---- operations ----
+
+// The program asks a worker for these.
+enum class Kind : std::uint32_t {
+  kJoin,     // nothing
+  kSubmit,   // `bytes` to `target`, or `size` bytes that come with the tag, from rank `value`
+  kGive,     // `size` bytes from `source` to rank `value`, with the tag
+  kRetrieve, // `size` bytes from `source`: with the answer, or with the tag
+  kFill,     // `size` bytes from `target` on, with `value`
+  kCopy,     // `size` bytes from `source` of device `value` of the worker to `target`
+  kRun,      // the function at `target`
+  kStart,    // initialises the device
+  kAllocate, // `size` bytes: the answer has the address
+  kRelease,  // the memory at `target`
+  kImage,    // image number `target`, of `size` bytes, which come with the tag
+  kLoad,     // image number `source` for entries in `bytes`, as loaded image number `target`: the answer has a table
+  kUnload,   // loaded image number `target`
+  kGoodbye,  // the program needs nothing more
+};
+constexpr auto kLastKind = static_cast<std::uint32_t>(Kind::kGoodbye);
+
+struct Operation {
+  Kind kind = Kind::kJoin;
+  std::int32_t device = 0; // the worker's number for it
+  std::uint64_t id = 0;    // counts up
+  std::uint64_t target = 0, source = 0, size = 0;
+  std::int32_t value = 0;
+  std::int32_t tag = 0; // of messages with the bytes; 0: there are none
+  bool has_shape = false;
+  tgt_launch_shape shape = {};                   // of kRun
+  std::span<const std::uint64_t> after = {};     // ids
+  std::span<const std::uint64_t> arguments = {}; // of kRun
+  View bytes = {};
+};
+void write(Buffer& message, const Operation& operation);
+// Its spans are parts of the message.
+Operation read_operation(Reader& message);
+
+struct Answer {
+  std::uint64_t id = 0;
+  std::int32_t result = 0; // as the plugin's function returned it
+  std::int32_t tag = 0;    // of messages with the bytes; 0: there are none
+  View bytes = {};         // what was asked for; where the result is not 0, why
+};
+void write(Buffer& message, const Answer& answer);
+Answer read_answer(Reader& message);
+
+// ---- greetings ----
+
+// A device of a worker, as its plugin describes it.
+struct DeviceOfWorker {
+  std::string plugin;
+  tgt_device_description description = {};
+  bool makes_teams = false; // kernels_make_teams
+};
+
+// The first message, from a worker to its program.
+struct Greeting {
+  std::string version;      // of omptool
+  std::vector<int> workers; // the ranks of all workers that the program has
+  std::vector<DeviceOfWorker> devices;
+  std::string fault; // why the worker serves nobody; ""
+};
+Buffer written(const Greeting& greeting);
+Greeting read_greeting(View message);
+
+// ---- entries of images ----
+
+struct Entry {
+  std::string name;
+  std::uint64_t address = 0; // of the host's variable or function
+  std::int64_t size = 0;
+  std::int64_t extent = 0; // see __tgt_rtl_load_indirect
+};
+Buffer written(const std::vector<Entry>& entries);
+std::vector<Entry> read_entries(View bytes);
+
+struct Loaded {
+  std::uint64_t address = 0; // 0: the image lacks the entry
+  std::int64_t size = 0;
+};
+Buffer written(const std::vector<Loaded>& table);
+std::vector<Loaded> read_table(View bytes);
+
+} // namespace omptool::mpi

@@ -1,0 +1,135 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "graph.h"
+
+#include "process/environment.h"
+
+#include <utility>
+
+namespace omptool::worker {
+namespace {
+
+std::string text_of(const Buffer& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// A fault ends the operation, not the worker.
+Outcome safely(const std::function<Outcome()>& work) {
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    return Outcome::failed(1, error.what());
+  }
+}
+
+} // namespace
+
+// Its threads wait for work until the process ends.
+Graph::Graph(Backend& backend) : backend_(backend), workers_(*new Workers(environment().in_flight)) {}
+
+void Graph::add(std::vector<TaskPtr> tasks) {
+  std::vector<TaskPtr> ready;
+  {
+    const std::lock_guard lock(mutex_);
+    for (TaskPtr& task : tasks) {
+      const Operation& operation = task->operation;
+      if (operation.id != last_id_ + 1)
+        throw mpi::Malformed("operation " + std::to_string(operation.id) + " comes after " + std::to_string(last_id_));
+      last_id_ = operation.id;
+      task->is_awaited = true;
+      for (const std::uint64_t id : operation.after) {
+        if (id >= operation.id)
+          throw mpi::Malformed("operation " + std::to_string(operation.id) + " is to follow " + std::to_string(id));
+        if (const auto failed = failed_.find(id); failed != failed_.end())
+          task->outcome = Outcome::failed(1, failed->second);
+        const auto found = unfinished_.find(id);
+        if (found == unfinished_.end())
+          continue;
+        found->second->after.push_back(task);
+        found->second->is_awaited = false;
+        ++task->before;
+      }
+      unfinished_.emplace(operation.id, task);
+      if (task->before == 0)
+        ready.push_back(task);
+    }
+  }
+  for (TaskPtr& task : ready)
+    start(std::move(task));
+}
+
+void Graph::start(TaskPtr task) {
+  if (task->operation.tag == 0) {
+    workers_.run([this, task = std::move(task)] { perform(task); });
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  turn_.for_mpi.push_back(std::move(task));
+  changed_.notify_one();
+}
+
+// And then what comes next on this thread, one after the other.
+void Graph::perform(TaskPtr task) {
+  while (task) {
+    if (task->outcome.result == 0) // nothing before it has failed
+      task->outcome = safely([&] { return backend_.perform(task->operation); });
+    std::vector<TaskPtr> ready = finish(task);
+    task = nullptr;
+    for (TaskPtr& one : ready)
+      if (!task && one->operation.tag == 0)
+        task = std::move(one);
+      else
+        start(std::move(one));
+  }
+}
+
+// Returns those that can begin now.
+std::vector<TaskPtr> Graph::finish(const TaskPtr& task) {
+  std::vector<TaskPtr> ready;
+  const std::lock_guard lock(mutex_);
+  const bool has_failed = task->outcome.result != 0;
+  if (has_failed)
+    failed_.emplace(task->operation.id, text_of(task->outcome.bytes));
+  for (TaskPtr& one : std::exchange(task->after, {})) {
+    if (has_failed)
+      one->outcome = Outcome::failed(1, failed_[task->operation.id]);
+    if (--one->before == 0)
+      ready.push_back(std::move(one));
+  }
+  unfinished_.erase(task->operation.id);
+  turn_.done.push_back(task);
+  changed_.notify_one();
+  return ready;
+}
+
+void Graph::end(const TaskPtr& task) {
+  for (TaskPtr& one : finish(task))
+    start(std::move(one));
+}
+
+void Graph::run(TaskPtr task, std::function<Outcome()> work, bool is_for_mpi) {
+  workers_.run([this, task = std::move(task), work = std::move(work), is_for_mpi] {
+    task->outcome = safely(work);
+    if (!is_for_mpi) {
+      end(task);
+      return;
+    }
+    const std::lock_guard lock(mutex_);
+    turn_.for_mpi.push_back(task);
+    changed_.notify_one();
+  });
+}
+
+Graph::Turn Graph::next(std::chrono::nanoseconds time) {
+  std::unique_lock lock(mutex_);
+  if (time > std::chrono::nanoseconds::zero())
+    changed_.wait_for(lock, time, [&] { return !turn_.done.empty() || !turn_.for_mpi.empty(); });
+  return std::exchange(turn_, {});
+}
+
+bool Graph::is_idle() {
+  const std::lock_guard lock(mutex_);
+  return unfinished_.empty() && turn_.done.empty() && turn_.for_mpi.empty();
+}
+
+} // namespace omptool::worker

@@ -1,0 +1,65 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs operations when those that they follow are done, each on a thread of a pool. The first that was waiting for an
+// operation runs on the same thread after it. Copies whose bytes travel alone are for the thread that calls MPI.
+#pragma once
+
+#include "backend.h"
+#include "workers.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace omptool::worker {
+
+struct Task {
+  Operation operation; // whose spans are parts of the message
+  std::shared_ptr<const Buffer> message;
+  Outcome outcome = {};
+  Buffer bytes = {};       // of a copy whose bytes travel alone, where they are not the device's own
+  bool is_awaited = false; // nothing that came with it follows it: the program may be waiting
+  // Under the lock of the graph.
+  std::size_t before = 0; // tasks that it follows and that are not done
+  std::vector<std::shared_ptr<Task>> after = {};
+};
+using TaskPtr = std::shared_ptr<Task>;
+
+class Graph {
+public:
+  explicit Graph(Backend& backend);
+
+  // Takes the operations of one message, in their order. Throws mpi::Malformed.
+  void add(std::vector<TaskPtr> tasks);
+  // For the thread that calls MPI: tasks that are done, and tasks whose bytes travel alone and whose turn it is. Waits
+  // at most that long for one.
+  struct Turn {
+    std::vector<TaskPtr> done, for_mpi;
+  };
+  Turn next(std::chrono::nanoseconds time);
+  // Runs `work` on a thread, and then ends the task with what it returns; or, where it is_for_mpi, gives it back to the
+  // thread that calls MPI.
+  void run(TaskPtr task, std::function<Outcome()> work, bool is_for_mpi = false);
+  void end(const TaskPtr& task);
+  bool is_idle();
+
+private:
+  void start(TaskPtr task); // without the lock
+  void perform(TaskPtr task);
+  std::vector<TaskPtr> finish(const TaskPtr& task);
+
+  Backend& backend_;
+  std::mutex mutex_; // the members below
+  std::condition_variable changed_;
+  std::unordered_map<std::uint64_t, TaskPtr> unfinished_;
+  std::unordered_map<std::uint64_t, std::string> failed_; // why
+  std::uint64_t last_id_ = 0;
+  Turn turn_;
+  Workers& workers_;
+};
+
+} // namespace omptool::worker
