@@ -28,6 +28,7 @@ COMMANDS = {
     "doctor": "Predict where a program's regions will run, and why.",
     "devices": "Show plugins and the devices a program would see.",
     "run": "Run a program on the bundled runtime.",
+    "worker": "Serve the devices of this machine to a program of the same MPI job.",
     "timeline": "Write a page that shows a trace.",
     "config": "Print where the runtime, its headers and examples are installed.",
 }

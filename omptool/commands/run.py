@@ -76,6 +76,12 @@ class DeviceNumber(click.IntRange):
 )
 @click.option("--device", type=DeviceNumber(0), metavar="N", help="Make device N the default.")
 @click.option("--mandatory", is_flag=True, help="Abort, with the reason, instead of falling back.")
+@click.option(
+    "--workers",
+    "with_workers",
+    is_flag=True,
+    help="In an MPI job, run PROG in rank 0 alone; the others serve their devices to it.",
+)
 @click.option("--gdb", is_flag=True, help="Start PROG in gdb, which sees its kernels.")
 @trace_options
 @click.option("--summary", is_flag=True, help="At the end, print tables of regions and copies.")
@@ -86,6 +92,7 @@ def command(
     plugins: tuple[str, ...],
     device: int | None,
     mandatory: bool,
+    with_workers: bool,
     gdb: bool,
     trace: Path | None,
     trace_format: str | None,
@@ -99,6 +106,9 @@ def command(
     The environment puts the runtime in place, so PROG may be a wrapper script or a launcher such as
     mpirun.
 
+    With --workers, `mpirun -n 9 omptool run --workers ./app` starts PROG once: it has the devices
+    of all nine processes, behind those of its own machine.
+
     With --check, the runtime looks for mistakes of mapping, and omptool prints them on stderr when
     PROG has ended: errors, which OpenMP forbids, and hints, which are often mistakes. `omptool
     verify --explain CODE` prints the cause and the cure of each. --check=full also looks at what
@@ -107,6 +117,8 @@ def command(
     Exits as PROG does; 124 when --check-error is given and the checker found an error, 125 when
     omptool fails first, 126 when PROG cannot be executed, 127 when PROG is not found.
     """
+    if with_workers:
+        _become_worker(asked)
     path = find(program)
     check = checking(asked, CANNOT_START)
     try:
@@ -119,11 +131,17 @@ def command(
         fail(f"{program}: {error}", CANNOT_START)
     environment |= _asked(plugins, device, mandatory, summary)
     environment |= traced(trace, trace_format, CANNOT_START)
+    if with_workers:
+        from omptool.probes import workers
+
+        environment = workers.with_workers(environment)
     if gdb and not is_elf:
         fail(f"{program}: is a script; gdb needs its interpreter in front of it", CANNOT_START)
     start = Start(path, (program, *args), environment)
     if check:
         _check(start, check, is_in_gdb=gdb)
+    if with_workers:
+        _run_with_workers(_in_gdb(start) if gdb else start, program)
     _execute(_in_gdb(start) if gdb else start, program)
 
 
@@ -138,6 +156,37 @@ def _asked(
         "OMPTOOL_SUMMARY": "1" if summary else None,
     }
     return {name: value for name, value in asked.items() if value is not None}
+
+
+def _become_worker(asked: Asked) -> None:
+    """Make this process a worker, unless it is the first of its MPI job."""
+    from omptool.probes.workers import checked_rank, worker
+
+    if asked.level or asked.sarif or asked.json or asked.is_error_fatal:
+        fail("run: --workers and --check cannot go together", CANNOT_START)
+    if checked_rank("run --workers", CANNOT_START).number:
+        _execute(worker(os.environ), "omptool worker")
+
+
+def _run_with_workers(start: Start, program: str) -> NoReturn:
+    """Run the program, whose workers wait for it, and end as it did."""
+    from omptool.probes.workers import run_with_workers
+
+    try:
+        code = run_with_workers(start)
+    except OSError as error:
+        fail(f"{program}: {why_not(start.file, error)}", NOT_EXECUTABLE)
+    _end_as(code)
+
+
+def _end_as(code: int) -> NoReturn:
+    """End as a program did, by an exit code, or by minus a signal."""
+    from omptool.process import StoppedError
+
+    if code < 0:
+        _leave_no_core()
+        raise StoppedError(-code)
+    raise click.exceptions.Exit(code)
 
 
 def _note_host_only(data: Reader, program: str) -> None:
@@ -179,7 +228,6 @@ def _in_gdb(start: Start) -> Start:
 
 def _check(start: Start, asked: Asked, *, is_in_gdb: bool) -> NoReturn:
     """Run the program, print what the checker found, and end as the program did."""
-    from omptool.process import StoppedError
     from omptool.render import check_run
 
     found = _checked(start, asked.level or LEVELS[0], is_in_gdb)
@@ -190,10 +238,7 @@ def _check(start: Start, asked: Asked, *, is_in_gdb: bool) -> NoReturn:
     _write(asked.json, found, is_sarif=False)
     if asked.is_error_fatal and found.count("error"):
         raise click.exceptions.Exit(FOUND_ERROR)
-    if found.signal:
-        _leave_no_core()
-        raise StoppedError(found.signal)
-    raise click.exceptions.Exit(found.exit_code or 0)
+    _end_as(-found.signal if found.signal else found.exit_code or 0)
 
 
 def _checked(start: Start, level: str, is_in_gdb: bool) -> CheckRun:

@@ -240,6 +240,8 @@ def test_wheel_holds_what_its_users_look_for(omptool: Installed) -> None:
         "libomptarget.rtl.cuda.so",
         "libomptarget.rtl.host.so",
         "libomptarget.rtl.opencl.so",
+        "_runtime/lib/mpi/libomptarget.rtl.mpi.so",
+        "_runtime/lib/omptool-worker",
         "omptarget.h",
         "omptarget_rtl.h",
         "libtarget.h",
