@@ -11,6 +11,13 @@ namespace {
 
 constexpr std::chrono::milliseconds kHeld{1}; // of an answer that others follow
 
+// Bytes that travel alone have been announced. The program does not wait for more once it has said goodbye.
+bool is_answered(const Task& task) {
+  const Operation& operation = task.operation;
+  return operation.kind == mpi::Kind::kGoodbye ||
+         (operation.kind == mpi::Kind::kRetrieve && operation.tag != 0 && task.outcome.result == 0);
+}
+
 } // namespace
 
 void Server::serve() {
@@ -29,7 +36,7 @@ bool Server::step(std::chrono::nanoseconds time) {
   for (const TaskPtr& task : turn.for_mpi)
     move(task);
   for (const TaskPtr& task : turn.done)
-    if (task->operation.kind != mpi::Kind::kRetrieve || task->operation.tag == 0 || task->outcome.result != 0)
+    if (!is_answered(*task))
       answer(*task, 0);
   const bool any = !turn.for_mpi.empty() || !turn.done.empty();
   const bool has_moved = move_on(), has_taken = take_messages();

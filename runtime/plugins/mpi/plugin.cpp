@@ -130,3 +130,11 @@ OMPTOOL_RTL_EXPORT tgt_target_table* __tgt_rtl_load_indirect(int32_t device_id, 
                                       return static_cast<omptool::mpi::Device&>(device).load(*image, extents);
                                     });
 }
+
+// For measurements: messages to workers and from them, without those that carry large copies.
+OMPTOOL_RTL_EXPORT void __tgt_rtl_mpi_messages(uint64_t* sent, uint64_t* received) {
+  auto& all = static_cast<omptool::mpi::Plugin&>(omptool::plugin::of_process());
+  const omptool::plugin::Events::Lock lock = all.events.lock();
+  *sent = all.queue.counts().sent;
+  *received = all.queue.counts().received;
+}

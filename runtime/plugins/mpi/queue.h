@@ -37,6 +37,8 @@ public:
   bool progress();
   // With the lock held, which is given up in between.
   void await(const plugin::Event& event, plugin::Events::Lock& lock);
+  // With the lock held.
+  Link::Counts counts() const { return link_ ? link_->counts() : Link::Counts(); }
   // Tells the workers that nothing more comes, once all has been done.
   void dismiss();
 

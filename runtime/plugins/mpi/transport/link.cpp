@@ -19,7 +19,7 @@ void Link::post() {
     Buffer& records = sent_.emplace_back(Request{}, std::exchange(records_[rank], {})).second;
     const int tag = rank == std::size_t{kProgram} ? kAnswers : kControl;
     sent_.back().first = mpi_.send(records, static_cast<int>(rank), tag, communicator_);
-    ++posted_;
+    ++counts_.sent;
   }
   waiting_.clear();
 }
@@ -50,6 +50,7 @@ bool Link::take(int tag, const std::function<void(int rank, View message)>& take
   while (std::optional<Arrived> arrived = mpi_.probe(tag, communicator_)) {
     Buffer message(arrived->size);
     mpi_.receive(message, *arrived);
+    ++counts_.received;
     take(arrived->source, message);
     any = true;
   }

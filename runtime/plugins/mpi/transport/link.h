@@ -41,7 +41,11 @@ public:
   // Frees what MPI has sent. True: all is.
   bool tidy();
 
-  std::uint64_t posted() const { return posted_; } // messages, for measurements
+  // Messages of records so far, without those that carry large copies.
+  struct Counts {
+    std::uint64_t sent = 0, received = 0;
+  };
+  Counts counts() const { return counts_; }
 
 private:
   Mpi& mpi_;
@@ -49,7 +53,7 @@ private:
   std::vector<Buffer> records_;      // by rank
   std::vector<std::size_t> waiting_; // ranks that have some
   std::deque<std::pair<Request, Buffer>> sent_;
-  std::uint64_t posted_ = 0;
+  Counts counts_;
 };
 
 // Waits for the workers of this program, and makes the communicator: the program has rank 0 there, its workers follow.

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs on the devices of other ranks of an MPI job."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from builds import Build, built
+from clangs import libraries
+from fixture_programs import OMPTOOL
+from mpis import DEBIAN, EACH, Mpi, job, with_workers
+from toolchain import omptool
+from whole_programs import SOURCES
+
+from omptool.installation import libdir
+
+pytestmark = [pytest.mark.offloads, pytest.mark.slow]
+
+HERE = Path(__file__).parent
+PLUGINS = libdir() / "mpi"
+ONLY = {"OMPTOOL_PLUGINS": "mpi", "OMP_TARGET_OFFLOAD": "MANDATORY"}
+# Each tries something else: classes, globals, what ends with the program, mapping, tasks, updates.
+SAMPLE = ("classes.cpp", "declare_target.c", "lifetimes.cpp", "mapping.c", "tasks.c", "updates.c")
+
+
+@pytest.fixture(autouse=True)
+def _found_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers have images that need libomp."""
+    monkeypatch.setenv("LD_LIBRARY_PATH", libraries("19"), prepend=os.pathsep)
+
+
+@EACH
+def test_a_program_has_the_devices_of_its_workers(mpi: Mpi, tmp_path: Path) -> None:
+    program = built(Build("19"), tmp_path / "main", HERE / "devices.c")
+    done = with_workers(mpi, 2, program, OMP_TARGET_OFFLOAD="MANDATORY")
+    assert (done.returncode, done.stdout) == (0, "3 devices, 0 wrong\n"), done.stderr
+    done = with_workers(mpi, 2, program, **ONLY, OMPTOOL_HOST_DEVICES="2")
+    assert (done.returncode, done.stdout) == (0, "4 devices, 0 wrong\n"), done.stderr
+
+
+@EACH
+def test_a_region_is_one_message_out_and_one_back(mpi: Mpi, tmp_path: Path) -> None:
+    program = built(Build("19"), tmp_path / "main", HERE / "messages.c")
+    plugin = PLUGINS / "libomptarget.rtl.mpi.so"
+    done = with_workers(mpi, 1, program, plugin, **ONLY)
+    assert (done.returncode, done.stdout) == (0, "100: 1 out, 1 back; memory 0\n"), done.stderr
+
+
+@EACH
+@pytest.mark.parametrize("source", SAMPLE)
+def test_programs_give_their_results_on_workers(mpi: Mpi, tmp_path: Path, source: str) -> None:
+    program = built(Build("19"), tmp_path / "main", SOURCES / source)
+    done = with_workers(mpi, 2, program, **ONLY)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
+@EACH
+def test_kernels_print_in_the_output_of_the_job(mpi: Mpi, tmp_path: Path) -> None:
+    program = built(Build("19"), tmp_path / "main", HERE / "printing.c")
+    done = with_workers(mpi, 1, program, **ONLY)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["from the kernel", "from the program"]
+
+
+@EACH
+def test_a_program_without_regions_ends_with_its_workers(mpi: Mpi) -> None:
+    done = with_workers(mpi, 2, "sh", "-c", "echo it ran")
+    assert (done.returncode, done.stdout) == (0, "it ran\n"), done.stderr
+    assert with_workers(mpi, 2, "sh", "-c", "exit 3").returncode == 3
+
+
+@EACH
+def test_a_program_that_uses_mpi_runs_beside_workers(mpi: Mpi, tmp_path: Path) -> None:
+    """Its library has no header here: the program declares what it calls."""
+    family = ["-DOPEN_MPI"] if mpi.name == "openmpi" else []
+    program = built(Build("19"), tmp_path / "main", HERE / "split.c", *family, str(mpi.path))
+    words = ("-n", 2, OMPTOOL, "run", program, ":", "-n", 4, OMPTOOL, "worker")
+    done = job(mpi, *words, **ONLY, OMPTOOL_PLUGIN_PATH=str(PLUGINS))
+    said = "2 processes, 4 regions, 4 on devices\n"
+    assert (done.returncode, done.stdout) == (0, said), done.stderr
+
+
+def test_the_wrong_mpi_is_named(tmp_path: Path) -> None:
+    """Under a launcher of MPICH, each process of Open MPI is alone in its world."""
+    program = built(Build("19"), tmp_path / "main", HERE / "printing.c")
+    openmpi, mpich = DEBIAN
+    done = with_workers(mpich, 1, program, OMPTOOL_MPI=str(openmpi.path), OMPTOOL_PLUGINS="mpi")
+    assert "MPI's world is this process alone: start it by the launcher of" in done.stderr
+
+
+def test_outside_a_job_there_are_no_workers() -> None:
+    for words, code, said in (
+        (("run", "--workers", "true"), 125, "run --workers: this process is in no MPI job"),
+        (("worker",), 2, "worker: this process is in no MPI job"),
+    ):
+        done = omptool(*words)
+        assert done.exit_code == code
+        assert said in done.stderr
