@@ -8,7 +8,7 @@
 //   CONFORMANCE_IN_FLIGHT     how many operations of different streams it runs at once
 //   CONFORMANCE_KNOWS_EVENTS  set where it finds out which events are released, or not its own
 //   CONFORMANCE_LOST_BY_FORK  set where no device works in a child of fork() whose parent had used it
-//   CONFORMANCE_EXIT_WAITS    set where its driver lets no process end whose kernels run
+//   CONFORMANCE_EXIT_WAITS    set where its driver lets no process end whose kernels run, or start one in its place
 #pragma once
 
 #include "omptarget_rtl.h"

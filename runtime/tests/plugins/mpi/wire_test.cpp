@@ -5,6 +5,7 @@
 // its bytes, whatever byte is wrong.
 #include "mpi/transport/wire.h"
 
+#include <algorithm>
 #include <cstring>
 #include <doctest/doctest.h>
 #include <functional>
@@ -56,7 +57,7 @@ void read_answers(View message) {
 // Reads a copy of the bytes that ends where its memory ends, so that a sanitizer sees what is read beyond.
 void read_copy(const Buffer& bytes, const std::function<void(View)>& read) {
   const std::unique_ptr<std::uint64_t[]> copy(new std::uint64_t[bytes.size() / sizeof(std::uint64_t)]);
-  std::memcpy(copy.get(), bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(copy.get()));
   try {
     read({reinterpret_cast<const std::byte*>(copy.get()), bytes.size()});
   } catch (const Malformed&) {
