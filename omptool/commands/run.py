@@ -8,8 +8,8 @@ import os
 import shlex
 import shutil
 import signal
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -117,32 +117,42 @@ def command(
     Exits as PROG does; 124 when --check-error is given and the checker found an error, 125 when
     omptool fails first, 126 when PROG cannot be executed, 127 when PROG is not found.
     """
+    check = checking(asked, CANNOT_START)
     if with_workers:
         _become_worker(asked)
+    with _workers_sent_home() if with_workers else nullcontext():
+        words, is_noted = (program, *args), mandatory or bool(check)
+        start = _prepared(words, is_noted=is_noted, is_checked=bool(check), is_in_gdb=gdb)
+        wanted = {**_asked(plugins, device, mandatory, summary)}
+        wanted |= traced(trace, trace_format, CANNOT_START)
+        start = start._replace(environment={**start.environment, **wanted})
+        if with_workers:
+            start = _with_workers(start)
+    if check:
+        _check(start, check, is_in_gdb=gdb)
+    started = _in_gdb(start) if gdb else start
+    if with_workers:
+        _run_with_workers(started, program)
+    _execute(started, program)
+
+
+def _prepared(
+    words: tuple[str, ...], *, is_noted: bool, is_checked: bool, is_in_gdb: bool
+) -> Start:
+    """Return a program's start on the runtime, or end where it cannot be started."""
+    program = words[0]
     path = find(program)
-    check = checking(asked, CANNOT_START)
     try:
         with open_reader(path) as data:
-            environment = on_the_runtime(path, data, os.environ, is_checked=bool(check))
-            if mandatory or check:
+            environment = on_the_runtime(path, data, os.environ, is_checked=is_checked)
+            if is_noted:
                 _note_host_only(data, program)
             is_elf = headers.probe(data)
     except PackagerError as error:
         fail(f"{program}: {error}", CANNOT_START)
-    environment |= _asked(plugins, device, mandatory, summary)
-    environment |= traced(trace, trace_format, CANNOT_START)
-    if with_workers:
-        from omptool.probes import workers
-
-        environment = workers.with_workers(environment)
-    if gdb and not is_elf:
+    if is_in_gdb and not is_elf:
         fail(f"{program}: is a script; gdb needs its interpreter in front of it", CANNOT_START)
-    start = Start(path, (program, *args), environment)
-    if check:
-        _check(start, check, is_in_gdb=gdb)
-    if with_workers:
-        _run_with_workers(_in_gdb(start) if gdb else start, program)
-    _execute(_in_gdb(start) if gdb else start, program)
+    return Start(path, words, environment)
 
 
 def _asked(
@@ -166,6 +176,38 @@ def _become_worker(asked: Asked) -> None:
         fail("run: --workers and --check cannot go together", CANNOT_START)
     if checked_rank("run --workers", CANNOT_START).number:
         _execute(worker(os.environ), "omptool worker")
+
+
+@contextmanager
+def _workers_sent_home() -> Iterator[None]:
+    """Keep workers from waiting for a program that the block cannot start."""
+    from omptool.probes.workers import dismiss
+
+    try:
+        yield
+    except click.exceptions.Exit:
+        dismiss()
+        raise
+
+
+def _with_workers(start: Start) -> Start:
+    """Return the start of a program that has workers, or end for one that uses MPI.
+
+    The first call of such a program for all processes would never return.
+    """
+    from omptool.probes import workers
+    from packager.machine.program import inspect_program
+
+    with open_reader(start.file) as data:
+        inspected = inspect_program(start.file, data)
+    needed = inspected.needed if inspected else ()
+    found = next((name for name in needed if name.startswith(workers.MPI)), "")
+    if found:
+        program = start.words[0]
+        cure = f"start it beside workers: mpirun -n 2 {program} : -n 6 omptool worker"
+        what = f"needs {found}, and workers would be in its MPI_COMM_WORLD"
+        fail(f"{program}: {what}; {cure}", CANNOT_START)
+    return start._replace(environment=workers.with_workers(start.environment))
 
 
 def _run_with_workers(start: Start, program: str) -> NoReturn:

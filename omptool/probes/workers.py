@@ -18,6 +18,7 @@ from packager.machine.facts import FOLDERS
 from packager.records import NamedTuple
 
 PLUGIN, WORKER = "mpi", "omptool-worker"
+MPI = ("libmpi.so", "libmpich.so", "libmpi_abi.so")  # libraries of programs that use MPI
 # Launchers tell the rank and the size of the job; Slurm may have started another launcher.
 LAUNCHERS = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
@@ -79,11 +80,16 @@ def run_with_workers(start: Start) -> int:
     """
     with _marker() as started:
         environment = {**start.environment, STARTED: str(started)}
-        code = watched(start._replace(environment=environment))
-        has_used_mpi = started.exists()
-    if not has_used_mpi:
-        watched(worker(os.environ, "--dismiss"), is_output_moved=True)
-    return code
+        try:
+            return watched(start._replace(environment=environment))
+        finally:
+            if not started.exists():
+                dismiss()
+
+
+def dismiss() -> None:
+    """Tell the workers of this job, in place of the program, that there is nothing to do."""
+    watched(worker(os.environ, "--dismiss"), is_output_moved=True)
 
 
 @contextmanager

@@ -9,9 +9,12 @@
 #include "backend.h"
 #include "backoff.h"
 #include "mpi/transport/link.h"
+#include "output.h"
 #include "server.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
 #include <string_view>
 
 namespace omptool::worker {
@@ -37,6 +40,10 @@ void dismiss(mpi::Mpi& mpi) {
 void serve(mpi::Mpi& mpi, bool is_split) {
   Backend backend;
   const mpi::Communicator communicator = meet_program(mpi, {OMPTOOL_VERSION, {}, backend.describe(), {}}, is_split);
+  const char* const prefix = ::secure_getenv("OMPTOOL_MPI_PREFIX");
+  std::optional<PrefixedOutput> output;
+  if (prefix && std::string_view(prefix) == "1")
+    output.emplace(mpi.rank(mpi.world()));
   Server(mpi, communicator, backend).serve();
 }
 

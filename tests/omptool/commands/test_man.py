@@ -140,6 +140,7 @@ def test_the_variables_that_the_runtime_reads_are_documented() -> None:
     for room, prefixes in (
         ("libomptarget", "OMP|OMPTOOL|LIBOMPTARGET"),
         ("plugins", "OMP|OMPTOOL"),
+        ("worker", "OMPTOOL"),
     ):
         pattern = rf'(?:getenv|own|openmps|variable|number)\("((?:{prefixes})_\w+)"[,)]'
         for source in ROOT.glob(f"runtime/{room}/**/*.cpp"):

@@ -62,6 +62,9 @@ def test_kernels_print_in_the_output_of_the_job(mpi: Mpi, tmp_path: Path) -> Non
     done = with_workers(mpi, 1, program, **ONLY)
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == ["from the kernel", "from the program"]
+    done = with_workers(mpi, 1, program, **ONLY, OMPTOOL_MPI_PREFIX="1")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["[rank 1] from the kernel", "from the program"]
 
 
 @EACH
@@ -69,6 +72,8 @@ def test_a_program_without_regions_ends_with_its_workers(mpi: Mpi) -> None:
     done = with_workers(mpi, 2, "sh", "-c", "echo it ran")
     assert (done.returncode, done.stdout) == (0, "it ran\n"), done.stderr
     assert with_workers(mpi, 2, "sh", "-c", "exit 3").returncode == 3
+    done = with_workers(mpi, 2, "/no/such/program")
+    assert (done.returncode, done.stdout) == (127, ""), done.stderr
 
 
 @EACH
@@ -80,6 +85,9 @@ def test_a_program_that_uses_mpi_runs_beside_workers(mpi: Mpi, tmp_path: Path) -
     done = job(mpi, *words, **ONLY, OMPTOOL_PLUGIN_PATH=str(PLUGINS))
     said = "2 processes, 4 regions, 4 on devices\n"
     assert (done.returncode, done.stdout) == (0, said), done.stderr
+    done = with_workers(mpi, 1, program)
+    assert f"{program}: needs {mpi.path.name}, and workers would be in its" in done.stderr
+    assert done.returncode == 125
 
 
 def test_the_wrong_mpi_is_named(tmp_path: Path) -> None:
