@@ -29,11 +29,11 @@ typedef struct tgt_target_table {
  * once may each call them; one answer counts, and the other images are unloaded.
  * The bytes of an image are there during is_valid_binary and load_binary only, the image record and
  * the entry table that it names until unload_binary. */
-int32_t __tgt_rtl_number_of_devices(void);                    /* 0: __tgt_rtl_last_error may say why */
+int32_t __tgt_rtl_number_of_devices(void); /* 0: __tgt_rtl_last_error may say why */
 /* Non-zero: a device of this plugin can load it. All plugins that accept an image give their devices to the program. A
  * device that cannot load it fails in __tgt_rtl_load_binary. */
 int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image);
-int32_t __tgt_init_device(int32_t device_id);                 /* also accepted as __tgt_rtl_init_device */
+int32_t __tgt_init_device(int32_t device_id); /* also accepted as __tgt_rtl_init_device */
 tgt_target_table* __tgt_rtl_load_binary(int32_t device_id, __tgt_device_image* image); /* NULL: failed */
 void* __tgt_rtl_data_alloc(int32_t device_id, int64_t size);                           /* NULL: failed */
 int32_t __tgt_rtl_data_submit(int32_t device_id, void* target_ptr, void* host_ptr, int64_t size);

@@ -40,6 +40,27 @@ TEST_CASE("a chain sends, computes and brings back") {
   }
 }
 
+TEST_CASE("a copy reads the host's bytes when it runs: what an operation before it has yet to write") {
+  for (const std::size_t count : {1u, 1000u, 100'000u}) {
+    CAPTURE(count);
+    std::vector<int> sent(count), between(count, -1), got(count);
+    std::iota(sent.begin(), sent.end(), 0);
+    const std::size_t size = count * sizeof(int);
+    const Memory memory(size), other(size);
+    const Event submitted = submit_later(memory.at(), sent.data(), size);
+    const Held held;
+    const Event written = retrieve_later(between.data(), memory.at(), size, {submitted, held});
+    const Event read = submit_later(other.at(), between.data(), size, {written});
+    const Event added = run_later(kernel(kAdd), {other.at(), bits(static_cast<int>(count)), bits(1)}, {read});
+    const Event retrieved = retrieve_later(got.data(), other.at(), size, {added});
+    held.open();
+    CHECK(retrieved.wait() == 0);
+    for (int& value : sent)
+      ++value;
+    CHECK(got == sent);
+  }
+}
+
 // "For devices that support the concept of streams, it is expected that the new operation will be queue[d] up in the
 // stream associated with the first synchronization event in dep_event."
 TEST_CASE("what names an event of a stream first comes behind everything in that stream") {
