@@ -49,7 +49,6 @@ TEST_CASE("naps grow with the time waited, up to a millisecond") {
   const std::vector<Backoff::Time> naps = naps_in(60ms, backoff);
   REQUIRE_FALSE(naps.empty());
   CHECK(std::is_sorted(naps.begin(), naps.end()));
-  CHECK(naps.front() < 100us);
   CHECK(naps.back() <= 1ms);
   CHECK(naps.back() > 500us);
 }
