@@ -80,7 +80,7 @@ def test_without_a_gpu_it_says_so_in_a_line(kit: Path, tmp_path: Path) -> None:
 def test_on_the_fake_driver_it_gets_to_its_launches(
     kit: Path, tmp_path: Path, products: Products
 ) -> None:
-    parts = ("--part", "programs", "--part", "faults")
+    parts = ("--part", "programs", "--part", "observing", "--part", "faults")
     done = _started(kit, tmp_path, "--driver", nvptx.fake_driver(products), *parts)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert "A FAKE DRIVER" in done.stdout.splitlines()[0]

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from kit import conformance, faults, figures, programs
+from kit import conformance, faults, figures, observing, programs
 from kit.machine import Machine, look
 from kit.report import Report
 
@@ -16,6 +16,7 @@ NO_GPU = 77
 PARTS: dict[str, Callable[[Machine, Report], None]] = {
     "conformance": conformance.run,
     "programs": programs.run,
+    "observing": observing.run,
     "faults": faults.run,
     "figures": figures.run,
 }
