@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <tuple>
 #include <utility>
 
 namespace omptool::mpi {
@@ -30,8 +31,10 @@ std::vector<Known> devices_of(const Crew& crew) {
   for (std::size_t i = 0; i < crew.greetings.size(); ++i)
     for (std::size_t number = 0; number < crew.greetings[i].devices.size(); ++number)
       all.push_back({{i + 1, static_cast<std::int32_t>(number)}, crew.greetings[i].devices[number]});
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Known& one, const Known& other) { return one.device.plugin < other.device.plugin; });
+  std::sort(all.begin(), all.end(), [](const Known& one, const Known& other) {
+    return std::tie(one.device.plugin, one.place.worker, one.place.number) <
+           std::tie(other.device.plugin, other.place.worker, other.place.number);
+  });
   return all;
 }
 
