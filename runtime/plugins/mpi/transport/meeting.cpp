@@ -57,8 +57,11 @@ Job job_of(Mpi& mpi, bool is_split) {
   std::iota(all.begin(), all.end(), 0);
   if (!is_split)
     return {{all.front()}, {all.begin() + 1, all.end()}};
+  const std::optional<int> application = mpi.application();
+  if (!application)
+    throw std::runtime_error("this MPI does not tell its processes their program's number, MPI_APPNUM: " + mpi.path);
   // Launchers number an application's ranks in a row.
-  const Communicator mine = mpi.split(mpi.world(), mpi.application().value_or(0));
+  const Communicator mine = mpi.split(mpi.world(), *application);
   const auto first = static_cast<std::ptrdiff_t>(mpi.rank(mpi.world()) - mpi.rank(mine));
   const auto last = first + mpi.size(mine);
   Job job{{}, {all.begin() + first, all.begin() + last}};
