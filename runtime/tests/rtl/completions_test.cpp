@@ -33,14 +33,23 @@ struct State {
   std::map<tgt_event_t, std::int32_t> results;
   std::atomic<int> pushes{0};
 };
-State* state = nullptr;
+// The thread that calls a plugin may have an eye on the one before.
+class Current {
+public:
+  State* operator->() const { return get(); }
+  State* get() const { return one_.load(); }
+  void set(State* one) { one_ = one; }
+
+private:
+  std::atomic<State*> one_{nullptr};
+} state;
 
 // No file: only the functions that completions need are there.
 struct FakePlugin {
   enum class Kind { kCallsBack, kIsAsked, kIsPushed };
   explicit FakePlugin(Kind kind) : plugin("fake", "/nowhere") {
     static std::deque<State>& all = *new std::deque<State>; // threads may look at them until the end
-    state = &all.emplace_back();
+    state.set(&all.emplace_back());
     auto& call = const_cast<RtlFunctions&>(plugin.call());
     call.init_dep = [](tgt_callback_fct callback) {
       state->callback = callback;
@@ -59,10 +68,11 @@ struct FakePlugin {
       call.last_error = []() -> const char* { return "it broke"; };
   }
   static std::int32_t push() {
-    const std::lock_guard lock(state->mutex);
-    if (++state->pushes % 3 == 0 && !state->to_push.empty()) {
-      state->callback(state->to_push.back());
-      state->to_push.pop_back();
+    State& now = *state.get();
+    const std::lock_guard lock(now.mutex);
+    if (++now.pushes % 3 == 0 && !now.to_push.empty()) {
+      now.callback(now.to_push.back());
+      now.to_push.pop_back();
     }
     return 1;
   }
@@ -214,7 +224,7 @@ TEST_CASE("whoever blocks for an event sees its callback from another thread") {
 
 TEST_CASE("two plugins may use one address for their events") {
   FakePlugin one(FakePlugin::Kind::kCallsBack);
-  State* const of_one = state;
+  State* const of_one = state.get();
   Completions& first = one.completions();
   FakePlugin other(FakePlugin::Kind::kCallsBack);
   std::atomic<int> ones{0}, others{0};
