@@ -17,8 +17,8 @@ namespace omptool {
 
 observe::ObjectSeen seen(const Mapping& mapping, bool fresh);
 
-// The rows of a construct. They are seen under the table's lock, before anything is copied, and told without it; what
-// is told under a lock would be copied.
+// Reports the rows of a construct. see() is for under the table's lock, before anything is copied; tell() for behind
+// it, as the sink would copy what it gets under a lock.
 class RowsReport {
 public:
   RowsReport(observe::RowsSeen::Kind kind, int device, bool host_memory)

@@ -15,8 +15,10 @@ std::uint64_t Memory::allocate(std::size_t size) {
   const std::lock_guard lock(mutex_);
   if (size <= kLargestPiece)
     return piece_of_slab(std::max(kLeastPiece, std::bit_ceil(size)));
-  if (size > SIZE_MAX - kPage)
+  if (size > SIZE_MAX - kPage) {
+    fail("no device has " + std::to_string(size) + " bytes");
     return 0;
+  }
   return large((size + kPage - 1) / kPage * kPage);
 }
 
@@ -87,7 +89,7 @@ std::int32_t Memory::release(std::uint64_t address) {
       return 0;
     }
   }
-  return fail("address " + std::to_string(address) + " is none that the device has given");
+  return fail("address " + std::to_string(address) + " is not memory that the device has given");
 }
 
 } // namespace omptool::mpi

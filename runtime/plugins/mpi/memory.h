@@ -16,12 +16,12 @@ namespace omptool::mpi {
 
 class Memory {
 public:
-  // `more(size)`: the address of so much memory of the device; 0: there is none. `give_back(address)` returns what the
-  // plugin's function returns.
+  // `more(size)` returns the address of so much memory of the device, or 0 where the device has no more.
+  // `give_back(address)` returns what the plugin's function returns.
   Memory(std::function<std::uint64_t(std::size_t)> more, std::function<std::int32_t(std::uint64_t)> give_back)
       : more_(std::move(more)), give_back_(std::move(give_back)) {}
 
-  std::uint64_t allocate(std::size_t size); // 0: there is none
+  std::uint64_t allocate(std::size_t size); // 0: the device has no more
   // 0, or a failure, with last_error set.
   std::int32_t release(std::uint64_t address);
 

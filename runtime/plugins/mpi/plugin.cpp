@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // libomptarget.rtl.mpi.so: the devices of the other ranks of an MPI job, each of which runs `omptool worker`. It lies
-// in a folder of its own, so that only programs which are told of it (omptool run --workers) have it.
+// in a folder of its own, so that only programs that name it (omptool run --workers does) have it.
 //
 //   OMPTOOL_MPI=FILE   the library of MPI that is opened, where the program has none
 #include "plugin.h"

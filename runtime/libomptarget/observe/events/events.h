@@ -219,7 +219,7 @@ template <typename... Kinds> struct FormsOf {
 using Forms = FormsOf<ConstructBegins, ConstructEnds, TaskEnds, RowsSeen, RuleBroken, ObjectCopied, ObjectAsked,
                       OperationBegins, OperationEnds, LibraryRegistered, FellBack, DeviceReady, DevicesFinish,
                       ImageCompiled, ImageLoaded, ImageUnloaded, ImageFunctionRan>;
-// An event of one of these kinds, as it is told: for as long as the call lasts.
+// An event of one of these kinds, as listeners get it: for as long as the call lasts.
 using Event = Forms::Heard;
 // Whoever wants to have it for longer.
 using KeptEvent = Forms::Kept;

@@ -169,8 +169,8 @@ private:
   const void* const before_;
 };
 
-// When the thread's last operation ended, or its construct began: an operation that follows begins then. To read the
-// clock is a third of what an event costs.
+// Returns when the thread's last operation ended, or its construct began: an operation that follows begins then. To
+// read the clock is a third of what an event costs.
 Operation::Clock::time_point latest();
 // The thread has waited for another one: what follows begins later.
 void note_pause();

@@ -106,7 +106,8 @@ Crew meet_workers(Mpi& mpi) {
   for (std::size_t greeted = 1;; ++greeted) {
     const auto at = std::find(workers.begin(), workers.end(), next.rank) - workers.begin();
     if (static_cast<std::size_t>(at) == workers.size())
-      throw std::runtime_error("rank " + std::to_string(next.rank) + " greets as a worker, and is none");
+      throw std::runtime_error("rank " + std::to_string(next.rank) +
+                               " greets as a worker, and is not one of this program's");
     crew.greetings[static_cast<std::size_t>(at)] = std::move(next.greeting);
     if (greeted == workers.size())
       break;

@@ -80,8 +80,8 @@ public:
   bool is_programs = false; // the program has it, and initialises it if it likes
 };
 
-// Opens the program's own MPI, or the one that OMPTOOL_MPI names, or that of the launcher. Null, and why: there is none
-// that can be used.
+// Opens the program's own MPI, or the one that OMPTOOL_MPI names, or that of the launcher. Null, and why, where the
+// process can use no MPI.
 std::unique_ptr<Mpi> open(std::string& reason);
 
 } // namespace omptool::mpi
