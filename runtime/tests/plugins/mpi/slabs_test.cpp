@@ -70,7 +70,7 @@ TEST_CASE("what comes and goes again asks the device for nothing") {
   Memory memory = device.memory();
   const auto round = [&] {
     std::vector<std::uint64_t> all;
-    for (const std::size_t size : {1, 64, 100, 4000, 32768, 32769, 1 << 20, 8 << 20})
+    for (const std::size_t size : {1UL, 64UL, 100UL, 4000UL, 32768UL, 32769UL, 1UL << 20, 8UL << 20})
       all.push_back(memory.allocate(size));
     for (const std::uint64_t address : all)
       CHECK(memory.release(address) == 0);
