@@ -4,6 +4,7 @@
 
 #include "process/environment.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace omptool::worker {
@@ -36,6 +37,8 @@ void Graph::add(std::vector<TaskPtr> tasks) {
       if (operation.id != last_id_ + 1)
         throw mpi::Malformed("operation " + std::to_string(operation.id) + " comes after " + std::to_string(last_id_));
       last_id_ = operation.id;
+      const std::uint64_t known = operation.id - std::min<std::uint64_t>(operation.id, operation.unknown);
+      failed_.erase(failed_.begin(), failed_.lower_bound(known));
       task->is_awaited = true;
       for (const std::uint64_t id : operation.after) {
         if (id >= operation.id)

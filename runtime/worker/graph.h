@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -56,7 +57,7 @@ private:
   std::mutex mutex_; // the members below
   std::condition_variable changed_;
   std::unordered_map<std::uint64_t, TaskPtr> unfinished_;
-  std::unordered_map<std::uint64_t, std::string> failed_; // why
+  std::map<std::uint64_t, std::string> failed_; // why; those that the program may yet have others follow
   std::uint64_t last_id_ = 0;
   Turn turn_;
   Workers& workers_;

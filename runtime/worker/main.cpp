@@ -12,10 +12,12 @@
 #include "output.h"
 #include "server.h"
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <unistd.h>
 
 namespace omptool::worker {
 namespace {
@@ -25,26 +27,48 @@ int complain(const std::string& what) {
   return 1;
 }
 
+// Without MPI_Finalize, and whatever other threads do.
+[[noreturn]] void leave(int exit_code) {
+  std::fflush(stdout);
+  ::_exit(exit_code);
+}
+
+std::string node() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "an unknown node";
+}
+
 enum class Role { kFirst, kSplit, kDismiss };
 
 void dismiss(mpi::Mpi& mpi) {
-  const mpi::Crew crew = meet_workers(mpi);
+  const mpi::Crew crew = meet_workers(mpi, {});
   mpi::Link link(mpi, crew.communicator);
   for (std::size_t worker = 1; worker <= crew.greetings.size(); ++worker)
-    write(link.records_for(worker), mpi::Operation{mpi::Kind::kGoodbye, 0, 1});
+    write(link.records_for(worker), mpi::Operation{.kind = mpi::Kind::kGoodbye, .id = 1});
   link.post();
   for (Backoff backoff; !link.tidy();)
     backoff.pause();
 }
 
+// Where the program is lost, or its job, the process ends: others may go on.
 void serve(mpi::Mpi& mpi, bool is_split) {
   Backend backend;
-  const mpi::Communicator communicator = meet_program(mpi, {OMPTOOL_VERSION, {}, backend.describe(), {}}, is_split);
+  const mpi::Met met = meet_program(mpi, {OMPTOOL_VERSION, {}, backend.describe(), {}, node()}, is_split);
   const char* const prefix = ::secure_getenv("OMPTOOL_MPI_PREFIX");
   std::optional<PrefixedOutput> output;
   if (prefix && std::string_view(prefix) == "1")
     output.emplace(mpi.rank(mpi.world()));
-  Server(mpi, communicator, backend).serve();
+  Server server(mpi, met, backend);
+  bool can_finalize = false;
+  try {
+    can_finalize = server.serve();
+  } catch (const std::exception& error) {
+    output.reset();
+    leave(complain("rank " + std::to_string(mpi.rank(mpi.world())) + " ends: " + error.what()));
+  }
+  output.reset();
+  if (!can_finalize)
+    leave(0);
 }
 
 int work(mpi::Mpi& mpi, Role role) {

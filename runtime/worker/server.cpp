@@ -4,12 +4,15 @@
 
 #include "backoff.h"
 
+#include <thread>
 #include <utility>
 
 namespace omptool::worker {
 namespace {
 
-constexpr std::chrono::milliseconds kHeld{1}; // of an answer that others follow
+constexpr std::chrono::milliseconds kHeld{1};       // of an answer that others follow
+constexpr std::chrono::milliseconds kFarewell{500}; // for the last message
+constexpr int kPatience = 3;                        // periods without a sign of the program
 
 // Bytes that travel alone have been announced. The program does not wait for more once it has said goodbye.
 bool is_answered(const Task& task) {
@@ -20,14 +23,33 @@ bool is_answered(const Task& task) {
 
 } // namespace
 
-void Server::serve() {
-  for (Backoff backoff;
-       !is_over_ || !graph_.is_idle() || !transfers_.empty() || link_.has_records() || !link_.tidy();) {
-    if (step(std::chrono::nanoseconds::zero()))
-      backoff.reset();
-    else
-      backoff.pause([&](Backoff::Time time) { step(time); });
+Server::Server(mpi::Mpi& mpi, const mpi::Met& met, Backend& backend)
+    : link_(mpi, met.communicator), backend_(backend), graph_(backend), rank_(mpi.rank(met.communicator)),
+      forgotten_(static_cast<std::size_t>(link_.size())),
+      program_(std::chrono::seconds(kPatience * met.welcome.heartbeat)) {}
+
+bool Server::serve() {
+  try {
+    for (Backoff backoff;
+         !is_over_ || !graph_.is_idle() || !transfers_.empty() || link_.has_records() || !link_.tidy();) {
+      if (step(std::chrono::nanoseconds::zero()))
+        backoff.reset();
+      else
+        backoff.pause([&](Backoff::Time time) { step(time); });
+    }
+  } catch (const std::exception& error) {
+    tell_end(error.what());
+    throw;
   }
+  return can_finalize_;
+}
+
+// The program need not find out by itself, if it is there and takes it.
+void Server::tell_end(const std::string& why) {
+  write(link_.records_for(mpi::kProgram), mpi::Answer{0, 1, 0, std::as_bytes(std::span(why))});
+  link_.post();
+  for (const Clock::time_point end = Clock::now() + kFarewell; !link_.tidy() && Clock::now() < end;)
+    std::this_thread::sleep_for(kHeld);
 }
 
 // False: nothing was to be done.
@@ -40,6 +62,8 @@ bool Server::step(std::chrono::nanoseconds time) {
       answer(*task, 0);
   const bool any = !turn.for_mpi.empty() || !turn.done.empty();
   const bool has_moved = move_on(), has_taken = take_messages();
+  heed_faults();
+  look_after_program();
   post();
   return any || has_moved || has_taken;
 }
@@ -48,22 +72,95 @@ bool Server::take_messages() {
   return link_.take(mpi::kControl, [&](int from, View bytes) {
     if (from != mpi::kProgram)
       throw mpi::Malformed("rank " + std::to_string(from) + " sends operations, and is not the program");
+    program_.hear();
     const auto message = std::make_shared<const Buffer>(bytes.begin(), bytes.end());
     std::vector<TaskPtr> tasks;
     for (mpi::Reader reader(*message); !reader.at_end();) {
-      tasks.push_back(std::make_shared<Task>(Task{read_operation(reader), message}));
-      const Operation& operation = tasks.back()->operation;
-      is_over_ = is_over_ || operation.kind == mpi::Kind::kGoodbye;
-      const bool can_travel_alone = operation.kind == mpi::Kind::kSubmit || operation.kind == mpi::Kind::kRetrieve ||
-                                    operation.kind == mpi::Kind::kGive || operation.kind == mpi::Kind::kImage;
-      const bool is_possible =
-          operation.tag == 0 ? operation.kind != mpi::Kind::kGive
-                             : can_travel_alone && operation.tag >= mpi::kFirstTag && operation.tag <= mpi::kLastTag;
-      if (!is_possible)
-        throw mpi::Malformed("operation " + std::to_string(operation.id) + " has tag " + std::to_string(operation.tag));
+      const Operation operation = read_operation(reader);
+      check(operation);
+      if (is_operation(operation.kind))
+        tasks.push_back(std::make_shared<Task>(Task{operation, message}));
+      else
+        heed(operation);
+      if (operation.kind == mpi::Kind::kGoodbye) {
+        is_over_ = true;
+        can_finalize_ = operation.value == 0;
+      }
     }
     graph_.add(std::move(tasks));
   });
+}
+
+// Throws mpi::Malformed: bytes are to travel in a way that there is not.
+void Server::check(const Operation& operation) const {
+  const bool is_give = operation.kind == mpi::Kind::kGive;
+  const bool can_travel_alone = is_give || operation.kind == mpi::Kind::kSubmit ||
+                                operation.kind == mpi::Kind::kRetrieve || operation.kind == mpi::Kind::kImage;
+  const bool is_possible = operation.tag == 0
+                               ? !is_give
+                               : can_travel_alone && operation.tag >= mpi::kFirstTag && operation.tag <= mpi::kLastTag;
+  if (!is_possible)
+    throw mpi::Malformed("operation " + std::to_string(operation.id) + " has tag " + std::to_string(operation.tag));
+  const bool has_rank =
+      is_give || operation.kind == mpi::Kind::kForget || (operation.kind == mpi::Kind::kSubmit && operation.tag != 0);
+  const bool is_with_itself = operation.value == rank_ && operation.kind != mpi::Kind::kForget;
+  if (has_rank && (operation.value < (is_give ? 1 : 0) || operation.value >= link_.size() || is_with_itself))
+    throw mpi::Malformed("operation " + std::to_string(operation.id) + " is with rank " +
+                         std::to_string(operation.value) + " of " + std::to_string(link_.size()));
+}
+
+// ---- losses ----
+
+void Server::heed(const Operation& sign) {
+  if (sign.kind == mpi::Kind::kPing) {
+    write(link_.records_for(mpi::kProgram), mpi::Answer{});
+    is_awaited_ = true; // it leaves at once
+  } else if (sign.value == rank_)
+    throw mpi::Malformed("the program takes this worker for lost");
+  else
+    forget(sign.value, "rank " + std::to_string(sign.value) + " of the program's workers is lost");
+}
+
+void Server::look_after_program() {
+  if (program_.look(mpi::Pulse::Clock::now()) == mpi::Pulse::Verdict::kLost)
+    throw mpi::Error("the program gives no sign of life");
+}
+
+void Server::heed_faults() {
+  for (const mpi::Fault& fault : link_.faults())
+    if (fault.rank == mpi::kProgram)
+      throw mpi::Error(fault.why);
+    else
+      forget(fault.rank, fault.why);
+}
+
+// Copies from there and to there fail, now and later.
+void Server::forget(int rank, const std::string& why) {
+  if (rank == mpi::kProgram || !forgotten_[static_cast<std::size_t>(rank)].empty())
+    return;
+  forgotten_[static_cast<std::size_t>(rank)] = why;
+  link_.drop(static_cast<std::size_t>(rank));
+  std::vector<TaskPtr> over;
+  std::erase_if(transfers_, [&](Transfer& one) {
+    if (one.with != rank)
+      return false;
+    link_.give_up(one.requests);
+    over.push_back(one.task);
+    abandoned_.push_back(std::move(one));
+    return true;
+  });
+  for (const TaskPtr& task : over)
+    is_forgotten(task, rank);
+}
+
+// Ends the task if it is with a rank that is lost.
+bool Server::is_forgotten(const TaskPtr& task, int rank) {
+  const std::string& why = forgotten_[static_cast<std::size_t>(rank)];
+  if (why.empty())
+    return false;
+  task->outcome = Outcome::failed(1, why);
+  graph_.end(task);
+  return true;
 }
 
 // ---- copies whose bytes travel alone ----
@@ -79,6 +176,9 @@ void Server::move(const TaskPtr& task) {
 // received, as they are under way.
 void Server::come(const TaskPtr& task) {
   const Operation& operation = task->operation;
+  const int from = operation.kind == mpi::Kind::kImage ? mpi::kProgram : operation.value;
+  if (is_forgotten(task, from))
+    return;
   const bool is_direct =
       task->outcome.result == 0 && operation.kind == mpi::Kind::kSubmit && backend_.is_in_host_memory(operation);
   std::span<std::byte> place(reinterpret_cast<std::byte*>(operation.target), operation.size);
@@ -86,8 +186,7 @@ void Server::come(const TaskPtr& task) {
     task->bytes.resize(operation.size);
     place = task->bytes;
   }
-  const bool is_programs = operation.kind == mpi::Kind::kImage;
-  transfers_.push_back({task, link_.receive(place, is_programs ? mpi::kProgram : operation.value, operation.tag)});
+  transfers_.push_back({task, from, link_.receive(place, from, operation.tag)});
 }
 
 // Bytes go, when they are at a place that MPI can use; the answer says so to the program. Another worker gets some in
@@ -95,13 +194,16 @@ void Server::come(const TaskPtr& task) {
 void Server::go(const TaskPtr& task) {
   const Operation& operation = task->operation;
   const bool is_for_program = operation.kind == mpi::Kind::kRetrieve;
+  const int to = is_for_program ? mpi::kProgram : operation.value;
+  if (is_forgotten(task, to))
+    return;
   if (task->outcome.result != 0) {
     if (is_for_program) {
       graph_.end(task);
       return;
     }
     task->bytes.resize(operation.size);
-    transfers_.push_back({task, link_.send(task->bytes, operation.value, operation.tag)});
+    transfers_.push_back({task, to, link_.send(task->bytes, to, operation.tag)});
     return;
   }
   const bool is_direct = backend_.is_in_host_memory(operation);
@@ -114,14 +216,13 @@ void Server::go(const TaskPtr& task) {
     answer(*task, operation.tag);
   const View bytes =
       is_direct ? View(reinterpret_cast<const std::byte*>(operation.source), operation.size) : task->outcome.bytes;
-  const int to = is_for_program ? mpi::kProgram : operation.value;
-  transfers_.push_back({task, link_.send(bytes, to, operation.tag)});
+  transfers_.push_back({task, to, link_.send(bytes, to, operation.tag)});
 }
 
 bool Server::move_on() {
   std::vector<TaskPtr> over;
   std::erase_if(transfers_, [&](Transfer& one) {
-    const bool is_over = link_.is_over(one.requests);
+    const bool is_over = link_.is_over(one.with, one.requests);
     if (is_over)
       over.push_back(one.task);
     return is_over;

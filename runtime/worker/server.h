@@ -5,10 +5,14 @@
 // thread.
 //
 // Answers are gathered: one that nothing follows leaves at once, with all that are there; others wait for it a while.
+//
+// Kernels run on other threads, so that a ping is answered whatever they do. A program that pings for three periods no
+// more is lost, and its worker ends.
 #pragma once
 
 #include "graph.h"
 #include "mpi/transport/link.h"
+#include "mpi/transport/pulse.h"
 
 #include <chrono>
 #include <vector>
@@ -17,11 +21,11 @@ namespace omptool::worker {
 
 class Server {
 public:
-  Server(mpi::Mpi& mpi, mpi::Communicator communicator, Backend& backend)
-      : link_(mpi, communicator), backend_(backend), graph_(backend) {}
+  Server(mpi::Mpi& mpi, const mpi::Met& met, Backend& backend);
 
-  // Until the program says goodbye. Throws mpi::Malformed and mpi::Error.
-  void serve();
+  // Until the program says goodbye. False: a worker is lost, and MPI_Finalize would wait for it. Throws std::exception:
+  // the program is lost, or says what it must not; it has then been told.
+  bool serve();
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -29,11 +33,19 @@ private:
   // A copy whose bytes are on their way.
   struct Transfer {
     TaskPtr task;
+    int with; // the other's rank
     std::vector<mpi::Request> requests;
   };
 
   bool step(std::chrono::nanoseconds time);
   bool take_messages();
+  void check(const Operation& operation) const;
+  void heed(const Operation& sign);
+  void look_after_program();
+  void heed_faults();
+  void forget(int rank, const std::string& why);
+  bool is_forgotten(const TaskPtr& task, int rank);
+  void tell_end(const std::string& why);
   void move(const TaskPtr& task);
   void come(const TaskPtr& task);
   void go(const TaskPtr& task);
@@ -49,6 +61,11 @@ private:
   Clock::time_point oldest_ = {}; // of the answers that wait
   bool is_awaited_ = false;       // one of them is
   bool is_over_ = false;
+  bool can_finalize_ = true;
+  const int rank_;                     // of this worker
+  std::vector<std::string> forgotten_; // by rank: why nothing comes from it or goes to it; "": it may
+  std::vector<Transfer> abandoned_;    // MPI may still use their memory
+  mpi::Pulse program_;
 };
 
 } // namespace omptool::worker

@@ -4,7 +4,8 @@
 // libomptarget.rtl.mpi.so: the devices of the other ranks of an MPI job, each of which runs `omptool worker`. It lies
 // in a folder of its own, so that only programs that name it (omptool run --workers does) have it.
 //
-//   OMPTOOL_MPI=FILE   the library of MPI that is opened, where the program has none
+//   OMPTOOL_MPI=FILE          the library of MPI that is opened, where the program has none
+//   OMPTOOL_MPI_HEARTBEAT=N   seconds of silence after which a worker is lost; 0: none is
 #include "plugin.h"
 
 #include "backoff.h"
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <tuple>
 #include <utility>
@@ -42,10 +44,16 @@ Plugin* the_one() {
   return static_cast<Plugin*>(plugin::known_plugin());
 }
 
-// At the program's exit, or its MPI_Finalize.
 void end() {
   if (Plugin* const known = the_one())
     known->queue.dismiss();
+}
+
+// In the program's own MPI_Finalize, which cannot be skipped.
+void end_in_finalize() {
+  end();
+  if (const Plugin* const known = the_one(); known && known->queue.is_any_lost() && !known->queue.can_finalize())
+    std::fputs("omptarget: plugin mpi has lost a worker, and this MPI_Finalize may wait for it for ever\n", stderr);
 }
 
 void end_at_exit() {
@@ -56,7 +64,8 @@ void end_at_exit() {
   Session& session = known->queue.session();
   try {
     // Workers that were never met do not end: the launcher ends the job when this process ends without MPI_Finalize.
-    if (session.is_ours && session.reason.empty() && !session.mpi->is_finalized())
+    // So it does where MPI_Finalize would wait for a lost worker.
+    if (session.is_ours && session.reason.empty() && known->queue.can_finalize() && !session.mpi->is_finalized())
       session.mpi->finalize();
   } catch (const Error&) { // the process is ending
   }
@@ -103,7 +112,7 @@ std::unique_ptr<Plugin> make_plugin(bool is_child) {
   mpi::Session session = mpi::start_session();
   std::atexit(mpi::end_at_exit);
   if (session.reason.empty() && !session.is_ours)
-    session.mpi->when_finalizing(mpi::end);
+    session.mpi->when_finalizing(mpi::end_in_finalize);
   return std::make_unique<mpi::Plugin>(std::move(session));
 }
 

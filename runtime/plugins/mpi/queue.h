@@ -3,15 +3,20 @@
 //
 // Hands operations to workers and takes their answers. Operations are gathered until somebody waits or asks: then those
 // for a worker leave in one message. Nothing here has a thread of its own: whoever waits, or calls
-// __tgt_rtl_process_dep, gets everybody's operations on.
+// __tgt_rtl_process_dep, gets everybody's operations on. Only the signs of life that program and workers give each
+// other need a thread, which looks some times in a period.
 //
 // The bytes of a small copy to a device travel with its operation, those of a large one in messages of their own,
 // from the user's memory. Both leave when the call is made, and a worker writes them when the operation runs. Where a
 // copy from a device has yet to write these bytes, they leave when it has.
+//
+// A worker that MPI reports an error about, that says what it must not, or that is silent too long is lost: its
+// operations fail, and those of the others go on.
 #pragma once
 
 #include "operation.h"
 #include "session.h"
+#include "transport/pulse.h"
 
 #include <map>
 #include <string>
@@ -41,6 +46,8 @@ public:
   Link::Counts counts() const { return link_ ? link_->counts() : Link::Counts(); }
   // Tells the workers that nothing more comes, once all has been done.
   void dismiss();
+  bool is_any_lost() const;
+  bool can_finalize() const; // MPI_Finalize waits for no lost worker
 
 private:
   // A worker, and its operations.
@@ -49,18 +56,30 @@ private:
     std::map<std::uint64_t, PendingPtr> pending;
     std::int32_t next_tag = kFirstTag;
     std::vector<std::int32_t> free_tags;
+    Pulse pulse;
+    bool is_heard = false; // since it was last asked whether it lives
+    std::string lost;      // why it is asked nothing any more; "" if it is
+
+    bool has_tag() const { return !free_tags.empty() || next_tag <= kLastTag; }
   };
 
   std::int32_t order_of(Pending& made, const plugin::Dependences& order, std::vector<std::uint64_t>& after);
   std::int32_t finish_call(const PendingPtr& made, plugin::Events::Lock& lock);
+  void await_tag(std::size_t worker, plugin::Events::Lock& lock);
   std::int32_t take_tag(Peer& peer);
   void send(const PendingPtr& pending, Operation operation, HostSide host);
   bool is_to_be_written(View bytes) const;
-  void take(std::size_t worker, View message);
+  void take(int worker, View message);
   void take(Peer& peer, const Answer& answer);
   void move_on();
   void finish(const PendingPtr& pending);
-  void lose(const std::string& reason);
+  const std::string& why_not(std::size_t worker) const;
+  std::string name_of(std::size_t worker) const;
+  void ping(std::size_t worker);
+  void look_after_workers();
+  void keep_watch();
+  void heed_faults();
+  void lose(std::size_t worker, const std::string& how);
 
   plugin::Events& events_;
   Session session_;
@@ -69,6 +88,7 @@ private:
   std::vector<PendingPtr> retrieving_, moving_; // copies from devices; those whose bytes travel alone
   std::size_t pending_ = 0;
   tgt_event_t no_event_ = nullptr;
+  Pulse::Clock::time_point next_look_ = {};
   std::string lost_; // why no worker is asked any more; "" if they are
 };
 

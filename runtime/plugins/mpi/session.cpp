@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "session.h"
 
+#include "backoff.h"
+#include "settings.h"
+
 #include <cstdlib>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,6 +14,24 @@
 namespace omptool::mpi {
 namespace {
 
+// The program's MPI_Finalize would wait for workers that nobody sends home. Only the thread that calls it may call MPI
+// at this level: so it does that in MPI_Finalize.
+void send_workers_home(Mpi& mpi) {
+  if (!mpi.is_main_thread())
+    return;
+  mpi.when_finalizing([&mpi] {
+    try {
+      Link link(mpi, meet_workers(mpi, {}).communicator);
+      for (int worker = 1; worker < link.size(); ++worker)
+        write(link.records_for(static_cast<std::size_t>(worker)), Operation{.kind = Kind::kGoodbye, .id = 1});
+      link.post();
+      for (Backoff backoff; !link.tidy();)
+        backoff.pause();
+    } catch (const std::exception&) { // there are none
+    }
+  });
+}
+
 // Gets MPI ready. Returns why it cannot be used, or "".
 std::string begin(Session& session) {
   Mpi& mpi = *session.mpi;
@@ -18,10 +39,11 @@ std::string begin(Session& session) {
     return "the program has finalised MPI";
   if (mpi.is_initialized()) {
     const Level level = mpi.level();
-    if (level != Level::kMultiple) // the program's threads call MPI, and so do ours
-      return std::string("the program has initialised MPI with ") + name_of(level) +
-             "; its workers need MPI_THREAD_MULTIPLE (omptool run --workers asks MPI for it)";
-    return {};
+    if (level == Level::kMultiple) // the program's threads call MPI, and so do ours
+      return {};
+    send_workers_home(mpi);
+    return std::string("the program has initialised MPI with ") + name_of(level) +
+           "; its workers need MPI_THREAD_MULTIPLE (omptool run --workers asks MPI for it)";
   }
   if (mpi.is_programs)
     return "the program has an MPI, and has yet to initialise it: call MPI_Init_thread before the first region";
@@ -46,10 +68,12 @@ std::string meet(Session& session) {
   if (mpi.size(mpi.world()) == 1)
     return "MPI's world is this process alone: start it by the launcher of " + mpi.path + " (" + mpi.version +
            "), with a rank for each worker, or name the launcher's MPI in OMPTOOL_MPI";
-  session.crew = meet_workers(mpi);
+  session.heartbeat = heartbeat();
+  session.crew = meet_workers(mpi, {static_cast<std::uint64_t>(session.heartbeat.count())});
   for (const Greeting& greeting : session.crew.greetings)
     if (!greeting.fault.empty())
       return "a worker has failed: " + greeting.fault;
+  note_end_of_job();
   return {};
 }
 

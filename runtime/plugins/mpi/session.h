@@ -7,6 +7,7 @@
 #include "transport/link.h"
 #include "transport/mpi.h"
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@ namespace omptool::mpi {
 struct Session {
   std::unique_ptr<Mpi> mpi;
   Crew crew;                                   // the worker of greeting i has rank i + 1
+  std::chrono::seconds heartbeat{0};           // a longer silence of a worker is a loss; 0: none is
   bool is_ours = false;                        // this plugin has initialised MPI, and finalises it
   std::string reason = "there are no workers"; // "": there are
 };

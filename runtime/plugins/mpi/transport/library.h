@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <dlfcn.h>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace omptool::mpi {
 // The functions, by what follows "MPI_". H is a handle, S a status.
 #define OMPTOOL_MPI_FUNCTIONS(X)                                                                                       \
   X(Abort, H, int)                                                                                                     \
+  X(Cancel, H*)                                                                                                        \
   X(Comm_create_group, H, H, int, H*)                                                                                  \
   X(Comm_create_keyval, int (*)(H, int, void*, void*, void*, int*), int (*)(H, int, void*, void*), int*, void*)        \
   X(Comm_get_attr, H, int, void*, int*)                                                                                \
@@ -32,13 +34,17 @@ namespace omptool::mpi {
   X(Get_library_version, char*, int*)                                                                                  \
   X(Group_free, H*)                                                                                                    \
   X(Group_incl, H, int, const int*, H*)                                                                                \
+  X(Group_size, H, int*)                                                                                               \
+  X(Group_translate_ranks, H, int, const int*, H, int*)                                                                \
   X(Improbe, int, int, H, int*, H*, S*)                                                                                \
   X(Init_thread, int*, char***, int, int*)                                                                             \
   X(Initialized, int*)                                                                                                 \
   X(Irecv, void*, int, H, int, int, H, H*)                                                                             \
+  X(Is_thread_main, int*)                                                                                              \
   X(Isend, const void*, int, H, int, int, H, H*)                                                                       \
   X(Mrecv, void*, int, H, H*, S*)                                                                                      \
   X(Query_thread, int*)                                                                                                \
+  X(Request_free, H*)                                                                                                  \
   X(Test, H*, int*, S*)
 
 template <typename Family> class Library final : public Mpi {
@@ -59,6 +65,8 @@ public:
 #undef OMPTOOL_MPI_FIND
     if (!reason.empty())
       return nullptr;
+    made->acknowledge_ = reinterpret_cast<int (*)(H)>(::dlsym(library, "MPIX_Comm_failure_ack"));
+    made->acknowledged_ = reinterpret_cast<int (*)(H, H*)>(::dlsym(library, "MPIX_Comm_failure_get_acked"));
     made->version = made->text([&](char* text, int* length) { return made->Get_library_version_(text, length); });
     return made;
   }
@@ -72,6 +80,7 @@ public:
     return level_of(provided);
   }
   Level level() override { return level_of(asked("MPI_Query_thread", Query_thread_)); }
+  bool is_main_thread() override { return asked("MPI_Is_thread_main", Is_thread_main_) != 0; }
   void finalize() override { check("MPI_Finalize", Finalize_()); }
   // MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else.
   void when_finalizing(std::function<void()> then) override {
@@ -132,20 +141,34 @@ public:
     H made{};
     check("MPI_Irecv", Irecv_(bytes.data(), static_cast<int>(bytes.size()), family_.byte, from, tag,
                               in(communicator.handle), &made));
-    return {out(made)};
+    return {out(made), static_cast<int>(bytes.size())};
   }
   bool is_done(Request& request) override {
     H handle = in(request.handle);
-    int is_over = 0;
-    check("MPI_Test", Test_(&handle, &is_over, ignored()));
+    int is_over = 0, size = 0;
+    S status{};
+    check("MPI_Test", Test_(&handle, &is_over, &status));
     request.handle = out(handle);
+    if (is_over && request.expected >= 0) {
+      check("MPI_Get_count", Get_count_(&status, family_.byte, &size));
+      if (size != request.expected)
+        throw Error("a message has " + std::to_string(size) + " bytes of " + std::to_string(request.expected));
+    }
     return is_over != 0;
   }
-  std::optional<Arrived> probe(int tag, Communicator communicator) override {
+  void give_up(Request& request) override {
+    H handle = in(request.handle);
+    if (request.expected >= 0)
+      Cancel_(&handle);
+    Request_free_(&handle);
+    request.handle = out(handle);
+  }
+  std::optional<Arrived> probe(int tag, Communicator communicator, std::optional<int> from) override {
     int is_there = 0, size = 0;
     H message{};
     S status{};
-    check("MPI_Improbe", Improbe_(Family::kAnySource, tag, in(communicator.handle), &is_there, &message, &status));
+    check("MPI_Improbe",
+          Improbe_(from.value_or(Family::kAnySource), tag, in(communicator.handle), &is_there, &message, &status));
     if (!is_there)
       return std::nullopt;
     check("MPI_Get_count", Get_count_(&status, family_.byte, &size));
@@ -157,12 +180,32 @@ public:
     arrived.message = out(message);
   }
 
+  // Of ULFM: until the failures are acknowledged, probes for anyone's messages are errors.
+  std::vector<int> failed(Communicator communicator) override {
+    H all{}, dead{};
+    const H one = in(communicator.handle);
+    if (!acknowledge_ || !acknowledged_ || acknowledge_(one) != 0 || acknowledged_(one, &dead) != 0)
+      return {};
+    check("MPI_Comm_group", Comm_group_(one, &all));
+    std::vector<int> numbers(
+        static_cast<std::size_t>(asked("MPI_Group_size", [&](int* size) { return Group_size_(dead, size); })));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    std::vector<int> ranks(numbers.size());
+    check("MPI_Group_translate_ranks",
+          Group_translate_ranks_(dead, static_cast<int>(numbers.size()), numbers.data(), all, ranks.data()));
+    Group_free_(&all);
+    Group_free_(&dead);
+    return ranks;
+  }
+
 private:
   Library() = default;
 
 #define OMPTOOL_MPI_MEMBER(function, ...) int (*function##_)(__VA_ARGS__) = nullptr;
   OMPTOOL_MPI_FUNCTIONS(OMPTOOL_MPI_MEMBER)
 #undef OMPTOOL_MPI_MEMBER
+  int (*acknowledge_)(H) = nullptr; // null: the library cannot go on with those that are left
+  int (*acknowledged_)(H, H*) = nullptr;
 
   static H in(std::uint64_t value) {
     H handle{};

@@ -3,64 +3,152 @@
 #include "link.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace omptool::mpi {
 
+Link::Link(Mpi& mpi, Communicator communicator)
+    : mpi_(mpi), communicator_(communicator), sides_(static_cast<std::size_t>(mpi.size(communicator))) {}
+
+// ---- faults ----
+
+void Link::note(int rank, const std::string& why) {
+  if (!sides_[static_cast<std::size_t>(rank)].is_dropped)
+    faults_.push_back({rank, why});
+}
+
+template <typename Call> void Link::with(int rank, const Call& call) {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    note(rank, error.what());
+  }
+}
+
+void Link::drop(std::size_t rank) {
+  Side& side = sides_[rank];
+  side.is_dropped = true;
+  side.records.clear();
+  std::erase(waiting_, rank);
+  unsent_ -= side.sent.size();
+  std::move(side.sent.begin(), side.sent.end(), std::back_inserter(abandoned_));
+  side.sent.clear();
+}
+
+// ---- records ----
+
 Buffer& Link::records_for(std::size_t rank) {
-  if (rank >= records_.size())
-    records_.resize(rank + 1);
-  if (records_[rank].empty())
+  Side& side = sides_[rank];
+  if (side.is_dropped)
+    side.records.clear();
+  else if (side.records.empty())
     waiting_.push_back(rank);
-  return records_[rank];
+  return side.records;
 }
 
 void Link::post() {
-  for (const std::size_t rank : waiting_) {
-    Buffer& records = sent_.emplace_back(Request{}, std::exchange(records_[rank], {})).second;
-    const int tag = rank == std::size_t{kProgram} ? kAnswers : kControl;
-    sent_.back().first = mpi_.send(records, static_cast<int>(rank), tag, communicator_);
+  for (const std::size_t rank : std::exchange(waiting_, {}))
+    send_records(rank, std::exchange(sides_[rank].records, {}));
+}
+
+void Link::send_records(std::size_t rank, Buffer message) {
+  std::deque<std::pair<Request, Buffer>>& sent = sides_[rank].sent;
+  sent.emplace_back(Request{}, std::move(message));
+  const int tag = rank == std::size_t{kProgram} ? kAnswers : kControl;
+  try {
+    sent.back().first = mpi_.send(sent.back().second, static_cast<int>(rank), tag, communicator_);
+    ++unsent_;
     ++counts_.sent;
+  } catch (const Error& error) {
+    sent.pop_back();
+    note(static_cast<int>(rank), error.what());
   }
-  waiting_.clear();
 }
 
-std::vector<Request> Link::send(View bytes, int to, int tag) {
-  std::vector<Request> requests;
-  for (std::size_t at = 0; at < bytes.size(); at += Mpi::kLargest)
-    requests.push_back(
-        mpi_.send(bytes.subspan(at, std::min(Mpi::kLargest, bytes.size() - at)), to, tag, communicator_));
-  return requests;
-}
-
-std::vector<Request> Link::receive(std::span<std::byte> bytes, int from, int tag) {
-  std::vector<Request> requests;
-  for (std::size_t at = 0; at < bytes.size(); at += Mpi::kLargest)
-    requests.push_back(
-        mpi_.receive(bytes.subspan(at, std::min(Mpi::kLargest, bytes.size() - at)), from, tag, communicator_));
-  return requests;
-}
-
-bool Link::is_over(std::vector<Request>& requests) {
-  std::erase_if(requests, [&](Request& request) { return mpi_.is_done(request); });
-  return requests.empty();
+bool Link::tidy() {
+  if (unsent_ == 0)
+    return true;
+  for (int rank = 0; rank < size(); ++rank) {
+    std::deque<std::pair<Request, Buffer>>& sent = sides_[static_cast<std::size_t>(rank)].sent;
+    with(rank, [&] {
+      for (; !sent.empty() && mpi_.is_done(sent.front().first); --unsent_)
+        sent.pop_front();
+    });
+  }
+  return unsent_ == 0;
 }
 
 bool Link::take(int tag, const std::function<void(int rank, View message)>& take) {
   bool any = false;
-  while (std::optional<Arrived> arrived = mpi_.probe(tag, communicator_)) {
-    Buffer message(arrived->size);
-    mpi_.receive(message, *arrived);
-    ++counts_.received;
-    take(arrived->source, message);
+  while (std::optional<Arrived> arrived = next(tag)) {
+    const int rank = arrived->source;
+    with(rank, [&] {
+      Buffer message(arrived->size);
+      mpi_.receive(message, *arrived);
+      ++counts_.received;
+      if (!sides_[static_cast<std::size_t>(rank)].is_dropped)
+        take(rank, message);
+    });
     any = true;
   }
   return any;
 }
 
-bool Link::tidy() {
-  while (!sent_.empty() && mpi_.is_done(sent_.front().first))
-    sent_.pop_front();
-  return sent_.empty();
+// Where MPI does not say whom an error is about, each rank is asked for alone from then on.
+std::optional<Arrived> Link::next(int tag) {
+  std::optional<Arrived> arrived;
+  if (!is_one_by_one_)
+    try {
+      return mpi_.probe(tag, communicator_);
+    } catch (const Error& error) {
+      const std::vector<int> failed = mpi_.failed(communicator_);
+      for (const int rank : failed)
+        if (!std::exchange(sides_.at(static_cast<std::size_t>(rank)).has_failed, true))
+          note(rank, error.what());
+      is_one_by_one_ = failed.empty();
+    }
+  for (int rank = 0; rank < size() && !arrived; ++rank)
+    if (!sides_[static_cast<std::size_t>(rank)].is_dropped)
+      with(rank, [&] { arrived = mpi_.probe(tag, communicator_, rank); });
+  return arrived;
+}
+
+// ---- bytes of large copies ----
+
+std::vector<Request> Link::send(View bytes, int to, int tag) {
+  std::vector<Request> requests;
+  with(to, [&] {
+    for (std::size_t at = 0; at < bytes.size(); at += Mpi::kLargest)
+      requests.push_back(
+          mpi_.send(bytes.subspan(at, std::min(Mpi::kLargest, bytes.size() - at)), to, tag, communicator_));
+  });
+  return requests;
+}
+
+std::vector<Request> Link::receive(std::span<std::byte> bytes, int from, int tag) {
+  std::vector<Request> requests;
+  with(from, [&] {
+    for (std::size_t at = 0; at < bytes.size(); at += Mpi::kLargest)
+      requests.push_back(
+          mpi_.receive(bytes.subspan(at, std::min(Mpi::kLargest, bytes.size() - at)), from, tag, communicator_));
+  });
+  return requests;
+}
+
+// An error ends a request, too.
+bool Link::is_over(int rank, std::vector<Request>& requests) {
+  const std::size_t faults = faults_.size();
+  std::erase_if(requests, [&](Request& request) {
+    bool is_done = true;
+    with(rank, [&] { is_done = mpi_.is_done(request); });
+    return is_done;
+  });
+  return requests.empty() && faults_.size() == faults;
+}
+
+void Link::give_up(std::vector<Request>& requests) {
+  for (Request& request : std::exchange(requests, {}))
+    mpi_.give_up(request);
 }
 
 } // namespace omptool::mpi

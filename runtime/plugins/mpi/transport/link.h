@@ -3,6 +3,9 @@
 //
 // Messages between the program and its workers, over a communicator of their own. Nothing here waits for the other
 // side: what is sent is kept until MPI has taken it. Whoever calls holds a lock, if there are several threads.
+//
+// No function throws for an error of MPI's, or for what a message says: each is a fault of one rank. The owner asks for
+// the faults, and drops the rank.
 #pragma once
 
 #include "mpi.h"
@@ -21,10 +24,16 @@ constexpr int kProgram = 0; // its rank
 // Of the world's: greetings, and the making of communicators.
 constexpr int kGreeting = 24711, kGroup = 24712;
 
+struct Fault {
+  int rank;
+  std::string why;
+};
+
 class Link {
 public:
-  Link(Mpi& mpi, Communicator communicator) : mpi_(mpi), communicator_(communicator) {}
+  Link(Mpi& mpi, Communicator communicator);
 
+  int size() const { return static_cast<int>(sides_.size()); }
   // Records for a rank, which post() sends as one message.
   Buffer& records_for(std::size_t rank);
   void post();
@@ -33,13 +42,23 @@ public:
   // The bytes of a large copy, which stay where they are until is_over says so of the requests.
   std::vector<Request> send(View bytes, int to, int tag);
   std::vector<Request> receive(std::span<std::byte> bytes, int from, int tag);
-  // Takes away those that are done. True: all are.
-  bool is_over(std::vector<Request>& requests);
+  // Takes away those that are done. True: all are, without a fault.
+  bool is_over(int rank, std::vector<Request>& requests);
+  // Bytes that have not begun to come are not written to their place.
+  void give_up(std::vector<Request>& requests);
 
-  // Calls take(rank, message) for each message with the tag that has arrived. True: there was one.
+  // Calls take(rank, message) for each message with the tag that has arrived. True: there was one. What `take` throws
+  // is a fault of the rank.
   bool take(int tag, const std::function<void(int rank, View message)>& take);
   // Frees what MPI has sent. True: all is.
   bool tidy();
+
+  // Those that are new, of ranks that have not been dropped.
+  std::vector<Fault> faults() { return std::exchange(faults_, {}); }
+  // Nothing is sent to the rank any more, and nothing of it is taken.
+  void drop(std::size_t rank);
+  // MPI itself knows that the rank has failed, and goes on without it.
+  bool is_known_to_have_failed(std::size_t rank) const { return sides_[rank].has_failed; }
 
   // Messages of records so far, without those that carry large copies.
   struct Counts {
@@ -48,11 +67,25 @@ public:
   Counts counts() const { return counts_; }
 
 private:
+  struct Side {
+    Buffer records = {};
+    std::deque<std::pair<Request, Buffer>> sent = {};
+    bool is_dropped = false, has_failed = false;
+  };
+
+  template <typename Call> void with(int rank, const Call& call);
+  void note(int rank, const std::string& why);
+  std::optional<Arrived> next(int tag);
+  void send_records(std::size_t rank, Buffer message);
+
   Mpi& mpi_;
   const Communicator communicator_;
-  std::vector<Buffer> records_;      // by rank
-  std::vector<std::size_t> waiting_; // ranks that have some
-  std::deque<std::pair<Request, Buffer>> sent_;
+  std::vector<Side> sides_;                           // by rank
+  std::vector<std::size_t> waiting_;                  // ranks that have records
+  std::size_t unsent_ = 0;                            // messages that MPI has not taken
+  std::vector<std::pair<Request, Buffer>> abandoned_; // of dropped ranks: MPI may still read them
+  std::vector<Fault> faults_;
+  bool is_one_by_one_ = false; // probes for anyone's messages fail
   Counts counts_;
 };
 
@@ -62,10 +95,14 @@ struct Crew {
   Communicator communicator;
   std::vector<Greeting> greetings;
 };
-Crew meet_workers(Mpi& mpi);
+Crew meet_workers(Mpi& mpi, Welcome welcome);
 
 // The same of a worker; `greeting` lacks the workers. `is_split`: the job has programs of several ranks, which split
 // MPI_COMM_WORLD by MPI_APPNUM; else its first rank is the program.
-Communicator meet_program(Mpi& mpi, Greeting greeting, bool is_split);
+struct Met {
+  Communicator communicator;
+  Welcome welcome;
+};
+Met meet_program(Mpi& mpi, Greeting greeting, bool is_split);
 
 } // namespace omptool::mpi

@@ -9,13 +9,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <numeric>
 #include <thread>
 
 namespace omptool::mpi {
 namespace {
 
-constexpr std::chrono::seconds kPatience{60}; // of a program, for its first worker
+constexpr std::chrono::seconds kPatience{60}; // of a program, for its first worker, and of a worker for its program
 
 std::string other_version(const std::string& version) {
   return "a worker is of omptool " + version + ", and this is omptool " OMPTOOL_VERSION;
@@ -44,6 +45,44 @@ Greeted next_greeting(Mpi& mpi, bool has_patience) {
   if (greeting.version != OMPTOOL_VERSION)
     throw std::runtime_error(other_version(greeting.version));
   return {arrived->source, std::move(greeting)};
+}
+
+// Throws std::runtime_error: the ranks cannot be the program's workers, whom MPI would not forgive.
+void check_workers(Mpi& mpi, const std::vector<int>& workers) {
+  std::vector<int> sorted = workers;
+  std::sort(sorted.begin(), sorted.end());
+  const bool is_sound = std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() && sorted.front() >= 0 &&
+                        sorted.back() < mpi.size(mpi.world()) &&
+                        !std::binary_search(sorted.begin(), sorted.end(), mpi.rank(mpi.world()));
+  if (!is_sound)
+    throw std::runtime_error("a worker names ranks that are no workers of this job");
+}
+
+void send(Mpi& mpi, const Buffer& message, int to) {
+  Request sent = mpi.send(message, to, kGreeting, mpi.world());
+  for (Backoff backoff; !mpi.is_done(sent);)
+    backoff.pause();
+}
+
+// A worker waits with naps, however long its program takes until it asks for its devices. The line helps who waits for
+// a program that waits for the workers in its MPI_Finalize.
+Welcome wait_for_welcome(Mpi& mpi, int program, bool says_so) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  Backoff backoff;
+  std::optional<Arrived> arrived;
+  while (!(arrived = mpi.probe(kGreeting, mpi.world(), program))) {
+    if (says_so && std::chrono::steady_clock::now() > end) {
+      std::fprintf(stderr,
+                   "omptool worker: rank %d, a program, has not asked for its devices since %d s; it has to ask before "
+                   "MPI_Finalize, which else waits for its workers for ever (omp_get_num_devices asks)\n",
+                   program, static_cast<int>(kPatience.count()));
+      says_so = false;
+    }
+    backoff.pause();
+  }
+  Buffer message(arrived->size);
+  mpi.receive(message, *arrived);
+  return read_welcome(message);
 }
 
 // The ranks of programs, and those of workers, in MPI_COMM_WORLD.
@@ -80,13 +119,6 @@ std::vector<int> workers_of(const Job& job, std::size_t program) {
   return mine;
 }
 
-void greet(Mpi& mpi, const Greeting& greeting, int program) {
-  const Buffer message = written(greeting);
-  Request sent = mpi.send(message, program, kGreeting, mpi.world());
-  for (Backoff backoff; !mpi.is_done(sent);)
-    backoff.pause();
-}
-
 Communicator communicator_of(Mpi& mpi, int program, const std::vector<int>& workers) {
   std::vector<int> ranks{program};
   ranks.insert(ranks.end(), workers.begin(), workers.end());
@@ -97,27 +129,35 @@ Communicator communicator_of(Mpi& mpi, int program, const std::vector<int>& work
 
 } // namespace
 
-Crew meet_workers(Mpi& mpi) {
+Crew meet_workers(Mpi& mpi, Welcome welcome) {
   Greeted next = next_greeting(mpi, false);
   const std::vector<int> workers = next.greeting.workers;
   if (workers.empty())
     throw std::runtime_error("the job has fewer workers than programs, and this program has none");
+  check_workers(mpi, workers);
   Crew crew{{}, std::vector<Greeting>(workers.size())};
   for (std::size_t greeted = 1;; ++greeted) {
+    if (next.greeting.workers != workers)
+      throw std::runtime_error("rank " + std::to_string(next.rank) + " names other workers than the first one does");
     const auto at = std::find(workers.begin(), workers.end(), next.rank) - workers.begin();
     if (static_cast<std::size_t>(at) == workers.size())
       throw std::runtime_error("rank " + std::to_string(next.rank) +
                                " greets as a worker, and is not one of this program's");
-    crew.greetings[static_cast<std::size_t>(at)] = std::move(next.greeting);
+    Greeting& place = crew.greetings[static_cast<std::size_t>(at)];
+    if (!place.version.empty())
+      throw std::runtime_error("rank " + std::to_string(next.rank) + " greets twice");
+    place = std::move(next.greeting);
     if (greeted == workers.size())
       break;
     next = next_greeting(mpi, true);
   }
+  for (const int rank : workers)
+    send(mpi, written(welcome), rank);
   crew.communicator = communicator_of(mpi, mpi.rank(mpi.world()), workers);
   return crew;
 }
 
-Communicator meet_program(Mpi& mpi, Greeting greeting, bool is_split) {
+Met meet_program(Mpi& mpi, Greeting greeting, bool is_split) {
   const Job job = job_of(mpi, is_split);
   const int rank = mpi.rank(mpi.world());
   if (job.programs.empty())
@@ -126,12 +166,14 @@ Communicator meet_program(Mpi& mpi, Greeting greeting, bool is_split) {
   while (greeting.workers = workers_of(job, program),
          std::find(greeting.workers.begin(), greeting.workers.end(), rank) == greeting.workers.end())
     ++program;
-  greet(mpi, greeting, job.programs[program]);
+  const int mine = job.programs[program];
+  send(mpi, written(greeting), mine);
   if (rank == job.workers.front())
     for (std::size_t other = 0; other < job.programs.size(); ++other)
       if (workers_of(job, other).empty())
-        greet(mpi, {OMPTOOL_VERSION, {}, {}, {}}, job.programs[other]);
-  return communicator_of(mpi, job.programs[program], greeting.workers);
+        send(mpi, written(Greeting{OMPTOOL_VERSION, {}, {}, {}, {}}), job.programs[other]);
+  const Welcome welcome = wait_for_welcome(mpi, mine, is_split && rank == greeting.workers.front());
+  return {communicator_of(mpi, mine, greeting.workers), welcome};
 }
 
 } // namespace omptool::mpi

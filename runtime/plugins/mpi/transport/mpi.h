@@ -25,6 +25,7 @@ struct Communicator {
 };
 struct Request {
   std::uint64_t handle = 0;
+  int expected = -1; // bytes that are to come; -1: of a message that is sent
 };
 
 // A message that has been taken from the queue of those that have arrived, and is to be received.
@@ -53,6 +54,7 @@ public:
   virtual bool is_finalized() = 0;
   virtual Level init(Level wanted) = 0; // the level that there is now
   virtual Level level() = 0;
+  virtual bool is_main_thread() = 0; // which may call MPI at every level but MPI_THREAD_SINGLE's
   virtual void finalize() = 0;
   // Calls it once, at the beginning of the MPI_Finalize that somebody else calls.
   virtual void when_finalizing(std::function<void()> then) = 0;
@@ -70,10 +72,16 @@ public:
 
   virtual Request send(std::span<const std::byte> bytes, int to, int tag, Communicator communicator) = 0;
   virtual Request receive(std::span<std::byte> bytes, int from, int tag, Communicator communicator) = 0;
-  virtual bool is_done(Request& request) = 0; // which is then gone
-  // A message with the tag, from anyone.
-  virtual std::optional<Arrived> probe(int tag, Communicator communicator) = 0;
+  // The request is then gone. Throws Error for a message of another size, too.
+  virtual bool is_done(Request& request) = 0;
+  // Nobody asks for it any more. A message that has not begun to come is not written to its memory.
+  virtual void give_up(Request& request) = 0;
+  // A message with the tag, from anyone, or from a rank.
+  virtual std::optional<Arrived> probe(int tag, Communicator communicator, std::optional<int> from = {}) = 0;
   virtual void receive(std::span<std::byte> bytes, Arrived& arrived) = 0;
+
+  // The ranks of which MPI knows that they have failed; probes then go on with the others. Empty where it cannot say.
+  virtual std::vector<int> failed(Communicator communicator) = 0;
 
   std::string path;         // of the library
   std::string version;      // as it calls itself

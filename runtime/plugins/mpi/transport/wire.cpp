@@ -20,7 +20,7 @@ struct OperationHead {
   std::int32_t device;
   std::uint64_t id, target, source, size;
   std::int32_t value, tag;
-  std::uint32_t has_shape, after, arguments, reserved;
+  std::uint32_t has_shape, after, arguments, unknown;
   std::uint64_t bytes;
 };
 struct AnswerHead {
@@ -103,7 +103,7 @@ void write(Buffer& message, const Operation& operation) {
                            operation.has_shape,
                            static_cast<std::uint32_t>(operation.after.size()),
                            static_cast<std::uint32_t>(operation.arguments.size()),
-                           0,
+                           operation.unknown,
                            operation.bytes.size()};
   Writer writer(message);
   writer.raw(&head, sizeof head);
@@ -119,12 +119,15 @@ Operation read_operation(Reader& message) {
   if (head.kind > kLastKind)
     throw Malformed("a message has an operation of kind " + std::to_string(head.kind) + "; " +
                     std::to_string(kLastKind) + " is the last");
+  if (is_operation(static_cast<Kind>(head.kind)) ? head.id == 0 : head.id != 0)
+    throw Malformed("a message has an operation of kind " + std::to_string(head.kind) + " with the number " +
+                    std::to_string(head.id));
   if (head.has_shape > 1 || head.tag < 0 || head.device < 0)
     throw Malformed("a message has an operation with the mark " + std::to_string(head.has_shape) + ", tag " +
                     std::to_string(head.tag) + " and device " + std::to_string(head.device));
   Operation read{
       static_cast<Kind>(head.kind), head.device, head.id, head.target, head.source, head.size, head.value, head.tag,
-      head.has_shape == 1};
+      head.has_shape == 1,          head.unknown};
   if (read.has_shape) {
     std::memcpy(&read.shape, message.raw(sizeof read.shape, "a shape"), sizeof read.shape);
     if (read.shape.size != sizeof read.shape)
@@ -157,6 +160,7 @@ Buffer written(const Greeting& greeting) {
   Writer writer(message);
   writer.text(greeting.version); // first, whatever another version has behind it
   writer.text(greeting.fault);
+  writer.text(greeting.node);
   writer.number(greeting.workers.size());
   for (const int rank : greeting.workers)
     writer.number(static_cast<std::uint64_t>(rank));
@@ -176,6 +180,7 @@ Greeting read_greeting(View message) {
   if (read.version != OMPTOOL_VERSION)
     return read;
   read.fault = reader.text("a fault");
+  read.node = reader.text("a node's name");
   const std::size_t workers = reader.count(sizeof(std::uint64_t), "the number of workers");
   for (std::size_t i = 0; i < workers; ++i)
     read.workers.push_back(static_cast<int>(reader.number_up_to(INT_MAX, "a rank")));
@@ -190,6 +195,19 @@ Greeting read_greeting(View message) {
     read.devices.push_back(std::move(device));
   }
   reader.end("a greeting");
+  return read;
+}
+
+Buffer written(const Welcome& welcome) {
+  Buffer message;
+  Writer(message).number(welcome.heartbeat);
+  return message;
+}
+
+Welcome read_welcome(View message) {
+  Reader reader(message);
+  const Welcome read{reader.number_up_to(kLongestHeartbeat, "the seconds of a heartbeat")};
+  reader.end("a welcome");
   return read;
 }
 

@@ -74,9 +74,15 @@ enum class Kind : std::uint32_t {
   kImage,    // image number `target`, of `size` bytes, which come with the tag
   kLoad,     // image number `source` for entries in `bytes`, as loaded image number `target`: the answer has a table
   kUnload,   // loaded image number `target`
-  kGoodbye,  // the program needs nothing more
+  kGoodbye,  // the program needs nothing more. `value` 1: a worker is lost, and MPI_Finalize would wait for it
+  // No operations, without an id:
+  kPing,   // the program lives: the worker says at once that it does, too
+  kForget, // rank `value` is lost: no bytes come from it, and none go to it
 };
-constexpr auto kLastKind = static_cast<std::uint32_t>(Kind::kGoodbye);
+constexpr auto kLastKind = static_cast<std::uint32_t>(Kind::kForget);
+constexpr bool is_operation(Kind kind) {
+  return kind != Kind::kPing && kind != Kind::kForget;
+}
 
 struct Operation {
   Kind kind = Kind::kJoin;
@@ -86,7 +92,8 @@ struct Operation {
   std::int32_t value = 0;
   std::int32_t tag = 0; // of messages with the bytes; 0: there are none
   bool has_shape = false;
-  tgt_launch_shape shape = {};                   // of kRun
+  std::uint32_t unknown = 0;   // the program knows how all operations before the last `unknown` before this one ended
+  tgt_launch_shape shape = {}; // of kRun
   std::span<const std::uint64_t> after = {};     // ids
   std::span<const std::uint64_t> arguments = {}; // of kRun
   View bytes = {};
@@ -96,7 +103,7 @@ void write(Buffer& message, const Operation& operation);
 Operation read_operation(Reader& message);
 
 struct Answer {
-  std::uint64_t id = 0;
+  std::uint64_t id = 0;    // 0: a sign of life; where the result is not 0, the worker's last
   std::int32_t result = 0; // as the plugin's function returned it
   std::int32_t tag = 0;    // of messages with the bytes; 0: there are none
   View bytes = {};         // what was asked for; where the result is not 0, why
@@ -119,9 +126,19 @@ struct Greeting {
   std::vector<int> workers; // the ranks of all workers that the program has
   std::vector<DeviceOfWorker> devices;
   std::string fault; // why the worker serves nobody; ""
+  std::string node;  // its machine
 };
 Buffer written(const Greeting& greeting);
 Greeting read_greeting(View message);
+
+constexpr std::uint64_t kLongestHeartbeat = 1'000'000; // seconds
+
+// The program's answer to all greetings: then it and its workers make their communicator.
+struct Welcome {
+  std::uint64_t heartbeat = 0; // in seconds: a longer silence is a loss; 0: none is
+};
+Buffer written(const Welcome& welcome);
+Welcome read_welcome(View message);
 
 // ---- entries of images ----
 

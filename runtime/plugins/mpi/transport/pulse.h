@@ -1,0 +1,53 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Judges the silence of another process. Only time in which somebody listens counts: a process that has been stopped,
+// or that looks seldom, takes nobody for lost before the other could answer.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace omptool::mpi {
+
+class Pulse {
+public:
+  using Clock = std::chrono::steady_clock;
+  enum class Verdict { kWell, kAsk, kLost };
+
+  // Silence of that length is a loss; zero: none is.
+  explicit Pulse(Clock::duration period = {}) : period_(period) {}
+
+  // Something has come.
+  void hear() { is_heard_ = true; }
+
+  // To be asked often. kAsk comes once, in the middle of a silence: the other is to be asked for a sign.
+  Verdict look(Clock::time_point now) {
+    if (period_ == Clock::duration::zero())
+      return Verdict::kWell;
+    const Clock::duration since = last_look_ == Clock::time_point() ? Clock::duration() : now - last_look_;
+    last_look_ = now;
+    if (std::exchange(is_heard_, false)) {
+      silence_ = {};
+      has_asked_ = false;
+      return Verdict::kWell;
+    }
+    silence_ += std::min(since, period_ / kLeastLooks);
+    if (silence_ >= period_ - period_ / kGrain)
+      return Verdict::kLost;
+    return silence_ >= period_ / 2 && !std::exchange(has_asked_, true) ? Verdict::kAsk : Verdict::kWell;
+  }
+
+  // How often one looks: so late is a verdict at most.
+  static constexpr int kGrain = 32;
+
+private:
+  static constexpr int kLeastLooks = 8; // in a period that counts
+
+  Clock::duration period_, silence_ = {};
+  Clock::time_point last_look_ = {}; // the clock's zero: there was none
+  bool is_heard_ = false, has_asked_ = false;
+};
+
+} // namespace omptool::mpi
