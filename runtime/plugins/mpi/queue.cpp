@@ -42,8 +42,6 @@ Queue::Queue(plugin::Events& events, Session session)
 // Finds what the operation follows, and makes its event. The event ends at once if one of those has failed. Returns 0,
 // or a failure, with last_error set.
 std::int32_t Queue::order_of(Pending& made, const plugin::Dependences& order, std::vector<std::uint64_t>& after) {
-  made.failure = why_not(made.worker);
-  made.is_lost = !made.failure.empty();
   for (std::size_t i = 0; i < order.before.size(); ++i) {
     if (!order.before[i])
       continue;
@@ -56,7 +54,7 @@ std::int32_t Queue::order_of(Pending& made, const plugin::Dependences& order, st
       return fail("the operation is to follow one of another worker");
     if (!before->is_done)
       after.push_back(before->id);
-    else if (before->has_failed() && made.failure.empty()) {
+    else if (before->has_failed()) {
       made.failure = before->failure;
       made.is_lost = before->is_lost && before->worker == made.worker;
     }
@@ -71,7 +69,8 @@ std::int32_t Queue::order_of(Pending& made, const plugin::Dependences& order, st
 
 std::int32_t Queue::queue(std::size_t worker, Operation operation, HostSide host, const plugin::Dependences& order) {
   plugin::Events::Lock lock = events_.lock();
-  await_tag(worker, lock);
+  if (!await_turn(worker, lock))
+    return OMPTARGET_RTL_DEVICE_LOST;
   const auto made = std::make_shared<Pending>();
   made->worker = worker;
   std::vector<std::uint64_t> after;
@@ -90,11 +89,8 @@ std::int32_t Queue::queue(std::size_t worker, Operation operation, HostSide host
 
 std::int32_t Queue::call(std::size_t worker, Operation operation, HostSide host, Buffer* reply) {
   plugin::Events::Lock lock = events_.lock();
-  await_tag(worker, lock);
-  if (const std::string& why = why_not(worker); !why.empty()) {
-    fail(why);
+  if (!await_turn(worker, lock))
     return OMPTARGET_RTL_DEVICE_LOST;
-  }
   const auto made = std::make_shared<Pending>();
   made->worker = worker;
   made->is_released = true;
@@ -108,7 +104,10 @@ std::int32_t Queue::call(std::size_t worker, Operation operation, HostSide host,
 std::int32_t Queue::exchange(std::size_t from, Operation giving, std::size_t worker, Operation taking,
                              const plugin::Dependences* order) {
   plugin::Events::Lock lock = events_.lock();
-  await_tag(worker, lock);
+  if (!await_turn(worker, lock))
+    return OMPTARGET_RTL_DEVICE_LOST;
+  if (const std::string& why = why_not(from); !why.empty())
+    return fail(why); // the worker that takes is not lost by that
   const auto made = std::make_shared<Pending>(), other = std::make_shared<Pending>();
   made->worker = worker;
   other->worker = from;
@@ -118,8 +117,6 @@ std::int32_t Queue::exchange(std::size_t from, Operation giving, std::size_t wor
   if (const std::int32_t result = order_of(*made, order ? *order : plugin::Dependences{{}, no_event_}, after);
       result != 0)
     return result;
-  if (made->failure.empty())
-    made->failure = why_not(from); // the worker that takes is not lost by that
   taking.after = after;
   if (order) {
     made->stream->last = made;
@@ -147,8 +144,9 @@ std::int32_t Queue::finish_call(const PendingPtr& made, plugin::Events::Lock& lo
   return made->is_lost ? OMPTARGET_RTL_DEVICE_LOST : made->result != 0 ? made->result : 1;
 }
 
-// Every tag may belong to a large copy that is on its way: waits for one that ends.
-void Queue::await_tag(std::size_t worker, plugin::Events::Lock& lock) {
+// Every tag may belong to a large copy that is on its way: waits for one that ends. False, with last_error set: the
+// worker is lost.
+bool Queue::await_turn(std::size_t worker, plugin::Events::Lock& lock) {
   const Peer& peer = peers_[worker];
   for (Backoff backoff; !peer.has_tag() && why_not(worker).empty();) {
     progress();
@@ -156,6 +154,10 @@ void Queue::await_tag(std::size_t worker, plugin::Events::Lock& lock) {
     backoff.pause();
     lock.lock();
   }
+  const std::string& why = why_not(worker);
+  if (!why.empty())
+    fail(why);
+  return why.empty();
 }
 
 std::int32_t Queue::take_tag(Peer& peer) {

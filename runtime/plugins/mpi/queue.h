@@ -65,7 +65,7 @@ private:
 
   std::int32_t order_of(Pending& made, const plugin::Dependences& order, std::vector<std::uint64_t>& after);
   std::int32_t finish_call(const PendingPtr& made, plugin::Events::Lock& lock);
-  void await_tag(std::size_t worker, plugin::Events::Lock& lock);
+  bool await_turn(std::size_t worker, plugin::Events::Lock& lock);
   std::int32_t take_tag(Peer& peer);
   void send(const PendingPtr& pending, Operation operation, HostSide host);
   bool is_to_be_written(View bytes) const;

@@ -28,7 +28,9 @@ bool is_any_of(const char* variable, const char* one, const char* other) {
 // Launchers tell their processes with variables what they were asked for.
 bool goes_on_after_a_death() {
   return is_any_of("OMPI_MCA_orte_enable_recovery", "1", "true") || // mpirun --enable-recovery of Open MPI 4
-         is_set("I_MPI_FAULT_CONTINUE");                            // Intel MPI
+         is_any_of("OMPI_MCA_mpi_ft_enable", "1", "true") ||        // mpirun --with-ft ulfm of Open MPI 5
+         is_set("I_MPI_FAULT_CONTINUE") ||                          // Intel MPI
+         is_any_of("SLURM_KILL_BAD_EXIT", "0", "0");                // srun --kill-on-bad-exit=0, by its variable
 }
 
 } // namespace

@@ -84,7 +84,7 @@ void damage(const Buffer& sound, const std::function<void(View)>& read) {
 }
 
 Greeting greeting() {
-  Greeting made{OMPTOOL_VERSION, {1, 2, 5}, {{"host", {}, true}, {"cuda", {}, false}}, ""};
+  Greeting made{OMPTOOL_VERSION, {1, 2, 5}, {{"host", {}, true}, {"cuda", {}, false}}, "", "node7"};
   std::strcpy(made.devices[1].description.architecture, "sm_90");
   return made;
 }
@@ -130,6 +130,8 @@ TEST_CASE("greetings, entries and tables are read as they are written") {
   const Greeting read = read_greeting(written(greeting()));
   CHECK(read.version == OMPTOOL_VERSION);
   CHECK(read.workers == std::vector<int>{1, 2, 5});
+  CHECK(read.node == "node7");
+  CHECK(read_welcome(written(Welcome{30})).heartbeat == 30);
   REQUIRE(read.devices.size() == 2);
   CHECK(read.devices[0].makes_teams);
   CHECK(read.devices[1].plugin == "cuda");
@@ -170,6 +172,10 @@ TEST_CASE("a fault is named with its values") {
   CHECK(fault_of([](Operation&) {}, 8) == "a message ends within arguments, of 24 bytes, after 16");
   CHECK(fault_of([](Operation& one) { one.kind = static_cast<Kind>(99); }).find("an operation of kind 99") !=
         std::string::npos);
+  CHECK(fault_of([](Operation& one) { one.id = 0; }) == "a message has an operation of kind 6 with the number 0");
+  CHECK(fault_of([](Operation& one) { one.kind = Kind::kPing; }) ==
+        "a message has an operation of kind 14 with the number 41");
+  CHECK_THROWS_AS(read_welcome(written(Welcome{kLongestHeartbeat + 1})), Malformed);
   CHECK(fault_of([](Operation& one) { one.tag = -1; }).find("tag -1") != std::string::npos);
   CHECK(fault_of([](Operation& one) { one.shape.size = 8; }) == "a shape says that it has 8 bytes");
   CHECK_THROWS_AS(read_table(Buffer(16, std::byte{1})), Malformed);
@@ -181,6 +187,7 @@ TEST_CASE("damaged messages are refused, or read within their bytes") {
   write(answers, Answer{7, 2, 0, bytes_of("too many threads")});
   write(answers, Answer{8, 0, 16, {}});
   damage(answers, read_answers);
+  damage(written(Welcome{30}), [](View message) { read_welcome(message); });
   damage(written(greeting()), [](View message) { read_greeting(message); });
   damage(written(std::vector<Entry>{{"kernel", 16, 0, 0}, {"table", 24, 8, 64}}),
          [](View message) { read_entries(message); });
