@@ -1,53 +1,41 @@
-/* What happens to a worker, by the first argument: "newer": it is killed, and has what the next region needs; "kernel":
- * it is killed while its kernel runs; "long": its kernel takes as many seconds as the second argument says; "stopped":
- * it is stopped for so long. */
+/* What happens to the worker, by the first argument; the second is a number of seconds. "newer": it is killed, and has
+ * the newest value of a variable; the next region comes so much later. "stopped": it is stopped for so long. "long":
+ * its kernel takes so long. "program": the program is killed instead. */
 #include <omp.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static struct {
-  int process, number, seconds;
-} later;
-
-static void* send_later(void* nothing) {
-  sleep((unsigned)later.seconds);
-  kill(later.process, later.number);
-  return nothing;
-}
-
-static void send_in(int seconds, int process, int number) {
-  pthread_t thread;
-  later.process = process;
-  later.number = number;
-  later.seconds = seconds;
-  pthread_create(&thread, NULL, send_later, NULL);
-  pthread_detach(thread);
+/* By a process of its own, which goes on whatever becomes of this one. */
+static void let_go_on(int process, int seconds) {
+  char command[100];
+  snprintf(command, sizeof command, "(sleep %d; kill -CONT %d) >/dev/null 2>&1 &", seconds, process);
+  if (system(command) != 0)
+    exit(2);
 }
 
 int main(int words, char** word) {
   const char* const what = words > 1 ? word[1] : "";
-  int process = 0, seconds = words > 2 ? atoi(word[2]) : 0, number = 1, on_host = 1;
+  const int seconds = words > 2 ? atoi(word[2]) : 0, in_kernel = strcmp(what, "long") == 0 ? seconds : 0;
+  int process = 0, number = 1, on_host = 1;
 #pragma omp target map(from : process)
   process = getpid();
 #pragma omp target enter data map(to : number)
-#pragma omp target
+#pragma omp target map(number)
   number = 2;
-  if (strcmp(what, "newer") == 0)
+  if (strcmp(what, "newer") == 0) {
     kill(process, SIGKILL);
-  if (strcmp(what, "kernel") == 0)
-    send_in(1, process, SIGKILL);
-  if (strcmp(what, "stopped") == 0) {
-    kill(process, SIGSTOP);
-    send_in(seconds, process, SIGCONT);
-    seconds = 0;
-  }
-#pragma omp target map(from : on_host)
-  {
     sleep((unsigned)seconds);
+  } else if (strcmp(what, "stopped") == 0) {
+    let_go_on(process, seconds);
+    kill(process, SIGSTOP);
+  } else if (strcmp(what, "program") == 0)
+    kill(getpid(), SIGKILL);
+#pragma omp target map(from : on_host) map(number)
+  {
+    sleep((unsigned)in_kernel);
     number += 1;
     on_host = omp_is_initial_device();
   }

