@@ -19,6 +19,10 @@ public:
   using Clock = std::chrono::steady_clock;
   using Time = std::chrono::nanoseconds;
 
+  static constexpr Time kUsual = std::chrono::milliseconds(1);
+  // `longest` nap: who waits for hours takes longer ones, which cost less.
+  explicit Backoff(Time longest = kUsual) : longest_(longest) {}
+
   // Something has come, or more is waited for: the next may come soon.
   void reset() { began_ = {}; }
 
@@ -33,7 +37,7 @@ public:
     if (waited < cost_of_nap() && now.time_since_epoch() >= Time(no_yield_before.load(std::memory_order_relaxed)))
       yield(now);
     else
-      measured(now, std::clamp<Time>(waited / kPart, kLeast, kMost), nap);
+      measured(now, std::clamp<Time>(waited / kPart, kLeast, longest_), nap);
   }
   void pause() {
     pause([](Time time) { std::this_thread::sleep_for(time); });
@@ -42,7 +46,6 @@ public:
 private:
   static constexpr Time kSpinning = std::chrono::microseconds(5);
   static constexpr Time kLeast = std::chrono::nanoseconds(1); // the kernel makes some 50 µs of it
-  static constexpr Time kMost = std::chrono::milliseconds(1);
   static constexpr int kPart = 32;
 
   // The time that the shortest nap takes here, as measured lately.
@@ -65,9 +68,10 @@ private:
     if (more <= Time::zero()) // somebody ended it
       return;
     constexpr int kKept = 7; // parts of eight of what was known
-    nap_cost.store((cost_of_nap() * kKept + std::min(more, kMost)).count() / (kKept + 1), std::memory_order_relaxed);
+    nap_cost.store((cost_of_nap() * kKept + std::min(more, kUsual)).count() / (kKept + 1), std::memory_order_relaxed);
   }
 
+  Time longest_;
   Clock::time_point began_ = {}; // of the waiting; the clock's zero: it has not begun
 };
 

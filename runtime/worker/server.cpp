@@ -4,6 +4,7 @@
 
 #include "backoff.h"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -12,7 +13,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kHeld{1};       // of an answer that others follow
 constexpr std::chrono::milliseconds kFarewell{500}; // for the last message
-constexpr int kPatience = 3;                        // periods without a sign of the program
+constexpr Backoff::Time kLongestNap = std::chrono::milliseconds(4);
+constexpr int kPatience = 3; // periods without a sign of the program
 
 // Bytes that travel alone have been announced. The program does not wait for more once it has said goodbye.
 bool is_answered(const Task& task) {
@@ -30,12 +32,12 @@ Server::Server(mpi::Mpi& mpi, const mpi::Met& met, Backend& backend)
 
 bool Server::serve() {
   try {
-    for (Backoff backoff;
+    for (Backoff backoff(kLongestNap);
          !is_over_ || !graph_.is_idle() || !transfers_.empty() || link_.has_records() || !link_.tidy();) {
       if (step(std::chrono::nanoseconds::zero()))
         backoff.reset();
       else
-        backoff.pause([&](Backoff::Time time) { step(time); });
+        backoff.pause([&](Backoff::Time time) { step(transfers_.empty() ? time : std::min(time, Backoff::kUsual)); });
     }
   } catch (const std::exception& error) {
     tell_end(error.what());

@@ -68,7 +68,7 @@ void send(Mpi& mpi, const Buffer& message, int to) {
 // a program that waits for the workers in its MPI_Finalize.
 Welcome wait_for_welcome(Mpi& mpi, int program, bool says_so) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
-  Backoff backoff;
+  Backoff backoff(std::chrono::milliseconds(4));
   std::optional<Arrived> arrived;
   while (!(arrived = mpi.probe(kGreeting, mpi.world(), program))) {
     if (says_so && std::chrono::steady_clock::now() > end) {
