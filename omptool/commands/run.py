@@ -127,7 +127,7 @@ def command(
         wanted |= traced(trace, trace_format, CANNOT_START)
         start = start._replace(environment={**start.environment, **wanted})
         if with_workers:
-            start = _with_workers(start)
+            start = _with_workers(start, is_in_gdb=gdb)
     if check:
         _check(start, check, is_in_gdb=gdb)
     started = _in_gdb(start) if gdb else start
@@ -190,7 +190,7 @@ def _workers_sent_home() -> Iterator[None]:
         raise
 
 
-def _with_workers(start: Start) -> Start:
+def _with_workers(start: Start, *, is_in_gdb: bool) -> Start:
     """Return the start of a program that has workers, or end for one that uses MPI.
 
     The first call of such a program for all processes would never return.
@@ -207,7 +207,7 @@ def _with_workers(start: Start) -> Start:
         cure = f"start it beside workers: mpirun -n 2 {program} : -n 6 omptool worker"
         what = f"needs {found}, and workers would be in its MPI_COMM_WORLD"
         fail(f"{program}: {what}; {cure}", CANNOT_START)
-    return start._replace(environment=workers.with_workers(start.environment))
+    return start._replace(environment=workers.with_workers(start.environment, is_in_gdb=is_in_gdb))
 
 
 def _run_with_workers(start: Start, program: str) -> NoReturn:

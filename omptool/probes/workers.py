@@ -31,6 +31,7 @@ LEVELS = {
     "OMPI_MPI_THREAD_LEVEL": "3",
     "MPIR_CVAR_DEFAULT_THREAD_LEVEL": "MPI_THREAD_MULTIPLE",
 }
+HEARTBEAT = "OMPTOOL_MPI_HEARTBEAT"
 STARTED = "OMPTOOL_MPI_STARTED"  # names a file that the plugin makes when it uses MPI
 
 
@@ -62,9 +63,12 @@ def worker(environment: Mapping[str, str], *options: str) -> Start:
     return Start(file, (str(file), *options), mine)
 
 
-def with_workers(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment in which a program has the devices of its workers."""
-    mine = {**LEVELS, **environment}
+def with_workers(environment: Mapping[str, str], *, is_in_gdb: bool = False) -> dict[str, str]:
+    """Return the environment in which a program has the devices of its workers.
+
+    In gdb it may stand still as long as it likes.
+    """
+    mine = {**LEVELS, **({HEARTBEAT: "0"} if is_in_gdb else {}), **environment}
     folders = [str(libdir() / PLUGIN), mine.get(FOLDERS, "")]
     mine[FOLDERS] = ":".join(filter(None, folders))
     plugins = list(filter(None, mine.get(ONLY, "").split(",")))

@@ -50,8 +50,8 @@ std::chrono::seconds heartbeat() {
 
 void note_end_of_job() {
   if ((is_set(kHeartbeat) || is_set("LIBOMPTARGET_INFO")) && !goes_on_after_a_death())
-    std::fputs("omptarget: plugin mpi: the death of a worker ends this job, since its launcher was not asked to go on "
-               "(docs/runtime.md names the options)\n",
+    std::fputs("omptarget: plugin mpi: the death of a worker ends this job, as far as its launcher's variables tell "
+               "(docs/runtime.md names the options with which a job goes on)\n",
                stderr);
 }
 

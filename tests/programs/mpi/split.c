@@ -1,5 +1,6 @@
 /* A program of several processes that uses MPI, beside workers. Each process has a region on each of its devices, and MPI
- * adds up what the processes have. -DOPEN_MPI: of that MPI; -DSTANDARD: of MPI 5's ABI; else of MPICH's. */
+ * adds up what the processes have. -DOPEN_MPI: of that MPI; -DSTANDARD: of MPI 5's ABI; else of MPICH's. -DLEVEL=0: the
+ * program's threads do not call MPI. */
 #include <omp.h>
 #include <stdio.h>
 
@@ -23,6 +24,9 @@ typedef int Handle;
 #define SUM ((Handle)0x58000003)
 enum { APPNUM = 0x6440000d, MULTIPLE = 3 };
 #endif
+#ifndef LEVEL
+#define LEVEL MULTIPLE
+#endif
 int MPI_Init_thread(int*, char***, int, int*);
 int MPI_Comm_get_attr(Handle, int, void*, int*);
 int MPI_Comm_split(Handle, int, int, Handle*);
@@ -34,7 +38,7 @@ int MPI_Finalize(void);
 int main(int count, char** words) {
   int level = 0, *application = NULL, is_there = 0, size = 0, rank = 0, values[2] = {0, 0}, sums[2];
   Handle mine;
-  MPI_Init_thread(&count, &words, MULTIPLE, &level);
+  MPI_Init_thread(&count, &words, LEVEL, &level);
   MPI_Comm_get_attr(WORLD, APPNUM, &application, &is_there);
   MPI_Comm_split(WORLD, is_there ? *application : 0, 0, &mine);
   MPI_Comm_size(mine, &size);

@@ -12,6 +12,8 @@ from builds import Build, built
 from clangs import libraries
 from mpis import DEBIAN, PYPI, Mpi, with_workers
 
+from omptool.probes.workers import with_workers as environment_of
+
 pytestmark = [pytest.mark.offloads, pytest.mark.slow]
 
 HERE = Path(__file__).parent
@@ -84,7 +86,7 @@ def test_a_stencil_goes_on_without_a_worker(
 def test_a_region_on_a_worker_that_dies_ends_the_program(
     mpi: Mpi, environment: dict[str, str], code: int, tmp_path: Path
 ) -> None:
-    """The kernel may have begun (decision 23). No worker stays behind: the launcher waits for all."""
+    """The kernel may have begun (decision 23). The launcher waits for all: no worker stays."""
     program = built(Build("19"), tmp_path / "main", HERE / "stencil.c")
     done = with_workers(mpi, 7, program, KILL, 0, **ONLY, **environment, **{HEARTBEAT: "2"})
     assert "omptarget fatal error: region " in done.stderr
@@ -119,6 +121,12 @@ def test_the_line_about_deaths_comes_to_those_who_ask(tmp_path: Path) -> None:
         f"omptarget: plugin mpi ignores {HEARTBEAT}=soon; known values: integers from 0 to 1000000"
         in done.stderr
     )
+
+
+def test_in_gdb_a_program_may_stand_still() -> None:
+    assert environment_of({}, is_in_gdb=True)[HEARTBEAT] == "0"
+    assert environment_of({HEARTBEAT: "7"}, is_in_gdb=True)[HEARTBEAT] == "7"
+    assert HEARTBEAT not in environment_of({})
 
 
 def test_a_long_kernel_is_no_loss(tmp_path: Path) -> None:
