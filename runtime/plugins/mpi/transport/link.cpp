@@ -48,7 +48,10 @@ Buffer& Link::records_for(std::size_t rank) {
 
 void Link::post() {
   for (const std::size_t rank : std::exchange(waiting_, {}))
-    send_records(rank, std::exchange(sides_[rank].records, {}));
+    if (hold_.is_on()) [[unlikely]]
+      hold_.keep(rank, std::exchange(sides_[rank].records, {}));
+    else
+      send_records(rank, std::exchange(sides_[rank].records, {}));
 }
 
 void Link::send_records(std::size_t rank, Buffer message) {
@@ -66,8 +69,13 @@ void Link::send_records(std::size_t rank, Buffer message) {
 }
 
 bool Link::tidy() {
+  if (!hold_.is_empty()) [[unlikely]]
+    hold_.release([&](std::size_t rank, Buffer records) {
+      if (!sides_[rank].is_dropped)
+        send_records(rank, std::move(records));
+    });
   if (unsent_ == 0)
-    return true;
+    return hold_.is_empty();
   for (int rank = 0; rank < size(); ++rank) {
     std::deque<std::pair<Request, Buffer>>& sent = sides_[static_cast<std::size_t>(rank)].sent;
     with(rank, [&] {
@@ -75,7 +83,7 @@ bool Link::tidy() {
         sent.pop_front();
     });
   }
-  return unsent_ == 0;
+  return unsent_ == 0 && hold_.is_empty();
 }
 
 bool Link::take(int tag, const std::function<void(int rank, View message)>& take) {

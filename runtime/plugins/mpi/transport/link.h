@@ -8,6 +8,7 @@
 // the faults, and drops the rank.
 #pragma once
 
+#include "hold.h"
 #include "mpi.h"
 #include "wire.h"
 
@@ -50,7 +51,7 @@ public:
   // Calls take(rank, message) for each message with the tag that has arrived. True: there was one. What `take` throws
   // is a fault of the rank.
   bool take(int tag, const std::function<void(int rank, View message)>& take);
-  // Frees what MPI has sent. True: all is.
+  // Frees what MPI has sent, and sends what is held back and due. True: all is sent. Call it again and again.
   bool tidy();
 
   // Those that are new, of ranks that have not been dropped.
@@ -87,6 +88,7 @@ private:
   std::vector<Fault> faults_;
   bool is_one_by_one_ = false; // probes for anyone's messages fail
   Counts counts_;
+  Hold hold_;
 };
 
 // Waits for the workers of this program, and makes the communicator: the program has rank 0 there, its workers follow.
