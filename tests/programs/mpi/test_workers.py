@@ -49,6 +49,26 @@ def test_a_region_is_one_message_out_and_one_back(mpi: Mpi, tmp_path: Path) -> N
 
 
 @EACH
+def test_regions_go_to_their_data_or_to_the_idlest_worker(mpi: Mpi, tmp_path: Path) -> None:
+    program = built(Build("19"), tmp_path / "main", HERE / "placement.c")
+    done = with_workers(mpi, 2, program, **ONLY, OMPTOOL_DEVICE_POLICY="least-loaded")
+    assert (done.returncode, done.stdout) == (0, "1 1 and 0 strays\n"), done.stderr
+    done = with_workers(mpi, 2, program, **ONLY)
+    assert (done.returncode, done.stdout) == (0, "2 0 and 3 strays\n"), done.stderr
+
+
+@EACH
+def test_held_messages_show_round_trips(mpi: Mpi, tmp_path: Path) -> None:
+    """Regions on several devices share one. The rest is for a loaded machine."""
+    program = built(Build("19"), tmp_path / "main", HERE / "held.c")
+    done = with_workers(mpi, 3, program, **ONLY, OMPTOOL_MPI_HOLD="20")
+    assert done.returncode == 0, done.stderr
+    assert all(1 <= float(trips) < 1.8 for trips in done.stdout.split()), done.stdout
+    done = with_workers(mpi, 1, program, **ONLY, OMPTOOL_MPI_HOLD="soon")
+    assert "ignores OMPTOOL_MPI_HOLD=soon; known values: integers from 0 to" in done.stderr
+
+
+@EACH
 @pytest.mark.parametrize("source", SAMPLE)
 def test_programs_give_their_results_on_workers(mpi: Mpi, tmp_path: Path, source: str) -> None:
     program = built(Build("19"), tmp_path / "main", SOURCES / source)
