@@ -27,6 +27,7 @@ quick: packages compilers $(VENV)/.installed
 test: packages compilers pyomp $(VENV)/.installed
 	scripts/test.sh test
 
+test-all: LISTS += scripts/packages-all.txt
 test-all: packages compilers pyomp mpis $(VENV)/.installed
 	scripts/test.sh all
 
@@ -88,8 +89,9 @@ gpu-kit: packages compilers $(VENV)/.installed
 test-gpu: gpu-kit
 	build/gpu-kit/omptool-gpu-kit-*/test-gpu
 
-# The Debian packages that `make demo` needs beyond a C library, and what scripts/packages.txt lists for the tests. What
-# is missing is installed where that may be done, and otherwise named. Other compilers and Pythons than Debian's do as well.
+# The Debian packages that `make demo` needs beyond a C library, and those that the tests need, by these lists. What is
+# missing is installed where that may be done, and otherwise named. Other compilers and Pythons than Debian's do as well.
+LISTS := scripts/packages.txt
 tools packages:
 	@missing=()
 	command -v $(CXX) c++ clang++ >/dev/null || missing+=(g++)
@@ -97,7 +99,7 @@ tools packages:
 	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 	if [ $@ = packages ]; then
 	  installed() { dpkg-query -W -f='$${Package} $${Status}\n' 2>/dev/null | sed -n 's/ install ok installed$$//p'; }
-	  missing+=($$(comm -23 <(grep -v '^#' scripts/packages.txt | sort) <(installed | sort)))
+	  missing+=($$(comm -23 <(grep -hv '^#' $(LISTS) | sort) <(installed | sort)))
 	  command -v ld.gold >/dev/null || missing+=(binutils-gold)  # a part of binutils up to Debian 12
 	fi
 	if [ $${#missing[@]} -gt 0 ]; then
