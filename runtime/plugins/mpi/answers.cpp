@@ -78,7 +78,7 @@ void Queue::take(Peer& peer, const Answer& answer) {
 void Queue::move_on() {
   const std::vector<PendingPtr> all = moving_;
   for (const PendingPtr& pending : all) {
-    if (!pending->held_back.empty() && !is_to_be_written(pending->held_back))
+    if (!pending->held_back.empty() && !retrieving_.is_to_write(pending->held_back, *pending))
       pending->requests =
           link_->send(std::exchange(pending->held_back, {}), static_cast<int>(pending->worker), pending->tag);
     if (pending->other && pending->other->has_failed())
@@ -98,7 +98,7 @@ void Queue::finish(const PendingPtr& pending) {
   if (pending->tag != 0)
     peer.free_tags.push_back(pending->tag);
   if (pending->is_copy_from_device())
-    std::erase(retrieving_, pending);
+    retrieving_.remove(pending);
   events_.end(*pending, pending->failure, pending->result == OMPTARGET_RTL_DEVICE_LOST);
 }
 

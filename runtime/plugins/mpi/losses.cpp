@@ -84,7 +84,7 @@ void Queue::lose(std::size_t worker, const std::string& how) {
   link_->drop(worker);
   const auto is_of_worker = [&](const PendingPtr& pending) { return pending->worker == worker; };
   std::erase_if(moving_, is_of_worker);
-  std::erase_if(retrieving_, is_of_worker);
+  retrieving_.remove_of(worker);
   for (const auto& [id, pending] : std::exchange(peer.pending, {})) {
     --pending_;
     link_->give_up(pending->requests);

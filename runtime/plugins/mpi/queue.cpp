@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::size_t kSmall = 16384; // bytes of a copy that travel with its operation
 
-bool overlap(View one, View other) {
-  return one.data() < other.data() + other.size() && other.data() < one.data() + one.size();
-}
-
 } // namespace
 
 Queue::Queue(plugin::Events& events, Session session)
@@ -176,7 +172,7 @@ void Queue::send(const PendingPtr& pending, Operation operation, HostSide host) 
   pending->kind = operation.kind;
   pending->into = host.into;
   const std::size_t size = std::max(host.from.size(), host.into.size());
-  const bool has_to_wait = is_to_be_written(host.from);
+  const bool has_to_wait = retrieving_.is_to_write(host.from, *pending);
   if (size <= kSmall && !has_to_wait) {
     operation.bytes = host.from.empty() ? operation.bytes : host.from;
   } else {
@@ -190,7 +186,7 @@ void Queue::send(const PendingPtr& pending, Operation operation, HostSide host) 
   peer.pending.emplace(operation.id, pending);
   ++pending_;
   if (pending->is_copy_from_device())
-    retrieving_.push_back(pending);
+    retrieving_.add(pending);
   if (pending->tag == 0)
     return;
   moving_.push_back(pending);
@@ -198,12 +194,6 @@ void Queue::send(const PendingPtr& pending, Operation operation, HostSide host) 
     pending->held_back = host.from;
   else if (!host.from.empty())
     pending->requests = link_->send(host.from, static_cast<int>(pending->worker), pending->tag);
-}
-
-// A copy from a device has yet to write some of them.
-bool Queue::is_to_be_written(View bytes) const {
-  return !bytes.empty() && std::any_of(retrieving_.begin(), retrieving_.end(),
-                                       [&](const PendingPtr& one) { return overlap(one->into, bytes); });
 }
 
 } // namespace omptool::mpi

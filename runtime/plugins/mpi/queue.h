@@ -15,6 +15,7 @@
 #pragma once
 
 #include "operation.h"
+#include "retrieving.h"
 #include "session.h"
 #include "transport/pulse.h"
 
@@ -68,7 +69,6 @@ private:
   bool await_turn(std::size_t worker, plugin::Events::Lock& lock);
   std::int32_t take_tag(Peer& peer);
   void send(const PendingPtr& pending, Operation operation, HostSide host);
-  bool is_to_be_written(View bytes) const;
   void take(int worker, View message);
   void take(Peer& peer, const Answer& answer);
   void move_on();
@@ -83,9 +83,10 @@ private:
 
   plugin::Events& events_;
   Session session_;
-  std::unique_ptr<Link> link_;                  // null: there are no workers
-  std::vector<Peer> peers_;                     // by rank
-  std::vector<PendingPtr> retrieving_, moving_; // copies from devices; those whose bytes travel alone
+  std::unique_ptr<Link> link_; // null: there are no workers
+  std::vector<Peer> peers_;    // by rank
+  Retrieving retrieving_;
+  std::vector<PendingPtr> moving_; // those whose bytes travel alone
   std::size_t pending_ = 0;
   tgt_event_t no_event_ = nullptr;
   Pulse::Clock::time_point next_look_ = {};

@@ -61,6 +61,29 @@ TEST_CASE("a copy reads the host's bytes when it runs: what an operation before 
   }
 }
 
+TEST_CASE("a copy waits for those before it that write the host's bytes, and not for those behind it") {
+  for (const std::size_t count : {1u, 100'000u}) {
+    CAPTURE(count);
+    constexpr int kRounds = 3;
+    const std::size_t size = count * sizeof(int);
+    std::vector<int> values(count);
+    const Memory memory(size);
+    std::vector<Event> made;
+    Events before;
+    const auto then = [&](Event event) {
+      made.push_back(std::move(event));
+      before = {made.back()};
+    };
+    for (int round = 0; round < kRounds; ++round) {
+      then(submit_later(memory.at(), values.data(), size, before));
+      then(run_later(kernel(kAdd), {memory.at(), bits(static_cast<int>(count)), bits(1)}, before));
+      then(retrieve_later(values.data(), memory.at(), size, before));
+    }
+    CHECK(made.back().wait() == 0);
+    CHECK(values == std::vector<int>(count, kRounds));
+  }
+}
+
 // "For devices that support the concept of streams, it is expected that the new operation will be queue[d] up in the
 // stream associated with the first synchronization event in dep_event."
 TEST_CASE("what names an event of a stream first comes behind everything in that stream") {
