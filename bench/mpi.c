@@ -276,9 +276,9 @@ static void held(double round_trip, int runs) {
     region();
     keep(&one, now() - began);
     keep(&each, regions_at_once(devices));
-    keep(&in_chain, chain(10));
     enter(1);
     keep(&many, operations(BATCH));
+    keep(&in_chain, chain(10));
     enter(0);
   }
   printf("devices %d\none %.3f\neach %.3f\noperations %.3f\nchain %.3f\n", devices, one / round_trip, each / round_trip,
