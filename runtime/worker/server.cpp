@@ -67,6 +67,7 @@ bool Server::step(std::chrono::nanoseconds time) {
   heed_faults();
   look_after_program();
   post();
+  link_.tidy();
   return any || has_moved || has_taken;
 }
 
