@@ -140,14 +140,19 @@ static void enter(int begins) {
 
 /* ---- counts ---- */
 
-typedef void Messages(uint64_t* sent, uint64_t* received);
-static Messages* messages;
+static void* plugin;
+static void (*messages)(uint64_t* sent, uint64_t* received);
 
-static void find_counter(const char* plugin) {
-  void* const library = dlopen(plugin, RTLD_NOW | RTLD_NOLOAD);
-  messages = library ? (Messages*)dlsym(library, "__tgt_rtl_mpi_messages") : NULL;
-  if (!messages)
-    fail("the program has not opened the plugin that is named");
+static void* function_of_plugin(const char* name) {
+  void* const found = plugin ? dlsym(plugin, name) : NULL;
+  if (!found)
+    fail("the program has not opened the plugin that is named, or that is another one");
+  return found;
+}
+
+static void find_plugin(const char* file) {
+  plugin = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
+  *(void**)&messages = function_of_plugin("__tgt_rtl_mpi_messages");
 }
 
 static void alloc_and_free(void) {
@@ -233,6 +238,33 @@ static double issuing(void) {
   return took / BATCH;
 }
 
+/* The same of the plugin's part: a copy out, an operation behind it, a copy back. */
+static double issuing_by_plugin(void* there) {
+  int32_t (*submit)(int32_t, void*, void*, int64_t, int32_t, tgt_event_t*, tgt_event_t*);
+  int32_t (*retrieve)(int32_t, void*, void*, int64_t, int32_t, tgt_event_t*, tgt_event_t*);
+  int32_t (*join)(int32_t, int32_t, tgt_event_t*, tgt_event_t*);
+  int32_t (*wait)(tgt_event_t), (*release_one)(tgt_event_t);
+  *(void**)&submit = function_of_plugin("__tgt_rtl_async_data_submit");
+  *(void**)&retrieve = function_of_plugin("__tgt_rtl_async_data_retrieve");
+  *(void**)&join = function_of_plugin("__tgt_rtl_async_dep");
+  *(void**)&wait = function_of_plugin("__tgt_rtl_wait_event");
+  *(void**)&release_one = function_of_plugin("__tgt_rtl_release_dep");
+  tgt_event_t made[BATCH][3];
+  const double began = of_clock(CLOCK_THREAD_CPUTIME_ID);
+  for (int i = 0; i < BATCH; ++i) {
+    submit(0, there, bytes[i], SMALL, 0, NULL, &made[i][0]);
+    join(0, 1, &made[i][0], &made[i][1]);
+    retrieve(0, bytes[i], there, SMALL, 1, &made[i][1], &made[i][2]);
+  }
+  const double took = of_clock(CLOCK_THREAD_CPUTIME_ID) - began;
+  for (int i = 0; i < BATCH; ++i) {
+    wait(made[i][2]);
+    for (int each = 0; each < 3; ++each)
+      release_one(made[i][each]);
+  }
+  return took / BATCH;
+}
+
 static double copy(void* to, char* from, long size, int to_device, int from_device) {
   const double began = now();
   if (omp_target_memcpy(to, from, (size_t)size, 0, 0, to_device, from_device) != 0)
@@ -241,15 +273,18 @@ static double copy(void* to, char* from, long size, int to_device, int from_devi
 }
 
 static void beside(long size, int runs) {
-  double of_mpi = -1, of_region = -1, issued = -1;
+  double of_mpi = -1, of_region = -1, issued = -1, by_plugin = -1;
+  void* const some = omp_target_alloc(SMALL, 0);
   count("region", region);
   count("memory", alloc_and_free);
   for (int run = 0; run < runs; ++run) {
     keep(&of_mpi, exchange(bytes[0], SMALL));
     keep(&of_region, regions_in_turn());
     keep(&issued, issuing());
+    keep(&by_plugin, issuing_by_plugin(some));
   }
-  printf("pingpong %.9f\nregion %.9f\nissue %.9f\n", of_mpi, of_region, issued);
+  omp_target_free(some, 0);
+  printf("pingpong %.9f\nregion %.9f\nissue %.9f\nplugin %.9f\n", of_mpi, of_region, issued, by_plugin);
   const int host = omp_get_initial_device();
   char* const memory = malloc((size_t)size);
   void* const there = omp_target_alloc((size_t)size, 0);
@@ -318,7 +353,7 @@ int main(int word_count, char** words) {
   for (int device = 0; device < omp_get_num_devices(); ++device)
     release((tgt_event_t[]){region_later(device, bytes[device], NULL)}, 1); /* which makes it ready */
   wait_for_all();
-  find_counter(words[2]);
+  find_plugin(words[2]);
   const int runs = atoi(words[4]);
   const double number = atof(words[3]);
   if (rank != 0)

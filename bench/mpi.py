@@ -116,6 +116,7 @@ def beside(mpi: Mpi, program: Path, runs: int, mib: int) -> list[Row]:
         ("messages of an allocation and its release, at most", memory, "0"),
         ("a region of 64 bytes, and MPI's own ping-pong", times, ""),
         ("processor's time to issue a region", f"{figure['issue'] * 1e6:.2f} µs", "at most 1 µs"),
+        ("… of that, in the plugin's calls", f"{figure['plugin'] * 1e6:.2f} µs", ""),
         copies(found["raw"], found["out"], "a copy to the device", mib << 20),
         copies(found["raw"], found["back"], "a copy from the device", mib << 20),
     ]
