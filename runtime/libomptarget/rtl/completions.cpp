@@ -73,7 +73,7 @@ void Completions::completed(tgt_event_t native) {
     entry.completed = true;
     ++changes_;
     if (observe::heard()) [[unlikely]]
-      entry.at = std::chrono::steady_clock::now();
+      entry.at = observe::Clock::now();
     then.swap(entry.then);
     if (then)
       --waited_for_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "host_range.h"
+#include "observe/events/clock.h"
 
 #include <chrono>
 #include <cstddef>
@@ -52,7 +53,7 @@ struct ConstructEnds {
   std::uint64_t construct;
   Call call;
   bool failed; // the program ends, by a fault of its own
-  std::chrono::steady_clock::time_point began;
+  Clock::time_point began;
   bool is_later = false; // its call had returned before
 };
 
@@ -144,7 +145,7 @@ struct Operation {
     kFill,
     kBetweenDevices
   };
-  using Clock = std::chrono::steady_clock;
+  using Clock = observe::Clock;
   Kind kind;
   int device;
   const void* host;
@@ -191,15 +192,15 @@ struct DevicesFinish {};
 struct ImageCompiled {
   int device;
   std::size_t size; // of what was compiled
-  std::chrono::steady_clock::time_point began, ended;
+  Clock::time_point began, ended;
   bool failed; // it is not loaded
 };
 struct ImageLoaded {
   int device;
   const void* image;
   std::size_t size;
-  std::uint64_t module;                        // no other has the number
-  std::chrono::steady_clock::time_point began; // to be loaded, and first compiled, where it is bitcode
+  std::uint64_t module;    // no other has the number
+  Clock::time_point began; // to be loaded, and first compiled, where it is bitcode
 };
 struct ImageUnloaded {
   int device;

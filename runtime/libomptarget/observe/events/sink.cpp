@@ -25,7 +25,7 @@ constinit std::array<std::atomic<Listener*>, 8> listeners{};
 thread_local constinit int locks [[gnu::tls_model("initial-exec")]] = 0;
 thread_local constinit std::vector<KeptEvent>* waiting [[gnu::tls_model("initial-exec")]] = nullptr;
 // Of the clock; the epoch: what follows needs one of its own.
-thread_local constinit Operation::Clock::time_point last_reading [[gnu::tls_model("initial-exec")]] = {};
+thread_local constinit Clock::time_point last_reading [[gnu::tls_model("initial-exec")]] = {};
 
 // No place behind them has ever been taken.
 constinit std::atomic<std::size_t> most_listeners{0};
@@ -47,14 +47,14 @@ std::uint64_t next_number() {
   return ++last;
 }
 
-Operation::Clock::time_point read_clock() {
-  return last_reading = Operation::Clock::now();
+Clock::time_point read_clock() {
+  return last_reading = Clock::now();
 }
 
 } // namespace
 
-Operation::Clock::time_point latest() {
-  return last_reading == Operation::Clock::time_point() ? read_clock() : last_reading;
+Clock::time_point latest() {
+  return last_reading == Clock::time_point() ? read_clock() : last_reading;
 }
 
 void note_pause() {
@@ -168,12 +168,14 @@ std::uint64_t next_module() {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-void end(Operation& operation, bool done, Operation::Clock::time_point when) {
+void end(Operation& operation, bool done, Clock::time_point when) {
   if (operation.id == 0)
     return;
-  operation.ended = when == Operation::Clock::time_point() ? read_clock() : when;
-  operation.failed = !done;
-  report(OperationEnds{operation});
+  const Clock::time_point ended = when == Clock::time_point() ? read_clock() : when;
+  OperationEnds over{operation};
+  over.operation.ended = std::max(ended, operation.began); // each by another thread's reading
+  over.operation.failed = !done;
+  report(over);
 }
 
 } // namespace omptool::observe

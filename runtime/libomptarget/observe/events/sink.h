@@ -84,7 +84,7 @@ private:
 struct Begun {
   std::uint64_t number = 0;
   Call call = {};
-  std::chrono::steady_clock::time_point when = {};
+  Clock::time_point when = {};
 };
 
 // While this lives, what the thread asks of devices belongs to the construct.
@@ -171,14 +171,14 @@ private:
 
 // Returns when the thread's last operation ended, or its construct began: an operation that follows begins then. To
 // read the clock is a third of what an event costs.
-Operation::Clock::time_point latest();
+Clock::time_point latest();
 // The thread has waited for another one: what follows begins later.
 void note_pause();
 
 // Announces an operation, to be ended by whoever knows that it has. The id is 0 where nobody is told.
 void begin(Operation& operation);
 // `when`: now, if not known.
-void end(Operation& operation, bool done, Operation::Clock::time_point when = {});
+void end(Operation& operation, bool done, Clock::time_point when = {});
 // No other queue, and no other image on a device, has the number.
 std::uint64_t next_queue();
 std::uint64_t next_module();

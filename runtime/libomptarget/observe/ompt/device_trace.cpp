@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "observe/ompt/device_trace.h"
 
+#include "observe/events/clock.h"
 #include "observe/ompt/named.h"
 #include "process/libomp.h"
 
@@ -125,7 +126,7 @@ int processors_of(void* device) {
   return device ? static_cast<int>(static_cast<DeviceTrace*>(device)->processors()) : 0;
 }
 std::uint64_t time_now(void*) {
-  return DeviceTrace::time_of(std::chrono::steady_clock::now());
+  return DeviceTrace::time_of(observe::Clock::now());
 }
 
 // Returns the time as omp_get_wtime() would have said it, in seconds.

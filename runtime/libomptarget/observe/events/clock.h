@@ -1,0 +1,61 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The clock of events: CLOCK_MONOTONIC within a microsecond. Where the processor has a counter that the kernel makes
+// that clock of, each thread counts on from its last reading of the clock, for a millisecond: that takes half the
+// time. The clock's rate may change by 500 ppm at most, and so by half a microsecond meanwhile.
+#pragma once
+
+#include "observe/events/counter.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace omptool::observe {
+
+class Clock {
+public:
+  using duration = std::chrono::steady_clock::duration;
+  using time_point = std::chrono::steady_clock::time_point;
+  static_assert(std::is_same_v<duration, std::chrono::nanoseconds>);
+
+  // Never less than before on the same thread. Not for signal handlers.
+  static time_point now() noexcept {
+    OfThread& own = own_;
+    if (own.most == 0) [[unlikely]]
+      return synchronised();
+    const std::uint64_t passed = read_counter() - own.ticks;
+    if (passed >= own.most) [[unlikely]] // also if the counter has been set back
+      return synchronised();
+    return own.passed_on(own.nanoseconds + static_cast<std::int64_t>(passed * own.factor >> 32));
+  }
+
+  // Both clocks at one moment.
+  struct Reading {
+    std::uint64_t ticks = 0;
+    std::int64_t nanoseconds = 0;
+  };
+  // Nanoseconds of a tick, in units of 2^-32, from two readings; 0: they are not apart as they should be.
+  static std::uint64_t factor_between(const Reading& one, const Reading& other) noexcept;
+
+private:
+  struct OfThread {
+    std::uint64_t ticks = 0;      // at the last synchronisation
+    std::int64_t nanoseconds = 0; // then
+    std::uint64_t factor = 0;
+    std::uint64_t most = 0; // ticks to count from there; 0: none
+    std::int64_t last = 0;
+    Reading before = {}; // some time ago, to know the rate
+
+    time_point passed_on(std::int64_t time) noexcept {
+      last = std::max(last, time); // the counter may be read ahead of an earlier reading
+      return time_point(duration(last));
+    }
+  };
+  static time_point synchronised() noexcept;
+  static void learn_rate(const Reading& reading) noexcept;
+
+  static thread_local OfThread own_ [[gnu::tls_model("initial-exec")]];
+};
+
+} // namespace omptool::observe
