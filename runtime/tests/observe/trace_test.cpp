@@ -15,7 +15,7 @@ Record operation(std::uint64_t began, std::uint64_t ended, std::uint64_t queue) 
   Record record;
   record.began = began;
   record.ended = ended;
-  record.queue = queue;
+  record.place = queue;
   record.thread = 1;
   record.device = 0;
   record.kind = Kind::kLaunch;

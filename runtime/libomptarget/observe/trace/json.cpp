@@ -121,8 +121,8 @@ private:
       begin(R"("construct":)") << record.construct;
     if (record.bytes != 0)
       begin(R"("bytes":)") << static_cast<std::uint64_t>(record.bytes);
-    if (record.host != 0 && (record.kind == Kind::kMapped || record.kind == Kind::kReleased))
-      begin(R"("host":"0x)").add(record.host, 16) << "\"";
+    if (record.host() != 0)
+      begin(R"("host":"0x)").add(record.host(), 16) << "\"";
     if (record.references >= 0)
       begin(R"("references":)") << static_cast<std::uint64_t>(record.references);
     if (record.failed)

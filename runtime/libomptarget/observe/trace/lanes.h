@@ -32,7 +32,7 @@ public:
     const bool is_wait = record.kind == Kind::kWait; // a host thread waits
     const bool is_operation = record.kind >= Kind::kAllocate && record.kind <= Kind::kLoad && record.device >= 0;
     Lane lane{is_operation && !is_wait ? record.device + 2 : 1, record.thread, false};
-    if (record.queue != 0 && !is_wait)
+    if (record.queue() != 0 && !is_wait)
       lane.number = free_lane(lane.process, record);
     const auto key = std::make_pair(lane.process, lane.number);
     lane.is_new = key != last_ && known_.insert(key).second;

@@ -188,7 +188,7 @@ private:
       add_argument(event, kBytes, kUnsigned, static_cast<std::uint64_t>(record.bytes));
     if (record.references >= 0) {
       add_argument(event, kReferences, kUnsigned, static_cast<std::uint64_t>(record.references));
-      add_argument(event, kHost, kUnsigned, record.host);
+      add_argument(event, kHost, kUnsigned, record.host());
     }
     if (record.failed)
       add_argument(event, kFailed, kUnsigned, 1);

@@ -4,14 +4,12 @@
 // The trace keeps this of an event until it is written.
 #pragma once
 
+#include "observe/events/names.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
-#include <string>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
 
 namespace omptool::trace {
 
@@ -70,9 +68,8 @@ constexpr std::array<std::string_view, kKinds> kNames{"target",
 struct Record {
   std::uint64_t began = 0, ended = 0; // nanoseconds of the monotonic clock
   std::uint64_t construct = 0;        // that it is part of, or is
-  std::uint64_t host = 0;             // an address
   std::int64_t bytes = 0;
-  std::uint64_t queue = 0; // 0: the thread did it itself, from begin to end
+  std::uint64_t place = 0; // see host() and queue()
   std::uint32_t name = 0;  // of Names: a kernel, a region, a routine, a plugin
   std::uint32_t note = 0;  // of Names: a source location, or a reason
   std::uint32_t thread = 0;
@@ -80,53 +77,16 @@ struct Record {
   std::int16_t device = -1;     // -1: the host
   Kind kind = Kind::kDevice;
   bool failed = false;
+
+  bool is_of_object() const { return kind == Kind::kMapped || kind == Kind::kReleased; }
+  // The object's address.
+  std::uint64_t host() const { return is_of_object() ? place : 0; }
+  // 0: the thread did it itself, from begin to end.
+  std::uint64_t queue() const { return is_of_object() ? 0 : place; }
 };
+static_assert(sizeof(Record) == 64); // a line of the cache, which goes from the thread's to that of who writes
 
-// Texts that many events have, by numbers from 1 on; 0 is no text.
-class Names {
-public:
-  std::uint32_t number(std::string_view text) {
-    if (text.empty())
-      return 0;
-    const std::lock_guard lock(mutex_);
-    const auto [at, is_new] = numbers_.try_emplace(std::string(text), static_cast<std::uint32_t>(texts_.size() + 1));
-    if (is_new)
-      texts_.push_back(&at->first);
-    return at->second;
-  }
-  // "": of 0. Lives as long as this.
-  std::string_view text(std::uint32_t number) {
-    const std::lock_guard lock(mutex_);
-    return number == 0 ? std::string_view() : std::string_view(*texts_[number - 1]);
-  }
-
-private:
-  std::mutex mutex_;
-  std::unordered_map<std::string, std::uint32_t> numbers_;
-  std::vector<const std::string*> texts_;
-};
-
-// The names that a thread has used of late, found without a lock: most are at the same place each time.
-class NameCache {
-public:
-  std::uint32_t number(Names& names, std::string_view text) {
-    if (text.empty())
-      return 0;
-    const auto place = reinterpret_cast<std::uintptr_t>(text.data());
-    Known& known = known_[(place ^ place >> 6) % known_.size()];
-    if (known.text != text) {
-      known.number = names.number(text);
-      known.text = names.text(known.number);
-    }
-    return known.number;
-  }
-
-private:
-  struct Known {
-    std::string_view text;
-    std::uint32_t number = 0;
-  };
-  std::array<Known, 64> known_{};
-};
+using observe::NameCache;
+using observe::Names;
 
 } // namespace omptool::trace

@@ -87,10 +87,11 @@ public:
   static constexpr std::size_t kRoom = 1 << 14;   // records
   static constexpr std::size_t kMany = kRoom / 8; // to wake the writing thread takes its time
 
-  // Of the thread alone. Returns how many records wait to be written.
-  std::size_t add(const Record& record) {
+  // Of the thread alone. `fill` fills in the next record, where it is: a copy would wait for what has just been
+  // written. Returns how many records wait to be written.
+  template <typename Fill> std::size_t add(const Fill& fill) {
     const std::size_t end = end_.load(std::memory_order_relaxed);
-    std::construct_at(&at(end), record);
+    fill(*std::construct_at(&at(end)));
     end_.store(end + 1, std::memory_order_release); // behind the record, which take() then sees
     return end + 1 - begin_.load(std::memory_order_acquire);
   }
@@ -121,6 +122,12 @@ private:
   alignas(64) std::byte room_[kRoom * sizeof(Record)]; // most threads use little of it
 };
 
+struct Span {
+  Clock::time_point began, ended; // one for an instant
+  Kind kind;
+  int device;
+};
+
 class Trace {
 public:
   Trace() : start_(nanoseconds(Clock::now())), writer_(asked_for, names, start_) {
@@ -133,14 +140,19 @@ public:
       begin_to_write();
   }
 
-  void add(Record& record) {
-    if (is_over_.load(std::memory_order_relaxed) || is_left_out(record))
+  // Adds a record of what took the time. `fill` fills in the rest of it.
+  template <typename Fill> void add(const Span& span, const Fill& fill) {
+    if (is_over_.load(std::memory_order_relaxed) || is_left_out(span))
       return;
     Buffer& own = buffer();
-    record.thread = own.thread;
-    record.began = std::max(record.began, start_); // an image may have been loaded before
-    record.ended = std::max(record.ended, start_);
-    const std::size_t waiting = own.add(record);
+    const std::size_t waiting = own.add([&](Record& record) {
+      record.began = std::max(nanoseconds(span.began), start_); // an image may have been loaded before
+      record.ended = std::max(nanoseconds(span.ended), start_);
+      record.thread = own.thread;
+      record.kind = span.kind;
+      record.device = static_cast<std::int16_t>(span.device);
+      fill(record);
+    });
     if (waiting == Buffer::kMany)
       wake_writer();
     else if (waiting == Buffer::kRoom) // the writing thread does not keep up
@@ -172,8 +184,8 @@ public:
 
 private:
   // Instants, but of regions that fall back, go with the spans.
-  static bool is_left_out(const Record& record) {
-    return record.ended - record.began < asked_for.least && record.kind < Kind::kFallback;
+  static bool is_left_out(const Span& span) {
+    return span.ended - span.began < std::chrono::nanoseconds(asked_for.least) && span.kind < Kind::kFallback;
   }
 
   Buffer& buffer();
@@ -254,27 +266,27 @@ private:
 
   static void on(const observe::ConstructEnds& event, Trace& trace) {
     const observe::Call& call = event.call;
-    Record record = span(event.began, Clock::now(), kind_of(call.action), call.device);
-    record.construct = event.construct;
-    record.queue = event.is_later ? event.construct : 0;
-    record.failed = event.failed;
-    record.name = trace.name(call.action == observe::Action::kRoutine ? call.function : call.region);
-    if (call.source)
-      record.note = trace.name(call.source);
-    trace.add(record);
+    trace.add({event.began, Clock::now(), kind_of(call.action), call.device}, [&](Record& record) {
+      record.construct = event.construct;
+      record.place = event.is_later ? event.construct : 0;
+      record.failed = event.failed;
+      record.name = trace.name(call.action == observe::Action::kRoutine ? call.function : call.region);
+      if (call.source)
+        record.note = trace.name(call.source);
+    });
   }
   static void on(const observe::OperationEnds& event, Trace& trace) {
     const Operation& operation = event.operation;
     if (operation.kind == Operation::Kind::kJoin)
       return;
-    Record record = span(operation.began, operation.ended, kind_of(operation.kind), operation.device);
-    record.construct = operation.construct;
-    record.bytes = operation.size;
-    record.queue = operation.queue;
-    record.failed = operation.failed;
-    if (operation.kind == Operation::Kind::kLaunch)
-      record.name = trace.name(operation.entry);
-    trace.add(record);
+    trace.add({operation.began, operation.ended, kind_of(operation.kind), operation.device}, [&](Record& record) {
+      record.construct = operation.construct;
+      record.bytes = operation.size;
+      record.place = operation.queue;
+      record.failed = operation.failed;
+      if (operation.kind == Operation::Kind::kLaunch)
+        record.name = trace.name(operation.entry);
+    });
   }
   static void on(const observe::RowsSeen& event, Trace& trace) {
     using Seen = observe::RowsSeen::Kind;
@@ -284,49 +296,39 @@ private:
     for (const observe::RowSeen& row : event.rows) {
       if (!row.object)
         continue;
-      Record record = span(now, now, event.kind == Seen::kMapped ? Kind::kMapped : Kind::kReleased, event.device);
-      record.construct = event.construct;
-      record.bytes = row.size;
-      record.host = reinterpret_cast<std::uintptr_t>(row.begin);
-      record.references = static_cast<std::int32_t>(std::clamp<std::int64_t>(row.object->references, 0, INT32_MAX));
-      trace.add(record);
+      trace.add({now, now, event.kind == Seen::kMapped ? Kind::kMapped : Kind::kReleased, event.device},
+                [&](Record& record) {
+                  record.construct = event.construct;
+                  record.bytes = row.size;
+                  record.place = reinterpret_cast<std::uintptr_t>(row.begin);
+                  record.references =
+                      static_cast<std::int32_t>(std::clamp<std::int64_t>(row.object->references, 0, INT32_MAX));
+                });
     }
   }
   static void on(const observe::FellBack& event, Trace& trace) {
     const Clock::time_point now = Clock::now();
-    Record record = span(now, now, Kind::kFallback, -1);
-    record.construct = event.construct;
-    record.name = trace.name(event.name);
-    record.note = trace.name(event.reason);
-    trace.add(record);
+    trace.add({now, now, Kind::kFallback, -1}, [&](Record& record) {
+      record.construct = event.construct;
+      record.name = trace.name(event.name);
+      record.note = trace.name(event.reason);
+    });
   }
   static void on(const observe::DeviceReady& event, Trace& trace) {
     const Clock::time_point now = Clock::now();
-    Record record = span(now, now, Kind::kDevice, event.device);
-    record.name = trace.name(event.plugin);
-    trace.add(record);
+    trace.add({now, now, Kind::kDevice, event.device}, [&](Record& record) { record.name = trace.name(event.plugin); });
   }
   static void on(const observe::ImageCompiled& event, Trace& trace) {
-    Record record = span(event.began, event.ended, Kind::kCompile, event.device);
-    record.bytes = static_cast<std::int64_t>(event.size);
-    record.failed = event.failed;
-    trace.add(record);
+    trace.add({event.began, event.ended, Kind::kCompile, event.device}, [&](Record& record) {
+      record.bytes = static_cast<std::int64_t>(event.size);
+      record.failed = event.failed;
+    });
   }
   static void on(const observe::ImageLoaded& event, Trace& trace) {
-    Record record = span(event.began, Clock::now(), Kind::kLoad, event.device);
-    record.bytes = static_cast<std::int64_t>(event.size);
-    trace.add(record);
+    trace.add({event.began, Clock::now(), Kind::kLoad, event.device},
+              [&](Record& record) { record.bytes = static_cast<std::int64_t>(event.size); });
   }
   template <typename Other> static void on(const Other&, Trace&) {} // no viewer needs it
-
-  static Record span(Clock::time_point began, Clock::time_point ended, Kind kind, int device) {
-    Record record;
-    record.began = nanoseconds(began);
-    record.ended = nanoseconds(ended);
-    record.kind = kind;
-    record.device = static_cast<std::int16_t>(device);
-    return record;
-  }
 };
 
 } // namespace
