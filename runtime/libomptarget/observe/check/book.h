@@ -5,26 +5,16 @@
 #pragma once
 
 #include "host_range.h"
-#include "observe/check/names.h"
 
+#include <cstdint>
 #include <map>
-#include <set>
-#include <string>
 #include <utility>
 
 namespace omptool::check {
 
-// A construct that goes on.
-struct Construct {
-  observe::Call call;
-  Names names = {};
-  std::string place = {}; // "file:line:column"; "": the program has no debug information
-  std::string region = {};
-};
-
-// Says where an object came from.
+// Says where an object came from: its variable's name and the construct's source location, by their numbers.
 struct Origin {
-  std::string variable, place;
+  std::uint32_t variable = 0, source = 0;
   const void* call = nullptr;
   bool operator==(const Origin&) const = default;
 };

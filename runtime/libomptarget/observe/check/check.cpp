@@ -5,14 +5,18 @@
 #include "observe/check/book.h"
 #include "observe/check/findings.h"
 #include "observe/check/heap.h"
+#include "observe/check/variables.h"
+#include "observe/check/words.h"
+#include "observe/events/names.h"
 #include "observe/events/sink.h"
-#include "observe/events/source.h"
 #include "process/per_process.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <array>
 #include <cstring>
+#include <memory_resource>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 
 namespace omptool::check {
@@ -22,27 +26,10 @@ using observe::Action;
 using observe::RowSeen;
 using observe::RowsSeen;
 
-// ---- words ----
-
-std::string bytes(std::int64_t count) {
-  return std::to_string(count) + (count == 1 ? " byte" : " bytes");
+// Returns the name of the variable that begins there, or "".
+std::string_view name_of(const observe::Call& call, const void* begin) {
+  return variable_of(call.arguments, begin);
 }
-std::string hex(std::uintptr_t address) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%lx", address);
-  return text;
-}
-std::string range_text(HostRange range) {
-  return bytes(range.size()) + " at " + hex(range.begin);
-}
-std::string or_memory(std::string_view variable) {
-  return variable.empty() ? "memory" : std::string(variable);
-}
-// " at file:line:column", where that is known.
-std::string at(const std::string& place) {
-  return place.empty() ? "" : " at " + place;
-}
-
 HostRange range_of(const RowSeen& row) {
   return HostRange::of(row.begin, row.size);
 }
@@ -59,36 +46,35 @@ constexpr std::int64_t kMostBytesOfPointers = 256;
 class Checker {
 public:
   void on(const observe::ConstructBegins& event) {
-    Construct& one = constructs_[event.construct];
-    one.call = event.call;
-    one.call.arguments = {};
-    one.names = Names(event.call.arguments);
-    one.place = observe::place_of(event.call.source ? event.call.source : "");
-    one.region = event.call.region;
+    if (event.call.nowait) // its arguments are needed when the call has returned
+      kept_.try_emplace(event.construct, event.call);
   }
-  void on(const observe::ConstructEnds& event) { constructs_.erase(event.construct); }
+  void on(const observe::ConstructEnds& event) {
+    if (event.call.nowait)
+      kept_.erase(event.construct);
+  }
 
   void on(const observe::RuleBroken& event) {
-    const Construct& here = constructs_[event.construct];
-    const std::string_view variable = here.names.of(event.wanted.address());
+    const observe::Call& here = call_of(event.construct);
+    const std::string_view variable = name_of(here, event.wanted.address());
     const std::string what = or_memory(variable) + " (" + range_text(event.wanted) + ")";
     if (!event.present)
       return tell(here, Code::kAbsent, variable, event.wanted,
                   what + " has to be present on the device as a whole, and is not");
     const std::string part = range_text(*event.present);
-    const Object* const object = book_.find(here.call.device, event.present->begin);
+    const Object* const object = book_.find(here.device, event.present->begin);
     if (!object && event.is_counted) // the construct itself has created it
       return tell(here, Code::kRowsOverlap, variable, event.wanted,
                   what + " overlaps another list item of the same construct: " + part);
     tell(here, Code::kExtension, variable, event.wanted,
          what + " is more than what is present: " + part +
-             (object ? ", mapped" + at(object->origin.place) : std::string()));
+             (object ? ", mapped" + at(source_of(object->origin)) : std::string()));
   }
 
   void on(const RowsSeen& event) {
     if (event.host_memory) // nothing is copied, so nothing can go wrong
       return;
-    const Construct& here = constructs_[event.construct];
+    const observe::Call& here = call_of(event.construct);
     if (event.kind == RowsSeen::Kind::kMapped)
       map(event, here);
     else if (event.kind == RowsSeen::Kind::kReleased)
@@ -107,33 +93,46 @@ public:
 
   // The program has come to its end.
   void on(const observe::DevicesFinish&) {
-    book_.for_each([](int device, const Object& object) {
-      Finding finding{Code::kStillMapped, {}, object.origin.variable};
-      const std::string message = or_memory(object.origin.variable) + " (" + range_text(object.host) +
-                                  ") is still mapped when the program ends";
+    book_.for_each([this](int device, const Object& object) {
+      Finding finding{Code::kStillMapped, {}, variable_of(object)};
+      const std::string message =
+          or_memory(finding.variable) + " (" + range_text(object.host) + ") is still mapped when the program ends";
+      const std::string place = observe::place_of(source_of(object.origin));
       finding.message = message;
-      finding.source = object.origin.place;
+      finding.source = place;
       finding.call = object.origin.call;
       fill(finding, device, object.host);
       record(finding);
     });
   }
-  template <typename Other> void on(const Other&) {}
 
   std::mutex mutex;
 
 private:
-  bool is_routine(std::uint64_t construct) const {
-    const auto found = constructs_.find(construct);
-    return found != constructs_.end() && found->second.call.action == Action::kRoutine;
+  // Returns the call of a construct that this thread is in, with its arguments.
+  const observe::Call& call_of(std::uint64_t construct) const {
+    if (const auto kept = kept_.find(construct); kept != kept_.end())
+      return kept->second.call;
+    static constexpr observe::Call kUnknown{};
+    const observe::Begun* const begun = observe::Within::innermost();
+    return begun && begun->number == construct ? begun->call : kUnknown;
   }
+  static bool is_routine(std::uint64_t construct) {
+    const observe::Begun* const begun = observe::Within::innermost();
+    return begun && begun->number == construct && begun->call.action == Action::kRoutine;
+  }
+  std::uint32_t number_of(std::string_view text) { return recent_.number(names_, text); }
+  std::string_view variable_of(const Object& object) { return names_.text(object.origin.variable); }
+  std::string_view source_of(const Origin& origin) { return names_.text(origin.source); }
 
   // ---- rows ----
 
-  void map(const RowsSeen& event, const Construct& here) {
-    const bool is_region = here.call.action == Action::kRegion;
+  void map(const RowsSeen& event, const observe::Call& here) {
+    const bool is_region = here.action == Action::kRegion;
     look_for_overlaps(event, here);
-    std::set<std::uintptr_t> added; // several rows may be of one object
+    std::array<std::byte, 1024> room; // for most: this is no time to ask for memory
+    std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
+    std::pmr::set<std::uintptr_t> added(&memory); // several rows may be of one object
     for (const RowSeen& row : event.rows) {
       if (row.is_map && row.size > 0 && !row.is_implicit)
         look_for_length(row, here);
@@ -151,14 +150,14 @@ private:
       look_at_pointers(row, event.device, here);
   }
 
-  void add(const observe::ObjectSeen& seen, const RowSeen& row, int device, const Construct& here) {
-    const std::string_view variable = here.names.of(row.begin);
+  void add(const observe::ObjectSeen& seen, const RowSeen& row, int device, const observe::Call& here) {
+    const std::string_view variable = name_of(here, row.begin);
     Object object{seen.host,
                   row.is_pointer ? nullptr : row.base,
-                  {std::string(variable), here.place, here.call.code},
+                  {number_of(variable), number_of(here.source ? here.source : ""), here.code},
                   regions_[device],
-                  here.call.action == Action::kRegion};
-    look_for_siblings(object, device, here);
+                  here.action == Action::kRegion};
+    look_for_siblings(object, variable, device, here);
     const std::int64_t size = object.host.size();
     const HostRange host = object.host;
     if (book_.add(device, std::move(object)) && size > static_cast<std::int64_t>(sizeof(void*)))
@@ -169,11 +168,11 @@ private:
       book_.remove(device, host.begin);
   }
 
-  void release(const RowsSeen& event, const Construct& here) {
+  void release(const RowsSeen& event, const observe::Call& here) {
     for (const RowSeen& row : event.rows) {
-      if (!row.object && row.is_map && row.size > 0 && !row.is_implicit && here.call.action == Action::kExitData)
-        tell(here, Code::kNotMapped, here.names.of(row.begin), range_of(row),
-             or_memory(here.names.of(row.begin)) + " (" + range_text(range_of(row)) +
+      if (!row.object && row.is_map && row.size > 0 && !row.is_implicit && here.action == Action::kExitData)
+        tell(here, Code::kNotMapped, name_of(here, row.begin), range_of(row),
+             or_memory(name_of(here, row.begin)) + " (" + range_text(range_of(row)) +
                  ") is unmapped, and is not mapped");
       if (!row.object || !row.object->leaving)
         continue;
@@ -187,18 +186,18 @@ private:
     }
   }
 
-  void update(const RowsSeen& event, const Construct& here) {
+  void update(const RowsSeen& event, const observe::Call& here) {
     for (const RowSeen& row : event.rows)
       if (!row.object && row.is_map && row.size > 0)
-        tell(here, Code::kNotMapped, here.names.of(row.begin), range_of(row),
-             or_memory(here.names.of(row.begin)) + " (" + range_text(range_of(row)) +
+        tell(here, Code::kNotMapped, name_of(here, row.begin), range_of(row),
+             or_memory(name_of(here, row.begin)) + " (" + range_text(range_of(row)) +
                  ") is updated, and is not mapped as a whole: nothing is copied");
   }
 
   // ---- rules ----
 
   // Rows of which one contains the other may be a structure and its member.
-  void look_for_overlaps(const RowsSeen& event, const Construct& here) {
+  void look_for_overlaps(const RowsSeen& event, const observe::Call& here) {
     constexpr std::size_t kMostRows = 64; // each is compared with each
     const auto is_meant = [](const RowSeen& row) { return row.is_map && !row.is_implicit && row.size > 0; };
     for (std::size_t i = 0; i < std::min(event.rows.size(), kMostRows); ++i)
@@ -206,7 +205,7 @@ private:
         const HostRange one = range_of(event.rows[i]), other = range_of(event.rows[j]);
         if (!is_meant(event.rows[j]) || !one.overlaps(other) || one.contains(other) || other.contains(one))
           continue;
-        const std::string_view variable = here.names.of(event.rows[i].begin);
+        const std::string_view variable = name_of(here, event.rows[i].begin);
         tell(here, Code::kRowsOverlap, variable, one,
              or_memory(variable) + " (" + range_text(one) +
                  ") overlaps another list item of the same construct: " + range_text(other));
@@ -214,13 +213,13 @@ private:
   }
 
   // The block begins where the pointer leads, or where the section does.
-  void look_for_length(const RowSeen& row, const Construct& here) {
+  void look_for_length(const RowSeen& row, const observe::Call& here) {
     for (const void* const block : {row.is_pointer ? row.pointer : row.base, row.begin}) {
       const std::size_t size = block ? allocated_at(block) : 0;
       const HostRange there = HostRange::of(block, static_cast<std::int64_t>(size)), wanted = range_of(row);
       if (size == 0 || there.contains(wanted) || wanted.begin < there.begin)
         continue;
-      const std::string_view variable = here.names.of(row.begin);
+      const std::string_view variable = name_of(here, row.begin);
       return tell(here, Code::kTooLong, variable, wanted,
                   or_memory(variable) + " (" + range_text(wanted) +
                       ") is longer than its allocation: " + range_text(there));
@@ -228,24 +227,24 @@ private:
   }
 
   // The kernel gets one address for the structure, and finds the other member at the wrong place.
-  void look_for_siblings(const Object& object, int device, const Construct& here) {
-    if (!object.is_of_region || !object.base || !is_member(object.origin.variable))
+  void look_for_siblings(const Object& object, std::string_view variable, int device, const observe::Call& here) {
+    if (!object.is_of_region || !object.base || !is_member(variable))
       return;
     const Object* const other = book_.sibling(device, object);
-    if (!other || !is_member(other->origin.variable))
+    if (!other || !is_member(variable_of(*other)))
       return;
-    tell(here, Code::kPiecemeal, object.origin.variable, object.host,
-         object.origin.variable + " is mapped apart from " + other->origin.variable + ", mapped" +
-             at(other->origin.place) + ": the region does not find that member");
+    tell(here, Code::kPiecemeal, variable, object.host,
+         std::string(variable) + " is mapped apart from " + std::string(variable_of(*other)) + ", mapped" +
+             at(source_of(other->origin)) + ": the region does not find that member");
   }
 
   // Of a region, whose kernel may follow them.
-  void look_at_pointers(const RowSeen& row, int device, const Construct& here) {
+  void look_at_pointers(const RowSeen& row, int device, const observe::Call& here) {
     // Nobody wrote an implicit row: the region uses the pointer. Names that begin with a point are the compiler's.
     if (row.is_implicit && row.is_map && row.size == 0 && !row.object && row.begin && !is_own(row.begin) &&
-        !here.names.of(row.begin).starts_with('.'))
-      return tell(here, Code::kDangling, here.names.of(row.begin), HostRange::of(row.begin, 0),
-                  or_memory(here.names.of(row.begin)) + " leads to host memory at " +
+        !name_of(here, row.begin).starts_with('.'))
+      return tell(here, Code::kDangling, name_of(here, row.begin), HostRange::of(row.begin, 0),
+                  or_memory(name_of(here, row.begin)) + " leads to host memory at " +
                       hex(reinterpret_cast<std::uintptr_t>(row.begin)) + ", and nothing is mapped there");
     if (!row.object || !row.is_map || !row.is_to || row.size > kMostBytesOfPointers)
       return;
@@ -257,16 +256,16 @@ private:
         look_at_pointer(row, value, device, here);
     }
   }
-  void look_at_pointer(const RowSeen& row, std::uintptr_t value, int device, const Construct& here) {
+  void look_at_pointer(const RowSeen& row, std::uintptr_t value, int device, const observe::Call& here) {
     const Object* const object = book_.holder(device, value);
     if (!object && allocated_at(reinterpret_cast<const void*>(value)) == 0)
       return; // it may be a number
-    const std::string_view variable = here.names.of(row.begin);
+    const std::string_view variable = name_of(here, row.begin);
     const std::string what = or_memory(variable) + " takes the host's address " + hex(value) + " to the device, ";
     if (object)
       tell(here, Code::kHostPointer, variable, range_of(row),
-           what + "where that memory has another: " + or_memory(object->origin.variable) + " is mapped" +
-               at(object->origin.place));
+           what + "where that memory has another: " + or_memory(variable_of(*object)) + " is mapped" +
+               at(source_of(object->origin)));
     else
       tell(here, Code::kDangling, variable, range_of(row), what + "and nothing is mapped there");
   }
@@ -288,22 +287,36 @@ private:
     finding.size = static_cast<std::uint64_t>(host.size());
     finding.bytes = finding.size;
   }
-  static void tell(const Construct& here, Code code, std::string_view variable, HostRange host,
+  static void tell(const observe::Call& here, Code code, std::string_view variable, HostRange host,
                    const std::string& message, std::int64_t in_vain = 0) {
-    Finding finding{code, message, variable, here.region, here.place, here.call.code};
-    fill(finding, here.call.device, host);
+    const std::string place = observe::place_of(here.source ? here.source : "");
+    Finding finding{code, message, variable, here.region, place, here.code};
+    fill(finding, here.device, host);
     finding.bytes = static_cast<std::uint64_t>(in_vain);
     record(finding);
   }
-  static void tell_of_unused(const Object& object, int device) {
-    const std::string message = or_memory(object.origin.variable) + " (" + bytes(object.host.size()) +
+  void tell_of_unused(const Object& object, int device) {
+    const std::string_view variable = variable_of(object);
+    const std::string message = or_memory(variable) + " (" + bytes(object.host.size()) +
                                 ") is mapped and unmapped, and no region ran meanwhile";
-    Finding finding{Code::kUnused, message, object.origin.variable, {}, object.origin.place, object.origin.call};
+    const std::string place = observe::place_of(source_of(object.origin));
+    Finding finding{Code::kUnused, message, variable, {}, place, object.origin.call};
     fill(finding, device, object.host);
     record(finding);
   }
 
-  std::unordered_map<std::uint64_t, Construct> constructs_;
+  struct KeptCall {
+    explicit KeptCall(const observe::Call& its) : call(its), arguments(its.arguments) {
+      call.arguments = arguments.arguments();
+    }
+    KeptCall(const KeptCall&) = delete;
+    KeptCall& operator=(const KeptCall&) = delete;
+    observe::Call call;
+    const KeptArguments arguments;
+  };
+  std::unordered_map<std::uint64_t, KeptCall> kept_; // constructs that their calls do not wait for
+  observe::Names names_;                             // of variables, and source locations
+  observe::NameCache recent_;
   Book book_;
   std::unordered_map<int, std::uint64_t> regions_;    // so many have begun on a device
   std::set<std::pair<int, std::uintptr_t>> attached_; // pointers that lead to the device's memory there
@@ -313,9 +326,13 @@ private:
 class Listener final : public observe::Listener {
 public:
   void hear(const observe::Event& event) override {
-    Checker& checker = PerProcess<Checker>::get();
-    const std::lock_guard lock(checker.mutex);
-    observe::dispatch(event, [&checker](const auto& one) { checker.on(one); });
+    observe::dispatch(event, [](const auto& one) {
+      if constexpr (requires(Checker& checker) { checker.on(one); }) { // the others are for other listeners
+        Checker& checker = PerProcess<Checker>::get();
+        const std::lock_guard lock(checker.mutex);
+        checker.on(one);
+      }
+    });
   }
 };
 
