@@ -7,6 +7,7 @@
 #include "observe/check/full/guarded.h"
 #include "observe/check/full/host_watch.h"
 #include "observe/check/full/names.h"
+#include "observe/check/words.h"
 #include "observe/events/sink.h"
 #include "observe/events/source.h"
 
@@ -51,26 +52,38 @@ const observe::Call* call_of(const Operation& operation) {
   return is_its ? &construct->call : nullptr;
 }
 
-// Texts that a finding points to.
-struct Told {
-  std::string source;
-  Finding finding;
+// A finding about host memory, with the texts that it points to.
+class Told {
+public:
+  Told(Code code, const Operation& operation, const void* host, std::size_t size) {
+    const observe::Call* const call = call_of(operation);
+    source_ = observe::place_of(call && call->source ? call->source : "");
+    finding.code = code;
+    finding.variable = call ? variable_at(*call, host) : std::string_view();
+    finding.entry = call ? call->region : "";
+    finding.source = source_;
+    finding.call = operation.code;
+    finding.device = operation.device;
+    finding.host = host;
+    finding.size = size;
+  }
+  Told(const Told&) = delete;
+  Told& operator=(const Told&) = delete;
+  // `message` has a % for the variable.
+  void say(std::string_view message) {
+    message_ = message;
+    message_.replace(message_.find('%'), 1, or_memory(finding.variable));
+    finding.message = message_;
+  }
+  Finding finding{};
+
+private:
+  std::string source_, message_;
 };
-Told told_of(Code code, const Operation& operation, const void* host, std::size_t size, const char* message) {
-  const observe::Call* const call = call_of(operation);
-  Told told{call && call->source ? observe::place_of(call->source) : std::string(), {code, message}};
-  told.finding.variable = call ? variable_at(*call, host) : std::string_view();
-  told.finding.entry = call ? call->region : "";
-  told.finding.call = operation.code;
-  told.finding.device = operation.device;
-  told.finding.host = host;
-  told.finding.size = size;
-  return told;
-}
 
 void record_copy(Code code, const Operation& copy, const char* message, std::int64_t bytes = 0) {
-  Told told = told_of(code, copy, copy.host, size_of(copy), message);
-  told.finding.source = told.source;
+  Told told(code, copy, copy.host, size_of(copy));
+  told.say(message);
   told.finding.bytes = static_cast<std::uint64_t>(bytes);
   record(told.finding);
 }
@@ -262,10 +275,10 @@ void Contents::judge_new(const Operation& copy, const Piece& piece, std::uint64_
   if (copy.size < kLeast || piece.left != now)
     return;
   if (piece.returned == now)
-    record_copy(Code::kRoundTrip, copy, "bytes come back from the device and go to it again as they were",
+    record_copy(Code::kRoundTrip, copy, "bytes of % come back from the device and go to it again as they were",
                 2 * copy.size);
   else if (piece.sent == now)
-    record_copy(Code::kCopiedAgain, copy, "the same bytes are copied to the device again", copy.size);
+    record_copy(Code::kCopiedAgain, copy, "the same bytes of % are copied to the device again", copy.size);
 }
 
 // The object was there: the copy is an update, or one by `always`.
@@ -273,14 +286,15 @@ void Contents::judge_present(const Operation& copy, const Piece& piece, std::uin
   const std::uint64_t there = digest_of_device(copy.there, size_of(copy));
   if (there != now) {
     if (piece.both && there != piece.both)
-      record_copy(Code::kStale, copy, "a copy to the device overwrites what a kernel wrote since the last copy");
+      record_copy(Code::kStale, copy, "a copy of % to the device overwrites what a kernel wrote since the last copy");
   } else if (copy.size >= kLeast && !is_update(copy)) {
-    record_copy(Code::kAlwaysInVain, copy, "`always` copies bytes to the device that are there already", copy.size);
+    record_copy(Code::kAlwaysInVain, copy, "`always` copies bytes of % to the device that are there already",
+                copy.size);
   } else if (copy.size >= kLeast && piece.returned == now) {
-    record_copy(Code::kRoundTrip, copy, "bytes come back from the device and go to it again as they were",
+    record_copy(Code::kRoundTrip, copy, "bytes of % come back from the device and go to it again as they were",
                 2 * copy.size);
   } else if (copy.size >= kLeast && piece.sent == now) {
-    record_copy(Code::kCopiedAgain, copy, "the same bytes are copied to the device again", copy.size);
+    record_copy(Code::kCopiedAgain, copy, "the same bytes of % are copied to the device again", copy.size);
   }
 }
 
@@ -298,9 +312,9 @@ void Contents::return_to_host(const Operation& copy, Life& life) {
   const auto [before, both] = before_[copy.id];
   const std::uint64_t now = digest_of(copy.host, size_of(copy));
   if (both && before != both && before != now)
-    record_copy(Code::kStale, copy, "a copy to the host overwrites what the host wrote since the last copy");
+    record_copy(Code::kStale, copy, "a copy of % to the host overwrites what the host wrote since the last copy");
   if (copy.size >= kLeast && before == now && life.leaving != copy.construct && !is_update(copy))
-    record_copy(Code::kAlwaysInVain, copy, "`always` copies bytes to the host that are there already", copy.size);
+    record_copy(Code::kAlwaysInVain, copy, "`always` copies bytes of % to the host that are there already", copy.size);
   piece.both = piece.returned = now;
   piece.returned_by = copy.construct;
   life.was_copied = true;
@@ -342,16 +356,15 @@ void Contents::free(const Operation& operation) {
 
 // It may have been scratch memory. It was not, if the host reads what it has in its place.
 void Contents::watch_dropped(const GuardedObject& object, const Operation& free) {
-  Told told =
-      told_of(Code::kResultDropped, free, object.host, object.size, "what a kernel wrote to an object is thrown away");
-  told.finding.source = told.source;
+  Told told(Code::kResultDropped, free, object.host, object.size);
+  told.say("what a kernel wrote to % is thrown away");
   record(told.finding);
   const std::optional<std::size_t> difference = first_difference(object);
   if (!difference || watched_[{object.device, address_of(object.host)}]++ >= kMostWatched)
     return;
   const KernelPlace kernel = last_kernel();
   told.finding.code = Code::kResultLost;
-  told.finding.message = "the host reads a variable, and what a kernel wrote to it was thrown away";
+  told.say("the host reads %, and what a kernel wrote to it was thrown away");
   told.finding.entry = kernel.entry;
   told.finding.kernel = kernel.code;
   watch_reads(word_at(object.host, object.size, *difference), told.finding);

@@ -42,6 +42,7 @@ struct Watch {
   Word word{};
   std::uint64_t value = 0;
   Finding finding{};
+  std::array<char, 160> message{};
   std::array<char, 64> variable{};
   std::array<char, 392> entry{};
   std::array<char, 480> source{};
@@ -185,6 +186,7 @@ void watch(Word word, std::uint32_t kind, std::uint64_t construct, const Finding
   one.construct = construct;
   one.value = value_of(word);
   one.finding = finding;
+  one.finding.message = keep(one.message, finding.message);
   one.finding.variable = keep(one.variable, finding.variable);
   one.finding.entry = keep(one.entry, finding.entry);
   one.finding.source = keep(one.source, finding.source);
