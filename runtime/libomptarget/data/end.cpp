@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 
 namespace omptool {
 // ---- position ----
@@ -45,16 +44,17 @@ void End::place_in_order(Rows rows, Held& held, CommandList& commands) {
 // ---- release ----
 
 void End::release_in_order(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands, bool is_told) {
-  std::optional<RowsReport> report;
+  if (!is_told) {
+    Lock lock(table_);
+    return release_first(count, rows, held, how, commands, lock);
+  }
+  RowsReport report(observe::RowsSeen::Kind::kReleased, memory_.number(), sharing_.any());
   {
     Lock lock(table_);
-    if (count > 0)
-      release_first(count, rows, held, how, commands, lock);
-    if (is_told)
-      report.emplace(observe::RowsSeen::Kind::kReleased, memory_.number(), sharing_.any()).see(rows, held.bound);
+    release_first(count, rows, held, how, commands, lock);
+    report.see(rows, held.bound);
   }
-  if (report)
-    report->tell();
+  report.tell();
 }
 
 void End::release(Rows rows, Held& held, Release how, CommandList& commands, Lock& lock) {

@@ -6,12 +6,21 @@
 
 namespace omptool {
 
-observe::ObjectSeen seen(const Mapping& mapping, bool fresh) {
-  return {mapping.host,    mapping.device,
-          mapping.padding, mapping.references,
-          mapping.holds,   mapping.infinite,
-          fresh,           mapping.state == Mapping::State::kLeaving || mapping.state == Mapping::State::kGone};
+namespace {
+
+// Fills it in where it is: a copy would wait for what has just been written.
+void describe(const Mapping& mapping, bool fresh, observe::ObjectSeen& seen) {
+  seen.host = mapping.host;
+  seen.device = mapping.device;
+  seen.padding = mapping.padding;
+  seen.references = mapping.references;
+  seen.holds = mapping.holds;
+  seen.infinite = mapping.infinite;
+  seen.fresh = fresh;
+  seen.leaving = mapping.state == Mapping::State::kLeaving || mapping.state == Mapping::State::kGone;
 }
+
+} // namespace
 
 void RowsReport::see(Rows rows, Bindings& bound) {
   seen_.rows.resize(rows.size());
@@ -32,9 +41,9 @@ void RowsReport::see(Rows rows, Bindings& bound) {
     if (seen_.kind == observe::RowsSeen::Kind::kMapped && row.maps())
       one.pointer = bound[i].pointer;
     if (const Mapping* const object = bound[i].object; object && !object->is_in_place())
-      one.object = seen(*object, bound[i].object_fresh);
+      describe(*object, bound[i].object_fresh, one.object.emplace());
     if (const Mapping* const cell = bound[i].cell; cell && !cell->is_in_place())
-      one.cell = seen(*cell, bound[i].cell_fresh);
+      describe(*cell, bound[i].cell_fresh, one.cell.emplace());
   }
 }
 

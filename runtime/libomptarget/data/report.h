@@ -15,8 +15,6 @@
 
 namespace omptool {
 
-observe::ObjectSeen seen(const Mapping& mapping, bool fresh);
-
 // Reports the rows of a construct. see() is for under the table's lock, before anything is copied; tell() for behind
 // it, as the sink would copy what it gets under a lock.
 class RowsReport {
