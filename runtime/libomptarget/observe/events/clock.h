@@ -19,7 +19,8 @@ public:
   using time_point = std::chrono::steady_clock::time_point;
   static_assert(std::is_same_v<duration, std::chrono::nanoseconds>);
 
-  // Never less than before on the same thread. Not for signal handlers.
+  // Where the thread counts, each reading is later than the one before, so that what takes time has a duration. Not for
+  // signal handlers.
   static time_point now() noexcept {
     OfThread& own = own_;
     if (own.most == 0) [[unlikely]]
@@ -48,7 +49,7 @@ private:
     Reading before = {}; // some time ago, to know the rate
 
     time_point passed_on(std::int64_t time) noexcept {
-      last = std::max(last, time); // the counter may be read ahead of an earlier reading
+      last = std::max(last + 1, time); // the counter may be read ahead of an earlier reading
       return time_point(duration(last));
     }
   };
