@@ -81,6 +81,8 @@ def job(
     """Run a job of so many processes and workers. Return the figures that it prints."""
     environment = os.environ | ALLOWED | {"OMPTOOL_PLUGINS": "mpi", "OMPTOOL_MPI_HOLD": str(hold)}
     environment |= {"OMPTOOL_PLUGIN_PATH": str(PLUGIN.parent), "OMP_TARGET_OFFLOAD": "MANDATORY"}
+    # A copy of a GiB that MPI makes in one call may keep a worker from its heart on a busy machine.
+    environment["OMPTOOL_MPI_HEARTBEAT"] = "0"
     part, *rest = map(str, words)
     command = [*mpi.launcher, "-n", str(processes), "omptool", "run", str(program), part]
     command += [str(PLUGIN), *rest, ":", "-n", str(workers), "omptool", "worker"]
