@@ -21,6 +21,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("way", ways, indirect=True)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The cases of sweeps that both ways have take turns, before marks are looked at."""
+    queues.take_turns(items)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A test whose name says that it links by gold ends where there is none."""
     if "gold" in item.name:

@@ -2,12 +2,14 @@
 """The two ways to the CPU device: at once, on the caller's thread, and over its queue.
 
 A test that starts programs on the runtime is marked `offloads` and runs both ways; in `make test`
-those of the rooms ROOMS alone, as the others start programs to see what became of a file. Any other
+those of the rooms ROOMS alone, as the others start programs to see what became of a file. There a
+sweep over compilers takes turns: each of its cases runs one way, the next the other way. Any other
 test has no device: one that needs it fails, and gets the mark.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,14 @@ from places import TESTS
 VARIABLE = "OMPTOOL_HOST_QUEUES"
 AT_ONCE = {VARIABLE: "0"}
 QUEUED = {VARIABLE: "1"}
+IDS = ("at-once", "queued")
 NO_DEVICE = {"OMPTOOL_PLUGINS": "only-of-tests-that-offload"}
 
 # Tests in these rooms are about the runtime, and the way to the device may change how they end.
 ROOMS = ("applications", "book", "checking", "faults", "messages", "observing", "openmp", "runtime")
 LIST = TESTS / "not_over_queues.txt"
+# Parameters of a sweep over compilers.
+SWEPT = {"build", "version"}
 
 
 def left_out() -> dict[str, str]:
@@ -32,10 +37,35 @@ def left_out() -> dict[str, str]:
 
 def ways(test: str, path: Path) -> list[Any]:
     """Return how the test function of this name, in this file, runs."""
-    at_once = pytest.param(AT_ONCE, id="at-once")
+    at_once = pytest.param(AT_ONCE, id=IDS[0])
     if test in left_out():
         return [at_once]
     marks = [pytest.mark.queued]
     if not any(path.is_relative_to(TESTS / "programs" / room) for room in ROOMS):
         marks.append(pytest.mark.exhaustive)
-    return [at_once, pytest.param(QUEUED, id="queued", marks=marks)]
+    return [at_once, pytest.param(QUEUED, id=IDS[1], marks=marks)]
+
+
+def take_turns(items: Iterable[pytest.Item]) -> None:
+    """Leave one way of each case of a sweep to `make test`, and the other to `make test-all`.
+
+    A file counts its cases on from one sweep to the next: with an odd number of compilers, each
+    has either way with some program.
+    """
+    counts: dict[Path, int] = {}
+    for both in _cases_both_ways(items).values():
+        at = counts.get(both[0].path, 0)
+        counts[both[0].path] = at + 1
+        both[(at + 1) % 2].add_marker(pytest.mark.exhaustive)
+
+
+def _cases_both_ways(items: Iterable[pytest.Item]) -> dict[str, Sequence[pytest.Item]]:
+    """The cases of sweeps that run both ways in `make test`, by what they have but the way."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        if callspec is None or "way" not in callspec.params or not SWEPT & callspec.params.keys():
+            continue
+        if item.get_closest_marker("exhaustive") is None:
+            cases.setdefault(item.nodeid.replace(*IDS), []).append(item)
+    return {name: both for name, both in cases.items() if len(both) == len(IDS)}

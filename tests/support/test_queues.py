@@ -4,7 +4,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 import queues
 from places import ROOT, TESTS
 
@@ -22,3 +26,41 @@ def test_the_tests_that_are_left_out_are_few_and_there() -> None:
     }
     assert queues.left_out().keys() <= names
     assert len(queues.left_out()) <= 10
+
+
+def item(test: str, way: str, *marks: str, **params: str) -> Any:
+    """Return what pytest collects for a test function's case, as far as turns look at it."""
+    marked = set(marks)
+    return SimpleNamespace(
+        path=Path("test_file.py"),
+        nodeid=f"test_file.py::{test}[{'-'.join((way, *params.values()))}]",
+        callspec=SimpleNamespace(params=params | {"way": way}),
+        get_closest_marker=lambda name: name if name in marked else None,
+        add_marker=lambda mark: marked.add(mark.name),
+    )
+
+
+def test_the_cases_of_sweeps_take_turns() -> None:
+    cases = [(source, version) for source in "ab" for version in ("14", "16", "19")]
+    swept = [
+        item("test_sweep", way, source=source, version=version)
+        for way in queues.IDS
+        for source, version in cases
+    ]
+    others = [
+        *(item("test_other", way, source="a") for way in queues.IDS),
+        *(item("test_long", way, "exhaustive", version="20") for way in queues.IDS),
+        item("test_at_once", queues.IDS[0], version="14"),
+    ]
+    queues.take_turns([*others, *swept])
+    left = [one.get_closest_marker("exhaustive") is None for one in swept]
+    assert left == [True, False] * 3 + [False, True] * 3
+    assert [one.get_closest_marker("exhaustive") for one in others] == [
+        None, None, "exhaustive", "exhaustive", None,
+    ]  # fmt: skip
+
+
+def test_turns_are_taken_before_marks_select(request: pytest.FixtureRequest) -> None:
+    """In the run that this test is part of, what is left out at that time was not collected."""
+    if request.config.getoption("markexpr") == "not exhaustive and not field":
+        assert all(one.get_closest_marker("exhaustive") is None for one in request.session.items)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from builds import Build, in_turn, two_clangs
-from clangs import CLANG, EVERY, FULL, PACKAGED
+from clangs import CLANG, EVERY, FULL, INSTALLED, OTHERS, PACKAGED
 from outcomes import Outcome
 from places import TESTS
 
@@ -75,11 +75,12 @@ def builds(program: Path) -> list[Build]:
 
 
 def chosen(program: Path) -> list[Build]:
-    """Return those of `make test`: a feature is for FULL and one more in turn, a figure for two."""
+    """Return those of `make test`: a feature is for 19 and three in turn, a figure for two."""
     turn = PROGRAMS.index(program)
-    clangs = {*FULL, sorted(PACKAGED)[turn % len(PACKAGED)]}
-    if program not in SOUND:
-        clangs = two_clangs(turn)
+    clangs = two_clangs(turn)
+    if program in SOUND:
+        packaged = sorted(PACKAGED)[turn % len(PACKAGED)]
+        clangs = {INSTALLED, *two_clangs(turn, OTHERS), packaged}
     return [build for build in builds(program) if build.version in clangs]
 
 

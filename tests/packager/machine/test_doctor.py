@@ -43,8 +43,9 @@ RUNNING = [path for path in FIGURES if path.stem not in REFUSED and not is_error
 
 
 def is_diagnosed(path: Path, build: Build) -> bool:
-    """Return whether `make test` has this case: two clangs in turn, and every fourth figure."""
-    in_turn = build.version in two_clangs(PROGRAMS.index(path))
+    """Return whether `make test` has this case: two builds in turn, and every fourth figure."""
+    built = [one.version for one in chosen(path)]
+    in_turn = build.version in two_clangs(PROGRAMS.index(path), built)
     return in_turn and (path in SOUND or RUNNING.index(path) % 4 == 0)
 
 
