@@ -74,11 +74,12 @@ def by_two_clangs(programs: Sequence[Path], oldest: Mapping[str, int] | None = N
     return cases
 
 
-def every_clang() -> list[Any]:
-    """Clangs of a test's program: in `make test` those of FULL, in `make test-all` all."""
+def some_clangs(turn: int, every: Sequence[str] = FULL) -> list[Any]:
+    """Clangs of a test's program: two of FULL in turn, and in `make test-all` all of `every`."""
+    chosen = two_clangs(turn, [version for version in every if version in FULL])
     return [
-        pytest.param(version, marks=() if version in FULL else pytest.mark.exhaustive)
-        for version in EVERY
+        pytest.param(version, marks=() if version in chosen else pytest.mark.exhaustive)
+        for version in every
     ]
 
 

@@ -44,8 +44,9 @@ def reads(
     if not shutil.which("strace"):
         lacks("strace is not here: apt-get install strace")
     log = folder / "reads.strace"
-    # -y shows a descriptor's file, -z drops calls that failed.
-    traced = ["strace", "-f", "-y", "-z", "-qq", "-s", "0", "-e", f"trace={CALLS}", "-o", str(log)]
+    # -y shows a descriptor's file, -z drops calls that failed; no other call is stopped at.
+    options = ["-f", "--seccomp-bpf", "-y", "-z", "-qq", "-s", "0", "-e"]
+    traced = ["strace", *options, f"trace={CALLS}", "-o", str(log)]
     words = [*traced, *map(str, command)]
     with (stdin or Path(os.devnull)).open("rb") as given:
         done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=given)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import running
+from builds import some_clangs
 from clangs import FULL, INSTALLED, NEWEST, linked_libraries, own_library, program_of, tool
 from linking import OWN_LINKER
 from places import TESTS
@@ -33,7 +34,6 @@ CALLS_BOTH = TESTS / "packager" / "checks" / "calls_both.c"
 REGION = (TESTS / "packager" / "checks" / "named_region.c").read_text()
 FLAGS = ("-O1", "-fopenmp", f"-fopenmp-targets={X86_64}")
 SINCE_16 = FULL[1:]
-EACH = pytest.mark.parametrize("version", FULL)
 LLD = "--ld-path=/usr/lib/llvm-19/bin/ld.lld"
 
 
@@ -106,7 +106,7 @@ def with_image(path: Path, out: Path, change: Callable[[bytes], bytes]) -> Path:
 # ---- entries that nothing registers ----
 
 
-@EACH
+@pytest.mark.parametrize("version", some_clangs(0))
 def test_linked_without_offload_flags(folder: Path, version: str) -> None:
     """The table of entries is there, and nothing registers it."""
     part = object_of(version, OPENMP, folder / f"alone-{version}.o")
@@ -115,7 +115,7 @@ def test_linked_without_offload_flags(folder: Path, version: str) -> None:
     assert "OMP101" in errors(out)
 
 
-@EACH
+@pytest.mark.parametrize("version", some_clangs(1))
 def test_linked_without_flags_and_runtime(folder: Path, tmp_path: Path, version: str) -> None:
     """An executable does not link; a library does, and is for a program that has a runtime."""
     part = part_of(version, folder)
@@ -128,7 +128,7 @@ def test_linked_without_flags_and_runtime(folder: Path, tmp_path: Path, version:
     assert {"OMP101", "OMP102"} <= errors(tmp_path / "alone.so")
 
 
-@pytest.mark.parametrize("version", SINCE_16)
+@pytest.mark.parametrize("version", some_clangs(0, SINCE_16))
 def test_everything_in_archives(folder: Path, tmp_path: Path, version: str) -> None:
     """Clang takes device code out of members that are linked anyhow: of these none is."""
     main, part = archive(main_of(version, folder)), archive(part_of(version, folder))
@@ -136,7 +136,7 @@ def test_everything_in_archives(folder: Path, tmp_path: Path, version: str) -> N
     assert errors(tmp_path / "x") & {"OMP101", "OMP105"}
 
 
-@EACH
+@pytest.mark.parametrize("version", some_clangs(2))
 def test_a_part_in_an_archive(folder: Path, tmp_path: Path, version: str) -> None:
     """Clang 14 leaves its device code behind; later ones take it."""
     part = archive(part_of(version, folder))
@@ -144,7 +144,7 @@ def test_a_part_in_an_archive(folder: Path, tmp_path: Path, version: str) -> Non
     assert errors(tmp_path / "x") == ({"OMP105"} if version == "14" else set())
 
 
-@EACH
+@pytest.mark.parametrize("version", some_clangs(3))
 def test_one_archive_twice(folder: Path, tmp_path: Path, version: str) -> None:
     """With a variable of the device, clang 19 and later link its device code twice, and fail."""
     main, part = main_of(version, folder), archive(part_of(version, folder))
@@ -161,7 +161,7 @@ def test_one_archive_twice(folder: Path, tmp_path: Path, version: str) -> None:
 # ---- objects of several releases ----
 
 
-@pytest.mark.parametrize("version", SINCE_16)
+@pytest.mark.parametrize("version", some_clangs(1, SINCE_16))
 def test_an_object_of_clang_14_linked_by_a_later_one(
     folder: Path, tmp_path: Path, version: str
 ) -> None:
@@ -199,7 +199,7 @@ def run_by_us(path: Path) -> int:
 # ---- host and image that do not fit ----
 
 
-@EACH
+@pytest.mark.parametrize("version", some_clangs(4))
 def test_a_kernel_that_the_image_lacks(folder: Path, tmp_path: Path, version: str) -> None:
     path = with_image(
         program(version, folder), tmp_path / "x", lambda b: b.replace(b"_main_l8", b"_mein_l8")
@@ -207,7 +207,7 @@ def test_a_kernel_that_the_image_lacks(folder: Path, tmp_path: Path, version: st
     assert "OMP105" in errors(path)
 
 
-@EACH
+@pytest.mark.parametrize("version", some_clangs(5))
 def test_an_entry_of_the_host_under_another_name(
     folder: Path, tmp_path: Path, version: str
 ) -> None:
@@ -223,7 +223,7 @@ def test_an_entry_of_the_host_under_another_name(
     assert "OMP105" in errors(tmp_path / "x")
 
 
-@EACH
+@pytest.mark.parametrize("version", some_clangs(6))
 def test_two_entries_that_changed_places(folder: Path, tmp_path: Path, version: str) -> None:
     """LLVM 14 pairs by place, and runs the wrong kernel; later ones pair by name."""
     path = swapped(program(version, folder), tmp_path / "x")
@@ -249,7 +249,7 @@ def swapped(path: Path, out: Path) -> Path:
     return out
 
 
-@EACH
+@pytest.mark.parametrize("version", some_clangs(7))
 def test_a_variable_that_the_image_lacks(folder: Path, tmp_path: Path, version: str) -> None:
     path = with_image(
         program(version, folder), tmp_path / "x", lambda b: b.replace(b"table\0", b"tuble\0")
@@ -257,7 +257,7 @@ def test_a_variable_that_the_image_lacks(folder: Path, tmp_path: Path, version: 
     assert "OMP105" in errors(path)
 
 
-@EACH
+@pytest.mark.parametrize("version", some_clangs(8))
 def test_an_image_for_another_machine(folder: Path, tmp_path: Path, version: str) -> None:
     """Clang 14 declares nothing that the bytes could disagree with: doctor tells."""
     path = with_image(
@@ -277,7 +277,7 @@ def test_regions_of_a_program_without_device_code(folder: Path) -> None:
 # ---- two kernels of one name ----
 
 
-@EACH
+@pytest.mark.parametrize("version", some_clangs(9))
 def test_one_source_compiled_twice(tmp_path: Path, version: str) -> None:
     """The second kernel goes: the objects show it, the program looks like one with a header."""
     (tmp_path / "source.c").write_text(REGION)
@@ -323,7 +323,7 @@ def test_lld_that_collects_garbage(folder: Path, tmp_path: Path, version: str) -
     assert errors(tmp_path / "x") == set()
 
 
-@pytest.mark.parametrize("version", SINCE_16)
+@pytest.mark.parametrize("version", some_clangs(2, SINCE_16))
 def test_relocatable_links_by_the_driver(tmp_path: Path, version: str) -> None:
     """Each closes its table; of clang 16 no two such objects link."""
     closed = []
@@ -346,7 +346,7 @@ def test_relocatable_links_by_the_driver(tmp_path: Path, version: str) -> None:
 
 
 @pytest.mark.offloads
-@EACH
+@pytest.mark.parametrize("version", some_clangs(10))
 def test_a_source_from_standard_input(tmp_path: Path, version: str) -> None:
     """The compilation for the device finds nothing more to read; clang 22 and later go on."""
     words = ("-x", "c", "-", "-o", tmp_path / "x")

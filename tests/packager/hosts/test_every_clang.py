@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from clangs import EVERY, FULL, OFFLOADING, compiler, libraries, made, program_of, tool
+from builds import some_clangs
+from clangs import EVERY, OFFLOADING, compiler, libraries, made, program_of, tool
 from documents import dumped
 from linking import OWN_LINKER
 from places import TESTS
@@ -19,7 +20,6 @@ from packager.generations import of_release
 
 pytestmark = pytest.mark.slow
 
-EACH = pytest.mark.parametrize("version", FULL)
 KEPT = ("abi", "entries", "images", "descriptors")
 
 
@@ -38,7 +38,7 @@ def without_headers(path: Path) -> Path:
     return out
 
 
-@EACH
+@pytest.mark.parametrize("version", some_clangs(0))
 def test_what_it_holds(folder: Path, version: str) -> None:
     file = dumped(program(version, folder))
     assert file["abi"] == f"llvm-{version}"
@@ -56,7 +56,7 @@ def test_what_it_holds(folder: Path, version: str) -> None:
     assert file["descriptors"][0]["registered_by"] == ".omp_offloading.descriptor_reg"
 
 
-@EACH
+@pytest.mark.parametrize("version", some_clangs(1))
 def test_it_is_sound(folder: Path, version: str) -> None:
     path = program(version, folder)
     codes = {str(finding["code"]) for finding in findings(path)}
@@ -67,7 +67,7 @@ def test_it_is_sound(folder: Path, version: str) -> None:
     assert codes <= {"OMP113", "OMP115", "OMP122"}
 
 
-@EACH
+@pytest.mark.parametrize("version", some_clangs(2))
 def test_without_section_headers_the_same_is_found(folder: Path, version: str) -> None:
     whole, bare = (dumped(path(program(version, folder))) for path in (Path, without_headers))
     for one in (whole, bare):
