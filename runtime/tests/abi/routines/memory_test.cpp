@@ -5,11 +5,13 @@
 #include "omptool_plugins.h"
 #include "support.h"
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstdio>
 #include <cstring>
 #include <doctest/doctest.h>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -40,8 +42,11 @@ Outcome run_on(const std::string& fake, const std::string& scenario, std::vector
 class Numbers {
 public:
   Numbers(std::size_t size, int device) : device_(device), memory_(omp_target_alloc(size, device)) {
-    std::vector<unsigned char> bytes(size);
-    std::iota(bytes.begin(), bytes.end(), static_cast<unsigned char>(0));
+    unsigned char numbers[256];
+    std::iota(std::begin(numbers), std::end(numbers), static_cast<unsigned char>(0));
+    std::vector<unsigned char> bytes(size); // filled by blocks: a sanitizer looks at each byte that is written alone
+    for (std::size_t at = 0; at < size; at += sizeof numbers)
+      std::memcpy(bytes.data() + at, numbers, std::min(sizeof numbers, size - at));
     omp_target_memcpy(memory_, bytes.data(), size, 0, 0, device, omp_get_initial_device());
   }
   ~Numbers() { omp_target_free(memory_, device_); }
