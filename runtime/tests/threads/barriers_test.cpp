@@ -41,8 +41,9 @@ int both_missed(int rounds, const std::function<void(int)>& before) {
   int seen = 0, missed = 0;
   std::thread common([&] {
     for (int i = 1; i <= rounds; ++i) {
-      while (round.load(std::memory_order_acquire) < i)
-        ;
+      for (int turns = 0; round.load(std::memory_order_acquire) < i; ++turns)
+        if (turns > 10'000) // where the other thread waits for this core
+          std::this_thread::yield();
       x.store(i, std::memory_order_relaxed);
       light_barrier();
       seen = y.load(std::memory_order_relaxed);
