@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import browser
 import pytest
+import queues
 import running
 from browser import Page
 from chrome_traces import Row, read
@@ -24,8 +25,6 @@ from fixture_programs import OMPTOOL
 from machine import lacks, output
 from places import ROOT
 from recorder import OBSERVING
-
-pytestmark = pytest.mark.offloads
 
 PICTURE = ROOT / "docs" / "timeline.png"
 WIDTH, HEIGHT = 1200, 1060
@@ -58,6 +57,7 @@ def chromium() -> str:
     return found
 
 
+@pytest.mark.offloads
 @pytest.mark.parametrize("form", ["json", "pftrace"])
 def test_both_formats_of_a_program(tmp_path: Path, form: str) -> None:
     program = compiled(OBSERVING / "traced.c", tmp_path, "-g")
@@ -74,6 +74,7 @@ def test_both_formats_of_a_program(tmp_path: Path, form: str) -> None:
     assert {row.size for row in rows if row.kind.startswith("copy")} == {16}
 
 
+@pytest.mark.offloads
 @pytest.mark.parametrize("form", ["json", "pftrace"])
 def test_a_fallback_is_one_in_both_formats(tmp_path: Path, form: str) -> None:
     program = compiled(OBSERVING / "traced.c", tmp_path)
@@ -88,7 +89,9 @@ def test_a_fallback_is_one_in_both_formats(tmp_path: Path, form: str) -> None:
         assert page.errors == []
 
 
-# ---- a stencil on two devices ----
+# ---- a stencil on two devices, whose queues it needs ----
+
+OVER_QUEUES = pytest.mark.parametrize("way", [queues.QUEUED], ids=["queued"], indirect=True)
 
 
 @pytest.fixture
@@ -112,12 +115,14 @@ def overlaps(rows: list[Row]) -> int:
     )
 
 
+@OVER_QUEUES
 def test_halos_move_while_kernels_run(trace: Path) -> None:
     rows = read(trace)
     assert {row.process for row in rows if row.kind == "kernel"} == set(DEVICES)
     assert overlaps(rows) > 0
 
 
+@OVER_QUEUES
 def test_the_picture_of_the_docs_is_of_this_page(trace: Path, tmp_path: Path) -> None:
     picture = tmp_path / "timeline.png"
     with browser.page(chromium(), WIDTH, HEIGHT) as page:
