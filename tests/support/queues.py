@@ -3,7 +3,7 @@
 
 A test that starts programs on the runtime is marked `offloads` and runs both ways; in `make test`
 those of the rooms ROOMS alone, as the others start programs to see what became of a file. There a
-sweep over compilers takes turns: each of its cases runs one way, the next the other way. Any other
+sweep takes turns: each of its cases runs one way, the next the other way. Any other
 test has no device: one that needs it fails, and gets the mark.
 """
 
@@ -25,8 +25,9 @@ NO_DEVICE = {"OMPTOOL_PLUGINS": "only-of-tests-that-offload"}
 # Tests in these rooms are about the runtime, and the way to the device may change how they end.
 ROOMS = ("applications", "book", "checking", "faults", "messages", "observing", "openmp", "runtime")
 LIST = TESTS / "not_over_queues.txt"
-# Parameters of a sweep over compilers.
+# A sweep is a test of compilers, by its parameters, or one that has many cases.
 SWEPT = {"build", "version"}
+MANY = 4
 
 
 def left_out() -> dict[str, str]:
@@ -53,19 +54,28 @@ def take_turns(items: Iterable[pytest.Item]) -> None:
     has either way with some program.
     """
     counts: dict[Path, int] = {}
-    for both in _cases_both_ways(items).values():
-        at = counts.get(both[0].path, 0)
-        counts[both[0].path] = at + 1
-        both[(at + 1) % 2].add_marker(pytest.mark.exhaustive)
+    for cases in _cases_both_ways(items).values():
+        for both in cases:
+            if len(cases) < MANY and not SWEPT & _parameters(both[0]).keys():
+                continue
+            at = counts.get(both[0].path, 0)
+            counts[both[0].path] = at + 1
+            both[(at + 1) % 2].add_marker(pytest.mark.exhaustive)
 
 
-def _cases_both_ways(items: Iterable[pytest.Item]) -> dict[str, Sequence[pytest.Item]]:
-    """The cases of sweeps that run both ways in `make test`, by what they have but the way."""
+def _cases_both_ways(items: Iterable[pytest.Item]) -> dict[str, list[Sequence[pytest.Item]]]:
+    """The cases that run both ways in `make test`, by their test functions."""
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        callspec = getattr(item, "callspec", None)
-        if callspec is None or "way" not in callspec.params or not SWEPT & callspec.params.keys():
-            continue
-        if item.get_closest_marker("exhaustive") is None:
+        if "way" in _parameters(item) and item.get_closest_marker("exhaustive") is None:
             cases.setdefault(item.nodeid.replace(*IDS), []).append(item)
-    return {name: both for name, both in cases.items() if len(both) == len(IDS)}
+    functions: dict[str, list[Sequence[pytest.Item]]] = {}
+    for name, both in cases.items():
+        if len(both) == len(IDS):
+            functions.setdefault(name.partition("[")[0], []).append(both)
+    return functions
+
+
+def _parameters(item: pytest.Item) -> dict[str, object]:
+    callspec = getattr(item, "callspec", None)
+    return callspec.params if callspec else {}

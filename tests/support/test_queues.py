@@ -47,14 +47,17 @@ def test_the_cases_of_sweeps_take_turns() -> None:
         for way in queues.IDS
         for source, version in cases
     ]
+    many = [item("test_many", way, source=source) for source in "abcd" for way in queues.IDS]
     others = [
         *(item("test_other", way, source="a") for way in queues.IDS),
         *(item("test_long", way, "exhaustive", version="20") for way in queues.IDS),
         item("test_at_once", queues.IDS[0], version="14"),
     ]
-    queues.take_turns([*others, *swept])
+    queues.take_turns([*others, *swept, *many])
     left = [one.get_closest_marker("exhaustive") is None for one in swept]
     assert left == [True, False] * 3 + [False, True] * 3
+    left = [one.get_closest_marker("exhaustive") is None for one in many]
+    assert left == [True, False, False, True] * 2
     assert [one.get_closest_marker("exhaustive") for one in others] == [
         None, None, "exhaustive", "exhaustive", None,
     ]  # fmt: skip

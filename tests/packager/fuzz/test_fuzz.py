@@ -69,7 +69,7 @@ def fuzz(work: Path, *limits: str) -> None:
 
 
 def test_fuzzing(tmp_path: Path) -> None:
-    fuzz(tmp_path, "-seed=1", "-runs=2000", "-max_total_time=20")
+    fuzz(tmp_path, "-seed=1", "-runs=1000", "-max_total_time=20")
 
 
 @pytest.mark.exhaustive
