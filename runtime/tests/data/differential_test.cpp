@@ -20,8 +20,10 @@ using namespace llvm_abi;
 namespace {
 
 constexpr std::size_t kBytes = 256;
-#ifdef RACES_ARE_SOUGHT
-constexpr unsigned kWalks = 60;
+#if defined(RACES_ARE_SOUGHT)
+constexpr unsigned kWalks = 20;
+#elif defined(SANITIZED)
+constexpr unsigned kWalks = 200;
 #else
 constexpr unsigned kWalks = 600;
 #endif

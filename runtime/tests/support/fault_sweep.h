@@ -10,7 +10,9 @@
 #include <vector>
 
 // From one k to the next: processes with a sanitizer take long to start, and the plain build tries each.
-#ifdef SANITIZED
+#if defined(RACES_ARE_SOUGHT)
+inline constexpr int kSweepStep = 13;
+#elif defined(SANITIZED)
 inline constexpr int kSweepStep = 7;
 #else
 inline constexpr int kSweepStep = 1;
