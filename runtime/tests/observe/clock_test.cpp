@@ -17,7 +17,7 @@ using Monotonic = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 constexpr nanoseconds kMostApart{1000};
 
-// How far the clock is from the monotonic one, by the reading that other processes have delayed least.
+// Returns how far the clock is from the monotonic one, by the reading that other processes have delayed least.
 nanoseconds difference() {
   nanoseconds least = nanoseconds::max();
   for (int i = 0; i < 100 && least > nanoseconds::zero(); ++i) {
