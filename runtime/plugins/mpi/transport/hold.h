@@ -8,8 +8,6 @@
 #include "wire.h"
 
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <deque>
 #include <utility>
 
@@ -17,7 +15,7 @@ namespace omptool::mpi {
 
 class Hold {
 public:
-  Hold() : time_(asked_for()) {}
+  explicit Hold(std::chrono::milliseconds time) : time_(time) {}
   bool is_on() const { return time_ != Clock::duration::zero(); }
   bool is_empty() const { return kept_.empty(); }
 
@@ -35,22 +33,6 @@ private:
     std::size_t rank;
     Buffer records;
   };
-
-  static std::chrono::milliseconds asked_for() {
-    constexpr long kMost = 10'000;
-    const char* const text = ::secure_getenv("OMPTOOL_MPI_HOLD");
-    if (!text || !*text)
-      return {};
-    char* end = nullptr;
-    const long value = std::strtol(text, &end, 10);
-    if (*end == '\0' && value >= 0 && value <= kMost)
-      return std::chrono::milliseconds(value);
-    std::fprintf(stderr,
-                 "omptarget: plugin mpi ignores OMPTOOL_MPI_HOLD=%s; known values: integers from 0 to %ld, in "
-                 "milliseconds\n",
-                 text, kMost);
-    return {};
-  }
 
   const Clock::duration time_;
   std::deque<Kept> kept_;

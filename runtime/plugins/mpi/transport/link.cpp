@@ -3,12 +3,34 @@
 #include "link.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <iterator>
 
 namespace omptool::mpi {
+namespace {
+
+std::chrono::milliseconds time_to_hold() {
+  constexpr long kMost = 10'000;
+  const char* const text = ::secure_getenv("OMPTOOL_MPI_HOLD");
+  if (!text || !*text)
+    return {};
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (*end == '\0' && value >= 0 && value <= kMost)
+    return std::chrono::milliseconds(value);
+  std::fprintf(stderr,
+               "omptarget: plugin mpi ignores OMPTOOL_MPI_HOLD=%s; known values: integers from 0 to %ld, in "
+               "milliseconds\n",
+               text, kMost);
+  return {};
+}
+
+} // namespace
 
 Link::Link(Mpi& mpi, Communicator communicator)
-    : mpi_(mpi), communicator_(communicator), sides_(static_cast<std::size_t>(mpi.size(communicator))) {}
+    : mpi_(mpi), communicator_(communicator), sides_(static_cast<std::size_t>(mpi.size(communicator))),
+      hold_(time_to_hold()) {}
 
 // ---- faults ----
 
