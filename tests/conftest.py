@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
+import over_workers
 import pytest
 import queues
 from linking import needs_gold
@@ -15,15 +17,20 @@ from products import Products, of_this_run
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Tests that offload run over the queue as well."""
+    """Tests that offload run over the queue as well, and some over workers."""
     if metafunc.definition.get_closest_marker("offloads"):
-        ways = queues.ways(metafunc.definition.originalname, metafunc.definition.path)
+        place = metafunc.definition.originalname, metafunc.definition.path
+        ways = [*queues.ways(*place), *over_workers.ways(*place)]
         metafunc.parametrize("way", ways, indirect=True)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The cases of sweeps that both ways have take turns, before marks are looked at."""
+    """Choose the runs over workers; the cases of sweeps that both ways have take turns.
+
+    This is before marks are looked at.
+    """
+    items[:] = over_workers.kept(items)
     queues.take_turns(items)
 
 
@@ -54,16 +61,26 @@ def products(tmp_path_factory: pytest.TempPathFactory) -> Products:
 
 
 @pytest.fixture(scope="session")
-def programs_either_way(products: Products) -> Iterator[dict[str, Programs]]:
-    """The programs of every clang, by what becomes of them on each way to the device."""
-    with Programs(products, queues.AT_ONCE) as at_once, Programs(products, queues.QUEUED) as queued:
-        yield {"0": at_once, "1": queued}
+def programs_each_way(products: Products) -> Iterator[Callable[[Mapping[str, str]], Programs]]:
+    """The programs of every clang, by what becomes of them on a way to the device."""
+    with ExitStack() as stack:
+        known: dict[str, Programs] = {}
+
+        def on(way: Mapping[str, str]) -> Programs:
+            name = "-".join(way.values())
+            if name not in known:
+                known[name] = stack.enter_context(Programs(products, way))
+            return known[name]
+
+        yield on
 
 
 @pytest.fixture
-def programs(way: Mapping[str, str], programs_either_way: dict[str, Programs]) -> Programs:
+def programs(
+    way: Mapping[str, str], programs_each_way: Callable[[Mapping[str, str]], Programs]
+) -> Programs:
     """The programs of every clang, on the way that the test takes."""
-    return programs_either_way[way[queues.VARIABLE]]
+    return programs_each_way(way)
 
 
 @pytest.fixture(scope="session")

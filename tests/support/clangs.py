@@ -172,6 +172,6 @@ def stem(path: Path) -> str:
     return path.stem
 
 
-def run(program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(program: Path, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run `program` on the bundled runtime, where every region must offload."""
-    return running.run(program, **running.MANDATORY | environment)
+    return running.run(program, *arguments, **running.MANDATORY | environment)

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
+import places
 import running
 from linking import FAST_LINKER, link
 from machine import output
@@ -15,7 +15,7 @@ from products import Products
 
 from omptool.installation import includedir, libdir
 
-OMPTOOL = str(Path(sys.executable).parent / "omptool")
+OMPTOOL = places.OMPTOOL
 X86_64 = "x86_64-pc-linux-gnu"
 NVPTX = "nvptx64-nvidia-cuda"
 CLANG = ("clang-19", "-fopenmp", f"-fopenmp-targets={X86_64}", FAST_LINKER)

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from fixture_programs import OMPTOOL
 from machine import lacks
-from places import ROOT
+from places import OMPTOOL, ROOT
 
 PATIENCE = 120  # seconds, on a loaded machine
 # Root may start jobs, and ranks share cores.
@@ -62,6 +62,14 @@ PYPI = (
     Mpi("intel", (INTELS,), "libmpi.so.12", is_named=True),
     Mpi("intel-standard", (INTELS,), "libmpi_abi.so.1", is_named=True),
 )
+# What a launcher, and the MPI in a program, add when the program ends by a signal or a code.
+ADDED = re.compile(
+    r"^(\[\S+:\d+\] \*\*\* Process received|\[\S+:\d+:\d+:\d+\] Caught|\n?[-=]{60})",
+    re.MULTILINE,
+)
+SIGNAL = re.compile(r"\bsignal (\d+)")
+ALL = (*DEBIAN, *PYPI)
+VARIABLE = "TESTS_MPI"  # names the MPI by which `running.run` starts programs, with workers
 # `make test` takes Debian's, `make test-all` PyPI's, too.
 EACH = pytest.mark.parametrize(
     "mpi",
@@ -70,6 +78,11 @@ EACH = pytest.mark.parametrize(
         *(pytest.param(mpi, id=mpi.name, marks=pytest.mark.exhaustive) for mpi in PYPI),
     ],
 )
+
+
+def named(name: str) -> Mpi:
+    """Return the MPI of this name."""
+    return next(mpi for mpi in ALL if mpi.name == name)
 
 
 def job(mpi: Mpi, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -90,3 +103,17 @@ def with_workers(
 ) -> subprocess.CompletedProcess[str]:
     """Run a program that has so many workers."""
     return job(mpi, "-n", count + 1, OMPTOOL, "run", "--workers", *words, **environment)
+
+
+def of_program(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    """Return the end of a job's program: without what is added to it, and by the signal."""
+    said, added = zip(*(_parted(text) for text in (done.stdout, done.stderr)), strict=True)
+    killed = SIGNAL.search("".join(added))
+    code = -int(killed[1]) if killed else done.returncode
+    return subprocess.CompletedProcess(done.args, code, *said)
+
+
+def _parted(text: str) -> tuple[str, str]:
+    added = ADDED.search(text)
+    at = added.start() if added else len(text)
+    return text[:at], text[at:]

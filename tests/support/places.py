@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+OMPTOOL = str(Path(sys.executable).parent / "omptool")
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
 FIXTURES = ROOT / "fixtures"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from listed import reasons
 from places import TESTS
 
 VARIABLE = "OMPTOOL_HOST_QUEUES"
@@ -30,16 +31,10 @@ SWEPT = {"build", "version"}
 MANY = 4
 
 
-def left_out() -> dict[str, str]:
-    """The tests that run at once only, each with the reason."""
-    lines = [line for line in LIST.read_text().splitlines() if not line.startswith("#")]
-    return dict(line.split(": ", 1) for line in lines)
-
-
 def ways(test: str, path: Path) -> list[Any]:
     """Return how the test function of this name, in this file, runs."""
     at_once = pytest.param(AT_ONCE, id=IDS[0])
-    if test in left_out():
+    if test in reasons(LIST):
         return [at_once]
     marks = [pytest.mark.queued]
     if not any(path.is_relative_to(TESTS / "programs" / room) for room in ROOMS):

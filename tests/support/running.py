@@ -9,6 +9,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+import mpis
+
 from omptool.probes import launching
 from packager.files.reader import open_reader
 
@@ -26,9 +28,15 @@ def on_the_runtime(program: Path, environment: Mapping[str, str]) -> dict[str, s
 def run(
     program: Path | str, *arguments: object, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run `program` with more in its environment, and return how it ended."""
+    """Run `program` with more in its environment, and return how it ended.
+
+    Where mpis.VARIABLE names an MPI, it has two workers.
+    """
     found = shutil.which(program)
     assert found, program
+    if name := (os.environ | environment).get(mpis.VARIABLE):
+        mpi = mpis.named(name)
+        return mpis.of_program(mpis.with_workers(mpi, 2, found, *arguments, **environment))
     return subprocess.run(
         [found, *map(str, arguments)],
         capture_output=True,

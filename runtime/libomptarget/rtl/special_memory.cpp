@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rtl/special_memory.h"
 
+#include "process/message.h"
+
 namespace omptool {
 
 using Kind = observe::Operation::Kind;
@@ -13,8 +15,12 @@ void* SpecialMemory::allocate(std::int64_t size, std::int32_t kind) {
     return nullptr;
   void* const made = memory_.reported(Kind::kAllocate, nullptr, nullptr, size,
                                       [&] { return memory_.call().memory_alloc(memory_.rtl_id(), size, kind); });
-  if (!made)
+  if (!made) {
+    if (!has_refused_.exchange(true))
+      say("device %d (%s) gives the program no memory that both use%s", memory_.number(), memory_.rtl().name().c_str(),
+          memory_.last_error().c_str());
     return nullptr;
+  }
   const std::lock_guard lock(mutex_);
   kinds_[made] = kind;
   any_.store(true, std::memory_order_release);

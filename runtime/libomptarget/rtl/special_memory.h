@@ -23,7 +23,7 @@ public:
 
   // Returns whether allocate() may give any.
   bool has_kinds() const { return memory_.call().memory_alloc != nullptr; }
-  // OMPTARGET_MEMORY_...; null: there is none.
+  // OMPTARGET_MEMORY_...; null: there is none. The first time a line tells why.
   void* allocate(std::int64_t size, std::int32_t kind);
   // Returns whether the device could free it. Nothing: allocate() has not given it.
   std::optional<bool> free(void* memory);
@@ -50,6 +50,7 @@ private:
   std::condition_variable resolved_;
   std::map<void*, std::int32_t> kinds_; // of what allocate() has given
   std::atomic<bool> any_{false};        // it has
+  std::atomic<bool> has_refused_{false};
   Ranges locked_;
 };
 

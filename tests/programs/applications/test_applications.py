@@ -12,9 +12,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import running
 from builds import SWEEP, WAYS, Build, built
-from clangs import compiler, made, own_runtime, stem
-from fixture_programs import OMPTOOL
+from clangs import compiler, made, own_runtime, run, stem
 from places import TESTS
 
 pytestmark = pytest.mark.offloads
@@ -24,16 +24,11 @@ STRICT = ("-Wall", "-Wextra", "-Werror")
 SMALL = {"stream": (30_000, 3), "stencil": (20, 70, 11), "nbody": (60, 5)}
 
 
-def results(command: list[str], arguments: tuple[int, ...], **environment: str) -> list[str]:
+THREADS = {"OMP_NUM_THREADS": "2"}
+
+
+def results(done: subprocess.CompletedProcess[str]) -> list[str]:
     """The lines of an application that tell no speed; its failure shows what it said."""
-    done = subprocess.run(
-        [*command, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env=os.environ | {"OMP_NUM_THREADS": "2"} | environment,
-    )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     return [line for line in done.stdout.splitlines() if "/s " not in line]
 
@@ -53,13 +48,20 @@ CASES = [
 
 
 def on_ours(program: Path, name: str) -> list[str]:
-    return results([OMPTOOL, "run", "--mandatory", str(program)], SMALL[name])
+    return results(run(program, *SMALL[name], **THREADS))
 
 
 def on_llvm(program: Path, name: str, version: str) -> list[str]:
-    search = own_runtime(version)
+    environment = THREADS | running.MANDATORY | {"LD_LIBRARY_PATH": own_runtime(version)}
     return results(
-        [str(program)], SMALL[name], LD_LIBRARY_PATH=search, OMP_TARGET_OFFLOAD="MANDATORY"
+        subprocess.run(
+            [program, *map(str, SMALL[name])],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=running.PATIENCE,
+            env=os.environ | environment,
+        )
     )
 
 
@@ -78,8 +80,6 @@ def test_the_results_are_those_on_llvm(tmp_path: Path, source: Path, build: Buil
 def test_a_wrong_size_is_named(tmp_path: Path, source: Path) -> None:
     program = tmp_path / source.stem
     made(program, *compiler("19", source), source, "-lm")
-    done = subprocess.run(
-        [OMPTOOL, "run", str(program), "0"], capture_output=True, text=True, check=False
-    )
+    done = run(program, "0")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.endswith("not a positive number: 0\n")

@@ -14,6 +14,11 @@
 #define WIDE long double
 #endif
 
+/* The tests' two workers share no memory with the program. */
+static inline int has_workers(void) {
+  return getenv("TESTS_MPI") != NULL;
+}
+
 static int failures;
 #define CHECK(condition)                                                                                               \
   do {                                                                                                                 \

@@ -6,7 +6,9 @@ static void allocators(void) {
   const omp_allocator_handle_t both[] = {llvm_omp_target_host_mem_alloc, llvm_omp_target_shared_mem_alloc};
   for (int i = 0; i < 2; ++i) {
     int* memory = omp_alloc(64, both[i]);
-    CHECK(memory != NULL);
+    CHECK((memory == NULL) == has_workers());
+    if (memory == NULL)
+      continue;
     memory[0] = 1;
 #pragma omp target is_device_ptr(memory)
     memory[0] += 4;

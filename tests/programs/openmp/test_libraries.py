@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -81,13 +80,7 @@ def test_a_variable_that_the_device_lacks_is_an_error(tmp_path: Path, policy: st
     source = LIBRARIES / "lost.c"
     clang = compiler(INSTALLED, source)
     made(tmp_path / "main", *clang, "-Xarch_device", "-DDEVICE", source)
-    done = subprocess.run(
-        [OMPTOOL, "run", tmp_path / "main"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"OMP_TARGET_OFFLOAD": policy},
-    )
+    done = run(tmp_path / "main", OMP_TARGET_OFFLOAD=policy)
     assert "lost" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     if policy == "MANDATORY":

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The way over the devices of two workers, by each MPI, that tests which offload may take.
+
+Tests of the rooms ROOMS take it, but for those of LIST. `make test` runs a sample with Debian's
+MPIs. `make test-all` runs with every MPI what `make test` runs at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import mpis
+import pytest
+from builds import Build
+from clangs import INSTALLED
+from listed import reasons
+from places import TESTS
+
+ROOMS = ("applications", "book", "openmp")
+LIST = TESTS / "not_over_workers.txt"
+# Each tries something else: classes, globals, what ends with the program, mapping, tasks, updates.
+SAMPLE = ("classes", "declare_target", "lifetimes", "mapping", "stencil", "tasks", "updates")
+
+
+def ways(test: str, path: Path) -> list[Any]:
+    """Return the runs over workers of the test function of this name, in this file."""
+    in_room = any(path.is_relative_to(TESTS / "programs" / room) for room in ROOMS)
+    if not in_room or test in reasons(LIST):
+        return []
+    return [
+        pytest.param(environment(mpi), id=f"workers-{mpi.name}", marks=pytest.mark.workers)
+        for mpi in mpis.ALL
+    ]
+
+
+def environment(mpi: mpis.Mpi) -> Mapping[str, str]:
+    """Return what has `running.run` start an MPI job: all devices are its workers'."""
+    return {"OMPTOOL_PLUGINS": "mpi", mpis.VARIABLE: mpi.name}
+
+
+def kept(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Leave out what more than `make test` would run, and mark what it does not run."""
+    return [item for item in items if not item.get_closest_marker("workers") or _is_kept(item)]
+
+
+def _is_kept(item: pytest.Item) -> bool:
+    if item.get_closest_marker("exhaustive"):
+        return False
+    parameters: Mapping[str, Any] = getattr(item, "callspec").params  # noqa: B009
+    if not _is_sampled(parameters):
+        item.add_marker("exhaustive")
+    return True
+
+
+def _is_sampled(parameters: Mapping[str, Any]) -> bool:
+    mpi = mpis.named(parameters["way"][mpis.VARIABLE])
+    sources = {value.stem for value in parameters.values() if isinstance(value, Path)}
+    versions = {value.version for value in parameters.values() if isinstance(value, Build)}
+    return mpi in mpis.DEBIAN and versions == {INSTALLED} and not sources.isdisjoint(SAMPLE)

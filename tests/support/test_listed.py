@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The lists of tests that do not run over the queue, or over workers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import over_workers
+import pytest
+import queues
+from listed import known, reasons
+
+
+@pytest.mark.parametrize("path", [queues.LIST, over_workers.LIST], ids=lambda path: path.stem)
+def test_the_tests_that_are_left_out_are_few_and_there(path: Path) -> None:
+    left_out = reasons(path)
+    assert left_out.keys() <= known()
+    assert len(left_out) <= 10
