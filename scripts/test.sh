@@ -115,6 +115,7 @@ case $what in
     if [ "$what" = all ]; then
       only 'compile, units alone' units_alone
       every=(-m 'not field')
+      alone 'long fuzzing' build/asan/tests/wire_fuzzer -max_total_time=120 -artifact_prefix=build/logs/ -verbosity=0
       alone 'long stress' env OMPTOOL_STRESS_PROGRAMS=1000 OMPTOOL_MANY_IMAGES=10000 ctest --test-dir build/package/runtime -R '^stress'
     fi
     alone 'pytest' pytest -n "$at_once" --dist worksteal "${every[@]}"

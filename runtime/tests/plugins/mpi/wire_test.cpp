@@ -3,7 +3,7 @@
 //
 // Messages between a program and its workers: what is written is read, and what is damaged is refused or read within
 // its bytes, whatever byte is wrong.
-#include "mpi/transport/wire.h"
+#include "messages.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,46 +13,9 @@
 #include <random>
 
 using namespace omptool::mpi;
+using namespace omptool::mpi::messages;
 
 namespace {
-
-constexpr std::uint64_t kAfter[] = {1, 2}, kArguments[] = {7, 8, 9};
-
-View bytes_of(const char* text) {
-  return std::as_bytes(std::span(text, std::strlen(text)));
-}
-
-Operation launch() {
-  Operation operation{Kind::kRun, 3, 41, 0x1000};
-  operation.has_shape = true;
-  operation.shape.size = sizeof operation.shape;
-  operation.shape.teams[0] = 5;
-  operation.after = kAfter;
-  operation.arguments = kArguments;
-  return operation;
-}
-
-Operation copy() {
-  Operation operation{Kind::kSubmit, 0, 42, 0x2000};
-  operation.bytes = bytes_of("twelve bytes");
-  return operation;
-}
-
-Buffer message_of(const std::vector<Operation>& operations) {
-  Buffer message;
-  for (const Operation& operation : operations)
-    write(message, operation);
-  return message;
-}
-
-void read_operations(View message) {
-  for (Reader reader(message); !reader.at_end();)
-    read_operation(reader);
-}
-void read_answers(View message) {
-  for (Reader reader(message); !reader.at_end();)
-    read_answer(reader);
-}
 
 // Reads a copy of the bytes that ends where its memory ends, so that a sanitizer sees what is read beyond.
 void read_copy(const Buffer& bytes, const std::function<void(View)>& read) {
@@ -83,12 +46,6 @@ void damage(const Buffer& sound, const std::function<void(View)>& read) {
   }
 }
 
-Greeting greeting() {
-  Greeting made{OMPTOOL_VERSION, {1, 2, 5}, {{"host", {}, true}, {"cuda", {}, false}}, "", "node7"};
-  std::strcpy(made.devices[1].description.architecture, "sm_90");
-  return made;
-}
-
 } // namespace
 
 TEST_CASE("operations are read as they are written, one after the other") {
@@ -114,9 +71,7 @@ TEST_CASE("operations are read as they are written, one after the other") {
 }
 
 TEST_CASE("answers are read as they are written") {
-  Buffer message;
-  write(message, Answer{7, 2, 0, bytes_of("too many threads")});
-  write(message, Answer{8, 0, 16, {}});
+  const Buffer message = answers();
   Reader reader(message);
   const Answer first = read_answer(reader), second = read_answer(reader);
   CHECK(first.id == 7);
@@ -136,16 +91,15 @@ TEST_CASE("greetings, entries and tables are read as they are written") {
   CHECK(read.devices[0].makes_teams);
   CHECK(read.devices[1].plugin == "cuda");
   CHECK(std::string(read.devices[1].description.architecture) == "sm_90");
-  const std::vector<Entry> entries =
-      read_entries(written(std::vector<Entry>{{"kernel", 16, 0, 0}, {"table", 24, 8, 64}}));
-  REQUIRE(entries.size() == 2);
-  CHECK(entries[1].name == "table");
-  CHECK(entries[1].address == 24);
-  CHECK(entries[1].extent == 64);
-  const std::vector<Loaded> table = read_table(written(std::vector<Loaded>{{0x100, 0}, {0, 8}}));
-  REQUIRE(table.size() == 2);
-  CHECK(table[0].address == 0x100);
-  CHECK(table[1].size == 8);
+  const std::vector<Entry> found = read_entries(written(entries()));
+  REQUIRE(found.size() == 2);
+  CHECK(found[1].name == "table");
+  CHECK(found[1].address == 24);
+  CHECK(found[1].extent == 64);
+  const std::vector<Loaded> loaded = read_table(written(table()));
+  REQUIRE(loaded.size() == 2);
+  CHECK(loaded[0].address == 0x100);
+  CHECK(loaded[1].size == 8);
 }
 
 TEST_CASE("a worker of another version is known by that, whatever follows") {
@@ -182,14 +136,6 @@ TEST_CASE("a fault is named with its values") {
 }
 
 TEST_CASE("damaged messages are refused, or read within their bytes") {
-  damage(message_of({launch(), copy()}), read_operations);
-  Buffer answers;
-  write(answers, Answer{7, 2, 0, bytes_of("too many threads")});
-  write(answers, Answer{8, 0, 16, {}});
-  damage(answers, read_answers);
-  damage(written(Welcome{30}), [](View message) { read_welcome(message); });
-  damage(written(greeting()), [](View message) { read_greeting(message); });
-  damage(written(std::vector<Entry>{{"kernel", 16, 0, 0}, {"table", 24, 8, 64}}),
-         [](View message) { read_entries(message); });
-  damage(written(std::vector<Loaded>{{0x100, 0}, {0, 8}}), [](View message) { read_table(message); });
+  for (const MessageKind& kind : kMessageKinds)
+    damage(kind.sound(), kind.read);
 }
