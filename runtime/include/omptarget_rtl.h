@@ -184,6 +184,10 @@ enum {
   /* Used where a team's own memory has no room for dynamic_memory. At most one of the two is set: */
   OMPTARGET_SHAPE_MEMORY_OR_NULL = 8,    /* the kernel does without it */
   OMPTARGET_SHAPE_MEMORY_OR_DEVICE = 16, /* it gets as much memory of the device */
+  /* The kernel's one parameter is the address of an array of the arguments' addresses. The plugin makes the array, and
+   * gives the kernel nothing of the rest of the shape. Only where reaches_host_memory is 0 and kernels_make_teams is
+   * not: elsewhere the core makes it. */
+  OMPTARGET_SHAPE_ARGUMENT_ARRAY = 32,
 };
 typedef struct tgt_launch_shape {
   uint32_t size;           /* of this record, in bytes */

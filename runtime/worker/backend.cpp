@@ -194,15 +194,27 @@ Outcome Backend::allocate(const Device& device, const Operation& operation) cons
 
 Outcome Backend::run(const Device& device, const Operation& operation) const {
   static_assert(sizeof(void*) == sizeof(std::uint64_t));
-  std::vector<void*> arguments(operation.arguments.size());
-  if (!arguments.empty())
-    std::memcpy(arguments.data(), operation.arguments.data(), operation.arguments.size_bytes());
+  const std::span<const std::uint64_t> given = operation.arguments;
+  std::vector<void*> arguments(2 * given.size() + 1); // as an array: the most
+  if (!given.empty())
+    std::memcpy(arguments.data(), given.data(), given.size_bytes());
+  void** first = arguments.data();
+  auto count = static_cast<std::int32_t>(given.size());
+  const bool is_array = operation.has_shape && (operation.shape.flags & OMPTARGET_SHAPE_ARGUMENT_ARRAY);
+  if (is_array) { // the addresses come behind the words, and theirs is all that the kernel gets
+    void** const addresses = first + given.size();
+    for (std::size_t i = 0; i < given.size(); ++i)
+      addresses[i] = &arguments[i];
+    arguments.back() = addresses;
+    first = &arguments.back();
+    count = 1;
+  }
   const RtlFunctions& call = device.rtl->call();
-  const auto count = static_cast<std::int32_t>(arguments.size());
   void* const function = pointer(operation.target);
-  return outcome_of(operation.has_shape ? run_in_shape(call.run_shaped, call.run_target_team_region, device.number,
-                                                       function, arguments.data(), count, operation.shape)
-                                        : call.run_target_region(device.number, function, arguments.data(), count),
+  return outcome_of(operation.has_shape && !is_array
+                        ? run_in_shape(call.run_shaped, call.run_target_team_region, device.number, function, first,
+                                       count, operation.shape)
+                        : call.run_target_region(device.number, function, first, count),
                     *device.rtl);
 }
 

@@ -55,7 +55,8 @@ LoadedImage::LoadedImage(Device& its_device, std::shared_ptr<const Library> its_
                          const RegisteredImage& its_image)
     : device(its_device), library(std::move(its_library)), image(library->raw(its_image)),
       passings(passings_of(its_image.origin.form, its_image.origin.is_old,
-                           !takes_compilers_shapes(device.rtl.call(), device.rtl_id))),
+                           !takes_compilers_shapes(device.rtl.call(), device.rtl_id),
+                           is_apart(device.rtl.call(), device.rtl_id))),
       compiler(its_image.origin.compiler) {}
 
 bool LoadedImage::load(std::mutex& reading) {

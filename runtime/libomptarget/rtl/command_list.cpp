@@ -92,7 +92,7 @@ std::int32_t CommandList::run_in_order(void* function, void** arguments, std::in
   if (memory_.chains()) {
     const auto queue = [&](auto... chained) {
       const RtlFunctions& rtl = memory_.call();
-      if (!shape.goes_to_plugin(rtl.async_run_shaped && memory_.takes_shapes()))
+      if (!shape.goes_to_plugin(rtl.async_run_shaped && memory_.takes_shapes(), how))
         return rtl.async_run_target_region(memory_.rtl_id(), function, arguments, count, chained...);
       return run_in_shape(rtl.async_run_shaped, rtl.async_run_target_team_region, memory_.rtl_id(), function, arguments,
                           count, with_environment(shape.whole(), how).asked, chained...);

@@ -141,7 +141,7 @@ private:
     if (!done(!memory_.is_lost())) [[unlikely]]
       return OMPTARGET_RTL_NOT_STARTED;
     const std::int32_t result =
-        shape.goes_to_plugin(rtl.run_shaped && memory_.takes_shapes())
+        shape.goes_to_plugin(rtl.run_shaped && memory_.takes_shapes(), how)
             ? run_in_shape(rtl.run_shaped, rtl.run_target_team_region, memory_.rtl_id(), function, arguments, count,
                            with_environment(shape.whole(), how).asked)
             : rtl.run_target_region(memory_.rtl_id(), function, arguments, count);

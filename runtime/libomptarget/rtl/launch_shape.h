@@ -35,8 +35,9 @@ struct AskedShape {
   LaunchShape whole() const { return make(call); }
   // Returns whether the core passes it to a plugin. `takes_compilers`: the plugin takes those of an OpenMP compiler's
   // kernels.
-  bool goes_to_plugin(bool takes_compilers) const {
-    return origin == LaunchShape::Origin::kTeams || (origin == LaunchShape::Origin::kCompiler && takes_compilers);
+  bool goes_to_plugin(bool takes_compilers, Passing how) const {
+    return origin == LaunchShape::Origin::kTeams || (origin == LaunchShape::Origin::kCompiler && takes_compilers) ||
+           how == Passing::kArrayThere;
   }
 
   LaunchShape::Origin origin;
@@ -53,18 +54,26 @@ constexpr LaunchShape shape_of_teams(std::int32_t num_teams, std::int32_t thread
   return shape;
 }
 
-// Returns the shape with the flags that tell a plugin where the environment is.
+// Returns the shape with the flags that tell a plugin where the environment is, and what it makes of the arguments.
 constexpr LaunchShape with_environment(LaunchShape shape, Passing how) {
   if (how == Passing::kFirst)
     shape.asked.flags |= OMPTARGET_SHAPE_ENVIRONMENT_FIRST;
   if (how == Passing::kLast)
     shape.asked.flags |= OMPTARGET_SHAPE_ENVIRONMENT_LAST;
+  if (how == Passing::kArrayThere)
+    shape.asked.flags |= OMPTARGET_SHAPE_ARGUMENT_ARRAY;
   return shape;
 }
 
 // Returns whether the core tells the plugin the shape of kernels that an OpenMP compiler made.
 inline bool takes_compilers_shapes(const RtlFunctions& rtl, std::int32_t rtl_id) {
   return (rtl.run_shaped || rtl.async_run_shaped) && !(rtl.kernels_make_teams && rtl.kernels_make_teams(rtl_id) != 0);
+}
+
+// Returns whether kernels that an OpenMP compiler made for a CPU cannot read the host's memory.
+inline bool is_apart(const RtlFunctions& rtl, std::int32_t rtl_id) {
+  return !takes_compilers_shapes(rtl, rtl_id) && rtl.run_shaped && rtl.reaches_host_memory &&
+         rtl.reaches_host_memory(rtl_id) == 0;
 }
 
 // Runs a kernel by the function that can say most of its shape: `shaped`, which may be null, or `teams`. Asynchronous

@@ -29,21 +29,22 @@ enum class KernelForm : std::uint8_t {
 
 // The way to call the kernel.
 enum class Passing : std::uint8_t {
-  kPlain, // the arguments alone
-  kFirst, // the environment, then the arguments
-  kLast,  // the arguments, then the environment
-  kArray, // an array of the addresses of all these
-  kNever, // call and image disagree in a way that cannot be
+  kPlain,      // the arguments alone
+  kFirst,      // the environment, then the arguments
+  kLast,       // the arguments, then the environment
+  kArray,      // an array of the addresses of all these
+  kArrayThere, // the same, which the plugin makes where the kernel runs: it cannot read the host's memory
+  kNever,      // call and image disagree in a way that cannot be
 };
 
 // By EnvironmentPlace.
 using Passings = std::array<Passing, kEnvironments>;
 
 // `old`: kernels whose callers are of the kind kFirstIfTaken take no environment. Kernels of other devices than a CPU
-// say of themselves what they take, each for itself.
-constexpr Passings passings_of(KernelForm form, bool old, bool on_cpu) {
+// say of themselves what they take, each for itself. `apart`: kernels cannot read the host's memory.
+constexpr Passings passings_of(KernelForm form, bool old, bool on_cpu, bool apart) {
   using enum Passing;
-  const Passing last = on_cpu ? kArray : kLast;
+  const Passing last = !on_cpu ? kLast : apart ? kArrayThere : kArray;
   switch (on_cpu ? form : KernelForm::kAsCalled) {
   case KernelForm::kAsCalled:
     break;

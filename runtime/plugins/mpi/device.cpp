@@ -93,7 +93,8 @@ std::int32_t Device::copy(void* target, plugin::Device& from, const void* source
 
 std::int32_t Device::launch(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape,
                             const plugin::Dependences* order) {
-  if (shape && known_.makes_teams && !plugin::flat_shape(shape, "a worker's CPU"))
+  const bool is_array = shape && (shape->flags & OMPTARGET_SHAPE_ARGUMENT_ARRAY);
+  if (shape && !is_array && known_.makes_teams && !plugin::flat_shape(shape, "a worker's CPU"))
     return OMPTARGET_RTL_NOT_STARTED; // it would be too late when the worker finds that out
   Operation running{Kind::kRun, 0, 0, address(kernel)};
   static_assert(sizeof(void*) == sizeof(std::uint64_t));
