@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from places import ROOT, TESTS
+from fixture_programs import build_once
+from mpis import EACH, Mpi, job
+from places import FIXTURES, ROOT, TESTS
 from products import Products
 
 from packager.files.helper import LIBRARY
@@ -229,6 +231,21 @@ def test_wheel_is_one_runtime_under_all_its_names(omptool: Installed, tmp_path: 
     alone = {"LD_LIBRARY_PATH": libdir, "OMP_TARGET_OFFLOAD": "MANDATORY"} | way()
     assert run(tmp_path / "app", env=alone) == "1 0 1 0 3 6\n"
     assert omptool("run", "--mandatory", "./app", cwd=tmp_path) == "1 0 1 0 3 6\n"
+
+
+@EACH
+def test_wheel_has_workers_by_an_mpi_that_it_was_built_without(
+    omptool: Installed, products: Products, mpi: Mpi
+) -> None:
+    libdir = Path(omptool("config", "--libdir").strip())
+    for file in (libdir / "mpi" / "libomptarget.rtl.mpi.so", libdir / "omptool-worker"):
+        needed = re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", file))
+        assert not [name for name in needed if "mpi" in name]
+    command = (omptool.folder / "omp" / "bin" / "omptool", "run", "--workers", "--mandatory")
+    program = build_once("saxpy", products)
+    done = job(mpi, "-n", 3, *command, "--plugin", "mpi", program)
+    said = (FIXTURES / "saxpy" / "expected.txt").read_text()
+    assert (done.returncode, done.stdout) == (0, said), done.stderr
 
 
 def test_wheel_holds_what_its_users_look_for(omptool: Installed) -> None:
