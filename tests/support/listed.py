@@ -16,10 +16,11 @@ def reasons(path: Path) -> dict[str, str]:
 
 
 def known() -> set[str]:
-    """Return the names of all tests: cases of runtime/tests, functions of tests/."""
+    """Return the names of all tests: cases of runtime/tests, functions and programs of tests/."""
     cases = [path.read_text() for path in (ROOT / "runtime" / "tests").rglob("*_test.cpp")]
     functions = [path.read_text() for path in TESTS.rglob("test_*.py")]
     return {
+        *(path.stem for path in (TESTS / "programs").rglob("*.c*")),
         *(name for text in cases for name in re.findall(r'TEST_CASE\("(.*)"\)', text)),
         *(
             name

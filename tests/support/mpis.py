@@ -67,7 +67,8 @@ ADDED = re.compile(
     r"^(\[\S+:\d+\] \*\*\* Process received|\[\S+:\d+:\d+:\d+\] Caught|\n?[-=]{60})",
     re.MULTILINE,
 )
-SIGNAL = re.compile(r"\bsignal (\d+)")
+# Which signal: MPICH's last line may name that by which it ended the others.
+SIGNAL = re.compile(r"(?:EXIT CODE: |\bsignal )(\d+)(?=.*\bsignal |)", re.DOTALL)
 ALL = (*DEBIAN, *PYPI)
 VARIABLE = "TESTS_MPI"  # names the MPI by which `running.run` starts programs, with workers
 # `make test` takes Debian's, `make test-all` PyPI's, too.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The way over the devices of two workers, by each MPI, that tests which offload may take.
 
-Tests of the rooms ROOMS take it, but for those of LIST. `make test` runs a sample with Debian's
-MPIs. `make test-all` runs with every MPI what `make test` runs at once.
+Tests of the rooms ROOMS take it, but for the tests and programs of LIST. `make test` runs a sample
+with Debian's MPIs. `make test-all` runs with every MPI what `make test` runs at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from places import TESTS
 ROOMS = ("applications", "book", "openmp")
 LIST = TESTS / "not_over_workers.txt"
 # Each tries something else: classes, globals, what ends with the program, mapping, tasks, updates.
-SAMPLE = ("classes", "declare_target", "lifetimes", "mapping", "stencil", "tasks", "updates")
+SAMPLE = {"classes", "declare_target", "lifetimes", "mapping", "stencil", "tasks", "updates"}
 
 
 def ways(test: str, path: Path) -> list[Any]:
@@ -46,16 +46,20 @@ def kept(items: list[pytest.Item]) -> list[pytest.Item]:
 
 
 def _is_kept(item: pytest.Item) -> bool:
-    if item.get_closest_marker("exhaustive"):
-        return False
     parameters: Mapping[str, Any] = getattr(item, "callspec").params  # noqa: B009
+    if item.get_closest_marker("exhaustive") or _programs(parameters) & reasons(LIST).keys():
+        return False
     if not _is_sampled(parameters):
         item.add_marker("exhaustive")
     return True
 
 
+def _programs(parameters: Mapping[str, Any]) -> set[str]:
+    return {value.stem for value in parameters.values() if isinstance(value, Path)}
+
+
 def _is_sampled(parameters: Mapping[str, Any]) -> bool:
     mpi = mpis.named(parameters["way"][mpis.VARIABLE])
-    sources = {value.stem for value in parameters.values() if isinstance(value, Path)}
     versions = {value.version for value in parameters.values() if isinstance(value, Build)}
-    return mpi in mpis.DEBIAN and versions == {INSTALLED} and not sources.isdisjoint(SAMPLE)
+    is_chosen = versions == {INSTALLED} and bool(_programs(parameters) & SAMPLE)
+    return mpi in mpis.DEBIAN and is_chosen

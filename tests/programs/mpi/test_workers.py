@@ -10,9 +10,9 @@ import pytest
 from builds import Build, built
 from clangs import libraries
 from fixture_programs import OMPTOOL
-from mpis import DEBIAN, EACH, Mpi, job, with_workers
+from mpis import DEBIAN, EACH, Mpi, job, of_program, with_workers
 from toolchain import omptool
-from whole_programs import SOURCES
+from whole_programs import source
 
 from omptool.installation import libdir
 
@@ -21,8 +21,6 @@ pytestmark = [pytest.mark.offloads, pytest.mark.slow]
 HERE = Path(__file__).parent
 PLUGINS = libdir() / "mpi"
 ONLY = {"OMPTOOL_PLUGINS": "mpi", "OMP_TARGET_OFFLOAD": "MANDATORY"}
-# Each tries something else: classes, globals, what ends with the program, mapping, tasks, updates.
-SAMPLE = ("classes.cpp", "declare_target.c", "lifetimes.cpp", "mapping.c", "tasks.c", "updates.c")
 
 
 @pytest.fixture(autouse=True)
@@ -69,11 +67,23 @@ def test_held_messages_show_round_trips(mpi: Mpi, tmp_path: Path) -> None:
 
 
 @EACH
-@pytest.mark.parametrize("source", SAMPLE)
-def test_programs_give_their_results_on_workers(mpi: Mpi, tmp_path: Path, source: str) -> None:
-    program = built(Build("19"), tmp_path / "main", SOURCES / source)
+def test_kernels_get_the_address_of_their_arguments_there(mpi: Mpi, tmp_path: Path) -> None:
+    """Those of clang 23 get nothing else."""
+    program = built(Build("23"), tmp_path / "main", source("mapping"))
     done = with_workers(mpi, 2, program, **ONLY)
-    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+
+
+@EACH
+def test_a_program_that_requires_unified_memory_is_refused(mpi: Mpi, tmp_path: Path) -> None:
+    program = built(Build("19"), tmp_path / "main", source("unified"))
+    done = of_program(with_workers(mpi, 2, program, **ONLY))
+    why = (
+        "(it requires unified_shared_memory (a worker's kernels do not reach the program's memory))"
+    )
+    assert done.returncode == -6
+    assert "OMP_TARGET_OFFLOAD is MANDATORY" in done.stderr
+    assert done.stderr.endswith(f"{why}\n")
 
 
 @EACH
