@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backend.h"
 
+#include "arguments.h"
 #include "rtl/launch_shape.h"
 
 #include <cstring>
@@ -10,17 +11,6 @@
 
 namespace omptool::worker {
 namespace {
-
-constexpr std::size_t kMostWithAnswer = std::size_t{1} << 20; // bytes of a copy that travel with it
-
-template <typename T = void> T* pointer(std::uint64_t address) {
-  return reinterpret_cast<T*>(address);
-}
-
-// As the plugin's last call on this thread says.
-Outcome outcome_of(std::int32_t result, const Rtl& rtl) {
-  return result == 0 ? Outcome() : Outcome::failed(result, "plugin " + rtl.name() + rtl.last_error());
-}
 
 // The extents of a library's entries, where it has any.
 std::vector<std::int64_t> extents_of(const std::vector<mpi::Entry>& entries) {
@@ -54,6 +44,10 @@ Buffer table_of(const tgt_target_table& table, const std::vector<mpi::Entry>& en
 Outcome Outcome::failed(std::int32_t result, std::string_view why) {
   const View bytes = std::as_bytes(std::span(why));
   return {result, {bytes.begin(), bytes.end()}};
+}
+
+Outcome Outcome::of(std::int32_t result, const Rtl& rtl) {
+  return result == 0 ? Outcome() : failed(result, "plugin " + rtl.name() + rtl.last_error());
 }
 
 // The plugin for workers is for programs.
@@ -102,11 +96,11 @@ Outcome Backend::perform(const Operation& operation) {
   case Kind::kRun:
     return run(device, operation);
   case Kind::kStart:
-    return outcome_of(call.init_device(device.number), *device.rtl);
+    return Outcome::of(call.init_device(device.number), *device.rtl);
   case Kind::kAllocate:
     return allocate(device, operation);
   case Kind::kRelease:
-    return outcome_of(call.data_delete(device.number, pointer(operation.target)), *device.rtl);
+    return Outcome::of(call.data_delete(device.number, pointer(operation.target)), *device.rtl);
   case Kind::kImage:
     add_image(operation.target, {operation.bytes.begin(), operation.bytes.end()});
     return {};
@@ -130,19 +124,17 @@ bool Backend::is_in_host_memory(const Operation& operation) const {
 
 Outcome Backend::submit(const Operation& operation, View bytes) {
   const Device& device = device_of(operation);
-  return outcome_of(device.rtl->call().data_submit(device.number, pointer(operation.target),
-                                                   const_cast<std::byte*>(bytes.data()),
-                                                   static_cast<std::int64_t>(bytes.size())),
-                    *device.rtl);
+  return Outcome::of(device.rtl->call().data_submit(device.number, pointer(operation.target),
+                                                    const_cast<std::byte*>(bytes.data()),
+                                                    static_cast<std::int64_t>(bytes.size())),
+                     *device.rtl);
 }
 
 Outcome Backend::retrieve(const Device& device, const Operation& operation) const {
-  if (operation.tag == 0 && operation.size > kMostWithAnswer)
-    throw mpi::Malformed("a copy of " + std::to_string(operation.size) + " bytes is to come with its answer");
-  Buffer bytes(operation.size);
-  Outcome outcome = outcome_of(device.rtl->call().data_retrieve(device.number, bytes.data(), pointer(operation.source),
-                                                                static_cast<std::int64_t>(bytes.size())),
-                               *device.rtl);
+  Buffer bytes(operation.tag == 0 ? size_with_answer(operation) : operation.size);
+  Outcome outcome = Outcome::of(device.rtl->call().data_retrieve(device.number, bytes.data(), pointer(operation.source),
+                                                                 static_cast<std::int64_t>(bytes.size())),
+                                *device.rtl);
   if (outcome.result == 0)
     outcome.bytes = std::move(bytes);
   return outcome;
@@ -158,7 +150,7 @@ Outcome Backend::fill(const Device& device, const Operation& operation) const {
     Buffer bytes(operation.size, static_cast<std::byte>(operation.value));
     result = call.data_submit(device.number, pointer(operation.target), bytes.data(), size);
   }
-  return outcome_of(result, *device.rtl);
+  return Outcome::of(result, *device.rtl);
 }
 
 // Between two plugins, or where the plugin cannot, through this process.
@@ -173,12 +165,12 @@ Outcome Backend::copy(const Device& device, const Operation& operation) const {
   if (call.data_exchange && from.rtl == device.rtl)
     result = call.data_exchange(from.number, pointer(operation.source), device.number, pointer(operation.target), size);
   if (result != OMPTARGET_RTL_NOT_STARTED)
-    return outcome_of(result, *device.rtl);
+    return Outcome::of(result, *device.rtl);
   Outcome read = retrieve(from, reading);
   return read.result != 0
              ? read
-             : outcome_of(call.data_submit(device.number, pointer(operation.target), read.bytes.data(), size),
-                          *device.rtl);
+             : Outcome::of(call.data_submit(device.number, pointer(operation.target), read.bytes.data(), size),
+                           *device.rtl);
 }
 
 Outcome Backend::allocate(const Device& device, const Operation& operation) const {
@@ -193,29 +185,14 @@ Outcome Backend::allocate(const Device& device, const Operation& operation) cons
 // ---- kernels ----
 
 Outcome Backend::run(const Device& device, const Operation& operation) const {
-  static_assert(sizeof(void*) == sizeof(std::uint64_t));
-  const std::span<const std::uint64_t> given = operation.arguments;
-  std::vector<void*> arguments(2 * given.size() + 1); // as an array: the most
-  if (!given.empty())
-    std::memcpy(arguments.data(), given.data(), given.size_bytes());
-  void** first = arguments.data();
-  auto count = static_cast<std::int32_t>(given.size());
-  const bool is_array = operation.has_shape && (operation.shape.flags & OMPTARGET_SHAPE_ARGUMENT_ARRAY);
-  if (is_array) { // the addresses come behind the words, and theirs is all that the kernel gets
-    void** const addresses = first + given.size();
-    for (std::size_t i = 0; i < given.size(); ++i)
-      addresses[i] = &arguments[i];
-    arguments.back() = addresses;
-    first = &arguments.back();
-    count = 1;
-  }
+  KernelArguments arguments = arguments_of(operation);
   const RtlFunctions& call = device.rtl->call();
   void* const function = pointer(operation.target);
-  return outcome_of(operation.has_shape && !is_array
-                        ? run_in_shape(call.run_shaped, call.run_target_team_region, device.number, function, first,
-                                       count, operation.shape)
-                        : call.run_target_region(device.number, function, first, count),
-                    *device.rtl);
+  return Outcome::of(arguments.has_shape
+                         ? run_in_shape(call.run_shaped, call.run_target_team_region, device.number, function,
+                                        arguments.first, arguments.count, operation.shape)
+                         : call.run_target_region(device.number, function, arguments.first, arguments.count),
+                     *device.rtl);
 }
 
 // ---- images ----
@@ -267,7 +244,7 @@ Outcome Backend::unload(const Device& device, const Operation& operation) {
     loaded_.erase(found);
   }
   const RtlFunctions& call = device.rtl->call();
-  return call.unload_binary ? outcome_of(call.unload_binary(device.number, &gone->image), *device.rtl) : Outcome();
+  return call.unload_binary ? Outcome::of(call.unload_binary(device.number, &gone->image), *device.rtl) : Outcome();
 }
 
 } // namespace omptool::worker

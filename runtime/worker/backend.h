@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The devices of this machine for the program of another rank: the plugins that a program here would have, called by
-// their C interface. Each function does what it is asked for when it returns. Several threads may call any of them.
+// their C interface. Each function does what it is asked for when it returns, but for hand_over(). Several threads may
+// call any of them.
 #pragma once
 
 #include "mpi/transport/wire.h"
 #include "rtl/rtl.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,7 +28,34 @@ struct Outcome {
   std::int32_t result = 0;
   Buffer bytes = {};
   static Outcome failed(std::int32_t result, std::string_view why);
+  // As the plugin's last call on this thread says.
+  static Outcome of(std::int32_t result, const Rtl& rtl);
 };
+
+// An operation that the queue of a device has.
+class Queued {
+public:
+  Queued(const Rtl& rtl, std::int32_t device, tgt_event_t event, std::vector<void*> arguments)
+      : rtl_(rtl), device_(device), event_(event), arguments_(std::move(arguments)) {}
+  ~Queued() { rtl_.call().release_dep(event_); }
+  Queued(const Queued&) = delete;
+  Queued& operator=(const Queued&) = delete;
+
+  bool is_of(const Rtl& rtl, std::int32_t device) const { return &rtl == &rtl_ && device == device_; }
+  tgt_event_t event() const { return event_; }
+  // Returns what the operation's end is.
+  std::int32_t wait() const { return rtl_.call().wait_event(event_); }
+  // True for the first that asks: its operation is the next in the stream of this one.
+  bool takes_next() const { return !has_next_.exchange(true); }
+
+private:
+  const Rtl& rtl_;
+  const std::int32_t device_;
+  const tgt_event_t event_;
+  const std::vector<void*> arguments_; // of a kernel, which may read them until it ends
+  mutable std::atomic<bool> has_next_{false};
+};
+using QueuedPtr = std::shared_ptr<const Queued>;
 
 class Backend {
 public:
@@ -35,6 +64,14 @@ public:
   std::vector<mpi::DeviceOfWorker> describe() const;
   // Everything but copies whose bytes travel alone, which have the two functions below.
   Outcome perform(const Operation& operation);
+  // Returns whether the device's queue takes the operation: then hand_over() and await() are called in place of it.
+  bool has_queue_for(const Operation& operation) const;
+  // Returns whether the queue that takes the operation has the other one.
+  bool can_follow(const Operation& operation, const Queued& before) const;
+  // Queues the operation behind others of its device. `outcome`, into which it copies, stays until it has ended. Null:
+  // the outcome is that it has failed.
+  QueuedPtr hand_over(const Operation& operation, const std::vector<QueuedPtr>& behind, Outcome& outcome) const;
+  void await(const Operation& operation, const Queued& queued, Outcome& outcome) const;
   Outcome submit(const Operation& operation, View bytes);
   Outcome retrieve(const Operation& operation) const { return retrieve(device_of(operation), operation); }
   // Throws mpi::Malformed: there is no such device.

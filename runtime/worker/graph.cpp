@@ -30,6 +30,8 @@ Graph::Graph(Backend& backend) : backend_(backend), workers_(*new Workers(enviro
 
 void Graph::add(std::vector<TaskPtr> tasks) {
   std::vector<TaskPtr> ready;
+  for (const TaskPtr& task : tasks)
+    task->is_for_queue = backend_.has_queue_for(task->operation);
   {
     const std::lock_guard lock(mutex_);
     for (TaskPtr& task : tasks) {
@@ -48,8 +50,10 @@ void Graph::add(std::vector<TaskPtr> tasks) {
         const auto found = unfinished_.find(id);
         if (found == unfinished_.end())
           continue;
-        found->second->after.push_back(task);
         found->second->is_awaited = false;
+        if (follow(*task, *found->second))
+          continue;
+        found->second->after.push_back(task);
         ++task->before;
       }
       unfinished_.emplace(operation.id, task);
@@ -62,34 +66,86 @@ void Graph::add(std::vector<TaskPtr> tasks) {
 }
 
 void Graph::start(TaskPtr task) {
-  if (task->operation.tag == 0) {
-    workers_.run([this, task = std::move(task)] { perform(task); });
-    return;
+  for (std::vector<TaskPtr> ready{std::move(task)}; !ready.empty();) {
+    const TaskPtr one = std::move(ready.back());
+    ready.pop_back();
+    if (one->operation.tag != 0) {
+      const std::lock_guard lock(mutex_);
+      turn_.for_mpi.push_back(one);
+      changed_.notify_one();
+    } else if (one->is_for_queue && !one->queued && one->outcome.result == 0) {
+      std::vector<TaskPtr> more = hand_over(one);
+      ready.insert(ready.end(), more.begin(), more.end());
+    } else {
+      workers_.run([this, one] { perform(one); });
+    }
   }
-  const std::lock_guard lock(mutex_);
-  turn_.for_mpi.push_back(std::move(task));
-  changed_.notify_one();
+}
+
+// With the lock held. True: the task is for the queue that has the other one, and is to be handed over behind it.
+bool Graph::follow(Task& task, const Task& before) const {
+  if (!task.is_for_queue || !before.queued || !backend_.can_follow(task.operation, *before.queued))
+    return false;
+  task.behind.push_back(before.queued);
+  if (task.leader == 0)
+    task.leader = before.operation.id;
+  return true;
+}
+
+// Returns those that can be handed over behind it.
+std::vector<TaskPtr> Graph::hand_over(const TaskPtr& task) {
+  QueuedPtr queued;
+  const Outcome fault = safely([&] {
+    queued = backend_.hand_over(task->operation, task->behind, task->outcome);
+    return Outcome();
+  });
+  if (fault.result != 0)
+    task->outcome = fault;
+  std::vector<TaskPtr> ready;
+  std::vector<QueuedPtr> over; // the plugin hears of it without the lock
+  {
+    const std::lock_guard lock(mutex_);
+    over.swap(task->behind);
+    task->queued = queued;
+    std::erase_if(task->after, [&](const TaskPtr& one) {
+      const bool is_behind = follow(*one, *task);
+      if (is_behind && --one->before == 0)
+        ready.push_back(one);
+      return is_behind;
+    });
+    const auto leader = unfinished_.find(task->leader);
+    if (queued && leader != unfinished_.end()) {
+      leader->second->waits.push_back(task);
+      return ready;
+    }
+  }
+  workers_.run([this, task] { perform(task); });
+  return ready;
 }
 
 // And then what comes next on this thread, one after the other.
 void Graph::perform(TaskPtr task) {
   while (task) {
-    if (task->outcome.result == 0) // nothing before it has failed
+    for (const QueuedPtr& one : task->behind) // it has failed, and ends behind them all the same
+      one->wait();
+    if (task->queued)
+      backend_.await(task->operation, *task->queued, task->outcome);
+    else if (task->outcome.result == 0) // nothing before it has failed
       task->outcome = safely([&] { return backend_.perform(task->operation); });
     std::vector<TaskPtr> ready = finish(task);
     task = nullptr;
     for (TaskPtr& one : ready)
-      if (!task && one->operation.tag == 0)
+      if (!task && one->operation.tag == 0 && (one->queued || !one->is_for_queue))
         task = std::move(one);
       else
         start(std::move(one));
   }
 }
 
-// Returns those that can begin now.
+// Returns those that can begin now, and those that are to be waited for.
 std::vector<TaskPtr> Graph::finish(const TaskPtr& task) {
-  std::vector<TaskPtr> ready;
   const std::lock_guard lock(mutex_);
+  std::vector<TaskPtr> ready = std::exchange(task->waits, {});
   const bool has_failed = task->outcome.result != 0;
   if (has_failed)
     failed_.emplace(task->operation.id, text_of(task->outcome.bytes));

@@ -3,6 +3,9 @@
 //
 // Runs operations when those that they follow are done, each on a thread of a pool. The first that was waiting for an
 // operation runs on the same thread after it. Copies whose bytes travel alone are for the thread that calls MPI.
+//
+// An operation of a device with a queue goes there as soon as all that it follows are done, or are in that queue, too.
+// A thread of the pool then waits for its end.
 #pragma once
 
 #include "backend.h"
@@ -27,6 +30,11 @@ struct Task {
   // Under the lock of the graph.
   std::size_t before = 0; // tasks that it follows and that are not done
   std::vector<std::shared_ptr<Task>> after = {};
+  bool is_for_queue = false;
+  QueuedPtr queued = nullptr;                    // once it is
+  std::vector<QueuedPtr> behind = {};            // those that it follows and that are, until it is
+  std::uint64_t leader = 0;                      // the first of these: who waits for that waits for this, too
+  std::vector<std::shared_ptr<Task>> waits = {}; // those of which this is the leader
 };
 using TaskPtr = std::shared_ptr<Task>;
 
@@ -50,6 +58,8 @@ public:
 
 private:
   void start(TaskPtr task); // without the lock
+  std::vector<TaskPtr> hand_over(const TaskPtr& task);
+  bool follow(Task& task, const Task& before) const;
   void perform(TaskPtr task);
   std::vector<TaskPtr> finish(const TaskPtr& task);
 
