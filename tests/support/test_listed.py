@@ -11,8 +11,8 @@ import queues
 from listed import known, reasons
 
 
-@pytest.mark.parametrize("path", [queues.LIST, over_workers.LIST], ids=lambda path: path.stem)
-def test_the_tests_that_are_left_out_are_few_and_there(path: Path) -> None:
+@pytest.mark.parametrize(("path", "most"), [(queues.LIST, 10), (over_workers.LIST, 12)])
+def test_the_tests_that_are_left_out_are_few_and_there(path: Path, most: int) -> None:
     left_out = reasons(path)
     assert left_out.keys() <= known()
-    assert len(left_out) <= 10
+    assert len(left_out) <= most
