@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an operation's numbers are for the functions of a plugin.
+// Turns the numbers of an operation into what the functions of a plugin take.
 #pragma once
 
 #include "mpi/transport/wire.h"
@@ -26,7 +26,7 @@ inline std::size_t size_with_answer(const mpi::Operation& operation) {
   return operation.size;
 }
 
-// What the plugin is given for a kernel.
+// The plugin gets these for a kernel.
 struct KernelArguments {
   std::vector<void*> words;
   void** first = nullptr; // among the words

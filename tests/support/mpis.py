@@ -62,13 +62,13 @@ PYPI = (
     Mpi("intel", (INTELS,), "libmpi.so.12", is_named=True),
     Mpi("intel-standard", (INTELS,), "libmpi_abi.so.1", is_named=True),
 )
-# What a launcher, and the MPI in a program, add when the program ends by a signal or a code.
+# A launcher, and the MPI in a program, add lines when the program ends by a signal or a code.
 ADDED = re.compile(
     r"^(\[\S+:\d+\] \*\*\* Process received|\[\S+:\d+:\d+:\d+\] Caught|\n?[-=]{60})",
     re.MULTILINE,
 )
-# Which signal: MPICH's last line may name that by which it ended the others.
-SIGNAL = re.compile(r"(?:EXIT CODE: |\bsignal )(\d+)(?=.*\bsignal |)", re.DOTALL)
+# It finds the signal: MPICH's last line may name that by which it ended the others.
+SIGNAL = re.compile(r"(?:EXIT CODE: |\bsignal )(\d+)")
 ALL = (*DEBIAN, *PYPI)
 VARIABLE = "TESTS_MPI"  # names the MPI by which `running.run` starts programs, with workers
 # `make test` takes Debian's, `make test-all` PyPI's, too.
@@ -109,7 +109,8 @@ def with_workers(
 def of_program(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
     """Return the end of a job's program: without what is added to it, and by the signal."""
     said, added = zip(*(_parted(text) for text in (done.stdout, done.stderr)), strict=True)
-    killed = SIGNAL.search("".join(added))
+    text = "".join(added)
+    killed = SIGNAL.search(text) if "signal" in text else None
     code = -int(killed[1]) if killed else done.returncode
     return subprocess.CompletedProcess(done.args, code, *said)
 

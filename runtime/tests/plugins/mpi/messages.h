@@ -85,7 +85,7 @@ inline void read_answers(View message) {
     touch(read_answer(reader).bytes);
 }
 
-// What one side sends, and how the other reads it.
+// One side sends it, and the other reads it.
 struct MessageKind {
   Buffer (*sound)();
   void (*read)(View message);

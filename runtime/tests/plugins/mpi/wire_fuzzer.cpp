@@ -51,7 +51,7 @@ void read(const messages::MessageKind& kind, View message) {
   }
 }
 
-// What numbers of a message may become: sizes and counts near its own, and near what types hold.
+// Returns what a number of a message may become: sizes and counts near its own, and near what types hold.
 std::uint64_t other_number(std::uint64_t number, std::size_t size, std::minstd_rand& random) {
   const std::uint64_t all[] = {0,         1,          number + 1,     number - 1,   size,         size / kWord,
                                size - 16, UINT32_MAX, UINT32_MAX / 8, INT32_MAX,    ~0ULL,        ~0ULL / 8,
