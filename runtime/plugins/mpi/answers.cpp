@@ -33,7 +33,7 @@ bool Queue::progress() {
   return pending_ != 0;
 }
 
-// What is thrown here is a fault of the worker.
+// An exception that leaves this is a fault of the worker.
 void Queue::take(int worker, View message) {
   if (worker == kProgram || static_cast<std::size_t>(worker) >= peers_.size())
     throw Malformed("rank " + std::to_string(worker) + " sends answers, and is no worker");

@@ -36,7 +36,7 @@ bool goes_on_after_a_death() {
 } // namespace
 
 std::chrono::seconds heartbeat() {
-  const char* const text = ::secure_getenv(kHeartbeat);
+  const char* const text = ::secure_getenv("OMPTOOL_MPI_HEARTBEAT");
   if (!text || !*text)
     return kUsual;
   char* end = nullptr;

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the environment says about losses of workers.
+// Reads what the environment says about losses of workers.
 #pragma once
 
 #include <chrono>

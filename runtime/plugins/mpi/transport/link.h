@@ -48,8 +48,8 @@ public:
   // Bytes that have not begun to come are not written to their place.
   void give_up(std::vector<Request>& requests);
 
-  // Calls take(rank, message) for each message with the tag that has arrived. True: there was one. What `take` throws
-  // is a fault of the rank.
+  // Calls take(rank, message) for each message with the tag that has arrived. True: there was one. An exception of
+  // `take` is a fault of the rank.
   bool take(int tag, const std::function<void(int rank, View message)>& take);
   // Frees what MPI has sent, and sends what is held back and due. True: all is sent. Call it again and again.
   bool tidy();

@@ -39,7 +39,7 @@ public:
     return silence_ >= period_ / 2 && !std::exchange(has_asked_, true) ? Verdict::kAsk : Verdict::kWell;
   }
 
-  // How often one looks: so late is a verdict at most.
+  // One looks that often in a period, and a verdict comes so late at most.
   static constexpr int kGrain = 32;
 
 private:

@@ -44,7 +44,7 @@ struct Job {
     return event;
   }
   tgt_event_t join(int worker) { return ask(worker, {}); }
-  // What the event's operation ended with, in words; "pending".
+  // Tells how the event's operation has ended, or "pending".
   std::string end_of(tgt_event_t event) {
     const plugin::Events::Lock lock = events.lock();
     queue.progress();
