@@ -7,8 +7,11 @@
 
 #include "common/calls.h"
 
+#include <array>
 #include <chrono>
+#include <cstring>
 #include <doctest/doctest.h>
+#include <random>
 #include <string>
 #include <thread>
 
@@ -219,4 +222,34 @@ TEST_CASE("more large copies than there are tags wait for one") {
   CHECK(asked[0].unknown == kTags);
   job.answer(Job::kOne, {77});
   CHECK(job.end_of(event).starts_with("lost: rank 1"));
+}
+
+TEST_CASE("nonsense in place of answers loses its worker at most") {
+  constexpr std::uint64_t kValues[] = {0, 1, 2, 3, 8, 16, 4096, UINT32_MAX, 1ULL << 32, INT64_MAX, ~0ULL};
+  std::minstd_rand random(1);
+  for (int round = 0; round < 500; ++round) {
+    CAPTURE(round);
+    Job job;
+    std::array<std::byte, 8> small;
+    std::vector<std::byte> large(100'000);
+    const tgt_event_t asked[] = {job.join(Job::kOne),
+                                 job.ask(Job::kOne, {Kind::kRetrieve, 0, 0, 0, 0, small.size()}, {{}, small}),
+                                 job.ask(Job::kOne, {Kind::kRetrieve, 0, 0, 0, 0, large.size()}, {{}, large}),
+                                 job.ask(Job::kOne, {Kind::kSubmit}, {large})};
+    const tgt_event_t others = job.join(Job::kOther);
+    REQUIRE(job.come(Job::kOther).size() == 1);
+    Buffer message;
+    for (std::uint64_t id = 1; id <= std::size(asked); ++id)
+      write(message, Answer{id, 0, id == 3 ? kFirstTag : 0, id == 2 ? View(small) : View()});
+    for (auto times = random() % 3; times > 0; --times) {
+      const std::size_t at = random() % (message.size() / sizeof(std::uint64_t)) * sizeof(std::uint64_t);
+      std::memcpy(&message[at], &kValues[random() % std::size(kValues)], sizeof(std::uint64_t));
+    }
+    message.resize(random() % 4 == 0 ? random() % message.size() : message.size());
+    job.job.put(Job::kOne, kProgram, kAnswers, message);
+    for (const tgt_event_t event : asked)
+      CHECK_FALSE(job.end_of(event).empty());
+    job.answer(Job::kOther, {1});
+    CHECK(job.end_of(others) == "done");
+  }
 }
