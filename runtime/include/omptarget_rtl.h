@@ -128,6 +128,10 @@ int32_t __tgt_rtl_wait_event(tgt_event_t completion_event);
 /* The same without waiting: OMPTARGET_RTL_PENDING while the operation has not completed. Fallback: the callback. */
 enum { OMPTARGET_RTL_PENDING = -1 };
 int32_t __tgt_rtl_query_event(tgt_event_t completion_event);
+/* Non-zero when the plugin knows when the operation of an event ran, which has completed. Stores when that began and
+ * ended, in nanoseconds of this process's CLOCK_MONOTONIC. Asked where somebody observes what runs. Fallback: the
+ * operation began when it was asked for, or the one before it in its queue had ended; it ended with its callback. */
+int32_t __tgt_rtl_event_times(tgt_event_t completion_event, uint64_t* began, uint64_t* ended);
 /* Non-zero when the core shall use the asynchronous functions for this device. Fallback: it does. A plugin whose
  * synchronous functions do the work on the calling thread anyway is faster through those. */
 int32_t __tgt_rtl_prefers_queues(int32_t device_id);
@@ -281,6 +285,10 @@ typedef struct tgt_device_description {
   char name[64];         /* as its maker calls it */
   char driver[64];       /* what runs it, with its version: "CUDA 12.4" */
   char images[64];       /* the kinds of images that it takes: "PTX, cubin" */
+  /* Of a device that another process of an MPI job has; else title and node are "", and rank is 0. */
+  int32_t rank;    /* of that process in MPI_COMM_WORLD */
+  char node[60];   /* the name of its machine */
+  char title[128]; /* what people are shown: "rank 3 on node7, host 0: AMD EPYC 7763" */
 } tgt_device_description;
 /* Fills in the record; the device need not be initialised. Fallback: the plugin's name and the device's number. */
 int32_t __tgt_rtl_describe_device(int32_t device_id, tgt_device_description* description);

@@ -19,7 +19,7 @@ struct Device {
   Device(int its_number, Rtl& its_rtl, std::int32_t its_rtl_id)
       : number(its_number), rtl(its_rtl), rtl_id(its_rtl_id) {}
   // The reason for the message of a region that cannot run here.
-  std::string describe() const { return "device " + std::to_string(number) + " (" + rtl.name() + ")"; }
+  std::string describe() const { return "device " + std::to_string(number) + " (" + rtl.title_of(rtl_id) + ")"; }
 
   const int number;
   Rtl& rtl;

@@ -35,8 +35,9 @@ bool Registry::start(Device& device) {
     return false;
   }
   device.usable.store(true, std::memory_order_release);
-  const std::optional<tgt_device_description> described = device.rtl.describe(device.rtl_id);
-  observe::report(observe::DeviceReady{device.number, device.rtl.name(), described ? described->units : 0});
+  const tgt_device_description said = device.rtl.describe(device.rtl_id).value_or(tgt_device_description{});
+  observe::report(observe::DeviceReady{device.number, device.rtl.name(), said.units, device.rtl.title_of(device.rtl_id),
+                                       said.node[0] ? said.rank : -1, said.node});
   return true;
 }
 

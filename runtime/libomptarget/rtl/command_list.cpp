@@ -260,7 +260,8 @@ std::string CommandList::has_ended(const std::string& why) {
     chain_->filled->set_done();
   observe::Operation failed{Kind::kLaunch, memory_.number(), nullptr, nullptr};
   std::int32_t first = 0; // error: what depends on that operation has failed for that reason
-  observe::Operation::Clock::time_point before = {};
+  using Time = observe::Operation::Clock::time_point;
+  Time before = {};
   for (Link& one : std::exchange(chain_->links, {})) {
     const std::int32_t result = is_good ? 0 : completions.result_of(one.native);
     if (!memory_.took(result) && first == 0) {
@@ -268,8 +269,9 @@ std::string CommandList::has_ended(const std::string& why) {
       failed = one.what;
     }
     if (one.what.id != 0) {
-      one.what.began = std::max(one.what.began, before); // the device has not begun it before
-      before = completions.ended_at(one.native);
+      const Completions::Times times = completions.times_of(one.native);
+      one.what.began = std::max({one.what.began, before, times.began}); // the device has not begun it before
+      before = times.ended == Time() ? Time() : std::max(times.ended, one.what.began);
       observe::end(one.what, result == 0, before);
     }
     if (!one.is_given)

@@ -160,12 +160,16 @@ std::string Completions::wait(tgt_event_t native) {
   return describe(result_of(native));
 }
 
-std::chrono::steady_clock::time_point Completions::ended_at(tgt_event_t native) {
+Completions::Times Completions::times_of(tgt_event_t native) {
+  using Time = std::chrono::steady_clock::time_point;
   if (is_of_parent())
     return {};
+  const auto event_times = rtl_.call().event_times;
+  if (std::uint64_t began = 0, ended = 0; event_times && event_times(native, &began, &ended) != 0)
+    return {Time(std::chrono::nanoseconds(began)), Time(std::chrono::nanoseconds(ended))};
   const Lock lock(mutex_);
   const auto known = entries_.find(native);
-  return known == entries_.end() ? std::chrono::steady_clock::time_point() : known->second.at;
+  return {{}, known == entries_.end() ? Time() : known->second.at};
 }
 
 void Completions::release(tgt_event_t native) {

@@ -40,8 +40,11 @@ public:
   std::string wait(tgt_event_t native);
   // Of an event that has completed: 0, or the plugin's error.
   std::int32_t result_of(tgt_event_t native) const;
-  // When it completed; the clock's zero: nobody has noted it.
-  std::chrono::steady_clock::time_point ended_at(tgt_event_t native);
+  // When the operation of an event that has completed began and ended; the clock's zero: nobody has noted it.
+  struct Times {
+    std::chrono::steady_clock::time_point began = {}, ended = {};
+  };
+  Times times_of(tgt_event_t native);
   // The core has no more use for the event, which may go on.
   void release(tgt_event_t native);
   // Lets the plugin make progress on what when_done() waits for. False: nothing is waited for, or it gets on by itself.

@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <iterator>
 #include <map>
+#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -144,9 +145,16 @@ std::optional<tgt_device_description> Rtl::describe(std::int32_t rtl_id) const {
   said.size = sizeof said;
   if (!functions_.describe_device || functions_.describe_device(rtl_id, &said) != 0)
     return std::nullopt;
-  std::end(said.architecture)[-1] = '\0';
-  std::end(said.name)[-1] = '\0';
+  for (const std::span<char> text :
+       {std::span<char>(said.architecture), std::span<char>(said.name), std::span<char>(said.driver),
+        std::span<char>(said.images), std::span<char>(said.node), std::span<char>(said.title)})
+    text.back() = '\0';
   return said;
+}
+
+std::string Rtl::title_of(std::int32_t rtl_id) const {
+  const std::optional<tgt_device_description> said = describe(rtl_id);
+  return said && said->title[0] ? said->title : name_;
 }
 
 std::string Rtl::last_error() const {

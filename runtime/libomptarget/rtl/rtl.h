@@ -61,6 +61,7 @@ namespace omptool {
 #define OMPTOOL_RTL_OPTIONAL_QUEUES(X)                                                                                 \
   X(wait_event)                                                                                                        \
   X(query_event)                                                                                                       \
+  X(event_times)                                                                                                       \
   X(prefers_queues)                                                                                                    \
   X(in_kernel)                                                                                                         \
   X(async_run_shaped)                                                                                                  \
@@ -103,6 +104,8 @@ public:
   bool counted() const { return counted_.load(std::memory_order_acquire); }
   // Returns what it says of one of its devices. Nothing: it says nothing.
   std::optional<tgt_device_description> describe(std::int32_t rtl_id) const;
+  // Returns what people are shown of one of its devices: the plugin's name, or of another process's device its title.
+  std::string title_of(std::int32_t rtl_id) const;
   // Returns why the last call on this thread failed, as far as the plugin says: " (reason)" or "".
   std::string last_error() const;
 

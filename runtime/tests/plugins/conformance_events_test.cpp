@@ -123,6 +123,37 @@ TEST_CASE("an event that is released, or never was, is an error where the plugin
   CHECK(notes.numbers() == std::vector<int>{1, 2, 3});
 }
 
+TEST_CASE("times of operations are in order, between the call and the end of the wait") {
+  const auto event_times = find<decltype(&__tgt_rtl_event_times)>("__tgt_rtl_event_times");
+  if (!event_times)
+    return;
+  const auto now = [] {
+    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
+                                      std::chrono::nanoseconds(1));
+  };
+  const Memory memory(1 << 20);
+  for (const std::size_t size : {sizeof(int), std::size_t{1} << 20}) {
+    std::vector<std::byte> bytes(size);
+    std::uint64_t last = now(), began = 0, ended = 0;
+    Held held;
+    const Event to = submit_later(memory.at(), bytes.data(), size, {held});
+    const Event from = retrieve_later(bytes.data(), memory.at(), size, {to});
+    CHECK(event_times(to, &began, &ended) == 0);
+    held.open();
+    CHECK(from.wait() == 0);
+    const std::uint64_t after = now();
+    const Event& kernel_held = held.event();
+    for (const Event* const one : {&kernel_held, &to, &from}) {
+      CHECK(event_times(*one, &began, &ended) != 0);
+      CHECK(last <= began);
+      CHECK(began <= ended);
+      last = began;
+    }
+    CHECK(ended <= after);
+  }
+  CHECK(event_times(nullptr, nullptr, nullptr) == 0);
+}
+
 TEST_CASE("events are for the devices that it says, and for none that is not there") {
   const Event event = join({});
   for (const std::int32_t wrong : wrong_devices()) {

@@ -4,8 +4,11 @@
 // The operations of a construct on a plugin that fails in ways of its own.
 #include "rtl/command_list.h"
 
+#include <algorithm>
+#include <chrono>
 #include <doctest/doctest.h>
 #include <string>
+#include <vector>
 
 using omptool::CommandList;
 using omptool::DeviceMemory;
@@ -61,6 +64,58 @@ TEST_CASE("a failure is told, though the device takes nothing more that could co
   CHECK(ended->failure().find("error 7") != std::string::npos);
   CHECK(commands.wait().find("error 7") != std::string::npos);
   CHECK(commands.wait() == ""); // once
+}
+
+namespace {
+
+// The ends of operations, as they are reported.
+struct Ends final : omptool::observe::Listener {
+  Ends() { omptool::observe::subscribe(*this, omptool::observe::kHeard); }
+  void hear(const omptool::observe::Event& event) override {
+    if (const auto* const ended = omptool::observe::as<omptool::observe::OperationEnds>(event))
+      operations.push_back(ended->operation);
+  }
+  std::vector<omptool::observe::Operation> operations;
+};
+
+// Nanoseconds behind the first call for them.
+std::uint64_t time_of(std::int64_t nanoseconds) {
+  static const auto first = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(first.count() + nanoseconds);
+}
+
+} // namespace
+
+TEST_CASE("operations have the times that their plugin knows, and none overlaps the one before it") {
+  const FailingPlugin fake;
+  auto& functions = const_cast<RtlFunctions&>(fake.plugin.call());
+  functions.wait_event = [](tgt_event_t) { return 0; };
+  functions.event_times = [](tgt_event_t, std::uint64_t* began, std::uint64_t* ended) -> std::int32_t {
+    static constexpr std::int64_t kBegan[] = {-1'000'000'000, 2'000'000'000, 2'500'000'000},
+                                  kEnded[] = {1'000'000'000, 3'000'000'000, 2'900'000'000};
+    static int asked = 0;
+    *began = time_of(kBegan[asked]);
+    *ended = time_of(kEnded[asked]);
+    return ++asked;
+  };
+  int here = 0;
+  time_of(0);
+  Ends ends;
+  CommandList commands(fake.memory);
+  for (int i = 0; i < 3; ++i)
+    REQUIRE(commands.submit(&here, &here, sizeof here));
+  CHECK(commands.wait() == "");
+  omptool::observe::unsubscribe(ends);
+  std::erase_if(ends.operations,
+                [](const auto& one) { return one.kind != omptool::observe::Operation::Kind::kToDevice; });
+  REQUIRE(ends.operations.size() == 3);
+  const auto at = [&](const auto& point) { return static_cast<std::uint64_t>(point.time_since_epoch().count()); };
+  CHECK(at(ends.operations[0].began) >= time_of(0)); // it was not asked for before
+  CHECK(at(ends.operations[0].ended) == time_of(1'000'000'000));
+  CHECK(at(ends.operations[1].began) == time_of(2'000'000'000));
+  CHECK(at(ends.operations[1].ended) == time_of(3'000'000'000));
+  CHECK(at(ends.operations[2].began) == time_of(3'000'000'000));
+  CHECK(at(ends.operations[2].ended) == time_of(3'000'000'000));
 }
 
 TEST_CASE("what comes after a failure is not done in another way") {

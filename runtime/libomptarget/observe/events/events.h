@@ -185,6 +185,9 @@ struct DeviceReady {
   int device;
   std::string plugin;
   unsigned processors; // as the plugin says; 0: it does not
+  std::string title;   // as people are shown it: the plugin's name, or of another rank's device more
+  int rank = -1;       // in its MPI job, of the process that has it; -1: this process has it
+  std::string node{};  // the name of that process's machine; "": this one
 };
 // All devices: the last library is going.
 struct DevicesFinish {};

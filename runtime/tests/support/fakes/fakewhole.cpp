@@ -111,8 +111,8 @@ FAKE_EXPORT int32_t __tgt_rtl_host_unlock(int32_t, void*) {
   return 0;
 }
 FAKE_EXPORT int32_t __tgt_rtl_describe_device(int32_t device, tgt_device_description* description) {
-  tgt_device_description known{description->size, 7,  uint64_t{3} << 30, 48 << 10, 1024,
-                               "fake_64",         "", "Fakes 3",         "FAKE"};
+  tgt_device_description known{
+      description->size, 7, uint64_t{3} << 30, 48 << 10, 1024, "fake_64", "", "Fakes 3", "FAKE", 0, "", ""};
   std::snprintf(known.name, sizeof known.name, "Fake %d", device);
   std::memcpy(description, &known, std::min<size_t>(known.size, sizeof known));
   return HOST(__tgt_init_device)(device);
