@@ -3,6 +3,7 @@
 #include "backend.h"
 
 #include "arguments.h"
+#include "common/description.h"
 #include "rtl/launch_shape.h"
 
 #include <cstring>
@@ -62,11 +63,17 @@ Backend::Backend() {
   }
 }
 
-std::vector<mpi::DeviceOfWorker> Backend::describe() const {
+std::vector<mpi::DeviceOfWorker> Backend::describe(int rank, const std::string& node) const {
   std::vector<mpi::DeviceOfWorker> all;
-  for (const Device& device : devices_)
-    all.push_back({device.rtl->name(), device.rtl->describe(device.number).value_or(tgt_device_description{}),
-                   !takes_compilers_shapes(device.rtl->call(), device.number)});
+  for (const Device& device : devices_) {
+    tgt_device_description said = device.rtl->describe(device.number).value_or(tgt_device_description{});
+    said.rank = rank;
+    put(node, said.node);
+    put("rank " + std::to_string(rank) + " on " + node + ", " + device.rtl->name() + " " +
+            std::to_string(device.number) + (said.name[0] ? ": " : "") + said.name,
+        said.title);
+    all.push_back({device.rtl->name(), said, !takes_compilers_shapes(device.rtl->call(), device.number)});
+  }
   return all;
 }
 

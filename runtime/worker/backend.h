@@ -61,7 +61,8 @@ class Backend {
 public:
   Backend();
 
-  std::vector<mpi::DeviceOfWorker> describe() const;
+  // `rank` is this process's, `node` its machine.
+  std::vector<mpi::DeviceOfWorker> describe(int rank, const std::string& node) const;
   // Everything but copies whose bytes travel alone, which have the two functions below.
   Outcome perform(const Operation& operation);
   // Returns whether the device's queue takes the operation: then hand_over() and await() are called in place of it.

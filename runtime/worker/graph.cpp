@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "graph.h"
 
+#include "mpi/transport/clock.h"
 #include "process/environment.h"
 
 #include <algorithm>
@@ -70,6 +71,7 @@ void Graph::start(TaskPtr task) {
     const TaskPtr one = std::move(ready.back());
     ready.pop_back();
     if (one->operation.tag != 0) {
+      one->ran.began = mpi::now();
       const std::lock_guard lock(mutex_);
       turn_.for_mpi.push_back(one);
       changed_.notify_one();
@@ -94,6 +96,7 @@ bool Graph::follow(Task& task, const Task& before) const {
 
 // Returns those that can be handed over behind it.
 std::vector<TaskPtr> Graph::hand_over(const TaskPtr& task) {
+  task->ran.began = mpi::now();
   QueuedPtr queued;
   const Outcome fault = safely([&] {
     queued = backend_.hand_over(task->operation, task->behind, task->outcome);
@@ -128,6 +131,8 @@ void Graph::perform(TaskPtr task) {
   while (task) {
     for (const QueuedPtr& one : task->behind) // it has failed, and ends behind them all the same
       one->wait();
+    if (!task->queued)
+      task->ran.began = mpi::now();
     if (task->queued)
       backend_.await(task->operation, *task->queued, task->outcome);
     else if (task->outcome.result == 0) // nothing before it has failed
@@ -144,8 +149,11 @@ void Graph::perform(TaskPtr task) {
 
 // Returns those that can begin now, and those that are to be waited for.
 std::vector<TaskPtr> Graph::finish(const TaskPtr& task) {
+  task->ran.ended = mpi::now();
   const std::lock_guard lock(mutex_);
   std::vector<TaskPtr> ready = std::exchange(task->waits, {});
+  for (const TaskPtr& one : ready) // which is queued behind it
+    one->ran.began = std::max(one->ran.began, task->ran.ended);
   const bool has_failed = task->outcome.result != 0;
   if (has_failed)
     failed_.emplace(task->operation.id, text_of(task->outcome.bytes));

@@ -26,6 +26,7 @@ struct Task {
   std::shared_ptr<const Buffer> message;
   Outcome outcome = {};
   Buffer bytes = {};       // of a copy whose bytes travel alone, where they are not the device's own
+  mpi::Span ran = {};      // by this process's clock; its end is known once it is done
   bool is_awaited = false; // nothing that came with it follows it: the program may be waiting
   // Under the lock of the graph.
   std::size_t before = 0; // tasks that it follows and that are not done

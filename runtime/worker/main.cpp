@@ -33,9 +33,13 @@ int complain(const std::string& what) {
   ::_exit(exit_code);
 }
 
+// Without its domain.
 std::string node() {
   std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "an unknown node";
+  if (::gethostname(name.data(), name.size() - 1) != 0 || !name[0])
+    return "an unknown node";
+  const std::string whole = name.data();
+  return whole.substr(0, whole.find('.'));
 }
 
 enum class Role { kFirst, kSplit, kDismiss };
@@ -53,7 +57,9 @@ void dismiss(mpi::Mpi& mpi) {
 // Where the program is lost, or its job, the process ends: others may go on.
 void serve(mpi::Mpi& mpi, bool is_split) {
   Backend backend;
-  const mpi::Met met = meet_program(mpi, {OMPTOOL_VERSION, {}, backend.describe(), {}, node()}, is_split);
+  const std::string name = node();
+  const int rank = mpi.rank(mpi.world());
+  const mpi::Met met = meet_program(mpi, {OMPTOOL_VERSION, {}, backend.describe(rank, name), {}, name}, is_split);
   const char* const prefix = ::secure_getenv("OMPTOOL_MPI_PREFIX");
   std::optional<PrefixedOutput> output;
   if (prefix && std::string_view(prefix) == "1")

@@ -254,7 +254,8 @@ void Server::answer(const Task& task, std::int32_t tag) {
     oldest_ = Clock::now();
   const bool has_bytes = task.outcome.result != 0 || (tag == 0 && task.operation.kind != mpi::Kind::kGive);
   const View bytes = has_bytes ? View(task.outcome.bytes) : View();
-  write(records, mpi::Answer{task.operation.id, task.outcome.result, tag, bytes});
+  const mpi::Span ran{task.ran.began, std::max(task.ran.began, task.ran.ended)}; // it may go on
+  write(records, mpi::Answer{task.operation.id, task.outcome.result, tag, bytes, ran});
   is_awaited_ = is_awaited_ || task.is_awaited;
 }
 

@@ -40,11 +40,12 @@ void Queue::take(int worker, View message) {
   Peer& peer = peers_[static_cast<std::size_t>(worker)];
   peer.pulse.hear();
   peer.is_heard = true;
+  const std::int64_t arrived = now();
   for (Reader reader(message); !reader.at_end();)
-    take(peer, read_answer(reader));
+    take(peer, read_answer(reader), arrived);
 }
 
-void Queue::take(Peer& peer, const Answer& answer) {
+void Queue::take(Peer& peer, const Answer& answer, std::int64_t arrived) {
   if (answer.id == 0) {
     if (answer.result != 0)
       throw Malformed("it has ended: " + text_of(answer.bytes));
@@ -59,6 +60,7 @@ void Queue::take(Peer& peer, const Answer& answer) {
     throw Malformed("it answers operation " + std::to_string(answer.id) + " with tag " + std::to_string(answer.tag));
   pending->is_answered = true;
   pending->result = answer.result;
+  pending->ran = peer.clock.translate(answer.ran, pending->sent, arrived);
   if (answer.result != 0)
     pending->failure = answer.bytes.empty() ? "error " + std::to_string(answer.result) : text_of(answer.bytes);
   else if (!pending->is_copy_from_device())
@@ -86,6 +88,8 @@ void Queue::move_on() {
     if (link_->is_over(static_cast<int>(pending->worker), pending->requests) && pending->held_back.empty() &&
         pending->is_answered && (!pending->other || pending->other->is_done)) {
       std::erase(moving_, pending);
+      if (pending->is_copy_from_device()) // the worker's answer came before the bytes
+        pending->ran.ended = now();
       finish(pending);
     }
   }

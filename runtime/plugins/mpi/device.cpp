@@ -3,7 +3,6 @@
 #include "device.h"
 
 #include "common/calls.h"
-#include "common/description.h"
 #include "common/launch_shape.h"
 
 #include <string>
@@ -155,9 +154,6 @@ bool Device::reaches_host_memory() const {
 
 std::int32_t Device::describe(tgt_device_description& description) const {
   description = known_.description;
-  const std::string driver(description.driver, ::strnlen(description.driver, sizeof description.driver));
-  put("worker " + std::to_string(place_.worker) + ", plugin " + known_.plugin + (driver.empty() ? "" : ", ") + driver,
-      description.driver);
   return 0;
 }
 

@@ -37,7 +37,9 @@ struct Pending : plugin::Event {
   PendingPtr other; // of a copy from another worker: what that one does
   bool is_answered = false;
   std::int32_t result = 0;
-  Buffer reply; // of a call that waits
+  std::int64_t sent = 0; // not later than that; by this process's clock, as the following
+  Span ran;              // ends at 0: not known
+  Buffer reply;          // of a call that waits
 
   bool is_copy_from_device() const { return kind == Kind::kRetrieve; }
 };

@@ -143,6 +143,19 @@ OMPTOOL_RTL_EXPORT tgt_target_table* __tgt_rtl_load_indirect(int32_t device_id, 
                                     });
 }
 
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_event_times(tgt_event_t completion_event, uint64_t* began, uint64_t* ended) {
+  return omptool::safely(0, [&] {
+    omptool::plugin::Events& events = omptool::plugin::of_process().events;
+    const omptool::plugin::Events::Lock lock = events.lock();
+    const omptool::mpi::PendingPtr known = events.find<omptool::mpi::Pending>(completion_event);
+    if (!known || !known->is_done || known->ran.ended == 0)
+      return 0;
+    *began = static_cast<uint64_t>(known->ran.began);
+    *ended = static_cast<uint64_t>(known->ran.ended);
+    return 1;
+  });
+}
+
 // For measurements: messages to workers and from them, without those that carry large copies.
 OMPTOOL_RTL_EXPORT void __tgt_rtl_mpi_messages(uint64_t* sent, uint64_t* received) {
   auto& all = static_cast<omptool::mpi::Plugin&>(omptool::plugin::of_process());

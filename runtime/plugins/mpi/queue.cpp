@@ -182,7 +182,11 @@ void Queue::send(const PendingPtr& pending, Operation operation, HostSide host) 
   }
   if (operation.kind != Kind::kGive) // whose tag is that of the other side
     pending->tag = operation.tag;
-  write(link_->records_for(pending->worker), operation);
+  Buffer& records = link_->records_for(pending->worker);
+  if (records.empty() || peer.pending.empty())
+    peer.asked = now();
+  pending->sent = peer.asked;
+  write(records, operation);
   peer.pending.emplace(operation.id, pending);
   ++pending_;
   if (pending->is_copy_from_device())

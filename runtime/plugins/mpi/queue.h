@@ -17,6 +17,7 @@
 #include "operation.h"
 #include "retrieving.h"
 #include "session.h"
+#include "transport/clock.h"
 #include "transport/pulse.h"
 
 #include <map>
@@ -55,6 +56,8 @@ private:
   struct Peer {
     std::uint64_t last_id = 0;
     std::map<std::uint64_t, PendingPtr> pending;
+    std::int64_t asked = 0; // when the first of the operations that wait to be sent came
+    WorkersClock clock;
     std::int32_t next_tag = kFirstTag;
     std::vector<std::int32_t> free_tags;
     Pulse pulse;
@@ -70,7 +73,7 @@ private:
   std::int32_t take_tag(Peer& peer);
   void send(const PendingPtr& pending, Operation operation, HostSide host);
   void take(int worker, View message);
-  void take(Peer& peer, const Answer& answer);
+  void take(Peer& peer, const Answer& answer, std::int64_t arrived);
   void move_on();
   void finish(const PendingPtr& pending);
   const std::string& why_not(std::size_t worker) const;

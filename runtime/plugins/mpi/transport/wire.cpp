@@ -27,6 +27,7 @@ struct AnswerHead {
   std::uint64_t id;
   std::int32_t result, tag;
   std::uint64_t bytes;
+  Span ran;
 };
 
 template <typename Head> Head take_head(Reader& message, const char* what) {
@@ -140,7 +141,7 @@ Operation read_operation(Reader& message) {
 }
 
 void write(Buffer& message, const Answer& answer) {
-  const AnswerHead head{answer.id, answer.result, answer.tag, answer.bytes.size()};
+  const AnswerHead head{answer.id, answer.result, answer.tag, answer.bytes.size(), answer.ran};
   Writer writer(message);
   writer.raw(&head, sizeof head);
   writer.raw(answer.bytes.data(), answer.bytes.size());
@@ -150,7 +151,10 @@ Answer read_answer(Reader& message) {
   const auto head = take_head<AnswerHead>(message, "an answer");
   if (head.tag < 0)
     throw Malformed("a message has an answer with tag " + std::to_string(head.tag));
-  return {head.id, head.result, head.tag, take_bytes(message, head.bytes, "the bytes of an answer")};
+  if (head.ran.began < 0 || head.ran.ended < head.ran.began || head.ran.ended > kLatest)
+    throw Malformed("a message has an operation that ran from " + std::to_string(head.ran.began) + " to " +
+                    std::to_string(head.ran.ended) + " ns");
+  return {head.id, head.result, head.tag, take_bytes(message, head.bytes, "the bytes of an answer"), head.ran};
 }
 
 // ---- greetings ----

@@ -102,11 +102,18 @@ void write(Buffer& message, const Operation& operation);
 // Its spans are parts of the message.
 Operation read_operation(Reader& message);
 
+// Nanoseconds of a process's CLOCK_MONOTONIC.
+struct Span {
+  std::int64_t began = 0, ended = 0;
+};
+constexpr std::int64_t kLatest = std::int64_t{1} << 62; // that a span ends: 146 years
+
 struct Answer {
   std::uint64_t id = 0;    // 0: a sign of life; where the result is not 0, the worker's last
   std::int32_t result = 0; // as the plugin's function returned it
   std::int32_t tag = 0;    // of messages with the bytes; 0: there are none
   View bytes = {};         // what was asked for; where the result is not 0, why
+  Span ran = {};           // by the worker's clock
 };
 void write(Buffer& message, const Answer& answer);
 Answer read_answer(Reader& message);

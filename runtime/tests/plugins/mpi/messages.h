@@ -45,7 +45,7 @@ inline Buffer message_of(const std::vector<Operation>& operations) {
 inline Buffer answers() {
   Buffer message;
   write(message, Answer{7, 2, 0, bytes_of("too many threads")});
-  write(message, Answer{8, 0, 16, {}});
+  write(message, Answer{8, 0, 16, {}, {5, 9}});
   return message;
 }
 

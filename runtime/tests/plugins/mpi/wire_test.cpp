@@ -78,6 +78,8 @@ TEST_CASE("answers are read as they are written") {
   CHECK(first.result == 2);
   CHECK(first.bytes.size() == 16);
   CHECK(second.tag == 16);
+  CHECK(second.ran.began == 5);
+  CHECK(second.ran.ended == 9);
   CHECK(reader.at_end());
 }
 

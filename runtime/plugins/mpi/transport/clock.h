@@ -1,0 +1,34 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The clock of a worker beside the program's. Every answer tells: an operation begins there after the program has asked
+// for it, and ends there before its answer arrives. These bounds of what the clocks differ by are kept at their
+// tightest; they widen with time, as the clocks may drift.
+#pragma once
+
+#include "wire.h"
+
+#include <chrono>
+#include <cstdint>
+
+namespace omptool::mpi {
+
+// Nanoseconds of this process's CLOCK_MONOTONIC.
+inline std::int64_t now() {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+class WorkersClock {
+public:
+  // Returns by this process's clock when an operation ran that ran at `there` by the worker's: within `sent` and
+  // `arrived`, when it was asked for and answered.
+  Span translate(Span there, std::int64_t sent, std::int64_t arrived);
+
+private:
+  static constexpr std::int64_t kDrift = 10'000; // clocks part by at most one of so many nanoseconds
+
+  std::int64_t least_ = 0, most_ = 0; // the worker's clock is ahead by at least the one and at most the other
+  std::int64_t known_at_ = 0;         // when that was so; 0: not yet
+};
+
+} // namespace omptool::mpi
