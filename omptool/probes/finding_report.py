@@ -23,6 +23,7 @@ LEVELS = {"events": 1, "full": 2}
 _FORM = Form(
     b"OMPTCHK1", struct.Struct("<QQQQQQQIIii504s120s392s480s480s"), number_at=56, records=4096
 )
+_TITLE = 1  # in place of a code: the record is of a device, and has its title
 _SOURCE = re.compile(r"(.+?):(\d{1,9})(?::(\d{1,9}))?", re.DOTALL)
 
 
@@ -57,8 +58,14 @@ class FindingReport:
         if not self._table.is_whole():
             return Recorded(is_whole=False)
         records = [_Record(*row) for row in self._table.rows()]
+        titles = {
+            (one.process, one.device): _text(one.message) for one in records if one.code == _TITLE
+        }
+        records = [record for record in records if record.code != _TITLE]
         known = [record for record in records if f"OMP{record.code}" in CODES]
-        found = tuple(map(_finding, known))
+        found = tuple(
+            _finding(record, titles.get((record.process, record.device), "")) for record in known
+        )
         return Recorded(
             found,
             lost=self._table.lost(),
@@ -67,7 +74,7 @@ class FindingReport:
         )
 
 
-def _finding(record: _Record) -> CheckFinding:
+def _finding(record: _Record, title: str) -> CheckFinding:
     call_file = shared_table.text(record.call_file)
     return CheckFinding(
         code=f"OMP{record.code}",
@@ -78,6 +85,7 @@ def _finding(record: _Record) -> CheckFinding:
         call=FilePlace(call_file, record.call) if call_file and record.call else None,
         kernel=record.kernel,
         device=record.device if record.device >= 0 else None,
+        device_title=title,
         process=record.process,
         address=record.host,
         size=record.size,

@@ -48,9 +48,9 @@ class Report:
     def regions(self) -> list[Region]:
         """Return what ran, in the order in which it first did."""
         records = self._records()
-        plugins = {(r.process, r.device): _text(r.name) for r in records if r.kind == _DEVICE}
+        devices = {(one.process, one.device): one for one in records if one.kind == _DEVICE}
         return [
-            _region(record, plugins.get((record.process, record.device), ""))
+            _region(record, devices.get((record.process, record.device)))
             for record in records
             if record.kind in (_ON_DEVICE, _ON_HOST)
         ]
@@ -63,17 +63,18 @@ class Report:
         return [_Record(*row) for row in self._table.rows()]
 
 
-def _region(record: _Record, plugin: str) -> Region:
+def _region(record: _Record, device: _Record | None) -> Region:
     is_on_host = record.kind == _ON_HOST
     return Region(
         process=record.process,
         name=_text(record.name),
         device=None if is_on_host else record.device,
-        plugin=plugin,
+        plugin=_text(device.name) if device else "",
         reason=_text(record.reason),
         begun=record.begun,
         ended=record.begun if is_on_host else record.ended,
         failed=record.failed,
+        title=_text(device.reason) if device else "",
     )
 
 

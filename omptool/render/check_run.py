@@ -78,7 +78,8 @@ def _facts(finding: CheckFinding) -> Iterator[str]:
     if finding.kernel and not finding.kernel_line:
         yield f"instruction {finding.kernel:#x} of the kernel's image"
     if finding.device is not None:
-        yield f"device {finding.device}"
+        title = f" ({shown(finding.device_title)})" if finding.device_title else ""
+        yield f"device {finding.device}{title}"
     if finding.times > 1:
         yield f"{finding.times} times"
     if finding.total:
@@ -130,6 +131,7 @@ def _row(finding: CheckFinding) -> dict[str, Any]:
         "call": _offset(finding.call),
         "kernel": finding.kernel or None,
         "device": finding.device,
+        "device_title": finding.device_title or None,
         "process": finding.process,
         "address": finding.address or None,
         "size": finding.size,

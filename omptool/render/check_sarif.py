@@ -59,6 +59,7 @@ def _properties(finding: CheckFinding) -> Json:
         "variable": finding.variable or None,
         "entry": finding.entry or None,
         "device": finding.device,
+        "device_title": finding.device_title or None,
         "size": finding.size,
         "bytes": finding.total,
     }

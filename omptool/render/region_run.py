@@ -84,9 +84,7 @@ def runs_on(region: Region) -> str:
     """Return the place as `doctor` writes it: "host", "device 0 (cuda)"."""
     if region.device is None:
         return "host"
-    return (
-        f"device {region.device} ({region.plugin})" if region.plugin else f"device {region.device}"
-    )
+    return f"device {region.device} ({region.title})" if region.title else f"device {region.device}"
 
 
 def as_json(run: RegionRun, cause: str) -> str:

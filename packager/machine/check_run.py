@@ -44,6 +44,7 @@ class CheckFinding(NamedTuple):
     size: int
     times: int  # how often it was found
     total: int  # bytes, of all times
+    device_title: str = ""  # of a device that another rank of an MPI job has
     call_line: SourceLine | None = None  # by debug information, as the following
     kernel_line: SourceLine | None = None
 

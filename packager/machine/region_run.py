@@ -20,6 +20,7 @@ class Region(NamedTuple):
     begun: int
     ended: int  # without a fault; on the host: as many as have begun
     failed: int  # that the device refused
+    title: str  # of the device: its plugin's name, or of another rank's device more; "" on the host
 
     @property
     def unfinished(self) -> int:

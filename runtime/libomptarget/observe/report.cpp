@@ -59,7 +59,7 @@ private:
     const std::string_view path = is_link ? std::string_view(target, static_cast<std::size_t>(size)) : event.path;
     table_.record_of({Reported::kLibrary, kNone, path});
   }
-  void on(const DeviceReady& event) { table_.record_of({Reported::kDevice, event.device, event.plugin}); }
+  void on(const DeviceReady& event) { table_.record_of({Reported::kDevice, event.device, event.plugin, event.title}); }
   void on(const OperationBegins& event) {
     if (ReportRecord* const record = launch(event.operation))
       ++record->begun;

@@ -20,7 +20,7 @@ struct ReportRecord {
   std::int32_t process;
   std::int32_t device; // -1: none
   char name[984];      // of the region, the plugin or the library; cut off where it is longer
-  char reason[1016];
+  char reason[1016];   // of a device: its title
 };
 static_assert(sizeof(ReportRecord) == 2048);
 

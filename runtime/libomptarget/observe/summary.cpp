@@ -29,6 +29,19 @@ struct Sums {
   std::int64_t to_device = 0, to_host = 0;
   std::map<std::string, std::uint64_t> on_host; // by reason
 
+  void add(const Operation& operation) {
+    const auto took = operation.ended - operation.began;
+    if (operation.kind == Operation::Kind::kLaunch) {
+      launches += operation.failed ? 0 : 1;
+      on_device += took;
+    } else if (operation.kind == Operation::Kind::kWait) {
+      waited += took;
+    } else if (operation.kind == Operation::Kind::kToDevice) {
+      to_device += operation.size;
+    } else if (operation.kind == Operation::Kind::kFromDevice) {
+      to_host += operation.size;
+    }
+  }
   void add(const Sums& other) {
     launches += other.launches;
     constructs += other.constructs;
@@ -89,18 +102,16 @@ public:
       return;
     const std::lock_guard lock(mutex_);
     Construct& of = constructs_[operation.construct];
-    const auto took = operation.ended - operation.began;
-    if (operation.kind == Operation::Kind::kLaunch) {
+    if (operation.kind == Operation::Kind::kLaunch)
       of.name = operation.entry;
-      of.sums.launches += operation.failed ? 0 : 1;
-      of.sums.on_device += took;
-    } else if (operation.kind == Operation::Kind::kWait) {
-      of.sums.waited += took;
-    } else if (operation.kind == Operation::Kind::kToDevice) {
-      of.sums.to_device += operation.size;
-    } else if (operation.kind == Operation::Kind::kFromDevice) {
-      of.sums.to_host += operation.size;
-    }
+    of.sums.add(operation);
+    if (const auto device = devices_.find(operation.device); device != devices_.end())
+      device->second.sums.add(operation);
+  }
+  void add(const DeviceReady& event) {
+    const std::lock_guard lock(mutex_);
+    devices_[event.device].name = "device " + std::to_string(event.device) + " (" + event.title + ")";
+    has_ranks_ = has_ranks_ || event.rank >= 0;
   }
   void fall_back(const FellBack& event) {
     const std::lock_guard lock(mutex_);
@@ -124,6 +135,8 @@ public:
       print_regions();
     if (std::any_of(copies_.begin(), copies_.end(), moves))
       print_copies();
+    if (has_ranks_)
+      print_devices();
   }
 
 private:
@@ -174,11 +187,20 @@ private:
                          bytes_of(one.second.to_host)});
     print("Copies:", lines);
   }
+  void print_devices() const {
+    std::vector<Line> lines{{"device", "launches", "kernels", "to the device", "to the host"}};
+    for (const auto& [number, device] : devices_)
+      lines.push_back({device.name, std::to_string(device.sums.launches), time_of(device.sums.on_device),
+                       bytes_of(device.sums.to_device), bytes_of(device.sums.to_host)});
+    print("Devices:", lines);
+  }
 
   std::mutex mutex_;
   std::map<std::uint64_t, Construct> constructs_; // that go on
   Named regions_;                                 // by name
   Named copies_;                                  // by source line
+  std::map<int, Construct> devices_;              // that have been used; each with its name
+  bool has_ranks_ = false;                        // other ranks have some of these
 };
 
 class SummaryListener final : public Listener {
@@ -191,6 +213,8 @@ public:
       summary.end(*construct);
     else if (const auto* const on_host = as<FellBack>(event))
       summary.fall_back(*on_host);
+    else if (const auto* const device = as<DeviceReady>(event))
+      summary.add(*device);
   }
 };
 

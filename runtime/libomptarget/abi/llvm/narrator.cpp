@@ -280,6 +280,10 @@ private:
       inform(event.device, "Mapping exists with " + place_in(*object, HostRange::of(event.address, 1)) + ", " +
                                counts(*object, false, object->references, kSuppressed));
   }
+  void on(const observe::DeviceReady& event) {
+    if (event.rank >= 0)
+      inform(event.device, "The device is " + event.title);
+  }
   template <typename Other> void on(const Other&) {} // nothing that LLVM's users know
 
   std::mutex mutex_;

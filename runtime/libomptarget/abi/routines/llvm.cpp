@@ -67,6 +67,8 @@ std::vector<Line> lines_of(const Device& device) {
           {"Max Shared Memory per Block", number(said.team_memory, " bytes")},
           {"Maximum Threads per Block", number(said.threads)},
           {"Compute Capabilities", said.architecture},
+          {"MPI Rank", said.node[0] ? std::to_string(said.rank) : ""},
+          {"MPI Node", said.node},
           {"UID", device.uid}};
 }
 

@@ -91,6 +91,11 @@ public:
       own_.erase(operation.there);
   }
 
+  void on(const observe::DeviceReady& event) {
+    if (event.rank >= 0)
+      record_title(event.device, event.title);
+  }
+
   // The program has come to its end.
   void on(const observe::DevicesFinish&) {
     book_.for_each([this](int device, const Object& object) {

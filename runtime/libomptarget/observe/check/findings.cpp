@@ -78,4 +78,15 @@ void record(const Finding& finding) {
   record->bytes.fetch_add(finding.bytes, std::memory_order_relaxed);
 }
 
+void record_title(int device, std::string_view title) {
+  const std::int32_t process = ::getpid();
+  const std::uint64_t key = observe::key_of({bytes_of(kDeviceTitle), bytes_of(process), bytes_of(device), title});
+  Records(*table()).record_of(key, [&](FindingRecord& fresh) {
+    fresh.code = kDeviceTitle;
+    fresh.process = process;
+    fresh.device = device;
+    observe::set_text(fresh.message, title);
+  });
+}
+
 } // namespace omptool::check

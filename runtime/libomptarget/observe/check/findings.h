@@ -55,6 +55,9 @@ struct Finding {
   std::uint64_t bytes = 0; // in all: of this one; the record has the sum
 };
 
+// The record of a device of another rank has this in place of a code, and its title as the message.
+constexpr Code kDeviceTitle{1};
+
 // Its twin is omptool/probes/finding_report.py.
 struct FindingRecord {
   std::atomic<std::uint64_t> key;          // of code, texts but the message, and places; 0: nobody has taken the record
@@ -81,5 +84,7 @@ enum class Level : std::uint32_t { kNone, kEvents, kFull };
 Level level();
 // Records a finding. A signal handler may call it.
 void record(const Finding& finding);
+// Records how a device of another rank is called.
+void record_title(int device, std::string_view title);
 
 } // namespace omptool::check

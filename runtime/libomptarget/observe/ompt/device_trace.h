@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The trace of one device (OpenMP 5.2, 19.2.5): records of what has ended there, in buffers of the tool's. Times are
-// nanoseconds of the monotonic clock: plugins' own clocks are not asked.
+// nanoseconds of the monotonic clock.
 #pragma once
 
 #include "observe/ompt/abi.h"

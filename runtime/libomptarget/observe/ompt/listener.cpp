@@ -170,7 +170,7 @@ private:
       devices_.push_back(event.device);
     }
     if (auto* const callback = callbacks.get<kDeviceInitialize>())
-      callback(event.device, event.plugin.c_str(), handle, DeviceTrace::look_up, nullptr);
+      callback(event.device, event.title.c_str(), handle, DeviceTrace::look_up, nullptr);
   }
   // The tool may flush its traces when it hears of it; what is left then it gets all the same.
   void on(const observe::DevicesFinish&) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 namespace omptool::trace {
 namespace {
@@ -80,16 +81,22 @@ public:
 
   void add(const Record& record, std::string& out) override {
     const std::string& name = texts_.of(record.name);
-    if (record.kind == Kind::kDevice)
-      return name_process(out, record.device + 2, "device " + std::to_string(record.device) + " (" + name + ")");
+    if (record.kind == Kind::kDevice) {
+      if (record.rank >= 0)
+        ranks_[record.device] =
+            "\"rank\":" + std::to_string(record.rank) + ",\"node\":\"" + texts_.of(record.note) + "\"";
+      return name_process(out, record.device + 2,
+                          "device " + std::to_string(record.device) + " (" + texts_.of(record.name) + ")");
+    }
     const Lane lane = lanes_.of(record);
     if (lane.is_new)
       name_lane(out, lane);
     const bool has_own_name = record.kind == Kind::kLaunch || record.kind == Kind::kRoutine;
     const std::string_view entry = has_own_name ? std::string_view() : name;
-    const std::string_view note = record.kind == Kind::kFallback ? notes_.of(record.note) : places_.of(record.note);
+    const std::string_view rank = rank_of(record.device),
+                           note = record.kind == Kind::kFallback ? notes_.of(record.note) : places_.of(record.note);
     constexpr std::size_t kMostBesides = 512; // keys and numbers
-    Line line(out, kMostBesides + name.size() + entry.size() + note.size());
+    Line line(out, kMostBesides + name.size() + entry.size() + note.size() + rank.size());
     const bool is_instant = record.began == record.ended;
     line << (is_instant ? R"({"ph":"i","s":"t","pid":)" : R"({"ph":"X","pid":)");
     line << static_cast<std::uint64_t>(lane.process) << R"(,"tid":)" << lane.number << R"(,"ts":)";
@@ -99,7 +106,7 @@ public:
     line << R"(,"name":")";
     line << (has_own_name && !name.empty() ? std::string_view(name) : kNames[static_cast<std::size_t>(record.kind)]);
     line << R"(","args":{)";
-    add_arguments(record, entry, note, line);
+    add_arguments(record, entry, note, rank, line);
     line << "}},\n";
   }
 
@@ -110,7 +117,14 @@ public:
   }
 
 private:
-  static void add_arguments(const Record& record, std::string_view entry, std::string_view note, Line& line) {
+  // Of a device of another rank: that rank and its node, as arguments; else "".
+  std::string_view rank_of(int device) const {
+    const auto found = ranks_.find(device);
+    return found == ranks_.end() ? std::string_view() : std::string_view(found->second);
+  }
+
+  static void add_arguments(const Record& record, std::string_view entry, std::string_view note, std::string_view rank,
+                            Line& line) {
     std::string_view comma = "";
     const auto begin = [&](std::string_view key) -> Line& {
       line << comma << key;
@@ -129,6 +143,8 @@ private:
       begin(R"("failed":1)");
     if (record.kind <= Kind::kUpdate && record.device >= 0)
       begin(R"("device":)") << static_cast<std::uint64_t>(record.device);
+    if (!rank.empty())
+      begin(rank);
     if (!entry.empty())
       begin(R"("entry":")") << entry << "\"";
     if (!note.empty())
@@ -147,6 +163,7 @@ private:
   Texts texts_, notes_, places_;
   const std::uint64_t start_;
   Lanes lanes_;
+  std::map<int, std::string> ranks_; // by device
 };
 
 } // namespace

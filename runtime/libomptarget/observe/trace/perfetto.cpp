@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -47,7 +48,7 @@ public:
   std::string_view text() const { return {bytes_.data(), static_cast<std::size_t>(end_ - bytes_.data())}; }
 
 private:
-  std::array<char, 512> bytes_; // an event has three numbers, and nine arguments of 24 bytes
+  std::array<char, 512> bytes_; // an event has three numbers, and eleven arguments of 24 bytes
   char* end_ = bytes_.data();
 };
 
@@ -65,9 +66,21 @@ constexpr unsigned kBegin = 1, kEnd = 2, kInstant = 3; // TrackEvent.Type
 constexpr unsigned kStateCleared = 1, kNeedsState = 2; // SequenceFlags
 
 // The names of arguments, by their numbers.
-enum Argument : unsigned { kBytes = 1, kConstruct, kReferences, kHost, kSource, kReason, kFailed, kDevice, kEntry };
-constexpr const char* kArguments[] = {"",       "bytes",  "construct", "references", "host",
-                                      "source", "reason", "failed",    "device",     "entry"};
+enum Argument : unsigned {
+  kBytes = 1,
+  kConstruct,
+  kReferences,
+  kHost,
+  kSource,
+  kReason,
+  kFailed,
+  kDevice,
+  kEntry,
+  kRank,
+  kNode
+};
+constexpr const char* kArguments[] = {"",       "bytes",  "construct", "references", "host", "source",
+                                      "reason", "failed", "device",    "entry",      "rank", "node"};
 
 // Those of Names that the file has.
 class Interned {
@@ -91,7 +104,7 @@ public:
 
   void begin(std::string& out) override {
     std::string interned;
-    for (unsigned i = kBytes; i <= kEntry; ++i)
+    for (unsigned i = kBytes; i <= kNode; ++i)
       add(interned, kAnnotationNames, named(i, kArguments[i]));
     for (std::size_t i = 0; i < kKinds; ++i)
       add(interned, kEventNames, named(i + 1, kNames[i]));
@@ -104,9 +117,12 @@ public:
   }
 
   void add(const Record& record, std::string& out) override {
-    if (record.kind == Kind::kDevice)
+    if (record.kind == Kind::kDevice) {
+      if (record.rank >= 0)
+        ranks_[record.device] = record;
       return add_track(out, process_track(record.device + 2), 0,
                        "device " + std::to_string(record.device) + " (" + names_.of(record.name) + ")");
+    }
     const Lane lane = lanes_.of(record);
     const std::uint64_t track = track_of(lane);
     if (lane.is_new)
@@ -194,6 +210,10 @@ private:
       add_argument(event, kFailed, kUnsigned, 1);
     if (record.kind <= Kind::kUpdate && record.device >= 0)
       add_argument(event, kDevice, kUnsigned, static_cast<std::uint64_t>(record.device));
+    if (const auto found = ranks_.find(record.device); found != ranks_.end()) {
+      add_argument(event, kRank, kUnsigned, static_cast<std::uint64_t>(found->second.rank));
+      add_text(event, kNode, found->second.note, names_.of(found->second.note));
+    }
     if (!has_own_name(record))
       add_text(event, kEntry, record.name, names_.of(record.name));
     if (record.kind == Kind::kFallback)
@@ -219,6 +239,7 @@ private:
   const std::uint64_t start_;
   Lanes lanes_;
   std::map<std::pair<int, std::uint64_t>, std::uint64_t> tracks_;
+  std::map<int, Record> ranks_; // the kDevice of each device of another rank
   Interned event_names_, texts_;
   std::string interned_; // what the file lacks and this event needs
 };

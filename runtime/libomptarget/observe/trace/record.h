@@ -70,11 +70,14 @@ struct Record {
   std::uint64_t construct = 0;        // that it is part of, or is
   std::int64_t bytes = 0;
   std::uint64_t place = 0; // see host() and queue()
-  std::uint32_t name = 0;  // of Names: a kernel, a region, a routine, a plugin
-  std::uint32_t note = 0;  // of Names: a source location, or a reason
+  std::uint32_t name = 0;  // of Names: a kernel, a region, a routine, a device's title
+  std::uint32_t note = 0;  // of Names: a source location, a reason, or a device's node
   std::uint32_t thread = 0;
-  std::int32_t references = -1; // of an object; -1: they are not known
-  std::int16_t device = -1;     // -1: the host
+  union {
+    std::int32_t references = -1; // of an object; -1: they are not known
+    std::int32_t rank;            // of kDevice: that has the device; -1: none
+  };
+  std::int16_t device = -1; // -1: the host
   Kind kind = Kind::kDevice;
   bool failed = false;
 

@@ -316,7 +316,12 @@ private:
   }
   static void on(const observe::DeviceReady& event, Trace& trace) {
     const Clock::time_point now = Clock::now();
-    trace.add({now, now, Kind::kDevice, event.device}, [&](Record& record) { record.name = trace.name(event.plugin); });
+    trace.add({now, now, Kind::kDevice, event.device}, [&](Record& record) {
+      record.name = trace.name(event.title);
+      record.note = trace.name(event.node);
+      record.rank = event.rank;
+    });
+    trace.write(); // before any span of the device, whichever thread has that
   }
   static void on(const observe::ImageCompiled& event, Trace& trace) {
     trace.add({event.began, event.ended, Kind::kCompile, event.device}, [&](Record& record) {
