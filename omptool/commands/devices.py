@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import nullcontext
 from typing import Any
 
 import click
@@ -11,24 +13,39 @@ import click
 from omptool.console import echo
 from omptool.errors import reported
 from omptool.options.colour import colour_option
+from omptool.probes import workers
 from omptool.probes.ask import ask_plugins
 from packager.machine.facts import FAILS
 
+WRONG_USAGE = 2
+
 
 @click.command()
+@click.option(
+    "--workers",
+    "with_workers",
+    is_flag=True,
+    help="In an MPI job, print in rank 0 alone, with the devices of the other ranks.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @colour_option
 @click.pass_context
-def command(ctx: click.Context, as_json: bool) -> None:
+def command(ctx: click.Context, with_workers: bool, as_json: bool) -> None:
     """Show the runtime's plugins, the devices of each, and why any plugin was refused.
 
     Device numbers are those of a program that has an image for every plugin, in this order. Plugins
     are in the folders of OMPTOOL_PLUGIN_PATH and beside the runtime.
 
+    `mpirun -n 9 omptool devices --workers` also shows the devices that `omptool run --workers`
+    gives a program there, each with the rank and the machine that has it.
+
     Exits 0 when there is a device, 3 when there is none, or a plugin ends the programs that ask it.
     """
-    with reported("devices"):
-        plugins = ask_plugins(()).plugins
+    if with_workers:
+        workers.serve_unless_first("devices --workers", WRONG_USAGE)
+    asking = workers.asked() if with_workers else nullcontext(dict(os.environ))
+    with reported("devices"), asking as environment:
+        plugins = ask_plugins((), environment).plugins
     if as_json:
         click.echo(json.dumps({"schema": 1, "plugins": plugins}, indent=2))
     else:
@@ -44,6 +61,7 @@ def _table(plugins: list[dict[str, Any]]) -> str:
     """Return the plugins, and below them what is known of their devices."""
     if not plugins:
         return "no plugins"
+    from omptool.render import ranks
     from omptool.render.names import terminal_width
     from omptool.render.notes import Notes
     from omptool.render.tables import table
@@ -63,7 +81,7 @@ def _table(plugins: list[dict[str, Any]]) -> str:
     described = _described(plugins)
     if described:
         blocks.append(table("devices", described, width, ["name", "driver", "takes"]))
-    return "\n".join(blocks)
+    return "\n".join([*blocks, *ranks.tables(plugins, width)])
 
 
 def _described(plugins: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,11 +29,18 @@ if TYPE_CHECKING:
 
 # Code that reads images may expect this alignment of them, as in a program's own memory.
 ALIGNMENT = 8
+WRONG_USAGE = 2
 
 
 @click.command()
 @click.argument("program", type=FILE, metavar="PROG", required=False)
 @click.argument("args", nargs=-1, metavar="[ARGS]...")
+@click.option(
+    "--workers",
+    "with_workers",
+    is_flag=True,
+    help="In an MPI job, diagnose in rank 0 alone, with the devices of the other ranks.",
+)
 @click.option(
     "--run", "is_run", is_flag=True, help="Run PROG with ARGS, and report where its regions ran."
 )
@@ -49,6 +57,7 @@ def command(
     ctx: click.Context,
     program: Path | None,
     args: tuple[str, ...],
+    with_workers: bool,
     is_run: bool,
     as_json: bool,
     explain: str | None,
@@ -66,6 +75,9 @@ def command(
     The report shows for each region where it ran, how often, and why on the host. The output of
     PROG goes to stderr.
 
+    `mpirun -n 9 omptool doctor --workers PROG` diagnoses PROG once, as `omptool run --workers`
+    starts it: with the devices of all nine processes.
+
     Exits 0 when every entry is used on a device, 1 when one is not, 2 when PROG cannot be read, 3
     when doctor cannot query the plugins. With --run, 1 also when PROG fails.
     """
@@ -76,11 +88,12 @@ def command(
         raise click.UsageError("Missing argument 'PROG'.")
     if args and not is_run:
         raise click.UsageError("Arguments of PROG are for --run: doctor --run -- PROG ARGS.")
-    if is_run:
-        text, is_well = _ran(as_given(program), args, as_json)
-    else:
-        with reported(program):
-            text, is_well = _diagnosed(program, as_json)
+    with _asking() if with_workers else nullcontext(None) as asking:
+        if is_run:
+            text, is_well = _ran(as_given(program), args, as_json, asking)
+        else:
+            with reported(program):
+                text, is_well = _diagnosed(program, as_json, asking)
     echo(text)
     ctx.exit(0 if is_well else 1)
 
@@ -93,9 +106,19 @@ def _explain(code: str) -> None:
     echo(f"{code}: {explained}")
 
 
-def _ran(program: str, args: tuple[str, ...], as_json: bool) -> tuple[str, bool]:
+def _asking() -> AbstractContextManager[dict[str, str]]:
+    """Return the block with the environment that has the job's workers, or become one of them."""
+    from omptool.probes import workers
+
+    workers.serve_unless_first("doctor --workers", WRONG_USAGE)
+    return workers.asked()
+
+
+def _ran(
+    program: str, args: tuple[str, ...], as_json: bool, asking: dict[str, str] | None
+) -> tuple[str, bool]:
     """Run the program; return what is to be said of it, and whether all went well."""
-    from omptool.probes import launching, region_report, watching
+    from omptool.probes import launching, region_report, watching, workers
     from omptool.render import region_run
     from packager.files.reader import open_reader
     from packager.hosts import host_only
@@ -104,11 +127,13 @@ def _ran(program: str, args: tuple[str, ...], as_json: bool) -> tuple[str, bool]
     with reported(program):
         path = launching.find(program, exit_code=2)
         with open_reader(path) as data:
-            environment = launching.on_the_runtime(path, data, os.environ)
+            environment = launching.on_the_runtime(path, data, asking or os.environ)
             cause = host_only.found(data)
         with region_report.made() as report:
             environment[region_report.VARIABLE] = report.path
             start = launching.Start(path, (program, *args), environment)
+            if asking:
+                workers.refuse_user_of_mpi(start, WRONG_USAGE)
             code = watching.watched(start, is_output_moved=True)
             run = RegionRun(
                 program=program,
@@ -122,7 +147,7 @@ def _ran(program: str, args: tuple[str, ...], as_json: bool) -> tuple[str, bool]
     return (region_run.as_json if as_json else region_run.as_text)(run, said), run.is_well
 
 
-def _diagnosed(program: Path, as_json: bool) -> tuple[str, bool]:
+def _diagnosed(program: Path, as_json: bool, asking: dict[str, str] | None) -> tuple[str, bool]:
     """Return the diagnosis as text, and whether a device uses every entry."""
     from omptool.probes import machine
     from omptool.render import doctor
@@ -138,7 +163,9 @@ def _diagnosed(program: Path, as_json: bool) -> tuple[str, bool]:
             None if number in others else _placed(data, file, inflated)
             for number, (data, file) in enumerate(parts.images)
         ]
-        found, plugins = machine.probe(parts.whole.binary, program, parts.elf, images, environment)
+        found, plugins = machine.probe(
+            parts.whole.binary, program, parts.elf, images, environment, asking
+        )
     diagnosis = diagnose(parts.whole.binary, found)
     diagnosis = replace(diagnosis, findings=(*diagnosis.findings, *parts.findings))
     is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)

@@ -8,8 +8,8 @@ import os
 import shlex
 import shutil
 import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -118,22 +118,20 @@ def command(
     omptool fails first, 126 when PROG cannot be executed, 127 when PROG is not found.
     """
     check = checking(asked, CANNOT_START)
-    if with_workers:
-        _become_worker(asked)
-    with _workers_sent_home() if with_workers else nullcontext():
+    with _workers(program) if with_workers else nullcontext({}) as of_workers:
         words, is_noted = (program, *args), mandatory or bool(check)
         start = _prepared(words, is_noted=is_noted, is_checked=bool(check), is_in_gdb=gdb)
-        wanted = {**_asked(plugins, device, mandatory, summary)}
+        wanted = {**_asked(plugins, device, mandatory, summary), **of_workers}
         wanted |= traced(trace, trace_format, CANNOT_START)
         start = start._replace(environment={**start.environment, **wanted})
         if with_workers:
             start = _with_workers(start, is_in_gdb=gdb)
-    if check:
-        _check(start, check, is_in_gdb=gdb)
-    started = _in_gdb(start) if gdb else start
-    if with_workers:
-        _run_with_workers(started, program)
-    _execute(started, program)
+        if check:
+            _check(start, check, is_in_gdb=gdb)
+        started = _in_gdb(start) if gdb else start
+        if with_workers:
+            _run_with_workers(started, program)
+        _execute(started, program)
 
 
 def _prepared(
@@ -168,54 +166,31 @@ def _asked(
     return {name: value for name, value in asked.items() if value is not None}
 
 
-def _become_worker(asked: Asked) -> None:
-    """Make this process a worker, unless it is the first of its MPI job."""
-    from omptool.probes.workers import checked_rank, worker
+def _workers(program: str) -> AbstractContextManager[dict[str, str]]:
+    """Return the block that has the job's workers, or become one of them."""
+    from omptool.probes import workers
 
-    if asked.level or asked.sarif or asked.json or asked.is_error_fatal:
-        fail("run: --workers and --check cannot go together", CANNOT_START)
-    if checked_rank("run --workers", CANNOT_START).number:
-        _execute(worker(os.environ), "omptool worker")
-
-
-@contextmanager
-def _workers_sent_home() -> Iterator[None]:
-    """Keep workers from waiting for a program that the block cannot start."""
-    from omptool.probes.workers import dismiss
-
-    try:
-        yield
-    except click.exceptions.Exit:
-        dismiss()
-        raise
+    rank = workers.rank_of(os.environ)
+    if rank is None or rank.size == 1:
+        find(program)  # of two faults, the program's comes first, as without workers
+    workers.serve_unless_first("run --workers", CANNOT_START)
+    return workers.waiting()
 
 
 def _with_workers(start: Start, *, is_in_gdb: bool) -> Start:
-    """Return the start of a program that has workers, or end for one that uses MPI.
-
-    The first call of such a program for all processes would never return.
-    """
+    """Return the start of a program that has workers, or end for one that uses MPI."""
     from omptool.probes import workers
-    from packager.machine.program import inspect_program
 
-    with open_reader(start.file) as data:
-        inspected = inspect_program(start.file, data)
-    needed = inspected.needed if inspected else ()
-    found = next((name for name in needed if name.startswith(workers.MPI)), "")
-    if found:
-        program = start.words[0]
-        cure = f"start it beside workers: mpirun -n 2 {program} : -n 6 omptool worker"
-        what = f"needs {found}, and workers would be in its MPI_COMM_WORLD"
-        fail(f"{program}: {what}; {cure}", CANNOT_START)
+    workers.refuse_user_of_mpi(start, CANNOT_START)
     return start._replace(environment=workers.with_workers(start.environment, is_in_gdb=is_in_gdb))
 
 
 def _run_with_workers(start: Start, program: str) -> NoReturn:
     """Run the program, whose workers wait for it, and end as it did."""
-    from omptool.probes.workers import run_with_workers
+    from omptool.probes.watching import watched
 
     try:
-        code = run_with_workers(start)
+        code = watched(start)
     except OSError as error:
         fail(f"{program}: {why_not(start.file, error)}", NOT_EXECUTABLE)
     _end_as(code)

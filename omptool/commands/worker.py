@@ -7,9 +7,8 @@ import os
 
 import click
 
-from omptool.errors import fail, reported
-from omptool.probes.launching import why_not
-from omptool.probes.workers import checked_rank, worker
+from omptool.errors import reported
+from omptool.probes.workers import checked_rank, serve, worker
 
 WRONG_USAGE, MISSING = 2, 3
 
@@ -29,7 +28,4 @@ def command() -> None:
     checked_rank("worker", WRONG_USAGE)
     with reported("worker"):
         start = worker(os.environ, "--split")
-    try:
-        os.execve(start.file, start.words, start.environment)
-    except OSError as error:
-        fail(f"worker: {start.file}: {why_not(start.file, error)}", MISSING)
+    serve(start, "worker", MISSING)

@@ -18,7 +18,8 @@ ASKER = "omptool.probes.runtime_plugins"
 ONLY = "OMPTOOL_PLUGINS"  # names the plugins that are opened
 # The description of a device whose plugin does not describe it.
 DESCRIBED = ("name", "architecture", "memory", "units", "team_memory", "team_threads", "driver")
-UNDESCRIBED = dict.fromkeys((*DESCRIBED, "images"))
+OF_RANK = ("rank", "node", "title")  # of a device that another rank of an MPI job has
+UNDESCRIBED = dict.fromkeys((*DESCRIBED, "images", *OF_RANK))
 
 
 class ImageBytes(NamedTuple):

@@ -35,6 +35,7 @@ def ask(module: str, *words: str, environment: Mapping[str, str]) -> list[Any]:
             [sys.executable, "-m", module, *words],
             stdin=subprocess.DEVNULL,
             capture_output=True,
+            close_fds=False,  # a launcher of MPI may have left some for this process
             encoding="utf-8",
             errors="backslashreplace",
             check=False,

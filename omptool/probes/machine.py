@@ -40,10 +40,12 @@ def probe(
     elf: Elf,
     images: Sequence[ImageBytes | None],
     environment: dict[str, str],
+    asking: dict[str, str] | None = None,
 ) -> tuple[Machine, Plugins]:
     """Return what there is for `program` (its headers are `elf`), and the rows of the plugins.
 
-    `images` is None where another runtime than OpenMP's is told of an image: no plugin is asked.
+    `asking` is the environment under `omptool run`, where that has more plugins. `images` is None
+    where another runtime than OpenMP's is told of an image: no plugin is asked.
 
     Raises MissingToolError when the plugins cannot be asked, FormatError for a bad program.
     """
@@ -77,7 +79,8 @@ def probe(
         return replace(general, libgomp_plugins=plugins_of_gcc), []
     has_names = all(table.has_names for table in binary.tables)
     asked = [image for image in images if image is not None]
-    said = ask_plugins(asked, environment, has_names=has_names)
+    under_omptool = secured(asking) if asking and rights else asking or environment
+    said = ask_plugins(asked, under_omptool, has_names=has_names)
     ours = [*sorted(libdir().glob(f"{LIBRARY}*")), libdir() / LIBTARGET]
     under_run = libraries(program, elf, environment, ours)
     there = [*under_run, *(Library(path.name, "", path) for path in ours)]

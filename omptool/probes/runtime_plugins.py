@@ -47,6 +47,9 @@ class _Description(ctypes.Structure):
         ("name", ctypes.c_char * 64),
         ("driver", ctypes.c_char * 64),
         ("images", ctypes.c_char * 64),
+        ("rank", ctypes.c_int32),
+        ("node", ctypes.c_char * 60),
+        ("title", ctypes.c_char * 128),
     )
 
 
@@ -162,6 +165,9 @@ def _descriptions(runtime: ctypes.CDLL) -> dict[str | None, dict[int, dict[str, 
             "team_threads": said[0].threads or None,
             "driver": _text(said[0].driver) or None,
             "images": (_text(said[0].images) or "").split(", ") if said[0].images else None,
+            "rank": said[0].rank if said[0].node else None,
+            "node": _text(said[0].node) or None,
+            "title": _text(said[0].title) or None,
         }
 
     runtime.omptool_describe_devices(_DEVICE(row), None)

@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from omptool.errors import fail
 from omptool.installation import libdir
 from omptool.probes.ask import ONLY
-from omptool.probes.launching import Start
-from omptool.probes.watching import watched
+from omptool.probes.launching import Start, why_not
+from omptool.probes.watching import IGNORED, watched
 from packager.machine.facts import FOLDERS
 from packager.records import NamedTuple
 
@@ -32,6 +34,8 @@ LEVELS = {
     "MPIR_CVAR_DEFAULT_THREAD_LEVEL": "MPI_THREAD_MULTIPLE",
 }
 HEARTBEAT = "OMPTOOL_MPI_HEARTBEAT"
+# They ask for what is to be observed in the program alone.
+OBSERVERS = ("OMPTOOL_SUMMARY", "OMPTOOL_TRACE", "OMP_TOOL_LIBRARIES", "LIBOMPTARGET_PROFILE")
 STARTED = "OMPTOOL_MPI_STARTED"  # names a file that the plugin makes when it uses MPI
 
 
@@ -54,6 +58,8 @@ def rank_of(environment: Mapping[str, str]) -> Rank | None:
 def worker(environment: Mapping[str, str], *options: str) -> Start:
     """Return the start of a worker, which opens the plugins of a program, but not its own."""
     mine = dict(environment)
+    for name in OBSERVERS:
+        mine.pop(name, None)
     plugins = [name for name in mine.pop(ONLY, "").split(",") if name not in ("", PLUGIN)]
     if plugins:
         mine[ONLY] = ",".join(plugins)
@@ -77,30 +83,46 @@ def with_workers(environment: Mapping[str, str], *, is_in_gdb: bool = False) -> 
     return mine
 
 
-def run_with_workers(start: Start) -> int:
-    """Run a program whose workers wait, and return its end as `watched` does.
+def refuse_user_of_mpi(start: Start, exit_code: int) -> None:
+    """End for a program that uses MPI: its first call for all processes would never return."""
+    from packager.files.reader import open_reader
+    from packager.machine.program import inspect_program
 
-    Where it ends without having used MPI, its workers are sent home: else they would wait for ever.
-    """
-    with _marker() as started:
-        environment = {**start.environment, STARTED: str(started)}
-        try:
-            return watched(start._replace(environment=environment))
-        finally:
-            if not started.exists():
-                dismiss()
-
-
-def dismiss() -> None:
-    """Tell the workers of this job, in place of the program, that there is nothing to do."""
-    watched(worker(os.environ, "--dismiss"), is_output_moved=True)
+    with open_reader(start.file) as data:
+        inspected = inspect_program(start.file, data)
+    needed = inspected.needed if inspected else ()
+    found = next((name for name in needed if name.startswith(MPI)), "")
+    if found:
+        program = start.words[0]
+        cure = f"start it beside workers: mpirun -n 2 {program} : -n 6 omptool worker"
+        what = f"needs {found}, and workers would be in its MPI_COMM_WORLD"
+        fail(f"{program}: {what}; {cure}", exit_code)
 
 
 @contextmanager
-def _marker() -> Iterator[Path]:
-    """Yield the path of a file that is not there yet, in a folder that nobody else writes to."""
+def waiting() -> Iterator[dict[str, str]]:
+    """Yield the variables by which one process of the block has this job's workers.
+
+    Where none has used MPI when the block ends, the workers are sent home: else they would wait for
+    ever.
+    """
     with tempfile.TemporaryDirectory(prefix="omptool-") as folder:
-        yield Path(folder, "started")
+        started = Path(folder, "started")  # which nobody else can make
+        try:
+            yield {STARTED: str(started)}
+        finally:
+            if not started.exists():
+                watched(worker(os.environ, "--dismiss"), is_output_moved=True)
+
+
+def serve(start: Start, command: str, exit_code: int) -> NoReturn:
+    """Become a worker."""
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execve(start.file, start.words, start.environment)
+    except OSError as error:
+        fail(f"{command}: {start.file}: {why_not(start.file, error)}", exit_code)
 
 
 def checked_rank(command: str, exit_code: int) -> Rank:
@@ -111,3 +133,16 @@ def checked_rank(command: str, exit_code: int) -> Rank:
     if rank.size == 1:
         fail(f"{command}: the job has one process: a worker is a further one", exit_code)
     return rank
+
+
+def serve_unless_first(command: str, exit_code: int) -> None:
+    """Become a worker, unless this process is the first of its MPI job."""
+    if checked_rank(command, exit_code).number:
+        serve(worker(os.environ), command, exit_code)
+
+
+@contextmanager
+def asked() -> Iterator[dict[str, str]]:
+    """Yield the environment in which one process can ask the plugins, with this job's workers."""
+    with waiting() as variables:
+        yield with_workers(os.environ) | variables

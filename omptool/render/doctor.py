@@ -10,6 +10,7 @@ from typing import Any
 
 from omptool.console import SEVERITIES, coloured, portable, shown
 from omptool.installation import LIBRARY
+from omptool.render import ranks
 from omptool.render.names import terminal_width
 from omptool.render.notes import Notes
 from omptool.render.tables import table
@@ -79,6 +80,7 @@ def as_text(said: Said) -> str:
     blocks.append(table("libraries", _libraries(machine), width, ["the loader picks"]))
     if plugins:
         blocks += [table("plugins", _plugins(plugins, notes), states=["state"]), *notes.lines()]
+    blocks += ranks.tables(plugins, width)
     blocks += [table("images", _images(said, notes), width, ["file"]), *notes.lines()]
     if diagnosis.entries or not diagnosis.others:
         rows, cut = _entries(said, notes), ["name", "file"]
