@@ -14,6 +14,7 @@ import pytest
 from machine import lacks
 from places import OMPTOOL, ROOT
 
+NODE = os.uname().nodename.partition(".")[0]  # as workers call this machine
 PATIENCE = 120  # seconds, on a loaded machine
 # Root may start jobs, and ranks share cores.
 ALLOWED = {

@@ -42,15 +42,17 @@ def recorded(
     libraries: str,
     callbacks: Sequence[str] = EMI,
     code: int | None = 0,
+    folder: Path | None = None,
     **environment: str,
 ) -> list[Event]:
     """Run a program with the tool, and return what the tool heard.
 
     `libraries` is where the program finds its runtime. The addresses of code, stacks and variables
     are those of any other run: the loader places nothing at random, and the environment has one
-    size. `code` is what the program has to exit with; None: anything.
+    size. `code` is what the program has to exit with; None: anything. `folder`, by default that of
+    the program, is for the tool and its record.
     """
-    folder = Path(program if isinstance(program, Path) else program[0]).parent
+    folder = folder or Path(program if isinstance(program, Path) else program[0]).parent
     record = folder / "record"
     record.unlink(missing_ok=True)
     own = environment | {
@@ -74,10 +76,12 @@ def recorded(
 
 
 def _event(line: str) -> Event:
+    line, is_there, kind = line.partition(" type=")  # which has blanks, and comes last
     words = line.split()
     named = [word for word in words if "=" in word]
     name = " ".join(word for word in words if "=" not in word)
-    return Event(name, dict(word.split("=", 1) for word in named))
+    values = dict(word.split("=", 1) for word in named)
+    return Event(name, values | ({"type": kind} if is_there else {}))
 
 
 def of_device(events: list[Event], number: int = 0) -> list[Event]:

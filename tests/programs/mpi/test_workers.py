@@ -155,7 +155,11 @@ def test_outside_a_job_there_are_no_workers() -> None:
     for words, code, said in (
         (("run", "--workers", "true"), 125, "run --workers: this process is in no MPI job"),
         (("worker",), 2, "worker: this process is in no MPI job"),
+        (("devices", "--workers"), 2, "devices --workers: this process is in no MPI job"),
+        (("doctor", "--workers", "/bin/true"), 2, "doctor --workers: this process is in no MPI"),
     ):
         done = omptool(*words)
         assert done.exit_code == code
         assert said in done.stderr
+    done = omptool("run", "--workers", "./nosuch")
+    assert (done.exit_code, done.stderr) == (127, "Error: ./nosuch: not found\n")

@@ -120,8 +120,8 @@ static void trace(int device, ompt_device_t* handle, ompt_function_lookup_t look
 
 static void on_device_initialize(int device, const char* type, ompt_device_t* handle, ompt_function_lookup_t lookup,
                                  const char* documentation) {
-  record("device_initialize device=%d type=%s handle=%d lookup=%d\n", device, type ? type : "none", handle != NULL,
-         lookup != NULL);
+  record("device_initialize device=%d handle=%d lookup=%d type=%s\n", device, handle != NULL, lookup != NULL,
+         type ? type : "none");
   if (getenv("RECORD_TRACE"))
     trace(device, handle, lookup);
   (void)documentation;

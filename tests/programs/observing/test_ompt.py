@@ -16,9 +16,10 @@ import opencl
 import pytest
 import queues
 from clangs import CLANG, compiled, compiled_by, libraries, made
-from fixture_programs import build_once, bundled, runtime_flags
+from fixture_programs import OMPTOOL, build_once, bundled, runtime_flags
 from linking import link
 from machine import lacks
+from mpis import DEBIAN, NODE, Mpi
 from places import TESTS
 from portable import four_images
 from products import Products
@@ -220,6 +221,33 @@ def test_each_event_on_each_plugin(
     check_record(events, {event.values["kind"] for event in named(events, "target")})
     [ready] = named(events, "device_initialize")
     assert ready.values == {"device": "0", "type": plugin, "handle": "1", "lookup": "1"}
+
+
+def on_worker(mpi: Mpi, products: Products, folder: Path, **environment: str) -> list[Event]:
+    """Return what the tool hears of a program on the device of a worker."""
+    program = shutil.copy(four_images(products).parent / "app", folder)
+    assert mpi.path.exists()
+    run = [OMPTOOL, "run", "--workers", "--plugin", "mpi", str(program)]
+    own = mpi.environment | environment
+    return recorded([*mpi.launcher, "-n", "2", *run], str(libdir()), EMI, 0, folder, **own)
+
+
+@pytest.mark.parametrize("mpi", DEBIAN, ids=[mpi.name for mpi in DEBIAN])
+def test_each_event_of_a_workers_device(products: Products, tmp_path: Path, mpi: Mpi) -> None:
+    events = on_worker(mpi, products, tmp_path)
+    check_record(events, {event.values["kind"] for event in named(events, "target")})
+    [ready] = named(events, "device_initialize")
+    assert ready.values["type"].startswith(f"rank 1 on {NODE}, host 0")
+
+
+def test_a_workers_device_has_a_trace(products: Products, tmp_path: Path) -> None:
+    events = on_worker(DEBIAN[0], products, tmp_path, RECORD_TRACE="100000")
+    assert [str(event) for event in named(events, "set_trace")] == ["set_trace all=5 mutex=1"]
+    traced = [event for event in events if event.name.startswith("traced")]
+    assert {event.values.get("order", "right") for event in traced} == {"right"}
+    for name in ("submit", "data_op"):
+        told = {event.values["id"] for event in named(events, name)}
+        assert {event.values["id"] for event in named(events, f"traced {name}")} == told != set()
 
 
 def test_plain_events_of_asynchronous_calls(products: Products, tmp_path: Path) -> None:
