@@ -144,4 +144,6 @@ def _tell(choice: str) -> None:
 
 def _host(named: str) -> str:
     """The triple of the host, where the devices are not named."""
-    return named or f"{platform.machine()}-pc-linux-gnu"
+    from packager.triples import normalise
+
+    return named or normalise(platform.machine())

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -25,6 +25,7 @@ from omptool.options.wrapper import (
 )
 from packager.errors import UsageError
 from packager.generations import Generation, listed, named
+from packager.host_machines import MACHINES
 
 if TYPE_CHECKING:
     from packager.files.reader import OpenFiles
@@ -53,6 +54,10 @@ CONTAINERS = ("offload-binary", "offload-bundle", COMPRESSED)
     "--compression", type=click.Choice(["zstd", "zlib"]),
     help="Compression of a compressed bundle (default: zstd).",
 )  # fmt: skip
+@click.option(
+    "--host", "machine", type=click.Choice(sorted(MACHINES)),
+    help="Machine of the host that OUT is linked into (default: this one).",
+)  # fmt: skip
 @dependency_options
 def command(
     images: tuple[str, ...],
@@ -62,6 +67,7 @@ def command(
     out: Path,
     form: str,
     compression: str | None,
+    machine: str | None,
     rule_beside: Path | None,
     rule_file: Path | None,
 ) -> None:
@@ -84,12 +90,14 @@ def command(
         check_distinct([out] if dependencies is None else [out, dependencies], inputs)
         if form != COMPRESSED and compression:
             raise UsageError(f"--compression is for --format {COMPRESSED}")
+        if form in CONTAINERS and machine:
+            raise UsageError(f"--host is for the wrappers ({', '.join(WRAPPERS)})")
         with OpenFiles() as files:
             requests = own_formats.with_plugins(out, requests, files, force=force)
             writer = (
                 _container(requests, files, _generation(abi, entries), form, compression)
                 if form in CONTAINERS
-                else _wrapper(requests, files, entry_source(entries), abi, form)
+                else _wrapper(requests, files, entry_source(entries), abi, form, machine)
             )
             with rule(dependencies, out, inputs), progress(inputs) as copied:
                 findings = writer(out, force=force, copied=copied)
@@ -121,11 +129,20 @@ def _wrapper(
     source: EntrySource,
     abi: str | None,
     form: str,
+    machine: str | None,
 ) -> Callable[..., list[Finding]]:
+    from packager import host_machines
     from packager.writers.bundle import emit
 
+    host = host_machines.written(machine) if machine else host_machines.own()
     written = written_abi(abi, None)
-    return partial(emit, requests, files, source, abi=written, form=cast("Form", form))
+
+    def write(out: Path, **chosen: Any) -> list[Finding]:
+        return emit(
+            requests, files, source, out, host, abi=written, form=cast("Form", form), **chosen
+        )
+
+    return write
 
 
 def _generation(abi: str | None, entries: str | None) -> Generation:

@@ -12,11 +12,13 @@ from omptool.render.names import remark, source, terminal_width
 from omptool.render.tables import Columns, Row, column_table, hexadecimal, table
 from packager.demangle import demangled
 from packager.model import (
+    Descriptor,
     DeviceImage,
     EntryState,
     FatBinary,
     Level,
     OffloadEntry,
+    Registration,
 )
 from packager.pairing import entry_states
 from packager.questions.kernels import Kernel, architectures, merged, own
@@ -269,10 +271,14 @@ def _descriptors(binary: FatBinary) -> list[Row]:
             "offset": hexadecimal(descriptor.offset),
             "images": runs(descriptor.images) or "none",
             "entries": _range(descriptor.entries_begin, descriptor.entries_end),
-            "registered by": descriptor.registered_by or "nothing found",
+            "registered by": _registrar(descriptor),
         }
         for index, descriptor in enumerate(binary.descriptors)
     ]
+
+
+def _registrar(row: Descriptor | Registration) -> str:
+    return row.registered_by or ("nothing found" if row.is_traced else "unknown")
 
 
 def _registrations(binary: FatBinary) -> list[Row]:
@@ -284,7 +290,7 @@ def _registrations(binary: FatBinary) -> list[Row]:
             "address": hexadecimal(row.address),
             "offset": hexadecimal(row.offset),
             "images": runs(row.images) or "none",
-            "registered by": row.registered_by or "nothing found",
+            "registered by": _registrar(row),
         }
         for index, row in enumerate(binary.registrations)
     ]

@@ -14,11 +14,14 @@ from packager.compiling.sources import Compiling, compile_elsewhere, compile_sou
 from packager.compiling.spelling import expect_named
 from packager.compiling.targets import OPENMP, QUIET, Target, expect_able
 from packager.errors import PackagerError, UsageError
+from packager.host_machines import written
 from packager.linking import host_command
 from packager.linking.images import DeviceOptions
 from packager.linking.inputs import unused
+from packager.linking.libraries import machine_of_link
 from packager.linking.link import Options as LinkOptions
 from packager.linking.link import check, link
+from packager.linking.machines import expect_runtime
 from packager.linking.tools import Tools
 from packager.records import NamedTuple
 from packager.writers.bundle import EntrySource, ImageRequest
@@ -146,9 +149,8 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
     )
     if not modules:
         return link(_with_runtime(words, options), chosen, tools)
-    words.append(
-        str(kernels.wrapper(_images(modules, how, options, tools), options.entries, tools))
-    )
+    images, machine = _images(modules, how, options, tools), written(_machine(words))
+    words.append(str(kernels.wrapper(images, options.entries, machine, tools)))
     host = _with_runtime(words, options)
     tools.options_at = len(command.compiler)
     code = tools.pass_on(host.words)
@@ -157,11 +159,16 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
     return code
 
 
+def _machine(words: Sequence[str]) -> str:
+    return machine_of_link(host_command.parse(words))
+
+
 def _with_runtime(words: Sequence[str], options: Options) -> host_command.HostCommand:
     """Return the link with our runtime, if it names none; needed only where something calls it."""
     host = host_command.parse(words)
     if host.names_runtime or host.is_relocatable or host.is_static:
         return host
+    expect_runtime(options.runtime, machine_of_link(host))
     before = host.passed("--push-state", "--as-needed")
     behind = host.passed("--pop-state")
     compiler, rest = words[: host.options_at], words[host.options_at :]

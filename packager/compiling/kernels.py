@@ -9,6 +9,7 @@ from pathlib import Path
 from packager.compiling.targets import Target
 from packager.errors import PackagerError, UsageError
 from packager.files.reader import OpenFiles
+from packager.host_machines.machine import HostMachine
 from packager.hosts.host_file import open_host
 from packager.layouts import WRITTEN
 from packager.linking.inputs import unused
@@ -63,11 +64,13 @@ def into(
         raise type(error)(f"{out}: {error}") from error
 
 
-def wrapper(wanted: Sequence[ImageRequest], entries: EntrySource, tools: Tools) -> Path:
-    """An object that holds images and registers them."""
+def wrapper(
+    wanted: Sequence[ImageRequest], entries: EntrySource, machine: HostMachine, tools: Tools
+) -> Path:
+    """An object that holds images and registers them in a host of a machine."""
     out = unused(tools.folder, "images.o")
     tools.show(f"omptool: emit {' '.join(request.path.name for request in wanted)} -o {out}")
     if not tools.is_dry:
         with OpenFiles() as files:
-            emit(wanted, files, entries, out, abi=WRITTEN["interface"], force=True)
+            emit(wanted, files, entries, out, machine, abi=WRITTEN["interface"], force=True)
     return out

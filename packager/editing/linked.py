@@ -22,6 +22,7 @@ from packager.elf.headers import (
 from packager.elf.linked_space import LinkedSpace
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader
+from packager.host_machines import written
 from packager.hosts.host_file import HostFile
 from packager.records import NamedTuple
 
@@ -34,8 +35,6 @@ MARKS = (DATA_MARK, REST_MARK)
 REMOVED_SECTION, REMAINING_SECTION = ".omptool.removed", ".omptool.remaining"
 SHN_LORESERVE = 0xFF00
 DT_RELACOUNT = 0x6FFFFFF9
-MOST = 1 << 47  # bytes of address space that a process has, on x86-64
-EDITED = "x86_64"  # the machine whose relocations and code are written
 
 
 def removed_name(address: int) -> str:
@@ -62,13 +61,14 @@ class LinkedFile:
         self.path = host.path
         self.data = host.data
         self.elf = _checked(host.elf)
+        self.machine = written(self.elf.machine)
         self.space = LinkedSpace(self.elf)
         self.segments_at = self.elf.segments_at
         self.names_section = self.elf.names_at
         self.sections: Sequence[Section] = self.elf.sections
         _expect_loads(self.elf.segments, len(self.data))
         for section in self.sections:
-            _expect_inside(section, len(self.data))
+            _expect_inside(section, len(self.data), self.machine.most)
         self.segments = _apart(self.elf.segments, self.sections)
         if len(self.sections) >= SHN_LORESERVE:
             raise UsageError(f"has {len(self.sections)} sections, more than an edit counts")
@@ -144,7 +144,12 @@ class LinkedFile:
         offset = self.elf.offset(address, size) if size else 0
         if offset is None:
             raise FormatError(f"dynamic relocations at address {address:#x} are not in the file")
-        return Relocations(self.data.slice(offset, size, "dynamic relocations"), address, count)
+        return Relocations(
+            self.data.slice(offset, size, "dynamic relocations"),
+            address,
+            count,
+            self.machine.relative,
+        )
 
     @staticmethod
     def _rows(table: Reader) -> Iterator[tuple[int, int]]:
@@ -181,8 +186,6 @@ def _checked(elf: Elf | None) -> Elf:
     """The headers of a file that can be edited. Raises UsageError where it cannot."""
     if elf is None or not (elf.is_executable or elf.is_dynamic):
         raise UsageError("is not an executable or a shared library")
-    if elf.machine != EDITED:
-        raise UsageError(f"is for {elf.machine}; files for {EDITED} are edited")
     if not elf.has_headers:
         raise UsageError("has no section headers, which an edit needs")
     return elf
@@ -215,12 +218,12 @@ def _apart(rows: list[Segment], sections: Sequence[Section]) -> list[Segment]:
     return rows
 
 
-def _expect_inside(section: Section, size: int) -> None:
+def _expect_inside(section: Section, size: int, most: int) -> None:
     if section.has_bytes and section.offset + section.size > size:
         raise FormatError(f"section {section.name} runs past the end of the file")
-    if section.is_allocated and section.address + section.size > MOST:
+    if section.is_allocated and section.address + section.size > most:
         raise FormatError(
             f"section {section.name} is at {section.address:#x}, outside the address space"
         )
-    if section.offset > MOST or section.alignment > MOST:
+    if section.offset > most or section.alignment > most:
         raise FormatError(f"section {section.name} has an impossible file offset")

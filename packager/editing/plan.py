@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Literal
 
 from packager.elf.headers import SHT_PROGBITS, Section
+from packager.host_machines.machine import Instruction
 from packager.records import NamedTuple
 from packager.writers.elf_types import FilePart
 
@@ -41,11 +42,11 @@ class Address(NamedTuple):
 
 
 class Fixup(NamedTuple):
-    """A field of the new bytes of a part: an address, or the distance to it."""
+    """New bytes of a part: an address, or an instruction that refers to it."""
 
     at: int  # in the part
     target: Address
-    is_distance: bool = False  # from the end of the field, which has 4 bytes
+    instruction: Instruction | None = None  # None: an address
 
 
 class Binding(NamedTuple):

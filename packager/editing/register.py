@@ -15,7 +15,6 @@ from packager.editing.described import OTHERS, Form
 from packager.editing.finish import Edited, finish
 from packager.editing.linked import LinkedFile
 from packager.editing.plan import Binding, Fixup, Part, Plan, joined
-from packager.editing.relocations import R_X86_64_GLOB_DAT
 from packager.elf.headers import DT_FLAGS_1, PT_INTERP, WORD
 from packager.errors import UsageError
 from packager.files.checksums import Checksums
@@ -118,7 +117,7 @@ def _slots(file: LinkedFile, binary: FatBinary, abi: WrittenAbi) -> tuple[Plan, 
     library = next((name for name in binary.needed if _is_runtime(name, abi)), LIBRARIES[abi.name])
     numbers, plan = imported(file, library, wanted)
     bindings = [
-        Binding(number * WORD.size, symbol << 32 | R_X86_64_GLOB_DAT)
+        Binding(number * WORD.size, symbol << 32 | file.machine.slot)
         for number, symbol in enumerate(numbers)
     ]
     slots = Part(

@@ -11,14 +11,14 @@ from packager.elf.headers import RELA
 from packager.errors import FormatError
 from packager.files.reader import Reader
 
-R_X86_64_64, R_X86_64_GLOB_DAT, R_X86_64_RELATIVE = 1, 6, 8
 WORDS = RELA.size // 8
 
 
 class Relocations:
     """The dynamic relocations of a file, by their numbers."""
 
-    def __init__(self, data: Reader, address: int, count: int) -> None:
+    def __init__(self, data: Reader, address: int, count: int, relative: int) -> None:
+        self._relative = relative
         self.address = address
         self.size = len(data)
         self.count = count  # of the first rows, which are relative
@@ -40,7 +40,7 @@ class Relocations:
 
     def is_relative(self, row: int) -> bool:
         """Return whether a relocation adds the load address alone."""
-        return self.info(row) == R_X86_64_RELATIVE
+        return self.info(row) == self._relative
 
     def info(self, row: int) -> int:
         """The type and symbol of a relocation."""

@@ -15,18 +15,17 @@ from itertools import islice
 from packager.elf.headers import Elf, Section, Symbol
 from packager.elf.relocated import Range, Window
 from packager.errors import FormatError
+from packager.host_machines import MACHINES
 
 # Relocations that hold a pointer: relative to the load address, and to a symbol.
 POINTER_RELOCATIONS = {
-    "x86_64": (8, 1),
+    **{name: (machine.relative, machine.absolute) for name, machine in MACHINES.items()},
     "amdgcn": (13, 3),
-    "aarch64": (1027, 257),
     "riscv64": (3, 2),
     "ppc64le": (22, 38),
+    "loongarch64": (3, 2),
 }
 NO_RELOCATIONS = (-1, -1)
-# Those that put a symbol's address into the GOT.
-GOT_RELOCATIONS = {"x86_64": 6}
 # Enough code of a constructor to see what it hands to __tgt_register_lib.
 CODE_WINDOW = 256
 # Tables that are held in memory whole: a million entries of the largest record.

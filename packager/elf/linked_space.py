@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import cached_property
-from itertools import chain, combinations
+from itertools import chain
 
 from packager.elf.address_space import (
     CODE_WINDOW,
-    GOT_RELOCATIONS,
     NO_RELOCATIONS,
     POINTER_RELOCATIONS,
     Space,
@@ -35,17 +33,10 @@ from packager.elf.relocated import Range, Window, WindowIndex
 from packager.elf.relocation_symbols import Symbols, linked
 from packager.errors import FormatError
 from packager.files.reader import Reader
+from packager.host_machines import MACHINES
+from packager.host_machines.machine import HostMachine
 from packager.records import NamedTuple
 
-# lea reg,[rip+disp32]: the opcode, and the bits of ModR/M that say so (Intel SDM, table 2-2).
-X86_LEA = b"\x8d"
-# mov reg,[rip+disp32], as position-independent code loads an address from the GOT.
-X86_LOAD = b"\x8b"
-X86_MODRM_MASK, X86_RIP_RELATIVE = 0xC7, 0x05
-# mov reg,imm32, as position-dependent code loads addresses.
-X86_IMMEDIATE = re.compile(rb"(?=(?:[\xb8-\xbf]|\xc7[\xc0-\xc7])(.{4}))", re.S)
-# movabs reg,imm64: in the medium and large code models, distances from the GOT, and to it.
-X86_MOVABS = re.compile(rb"(?=[\x48\x49][\xb8-\xbf](.{8}))", re.S)
 # Data that is searched for raw pointers, at a time.
 PIECE = 1 << 20
 MAX_NEEDLES = 64  # that are searched for one after the other
@@ -145,34 +136,40 @@ class LinkedSpace(Space):
     def references(
         self, functions: Collection[int], wanted: Collection[int]
     ) -> Iterator[tuple[int, int]]:
+        machine = MACHINES.get(self.elf.machine)
+        if machine is None:
+            return
         for function in functions:
             code = self._code(function)
-            if self.elf.is_executable:  # immediates of position-dependent code
+            if self.elf.is_executable:  # position-dependent code
                 for address in wanted:
-                    if address < 1 << 32 and address.to_bytes(4, "little") in code:
+                    if machine.reader.holds(code, address):
                         yield function, address
-            for target in _relative(code, function):
+            for target in machine.reader.relative(code, function):
                 if target in wanted:
                     yield function, target
 
     def loads(
         self, functions: Collection[int], wanted: Collection[int]
     ) -> Iterator[tuple[int, int]]:
-        slots = self._slots(wanted)
+        machine = MACHINES.get(self.elf.machine)
+        if machine is None:
+            return
+        slots = self._slots(wanted, machine)
         for function in functions if slots else ():
-            for place in _rip_relative(self._code(function), function, X86_LOAD):
+            for place in machine.reader.loads(self._code(function), function):
                 if place in slots:
                     yield function, slots[place]
 
-    def _slots(self, values: Collection[int]) -> dict[int, int]:
+    def _slots(self, values: Collection[int], machine: HostMachine) -> dict[int, int]:
         """Return where the loader puts pointers to `values`, which may go by a symbol's name."""
-        wanted, named = frozenset(values), GOT_RELOCATIONS.get(self.elf.machine)
+        wanted = frozenset(values)
         found: dict[int, int] = {}
         for relocations in self._relocations():
             for place, info, addend in zip(*relocations, strict=True):
                 kind, symbol = info & 0xFFFFFFFF, info >> 32
                 value: int | None = addend
-                if kind == named:
+                if kind == machine.slot:
                     value = self._symbols.value(symbol)
                 elif kind != self._relative:
                     continue
@@ -181,10 +178,13 @@ class LinkedSpace(Space):
         return found
 
     def targets(self, function: int, end: int) -> set[int]:
+        machine = MACHINES.get(self.elf.machine)
+        if machine is None:
+            return set()
         code = self._code(function)[: end - function]
-        found = set(_relative(code, function))
+        found = set(machine.reader.relative(code, function))
         if self.elf.is_executable:
-            found |= {int.from_bytes(m[1], "little") for m in X86_IMMEDIATE.finditer(code)}
+            found |= set(machine.reader.absolute(code))
         return found
 
     def _code(self, function: int) -> bytes:
@@ -226,23 +226,3 @@ class LinkedSpace(Space):
 
     def symbol_name(self, number: int) -> str | None:
         return self._symbols.name(number)
-
-
-def _relative(code: bytes, start: int) -> Iterator[int]:
-    """The addresses that code at `start` can mean, wherever it is loaded."""
-    near = list(_rip_relative(code, start))
-    yield from near
-    far = [int.from_bytes(m[1], "little", signed=True) for m in X86_MOVABS.finditer(code)]
-    for at in near if far else ():
-        yield from (at + distance for distance in far)
-        yield from (at + sum(distances) for distances in combinations(far, 2))
-
-
-def _rip_relative(code: bytes, start: int, opcode: bytes = X86_LEA) -> Iterator[int]:
-    """The targets of `lea reg,[rip+disp32]`, or another opcode, in x86-64 code at `start`."""
-    at = code.find(opcode)
-    while 0 <= at < len(code) - 5:
-        if code[at + 1] & X86_MODRM_MASK == X86_RIP_RELATIVE:
-            distance = int.from_bytes(code[at + 2 : at + 6], "little", signed=True)
-            yield start + at + 6 + distance  # from the end of the instruction
-        at = code.find(opcode, at + 1)

@@ -20,6 +20,7 @@ from packager.elf.headers import RELA, SHT_CREL, SHT_RELA, SHT_SYMTAB, Elf, Sect
 from packager.elf.relocated import Range, Window, WindowIndex
 from packager.elf.relocation_symbols import UNKNOWN, Symbols, table_of
 from packager.errors import FormatError
+from packager.host_machines import MACHINES
 
 # Section n begins at n << SECTION_SHIFT; no section is larger than that.
 SECTION_SHIFT = 40
@@ -77,12 +78,17 @@ class ObjectSpace(Space):
     def references(
         self, functions: Collection[int], wanted: Collection[int]
     ) -> Iterator[tuple[int, int]]:
-        starts = sorted(functions)
+        machine = MACHINES.get(self.elf.machine)
+        if machine is None:
+            return
+        starts, behind = sorted(functions), machine.reader.behind
         for number in {function >> SECTION_SHIFT for function in functions}:
             for place, info, addend in self._relocations(number):
                 value = self._symbols.value(info >> 32)
-                # PC-relative addends count from the place, 4 bytes before the instruction's end.
-                for target in (value + addend, value + addend + 4) if value is not None else ():
+                # Relative addends count from the place, distances from somewhere behind it.
+                for target in (
+                    {value + addend, value + addend + behind} if value is not None else ()
+                ):
                     at = bisect_right(starts, place) - 1 if target in wanted else -1
                     if at >= 0 and place < starts[at] + CODE_WINDOW:
                         yield starts[at], target

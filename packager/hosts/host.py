@@ -25,6 +25,7 @@ from packager.formats.host_records import (
 from packager.formats.host_records.descriptors import FoundDescriptor
 from packager.formats.host_records.entries import FoundTable, Record
 from packager.generations import named
+from packager.host_machines import MACHINES
 from packager.hosts import images as host_images
 from packager.hosts import registrations, told, unread
 from packager.hosts.images import PlacedImage, Places
@@ -399,7 +400,7 @@ def _descriptors(found: _Found, used: Sequence[tuple[int, ...]]) -> tuple[Descri
             entries_begin=None if found.is_object else at.begin,
             entries_end=None if found.is_object else at.end,
             registered_by=by.get(at.address),
-            is_traced=found.memory.elf.machine in descriptors.DECODED,
+            is_traced=found.memory.elf.machine in MACHINES,
             records=None if found.is_object else ImageRecords(at.array, at.record, at.images),
         )
         for at, indices in zip(found.descriptors, used, strict=True)

@@ -10,9 +10,10 @@ from itertools import pairwise
 from packager.elf.address_space import Space
 from packager.formats.containers.payload import Damage
 from packager.formats.host_records import fatbin_wrappers
-from packager.formats.host_records.descriptors import DECODED, registering
+from packager.formats.host_records.descriptors import registering
 from packager.formats.host_records.fatbin_wrappers import FoundWrapper
 from packager.formats.host_records.sycl_binaries import FoundBinaries
+from packager.host_machines import MACHINES
 from packager.hosts.images import PlacedImage
 from packager.model import Model, Registration
 
@@ -37,7 +38,7 @@ def of_runtimes(
         begins = [placed.at(image.start) for image in found.images]
         rows.append((found.address, "sycl", tuple(n for numbers in begins for n in numbers)))
     by = registering(space, {address for address, _, _ in rows})
-    is_traced = space.elf.machine in DECODED
+    is_traced = space.elf.machine in MACHINES
     return [
         Registration(
             model=model,

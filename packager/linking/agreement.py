@@ -90,10 +90,10 @@ def _generations(parts: Sequence[HostPart]) -> Iterator[str]:
 
 def _requirements(parts: Sequence[HostPart]) -> Iterator[str]:
     """LLVM's runtime, until 18, ends such a program; later ones share memory with all of it."""
-    with_regions = [part for part in parts if part.binary.entries]
+    with_regions = [p for p in parts if p.binary.entries and p.requires is not None]
     for bit, clause in FOR_ALL.items():
-        asking = [part.name for part in with_regions if part.requires & bit]
-        others = [part.name for part in with_regions if not part.requires & bit]
+        asking = [part.name for part in with_regions if (part.requires or 0) & bit]
+        others = [part.name for part in with_regions if not (part.requires or 0) & bit]
         if asking and others:
             what = f"{_listed(asking)} has `requires {clause}`, {_listed(others)} lacks it"
             yield f"{what}: OpenMP requires it of all objects with regions"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,6 +30,7 @@ class Libraries(NamedTuple):
     command: HostCommand
     barred: frozenset[Given]  # archives with device code
     runtime: Path | None  # libomptarget, where the command names none
+    machine: str  # of the host's objects
 
 
 def link_cpu(
@@ -42,7 +42,7 @@ def link_cpu(
     Returns what the linker warned of. Raises LinkError, MissingToolError.
     """
     files = [str(path) for path in objects]
-    if code_of(group.triple) != platform.machine():
+    if code_of(group.triple) != libraries.machine:
         linker = lld()
         if linker is None:
             raise MissingToolError(f"linking for {group.triple} needs ld.lld, and none is on PATH")

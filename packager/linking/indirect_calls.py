@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from struct import Struct
 
 from packager.elf.headers import SHT_PROGBITS, STT_FUNC
+from packager.host_machines import MACHINES
 from packager.linking.inputs import Part, device_symbols, unused
 from packager.triples import code_of
 from packager.writers.elf_types import (
-    EM_AARCH64,
-    EM_X86_64,
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHT_NOTE,
@@ -32,13 +30,9 @@ from packager.writers.object_writer import write_object
 LOOKUP = "__llvm_omp_indirect_call_lookup"
 # `void *lookup(void *address) { return address; }` by machine, as a target of indirect branches.
 CODE = {
-    "x86_64": (EM_X86_64, bytes.fromhex("f30f1efa4889f8c3")),  # endbr64; mov rax,rdi; ret
-    "aarch64": (EM_AARCH64, bytes.fromhex("5f2403d5c0035fd6")),  # bti c; ret
+    "x86_64": bytes.fromhex("f30f1efa4889f8c3"),  # endbr64; mov rax,rdi; ret
+    "aarch64": bytes.fromhex("5f2403d5c0035fd6"),  # bti c; ret
 }
-# Features that it keeps: branch tracking, and shadow stacks or signed return addresses.
-PROPERTY = {"x86_64": 0xC0000002, "aarch64": 0xC0000000}
-NOTE = Struct("<III4sIIII")
-KEPT = 3
 ALIGNMENT = 16
 
 
@@ -57,18 +51,17 @@ def written(triple: str, folder: Path) -> list[Path]:
     """An object in `folder` that defines the function for its own image, and gives way to another
     definition; none for a machine whose code is not known here.
     """
-    machine = code_of(triple)
-    if machine not in CODE:
+    machine = MACHINES.get(code_of(triple))
+    if machine is None:
         return []
-    number, code = CODE[machine]
-    note = NOTE.pack(4, ALIGNMENT, 5, b"GNU\0", PROPERTY[machine], 4, KEPT, 0)
+    code = CODE[machine.name]
     sections = (
         Section(".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, ALIGNMENT, (code,)),
-        Section(".note.gnu.property", SHT_NOTE, SHF_ALLOC, 8, (note,)),
+        Section(".note.gnu.property", SHT_NOTE, SHF_ALLOC, 8, (machine.note,)),
         Section(".note.GNU-stack", SHT_PROGBITS, 0, 1),
     )
     function = Symbol(LOOKUP, 0, 0, len(code), STT_FUNC, STB_WEAK, STV_HIDDEN)
     path = unused(folder, "indirect_calls.o")
     with path.open("wb") as file:
-        write_object(file, blank_host(number), sections, [function])
+        write_object(file, blank_host(machine), sections, [function])
     return [path]

@@ -76,7 +76,7 @@ class HostPart(NamedTuple):
     entry_symbols: tuple[str, ...] = ()  # that others may name, of its records of entries
     is_linkable: bool = False  # whether it defines anything that a host's link could look for
     releases: tuple[int, ...] = ()  # of clang, that it says it is compiled by
-    requires: int = 0  # the mask of what all objects have to ask for
+    requires: int | None = 0  # the mask of what all objects have to ask for; None: unknown
     # Symbols that a bitcode module defines, as gold's map has them for a member it takes: "(k1)".
     host_symbols: frozenset[str] = frozenset()
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from packager.elf import headers
 from packager.errors import FormatError
 from packager.files.presence import exists
 from packager.files.reader import Reader, open_reader
@@ -21,9 +22,7 @@ from packager.records import NamedTuple
 
 DRIVERS_FOLDERS = "LIBRARY_PATH"
 # The linkers of distributions search these folders by default. Another linker fails without -L.
-MULTIARCH = f"{platform.machine()}-linux-gnu"
 ROOTS = ("/usr/local/lib", "/lib", "/usr/lib")
-SYSTEMS = tuple(folder for root in ROOTS for folder in (f"{root}/{MULTIARCH}", f"{root}64", root))
 # Libraries of compilers and of C have no code for devices: they are not searched for.
 COMPILERS = {"c", "m", "pthread", "dl", "rt", "util", "gcc", "gcc_s", "gcc_eh", "stdc++", "c++",
     "atomic", "omp", "iomp5", "gomp", "omptarget", "gfortran", "quadmath"}  # fmt: skip
@@ -69,6 +68,31 @@ def _opened(path: Path, look: Look) -> Iterator[Reader]:
         yield data
 
 
+def machine_of(path: Path) -> str | None:
+    """Return the machine of an ELF file; None for what is none, or cannot be read."""
+    with suppress(FormatError), open_reader(path) as data:
+        if headers.probe(data):
+            return headers.read(data).machine
+    return None
+
+
+def machine_of_link(command: HostCommand) -> str:
+    """The machine of the first object of a link; without one that this runs on."""
+    machines = (machine_of(item.path) for item in command.inputs)
+    return next(filter(None, machines), platform.machine())
+
+
+def _systems(machine: str, sysroot: str) -> Iterator[str]:
+    """The folders of a machine's libraries; without a sysroot only its own are for another one."""
+    names = f"{machine}-linux-gnu"
+    is_cross = machine != platform.machine() and not sysroot
+    for root in ROOTS:
+        yield f"{sysroot}{root}/{names}"
+        yield from () if is_cross else (f"{sysroot}{root}64", sysroot + root)
+    if is_cross:
+        yield f"/usr/{names}/lib"
+
+
 class _Places:
     """The folders of libraries; those that a driver alone knows are asked for when needed."""
 
@@ -79,7 +103,7 @@ class _Places:
         if command.is_driver:
             names = os.environ.get(DRIVERS_FOLDERS, "").split(":")
             self._folders += [Path(name) for name in names if name]
-        self._systems = [Path(command.sysroot + folder) for folder in SYSTEMS]
+        self._systems: list[Path] | None = None
         self._drivers: list[Path] | None = None
 
     def files(self) -> Iterator[LinkedFile]:
@@ -98,7 +122,7 @@ class _Places:
         found = _searched(library, self._folders)
         if found or library.name in COMPILERS:
             return found
-        return _searched(library, self._systems) or _searched(library, self._of_driver())
+        return _searched(library, self._of_system()) or _searched(library, self._of_driver())
 
     def by_script(self, script: Path, names: Iterable[str]) -> Iterator[Path]:
         """Yield the files that a linker's script means by `names`; no scripts in scripts."""
@@ -110,6 +134,13 @@ class _Places:
                 found = next((place / name for place in places if exists(place / name)), None)
             if found is not None:
                 yield found
+
+    def _of_system(self) -> list[Path]:
+        """The folders of the machine that the first object is for."""
+        if self._systems is None:
+            folders = _systems(machine_of_link(self._command), self._command.sysroot)
+            self._systems = [Path(folder) for folder in folders]
+        return self._systems
 
     def _of_driver(self) -> list[Path]:
         if self._drivers is None:

@@ -14,7 +14,7 @@ from packager.files.presence import exists, is_file
 from packager.generations import named, of_release
 from packager.hosts.load import load
 from packager.layouts import WRITTEN, WrittenAbi
-from packager.linking import agreement
+from packager.linking import agreement, machines
 from packager.linking.archives import taken
 from packager.linking.cpu import Libraries
 from packager.linking.groups import Group, grouped
@@ -29,6 +29,7 @@ from packager.records import NamedTuple
 from packager.writers.generation import in_section
 
 if TYPE_CHECKING:
+    from packager.host_machines.machine import HostMachine
     from packager.writers.requests import ImageRequest
     from packager.writers.wrapper import Wrapper
 
@@ -78,6 +79,8 @@ def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools
     # runtime where the command names none.
     is_without = command.names_runtime or command.is_relocatable
     runtime = None if is_without else options.runtime()
+    if runtime is not None:
+        machines.expect_runtime(runtime, _first(found.parts).name)
     if runtime is not None and command.is_static and ".so" in runtime.suffixes:
         what = "is a shared library, and the command links statically"
         raise UsageError(f"{what}: name a runtime in it, or with --runtime", runtime)
@@ -85,6 +88,7 @@ def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools
     if runtime is not None and options.sets_rpath:
         command = command._replace(leading=command.finding(runtime.parent))
     parts = taken(found.parts, command, added, tools)
+    machine = machines.of_objects(parts)
 
     # One image for each target.
     agreement.expect_one_form(parts)
@@ -94,7 +98,7 @@ def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools
     groups = grouped(parts)
     for line in agreement.differences(parts, groups):
         options.warn(line)
-    libraries = Libraries(command, _barred(found), runtime)
+    libraries = Libraries(command, _barred(found), runtime, machine.name)
     tools.load_beside(*WRITERS)
     images = [_image(group, libraries, options, tools) for group in groups]
 
@@ -104,7 +108,7 @@ def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools
     wrapper = tools.folder / WRAPPER
     abi = in_section(WRITTEN[_abi(parts, options)], tables)
     if not tools.is_dry:
-        _wrap(wrapper, images, abi, _kept(parts), _of_libomp(command))
+        _wrap(wrapper, images, abi, machine, kept=_kept(parts), used=_of_libomp(command))
     tools.load_beside("packager.checks")
     code = tools.pass_on(command.with_words([str(wrapper)], added))
     if code == 0 and not tools.is_dry and _is_written(command.output, options):
@@ -117,6 +121,12 @@ def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools
             calls = f"the runtime of {result.abi} calls libomp"
             options.warn(f"{calls}: add -lomp after the objects")
     return code
+
+
+def _first(parts: Sequence[HostPart]) -> HostMachine:
+    """The machine of the objects that are linked whatever members of archives are."""
+    fixed = [part for part in parts if part.archive is None or part.is_whole]
+    return machines.of_objects(fixed or parts)
 
 
 def _is_written(output: Path, options: Options) -> bool:
@@ -153,8 +163,9 @@ def _abi(parts: Sequence[HostPart], options: Options) -> str:
 
 
 def _wrap(
-    path: Path, images: Sequence[ImageRequest], abi: WrittenAbi, kept: list[str], used: list[str]
-) -> None:
+    path: Path, images: Sequence[ImageRequest], abi: WrittenAbi, machine: HostMachine,
+    *, kept: list[str], used: list[str],
+) -> None:  # fmt: skip
     """Write the wrapper, whose table is that of the objects; the result is verified, not this."""
     from packager.files.reader import OpenFiles
     from packager.writers.requests import for_openmp
@@ -162,17 +173,17 @@ def _wrap(
 
     with OpenFiles() as files:
         inputs, _ = for_openmp(images, files, force=True)
-        wrapper = build(inputs, [], abi, alone=True, kept=kept, used=used)
-        _store(path, wrapper)
+        wrapper = build(inputs, [], abi, machine, alone=True, kept=kept, used=used)
+        _store(path, wrapper, machine)
 
 
-def _store(path: Path, wrapper: Wrapper) -> None:
+def _store(path: Path, wrapper: Wrapper, machine: HostMachine) -> None:
     from packager.writers.host_object import blank_host
     from packager.writers.object_writer import write_object
 
     try:
         with path.open("wb") as file:
-            write_object(file, blank_host(), wrapper.sections, wrapper.symbols)
+            write_object(file, blank_host(machine), wrapper.sections, wrapper.symbols)
     except OSError as error:
         raise UsageError(f"cannot be written: {error.strerror}", path) from error
 

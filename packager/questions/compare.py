@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Literal
 
 from packager.kernel_names import decode
-from packager.model import DeviceImage, DeviceSymbol, FatBinary, Resources
+from packager.model import Descriptor, DeviceImage, DeviceSymbol, FatBinary, Resources
 from packager.questions.kernels import kernels
 from packager.questions.sorting import code_size
 from packager.questions.wanted import Wanted
@@ -196,9 +196,14 @@ def _entries(binary: FatBinary, wanted: Wanted) -> list[str]:
     ]
 
 
+def _registered(descriptor: Descriptor) -> str:
+    if descriptor.registered_by:
+        return ", registered"
+    return ", registered by nothing found" if descriptor.is_traced else ", registration unknown"
+
+
 def _descriptors(binary: FatBinary) -> list[str]:
     return [
-        f"of images {runs(descriptor.images) or 'none'}"
-        + (", registered" if descriptor.registered_by else ", registered by nothing found")
+        f"of images {runs(descriptor.images) or 'none'}" + _registered(descriptor)
         for descriptor in binary.descriptors
     ]

@@ -2,7 +2,7 @@
 """A wrapper as assembly text, for gas and for clang's own assembler from 14 on.
 
 It is the object section by section, and complete: the bytes of an image are in it, four characters
-each. SHF_X86_64_LARGE is lost: old assemblers have no word for it.
+each. The flag of sections of images is lost: old assemblers have no word for it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from packager.elf.headers import SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_PROGBITS, STT_FUNC, STT_OBJECT
+from packager.host_machines.machine import Code
 from packager.writers.elf_types import (
-    R_X86_64_64,
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHF_GNU_RETAIN,
@@ -43,13 +43,13 @@ DIGITS = [bytes(ord("0") + (byte >> shift & 7) for byte in range(256)) for shift
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$")
 
 
-def write_assembly(out: BinaryIO, wrapper: Wrapper, copied: Copied) -> None:
-    """Write `wrapper` to `out` as text."""
+def write_assembly(out: BinaryIO, wrapper: Wrapper, machine: Code, copied: Copied) -> None:
+    """Write `wrapper` to `out` as text for a machine."""
     defined = [[s for s in wrapper.symbols if s.section == n] for n in range(len(wrapper.sections))]
     for section, symbols in zip(wrapper.sections, defined, strict=True):
         out.write(_encoded(_opened(section)))
         if section.flags & SHF_EXECINSTR:
-            out.write(_encoded(_code(wrapper.functions)))
+            out.write(_encoded(_code(wrapper.functions, machine)))
         else:
             _data(out, section, symbols, copied)
     out.write(_encoded(_undefined(wrapper.symbols)))
@@ -76,7 +76,7 @@ def _opened(section: Section) -> Iterator[str]:
 def _data(out: BinaryIO, section: Section, symbols: Sequence[Symbol], copied: Copied) -> None:
     """Bytes, pointers and the labels among them, in order."""
     labels = sorted(symbols, key=lambda symbol: symbol.value)
-    pointers = {r.offset: r for r in section.relocations if r.type == R_X86_64_64}
+    pointers = {r.offset: r for r in section.relocations if r.type is None}
     stops = sorted({0, *(s.value for s in labels), *pointers, *(p + POINTER for p in pointers)})
     for at, end in zip(stops, [*stops[1:], section.size], strict=True):
         out.write(_encoded(line for s in labels if s.value == at for line in _label(s)))
@@ -123,19 +123,16 @@ def _bytes(piece: bytes | memoryview) -> Iterator[bytes]:
         yield b'\t.ascii "%s"\n' % text
 
 
-def _code(functions: Iterable[Function]) -> Iterator[str]:
+def _code(functions: Iterable[Function], machine: Code) -> Iterator[str]:
+    align = f"\t.balign {CODE_ALIGNMENT}, {machine.fill[0]:#x}"
     for function in functions:
-        yield f"\t.balign {CODE_ALIGNMENT}, 0xcc"
+        yield align
         yield f"\t.type {name(function.name)}, @function"
         yield f"{name(function.name)}:"
-        yield "\tendbr64"
-        if isinstance(function.argument, str):
-            yield f"\tleaq {name(function.argument)}(%rip), %rdi"
-        else:
-            yield f"\tmovl ${function.argument}, %edi"
-        yield f"\tjmp {name(referred(function.called))}@PLT"
+        for instruction, symbol in machine.tail_call(function.argument, function.called):
+            yield "\t" + instruction.text.format(name(referred(symbol)) if symbol else "")
         yield f"\t.size {name(function.name)}, . - {name(function.name)}"
-    yield f"\t.balign {CODE_ALIGNMENT}, 0xcc"
+    yield align
 
 
 def _undefined(symbols: Iterable[Symbol]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import BinaryIO, Literal
 from packager.errors import UsageError
 from packager.files.reader import OpenFiles
 from packager.files.replacing import replacing
+from packager.host_machines.machine import HostMachine
 from packager.hosts.host_file import HostFile
 from packager.layouts import IMAGE_SECTION_PREFIX, WRITTEN, WrittenAbi
 from packager.model import DeviceImage, Finding
@@ -55,7 +56,7 @@ def bundle(
     inputs, images = for_openmp(requests, files, force=force)
     chosen = _host_entries(host, images, entries, abi)
     says_requires = chosen is not None and abi.requires not in host.symbol_table()
-    wrapper = build(inputs, chosen, abi, alone=False, says_requires=says_requires)
+    wrapper = build(inputs, chosen, abi, host.machine, alone=False, says_requires=says_requires)
     own = own_formats(images)
     return _write(out, host, wrapper, abi, force=force, copied=copied, own=own)
 
@@ -65,6 +66,7 @@ def emit(
     files: OpenFiles,
     entries: EntrySource,
     out: Path,
+    machine: HostMachine,
     *,
     abi: WrittenAbi = WRITTEN["interface"],
     form: Form = "object",
@@ -72,8 +74,8 @@ def emit(
     force: bool = False,
     copied: Copied = ignore,
 ) -> list[Finding]:
-    """Write to `out` the wrapper alone, to be linked with host objects that bring the entries
-    or, with a list or "auto", the symbols that the entries name.
+    """Write to `out` the wrapper alone, to be linked with host objects of `machine` that bring the
+    entries or, with a list or "auto", the symbols that the entries name.
 
     `kept` are symbols that linkers must not collect. Errors as for `bundle`.
     """
@@ -81,15 +83,17 @@ def emit(
     chosen = _sized(_chosen(entries, images, None) or [], abi)
     # Objects that clang made entries in say what they require.
     says_requires = bool(chosen)
-    wrapper = build(inputs, chosen, abi, alone=True, says_requires=says_requires, kept=kept)
+    wrapper = build(
+        inputs, chosen, abi, machine, alone=True, says_requires=says_requires, kept=kept
+    )
 
     def as_text(file: BinaryIO) -> None:
         if form == "asm":
-            write_assembly(file, wrapper, copied)
+            write_assembly(file, wrapper, machine.code, copied)
         else:
-            write_ir(file, inputs, chosen, abi, says_requires=says_requires, copied=copied)
+            write_ir(file, inputs, chosen, abi, machine, says_requires=says_requires, copied=copied)
 
-    host, text = blank_host(), None if form == "object" else as_text
+    host, text = blank_host(machine), None if form == "object" else as_text
     own = own_formats(images)
     return _write(out, host, wrapper, abi, force=force, copied=copied, own=own, as_text=text)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The parts of an ELF64 relocatable object that is being written, and the ABI's numbers for them.
 
-Numbers are from the System V ABI, <elf.h> and the x86-64 psABI.
+Numbers are from the System V ABI and <elf.h>; `packager.host_machines` has those of machines.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ from packager.elf.headers import STB_LOCAL
 from packager.files.reader import Reader
 from packager.records import NamedTuple
 
-EM_X86_64, EM_AARCH64 = 62, 183
 ELFOSABI_GNU = 3
 
 SHT_STRTAB, SHT_NOTE, SHT_REL, SHT_GROUP = 3, 7, 9, 17
 SHT_LLVM_ADDRSIG = 0x6FFF4C03
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 0x1, 0x2, 0x4
-SHF_INFO_LINK, SHF_GNU_RETAIN, SHF_X86_64_LARGE = 0x40, 0x200000, 0x10000000
+SHF_INFO_LINK, SHF_GNU_RETAIN = 0x40, 0x200000
 SHN_LORESERVE = 0xFF00
 STB_GLOBAL, STB_WEAK = 1, 2
 STT_NOTYPE = 0
 STV_DEFAULT, STV_HIDDEN = 0, 2
-R_X86_64_NONE, R_X86_64_64, R_X86_64_PC32, R_X86_64_PLT32 = 0, 1, 2, 4
+NO_RELOCATION = 0  # of any machine: it names a symbol, and changes nothing
 
 
 class FilePart(NamedTuple):
@@ -52,7 +51,7 @@ class Relocation(NamedTuple):
 
     offset: int
     symbol: str
-    type: int = R_X86_64_64
+    type: int | None = None  # as the machine numbers them; None: a pointer
     addend: int = 0
 
 

@@ -16,9 +16,10 @@ from packager.elf.headers import (
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader
 from packager.formats.device_images.bitcode import magic
+from packager.host_machines import written
+from packager.host_machines.machine import HostMachine
 from packager.records import NamedTuple
 from packager.writers.elf_types import (
-    EM_X86_64,
     SHN_LORESERVE,
     SHT_STRTAB,
     Header,
@@ -55,7 +56,7 @@ class HostObject(NamedTuple):
     local_count: int
     strings: bytes
     name_strings: bytes
-    machine: int = EM_X86_64
+    machine: HostMachine
 
     def section(self, name: str) -> int | None:
         """The index of the first section called `name`."""
@@ -75,7 +76,7 @@ class HostObject(NamedTuple):
         return table
 
 
-def blank_host(machine: int = EM_X86_64) -> HostObject:
+def blank_host(machine: HostMachine) -> HostObject:
     """An object with nothing in it."""
     names = b"\0.symtab\0.strtab\0.shstrtab\0"
     headers = (
@@ -93,15 +94,15 @@ def blank_host(machine: int = EM_X86_64) -> HostObject:
 def read_host(data: Reader) -> HostObject:
     """The relocatable object in `data`, from which what is kept of it is copied later.
 
-    Raises FormatError when it is malformed, UsageError when it is no x86-64 relocatable object.
+    Raises FormatError when it is malformed, UsageError when it is no relocatable object of a known
+    machine.
     """
     if magic.probe(data):
         raise UsageError("is LLVM bitcode; compile the host without -flto")
     if not probe(data):
         raise FormatError("is not an ELF object" if len(data) else "is empty")
     file = read(data)
-    if file.machine != "x86_64":
-        raise UsageError(f"is an object for {file.machine}, not for x86-64")
+    machine = written(file.machine)
     if not file.is_object:
         raise UsageError("is a linked file; bundle takes the relocatable object, before the link")
     if not file.sections:
@@ -113,7 +114,7 @@ def read_host(data: Reader) -> HostObject:
             "was compiled with -flto: a link would take that part and drop what bundle adds; "
             "compile the host without"
         )
-    return _host_object(file, tuple(_host_header(file, at) for at in file.sections))
+    return _host_object(file, machine, tuple(_host_header(file, at) for at in file.sections))
 
 
 def _host_header(file: Elf, at: Section) -> Header:
@@ -132,7 +133,7 @@ def _host_header(file: Elf, at: Section) -> Header:
     )  # fmt: skip
 
 
-def _host_object(file: Elf, headers: tuple[Header, ...]) -> HostObject:
+def _host_object(file: Elf, machine: HostMachine, headers: tuple[Header, ...]) -> HostObject:
     tables = file.of_type(SHT_SYMTAB)
     if len(tables) != 1:
         raise FormatError(f"has {len(tables)} symbol tables")
@@ -155,6 +156,7 @@ def _host_object(file: Elf, headers: tuple[Header, ...]) -> HostObject:
         local_count=symtab.info,
         strings=file.content(file.sections[symtab.link]).bytes(),
         name_strings=file.content(file.sections[file.names_at]).bytes(),
+        machine=machine,
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from packager.formats.containers.offload_binary import ALIGNMENT
+from packager.host_machines.machine import HostMachine
 from packager.layouts import (
     CLASSIC_ENTRY,
     DEVICE_IMAGE,
@@ -80,14 +81,15 @@ def write_ir(
     images: Sequence[ImageInput],
     entries: Sequence[EntryInput],
     abi: WrittenAbi,
+    machine: HostMachine,
     *,
     says_requires: bool,
     copied: Copied,
 ) -> None:
-    """Write the module to `out`."""
+    """Write the module to `out` for a host machine."""
     dialect = Dialect(abi.generation is not None and abi.generation.has_typed_pointers)
     wanted = functions(abi, says_requires=says_requires)
-    out.write(_lines(_head(abi, wanted)))
+    out.write(_lines(_head(abi, machine, wanted)))
     for number, image in enumerate(images):
         _image(out, number, image, abi, copied)
     out.write(_lines(_entries(entries, abi, dialect)))
@@ -110,9 +112,9 @@ def _escaped(text: bytes) -> str:
     return "".join(plain)
 
 
-def _head(abi: WrittenAbi, wanted: Iterable[Function]) -> Iterator[str]:
+def _head(abi: WrittenAbi, machine: HostMachine, wanted: Iterable[Function]) -> Iterator[str]:
     yield f"; written by omptool emit for {abi.name}"
-    yield 'target triple = "x86_64-pc-linux-gnu"'
+    yield f'target triple = "{machine.triple}"'
     for function in wanted:
         if referred(function.called) != function.called:
             yield f'module asm ".symver {referred(function.called)}, {function.called}"'

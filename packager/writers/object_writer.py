@@ -35,6 +35,7 @@ from packager.writers.elf_types import (
     SHT_REL,
     Header,
     KeptContent,
+    Relocation,
     Section,
     Symbol,
     content_size,
@@ -211,7 +212,7 @@ def _added_headers(
         )  # fmt: skip
         if section.relocations:
             data = b"".join(
-                RELA.pack(r.offset, indices[r.symbol] << 32 | r.type, r.addend)
+                RELA.pack(r.offset, indices[r.symbol] << 32 | _type(r, host), r.addend)
                 for r in section.relocations
             )
             name = _intern(names, ".rela" + section.name)
@@ -220,6 +221,10 @@ def _added_headers(
                        RELA.size, (data,))
             )  # fmt: skip
     return added + relocations
+
+
+def _type(relocation: Relocation, host: HostObject) -> int:
+    return host.machine.absolute if relocation.type is None else relocation.type
 
 
 def _write(out: BinaryIO, host: HostObject, headers: Sequence[Header], copied: Copied) -> None:
@@ -244,7 +249,7 @@ def _write(out: BinaryIO, host: HostObject, headers: Sequence[Header], copied: C
     ident = b"\x7fELF\x02\x01\x01" + bytes([host.os_abi or ELFOSABI_GNU])  # GNU: SHF_GNU_RETAIN
     out.seek(0)
     out.write(
-        HEADER.pack(ident.ljust(16, b"\0"), ET_REL, host.machine, 1, 0, 0, position,
+        HEADER.pack(ident.ljust(16, b"\0"), ET_REL, host.machine.number, 1, 0, 0, position,
                         host.flags, HEADER.size, 0, 0, SECTION_HEADER.size, len(headers),
                         host.shstrtab)
     )  # fmt: skip

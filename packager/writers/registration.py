@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The functions that tell a runtime of a descriptor, and the arrays that list them.
 
-Each is a tail call: it has no frame, so it needs no unwind information, and the stack stays aligned
-as it came.
+Each is a tail call, whose code is the host machine's.
 """
 
 from __future__ import annotations
 
 from packager.elf.headers import SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_PROGBITS, STT_FUNC
+from packager.host_machines.machine import Code, HostMachine
 from packager.layouts import WrittenAbi
 from packager.records import NamedTuple
 from packager.writers.elf_types import (
-    R_X86_64_PC32,
-    R_X86_64_PLT32,
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHF_WRITE,
@@ -28,11 +26,6 @@ NOTHING_REQUIRED = 1  # LLVM's OMP_REQ_NONE
 REQUIRES_PRIORITY = 0
 POINTER = 8
 CODE_ALIGNMENT = 16
-TRAP = b"\xcc"
-INDIRECT_TARGET = bytes.fromhex("f30f1efa")  # endbr64
-LOAD_ADDRESS = bytes.fromhex("488d3d00000000")  # lea rdi,[rip+argument]
-LOAD_NUMBER = b"\xbf"  # mov edi,argument
-JUMP = bytes.fromhex("e900000000")
 
 
 class Function(NamedTuple):
@@ -89,30 +82,28 @@ def arrays(abi: WrittenAbi, *, says_requires: bool) -> list[Array]:
     return found
 
 
-def registration(abi: WrittenAbi, *, says_requires: bool) -> list[tuple[Section, list[Symbol]]]:
+def registration(
+    abi: WrittenAbi, machine: HostMachine, *, says_requires: bool
+) -> list[tuple[Section, list[Symbol]]]:
     """Their sections, each with the symbols that are in it."""
-    parts = [_code(functions(abi, says_requires=says_requires))]
+    parts = [_code(functions(abi, says_requires=says_requires), machine.code)]
     parts += [(_array(array), []) for array in arrays(abi, says_requires=says_requires)]
     return parts
 
 
-def _code(wanted: list[Function]) -> tuple[Section, list[Symbol]]:
+def _code(wanted: list[Function], machine: Code) -> tuple[Section, list[Symbol]]:
     content = b""
     relocations: list[Relocation] = []
     symbols = []
     for function in wanted:
         at = len(content)
-        content += INDIRECT_TARGET
-        if isinstance(function.argument, str):
-            content += LOAD_ADDRESS
-            end = len(content)
-            relocations.append(Relocation(end - 4, function.argument, R_X86_64_PC32, -4))
-        else:
-            content += LOAD_NUMBER + function.argument.to_bytes(4, "little")
-        content += JUMP
-        relocations.append(Relocation(len(content) - 4, function.called, R_X86_64_PLT32, -4))
+        for instruction, symbol in machine.tail_call(function.argument, function.called):
+            if instruction.field and symbol is not None:
+                place, field = len(content) + instruction.field.at, instruction.field
+                relocations.append(Relocation(place, symbol, field.relocation, field.addend))
+            content += instruction.code
         symbols.append(Symbol(function.name, None, at, len(content) - at, STT_FUNC))
-        content += TRAP * (-len(content) % CODE_ALIGNMENT)
+        content += machine.fill * (-len(content) % CODE_ALIGNMENT)
     flags = SHF_ALLOC | SHF_EXECINSTR
     code = Section(
         ".text.omptool", SHT_PROGBITS, flags, CODE_ALIGNMENT, (content,), tuple(relocations)

@@ -14,6 +14,7 @@ from struct import Struct
 from packager.elf.headers import SHT_PROGBITS, STT_OBJECT
 from packager.files.reader import Reader
 from packager.formats.containers import offload_binary
+from packager.host_machines.machine import HostMachine
 from packager.layouts import (
     BIN_DESC,
     DEVICE_IMAGE,
@@ -23,11 +24,10 @@ from packager.layouts import (
 )
 from packager.records import NamedTuple
 from packager.writers.elf_types import (
-    R_X86_64_NONE,
+    NO_RELOCATION,
     SHF_ALLOC,
     SHF_GNU_RETAIN,
     SHF_WRITE,
-    SHF_X86_64_LARGE,
     SHT_NOTE,
     STB_GLOBAL,
     STV_DEFAULT,
@@ -49,8 +49,6 @@ LINK_POINTER = "_decl_tgt_ref_ptr"  # what its name ends with
 WORD = 8  # bytes of an address
 OPENMP = 1  # whose an entry of 56 bytes is
 FLAGS, SHORT = Struct("<I"), Struct("<H")
-# x86 feature property: the code above keeps indirect-branch tracking and shadow stacks intact.
-CET_NOTE = Struct("<III4sIIII").pack(4, 16, 5, b"GNU\0", 0xC0000002, 4, 3, 0)
 
 
 class ImageInput(NamedTuple):
@@ -104,13 +102,14 @@ def build(
     images: Sequence[ImageInput],
     entries: Sequence[EntryInput] | None,
     abi: WrittenAbi,
+    machine: HostMachine,
     *,
     alone: bool,
     says_requires: bool = False,
     kept: Sequence[str] = (),
     used: Sequence[str] = (),
 ) -> Wrapper:
-    """The sections and symbols of a wrapper.
+    """The sections and symbols of a wrapper for a host machine.
 
     `entries` are written here, even if there are none: an empty table still makes the linker
     define its bounds; None leaves the table to the host object. `alone` adds the notes that a
@@ -118,16 +117,19 @@ def build(
     `kept` are symbols of sections that linkers would collect, since nothing else names them,
     and `used` those of libraries that --as-needed would leave out.
     """
-    sections = [_image_section(image, abi) for image in images]
+    sections = [_image_section(image, abi, machine) for image in images]
     symbols = [_image_symbol(image, n, abi) for n, image in enumerate(images)]
-    parts = [_descriptor(images, abi, kept, used), *registration(abi, says_requires=says_requires)]
+    parts = [
+        _descriptor(images, abi, kept, used),
+        *registration(abi, machine, says_requires=says_requires),
+    ]
     if entries is not None:
         parts += [_names(entries)] if abi.entry.name is not None else []
         parts.append(_table(entries, abi))
     for section, added in parts:
         symbols += [_placed(symbol, len(sections)) for symbol in added]
         sections.append(section)
-    sections += _notes() if alone else []
+    sections += _notes(machine) if alone else []
     called = {r.symbol: None for section in sections for r in section.relocations}
     defined = {symbol.name for symbol in symbols}
     hidden = bounds(abi)
@@ -175,10 +177,10 @@ def _image_symbol(image: ImageInput, number: int, abi: WrittenAbi) -> Symbol:
     return Symbol(f".omptool.image.{number}", number, begin, end - begin, STT_OBJECT)
 
 
-def _image_section(image: ImageInput, abi: WrittenAbi) -> Section:
-    """LARGE lets every linker put it where it does not come between code and data."""
+def _image_section(image: ImageInput, abi: WrittenAbi, machine: HostMachine) -> Section:
+    """Its flags let every linker put it where it does not come between code and data."""
     _, content = image_content(image, abi)
-    flags = SHF_ALLOC | SHF_X86_64_LARGE
+    flags = SHF_ALLOC | machine.image_flags
     return Section(image.section, SHT_PROGBITS, flags, offload_binary.ALIGNMENT, content)
 
 
@@ -202,7 +204,7 @@ def _descriptor(
         Relocation(array_size + 16, begin),
         Relocation(array_size + 24, end),
     ]
-    relocations += [Relocation(array_size, name, R_X86_64_NONE) for name in kept]
+    relocations += [Relocation(array_size, name, NO_RELOCATION) for name in kept]
     # Linkers that collect sections count what is really stored.
     end_at = array_size + BIN_DESC.size
     relocations += [Relocation(end_at + n * WORD, name) for n, name in enumerate(used)]
@@ -254,8 +256,8 @@ def table_bytes(entries: Sequence[EntryInput], layout: EntryLayout) -> bytes:
     return bytes(data)
 
 
-def _notes() -> list[Section]:
+def _notes(machine: HostMachine) -> list[Section]:
     return [
         Section(".note.GNU-stack", SHT_PROGBITS, 0, 1),
-        Section(".note.gnu.property", SHT_NOTE, SHF_ALLOC, 8, (CET_NOTE,)),
+        Section(".note.gnu.property", SHT_NOTE, SHF_ALLOC, 8, (machine.note,)),
     ]

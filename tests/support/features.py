@@ -352,8 +352,8 @@ NOT_DONE = """
   of `clang -flto` before the host's link.
 - omptool reads the device images in Windows' files. It writes no such file, and its runtime is for
   Linux.
-- omptool supports no host but x86-64. It reads and lowers images for aarch64, and links no programs
-  for it.
+- omptool writes hosts for x86-64 and AArch64 alone. Programs for AArch64 were run by qemu, not on a
+  machine. omptool's runtime is for x86-64.
 - `doctor` does not look for libraries that LLVM's runtime opens itself. Intel's build opens
   `libffi.so`; without it, programs of clang 14 end at their first region.
 - Programs of Fortran are untested.

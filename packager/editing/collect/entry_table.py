@@ -20,7 +20,6 @@ from packager.writers.entries import listed_entries, shared_entries
 from packager.writers.host_object import HostSymbol
 from packager.writers.wrapper import EntryInput, table_bytes
 
-R_X86_64_64 = 1
 DF_1_PIE = 0x08000000
 NAMED = (STT_NOTYPE, STT_OBJECT, STT_FUNC)
 
@@ -60,7 +59,9 @@ def table(
             raise UsageError(
                 f"entry {entry.name} of {entry.size} bytes is too large for {abi.name}"
             )
-    return _made(entries, [symbols[entry.host_symbol] for entry in entries], abi)
+    return _made(
+        entries, [symbols[entry.host_symbol] for entry in entries], abi, file.machine.absolute
+    )
 
 
 def _missing(binary: FatBinary, abi: WrittenAbi) -> str:
@@ -98,8 +99,10 @@ def _is_library(file: LinkedFile) -> bool:
     return not (is_program or flags & DF_1_PIE)
 
 
-def _made(entries: Sequence[EntryInput], symbols: Sequence[_Symbol], abi: WrittenAbi) -> Placed:
-    """A table in a section of its own."""
+def _made(
+    entries: Sequence[EntryInput], symbols: Sequence[_Symbol], abi: WrittenAbi, absolute: int
+) -> Placed:
+    """A table in a section of its own; `absolute` is the relocation of a pointer to a symbol."""
     layout = abi.entry
     text = b"".join(_encoded(entry) for entry in entries) if layout.name is not None else b""
     names = Part("code", ".rodata.omptool", (text,), 1, flags=SHF_ALLOC)
@@ -110,7 +113,7 @@ def _made(entries: Sequence[EntryInput], symbols: Sequence[_Symbol], abi: Writte
         at = number * layout.record
         fixups.append(Fixup(at + layout.address, Address(None, symbol.address)))
         if symbol.exported:
-            bindings.append(Binding(at + layout.address, symbol.exported << 32 | R_X86_64_64))
+            bindings.append(Binding(at + layout.address, symbol.exported << 32 | absolute))
         if layout.name is not None:
             fixups.append(Fixup(at + layout.name, names.at(name_at)))
         name_at += len(_encoded(entry))

@@ -8,6 +8,8 @@ an executable walked its own array, whatever the dynamic table said.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from packager.editing.collect.pointers import point
 from packager.editing.linked import LinkedFile
 from packager.editing.plan import Address, Binding, Fixup, Part, Plan, Pointer, Tag, joined
@@ -23,20 +25,11 @@ from packager.elf.headers import (
 )
 from packager.elf.relocated import Range
 from packager.errors import FormatError, UsageError
+from packager.host_machines.machine import Step
 from packager.records import NamedTuple
 from packager.writers.elf_types import SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE
 
 ALIGNMENT = 16
-DISTANCE = bytes(4)  # of a reference, filled in when addresses are known
-# endbr64; push rdi, rsi, rdx: a constructor is given main's arguments, and the next one gets them.
-ENTER = bytes.fromhex("f30f1efa 57 56 52")
-LEAVE = bytes.fromhex("5a 5e 5f")
-# endbr64; sub rsp,8: a call needs the stack aligned.
-ENTER_LAST = bytes.fromhex("f30f1efa 4883ec08")
-LEAVE_LAST = bytes.fromhex("4883c408")
-LOAD = bytes.fromhex("488d3d")  # lea rdi,[rip+…]
-CALL_SLOT, JUMP_SLOT = bytes.fromhex("ff15"), bytes.fromhex("ff25")
-CALL, JUMP, RETURN = b"\xe8", b"\xe9", b"\xc3"
 # A function that the array had, at its address or by a slot that the loader fills in.
 Function = int | Part
 
@@ -53,29 +46,15 @@ FIRST = Hook("init", SHT_INIT_ARRAY, (DT_INIT_ARRAY, DT_INIT_ARRAYSZ))
 LAST = Hook("fini", SHT_FINI_ARRAY, (DT_FINI_ARRAY, DT_FINI_ARRAYSZ))
 
 
-class _Code:
-    """Code that is put together: its bytes, and its distances to what it refers to."""
-
-    def __init__(self) -> None:
-        self.content = b""
-        self.fixups: list[Fixup] = []
-
-    def add(self, code: bytes, target: Address | None = None) -> None:
-        """Add an instruction or some, of which the last refers to `target`, if there is one."""
-        self.content += code
-        if target is not None:
-            self.fixups.append(Fixup(len(self.content), target, is_distance=True))
-            self.content += DISTANCE
-
-
 def hook(file: LinkedFile, descriptor: Part, slots: Part) -> Plan:
     """Call what `slots` lead to, the first at the beginning and the second at the end."""
     first, last = _slot(file, FIRST), _slot(file, LAST)
-    code = _Code()
-    _register(code, descriptor, slots.at(0), first)
-    code.content += b"\xcc" * (-len(code.content) % ALIGNMENT)
+    code, machine, told = _Code(), file.machine.code, descriptor.at(0)
+    code.add(machine.first(told, slots.at(0), _place(first), by_slot=isinstance(first, Part)))
+    code.content += machine.fill * (-len(code.content) % ALIGNMENT)
     end = len(code.content)
-    _unregister(code, descriptor, slots.at(WORD.size), last)
+    at_end = slots.at(WORD.size)
+    code.add(machine.last(told, at_end, _place(last), by_slot=isinstance(last, Part)))
     part = Part(
         "code", ".text.omptool", (code.content,), ALIGNMENT, flags=SHF_ALLOC | SHF_EXECINSTR,
         fixups=tuple(code.fixups),
@@ -131,26 +110,23 @@ def _lead(file: LinkedFile, which: Hook, code: Address, function: Function | Non
     return Plan((part,), tags=(Tag(which.tags[0], part.at(0)), Tag(which.tags[1], WORD.size)))
 
 
-def _register(code: _Code, descriptor: Part, slot: Address, following: Function | None) -> None:
-    code.add(ENTER + LOAD, descriptor.at(0))
-    code.add(CALL_SLOT, slot)
-    code.add(LEAVE)
-    if following is None:
-        code.add(RETURN)
-    else:
-        _go(code, following, JUMP, JUMP_SLOT)
+class _Code:
+    """Code that is put together: its bytes, and what its instructions refer to."""
+
+    def __init__(self) -> None:
+        self.content = b""
+        self.fixups: list[Fixup] = []
+
+    def add(self, steps: Iterable[Step[Address]]) -> None:
+        """Add instructions."""
+        for instruction, target in steps:
+            if target is not None:
+                self.fixups.append(Fixup(len(self.content), target, instruction))
+            self.content += instruction.code
 
 
-def _unregister(code: _Code, descriptor: Part, slot: Address, before: Function | None) -> None:
-    code.add(ENTER_LAST)
-    if before is not None:
-        _go(code, before, CALL, CALL_SLOT)
-    code.add(LEAVE_LAST + LOAD, descriptor.at(0))
-    code.add(JUMP_SLOT, slot)
-
-
-def _go(code: _Code, target: Function, near: bytes, by_slot: bytes) -> None:
-    if isinstance(target, Part):
-        code.add(by_slot, target.at(0))
-    else:
-        code.add(near, Address(None, target))
+def _place(function: Function | None) -> Address | None:
+    """The address of a function, or of its slot."""
+    if isinstance(function, Part):
+        return function.at(0)
+    return None if function is None else Address(None, function)

@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from struct import Struct
 
 from packager.editing.layout.placing import Placed
 from packager.editing.plan import Part, Piece
 from packager.elf.headers import WORD
 from packager.errors import UsageError
+from packager.host_machines.machine import Instruction
 from packager.records import NamedTuple
-
-DISTANCE = Struct("<i")
-NEAR = 1 << 31
 
 
 class Chunk(NamedTuple):
@@ -44,15 +41,26 @@ def chunks(placed: Placed, late: Mapping[Part, Sequence[bytes]]) -> Iterator[Chu
 def _fixed(piece: bytes, start: int, part: Part, placed: Placed) -> bytes:
     """The bytes of a part from `start` on, with their fixups."""
     data = bytearray(piece)
-    for at, target, is_distance in part.fixups:
+    for at, target, instruction in part.fixups:
         if not start <= at < start + len(data):
             continue
         value = placed.value(target)
-        if not is_distance:
-            WORD.pack_into(data, at - start, value)
-            continue
-        distance = value - (placed.places[part].address + at + DISTANCE.size)
-        if not -NEAR <= distance < NEAR:
-            raise UsageError("is so large that new code cannot reach its data")
-        DISTANCE.pack_into(data, at - start, distance)
+        new = (
+            WORD.pack(value)
+            if instruction is None
+            else _filled(instruction, placed.places[part].address + at, value)
+        )
+        data[at - start : at - start + len(new)] = new
     return bytes(data)
+
+
+def _filled(instruction: Instruction, place: int, target: int) -> bytes:
+    """The code of an instruction at an address that refers to another one."""
+    field = instruction.field
+    new = field.filled(instruction.code, place, target) if field else instruction.code
+    if new is None:
+        raise UsageError(
+            f"is so large that new code at {place:#x} cannot reach {target:#x}: link it with its "
+            "images"
+        )
+    return new

@@ -13,8 +13,6 @@ from packager.errors import FormatError, UsageError
 from packager.records import NamedTuple
 from packager.writers.elf_types import SHF_WRITE
 
-PAGE = 0x1000
-
 
 class Move(NamedTuple):
     """Addresses, from and to, that are in a part of the result, some bytes from its beginning."""
@@ -82,7 +80,7 @@ def _block(file: LinkedFile, sections: Sequence[Section]) -> Move:
     if offset is None or file.elf.offset(start.address, end - start.address) is None:
         raise FormatError(f"section {start.name} is not in a segment")
     alignment = max(max(s.alignment for s in sections), 8)
-    if alignment > PAGE:
+    if alignment > file.machine.page:
         raise UsageError(f"section {start.name} is aligned to {alignment} bytes; it cannot move")
     # The first of them may be less aligned than those behind it.
     shift = start.address % alignment

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from packager.editing.layout.moves import PAGE, Move, Moved, Moves
+from packager.editing.layout.moves import Move, Moved, Moves
 from packager.editing.layout.room import Longer, Room
 from packager.editing.layout.segments import Group, Place, aligned
-from packager.editing.linked import MOST, LinkedFile
+from packager.editing.linked import LinkedFile
 from packager.editing.plan import Address, Part
 from packager.elf.headers import Segment
 from packager.errors import UsageError
@@ -39,10 +39,10 @@ class Placed(NamedTuple):
 def place(file: LinkedFile, room: Room, moves: Sequence[Move]) -> Placed:
     """Give every part its place: in a segment of its own, or in one that becomes longer."""
     longer = room.longer
-    places = _in_longer(room.groups, longer) if longer else _behind(file, room.groups)
-    rows = [group.row(places) for group in room.groups]
+    places = _in_longer(file, room.groups, longer) if longer else _behind(file, room.groups)
+    rows = [group.row(places, file.machine.page) for group in room.groups]
     end = max((row.memory_end for row in (*file.kept_loads, *rows)), default=0)
-    if end > MOST:
+    if end > file.machine.most:
         raise UsageError(f"has segments up to {end:#x}: there is no room behind them")
     moved = [
         Moved(start, end, places[part].address + inside, places[part].offset + inside)
@@ -61,16 +61,17 @@ def place(file: LinkedFile, room: Room, moves: Sequence[Move]) -> Placed:
 def _behind(file: LinkedFile, groups: Sequence[Group]) -> dict[Part, Place]:
     """The places in segments of their own, behind all others."""
     places: dict[Part, Place] = {}
+    page = file.machine.page
     address = max((load.memory_end for load in file.kept_loads), default=0)
     offset = file.cut
     for group in groups:
-        places |= group.placed(aligned(address, PAGE), aligned(offset, PAGE))
-        row = group.row(places)
+        places |= group.placed(aligned(address, page), aligned(offset, page))
+        row = group.row(places, page)
         address, offset = row.memory_end, row.end
     return places
 
 
-def _in_longer(groups: Sequence[Group], longer: Longer) -> dict[Part, Place]:
+def _in_longer(file: LinkedFile, groups: Sequence[Group], longer: Longer) -> dict[Part, Place]:
     """The places behind what segments have, their zeros included."""
     places: dict[Part, Place] = {}
     end = longer.data.memory_end
@@ -79,9 +80,9 @@ def _in_longer(groups: Sequence[Group], longer: Longer) -> dict[Part, Place]:
             start = group.behind(longer.code)
             places |= group.placed(longer.code.address + start - longer.code.offset, start)
         else:
-            end = aligned(end, PAGE)
+            end = aligned(end, file.machine.page)
             places |= group.placed(end, longer.data.offset + end - longer.data.address)
-            end = group.row(places).memory_end
+            end = group.row(places, file.machine.page).memory_end
     return places
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from packager.editing.linked import DT_RELACOUNT, LinkedFile
 from packager.editing.plan import Address, Later, Part, Plan, Tag
-from packager.editing.relocations import R_X86_64_RELATIVE, WORDS
+from packager.editing.relocations import WORDS
 from packager.elf.headers import (
     DT_JMPREL,
     DT_RELA,
@@ -34,6 +34,7 @@ class Rows(NamedTuple):
     relative: Sequence[tuple[Address, Address]]  # place and addend
     others: Sequence[tuple[Address, int, int]]  # place, type and symbol, addend
     is_changed: bool
+    relative_type: int  # as the machine numbers it
 
     @property
     def size(self) -> int:
@@ -49,7 +50,7 @@ class Rows(NamedTuple):
         """The table: the relative ones first."""
         end = self.kept_relative * WORDS
         rows = sorted((value(at), value(to)) for at, to in self.relative)
-        added = b"".join(RELA.pack(at, R_X86_64_RELATIVE, _signed(to)) for at, to in rows)
+        added = b"".join(RELA.pack(at, self.relative_type, _signed(to)) for at, to in rows)
         others = ((value(at), info, addend) for at, info, addend in self.others)
         last = b"".join(RELA.pack(at, info, _signed(addend)) for at, info, addend in others)
         return _bytes(self.kept[:end]), added, _bytes(self.kept[end:]), last
@@ -72,12 +73,13 @@ def new_rows(file: LinkedFile, plan: Plan) -> Rows:
         relative += [
             (part.at(fixup.at), fixup.target)
             for fixup in (part.fixups if file.is_relocated else ())
-            if not (fixup.is_distance or fixup.at in bound)
+            if fixup.instruction is None and fixup.at not in bound
         ]
         others += [(part.at(at), info, addend) for at, info, addend in part.bindings]
     count = table.count - sum(number < table.count for number in gone)
     is_changed = bool(gone or relative or others)
-    return Rows(_without(table.words, gone), count, relative, others, is_changed)
+    kept, number = _without(table.words, gone), file.machine.relative
+    return Rows(kept, count, relative, others, is_changed, number)
 
 
 def _without(words: array[int], gone: Sequence[int]) -> array[int]:

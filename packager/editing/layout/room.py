@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from packager.editing.layout.moves import PAGE
 from packager.editing.layout.segments import Group, aligned
 from packager.editing.linked import LinkedFile
 from packager.elf.headers import (
@@ -167,7 +166,7 @@ def _longer(file: LinkedFile, groups: Sequence[Group], zeros: int) -> Longer | N
 def _is_free(file: LinkedFile, load: Segment, code: Group) -> bool:
     """Return whether code has room between the end of a segment and that of its page."""
     end = code.behind(load) + code.size
-    if load.file_size != load.memory_size or aligned(load.end, PAGE) < end:
+    if load.file_size != load.memory_size or aligned(load.end, file.machine.page) < end:
         return False
     if end > len(file.data) or file.data.bytes(load.end, end - load.end).strip(b"\0"):
         return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from packager.editing.layout.moves import PAGE
 from packager.editing.linked import DATA_MARK, REST_MARK
 from packager.editing.plan import NewSegment, Part
 from packager.elf.headers import PT_LOAD, Segment
@@ -36,7 +35,7 @@ class Group(NamedTuple):
     @property
     def size(self) -> int:
         """The bytes of a group that has no part at a block."""
-        return self.row(self.placed(0, 0)).file_size
+        return self.row(self.placed(0, 0), 1).file_size
 
     def behind(self, load: Segment) -> int:
         """Return where in the file it begins if it is put behind a segment."""
@@ -54,13 +53,13 @@ class Group(NamedTuple):
             at += part.size
         return found
 
-    def row(self, places: dict[Part, Place]) -> Segment:
-        """The program header of a segment of its own."""
+    def row(self, places: dict[Part, Place], page: int) -> Segment:
+        """The program header of a segment of its own, which begins with a page."""
         first, last = self.parts[0], self.parts[-1]
         address, offset = places[first]
         size = places[last].address + last.size - address
         flags = FLAGS[self.segment]
-        return Segment(PT_LOAD, flags, offset, address, address, size, size, PAGE)
+        return Segment(PT_LOAD, flags, offset, address, address, size, size, page)
 
 
 def grouped(parts: Iterable[Part]) -> list[Group]:

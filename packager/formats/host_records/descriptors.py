@@ -23,6 +23,7 @@ from packager.elf.relocated import Range, Window
 from packager.errors import FormatError
 from packager.formats.host_records.entries import FoundTable
 from packager.formats.host_records.record_forms import RecordForms, is_nameless
+from packager.host_machines import MACHINES
 from packager.layouts import BIN_DESC, DEVICE_IMAGE, PROPOSAL_ENTRY, PROPOSAL_IMAGE, EntryLayout
 from packager.records import NamedTuple
 
@@ -36,9 +37,6 @@ MAX_CONSTRUCTORS = 1 << 16
 PIECE = 1 << 16
 # A number of images, as a word of 64 bits.
 _COUNT = re.compile(rb"(?=[\x01-\x40]\x00{7})", re.S)
-
-# Machines whose code is understood as far as Space.references asks.
-DECODED = ("x86_64",)
 
 # Offsets of pointers in the records.
 IMAGE_END, IMAGE_ENTRIES = 8, 16
@@ -103,7 +101,7 @@ def _registered(
     Clang 14 leaves it among the constants there, behind images that are too large to be searched.
     One without images, as an edit may leave it, is known by the `bounds` of its entries.
     """
-    if not space.elf.is_executable or space.elf.machine not in DECODED:
+    if not space.elf.is_executable or space.elf.machine not in MACHINES:
         return []
     targets = {
         target
@@ -256,7 +254,7 @@ def registering(space: Space, wanted: Set[int]) -> dict[int, str]:
     A stripped file has no name for it: then its place, ".init_array[2]". Empty for a machine whose
     code is not understood.
     """
-    if not wanted or space.elf.machine not in DECODED:
+    if not wanted or space.elf.machine not in MACHINES:
         return {}
     slots = constructors(space)
     found: dict[int, int] = {}
@@ -276,7 +274,7 @@ def unregistered_by_array(space: Space, wanted: Set[int]) -> bool | None:
     """Return whether a function of .fini_array knows one of the descriptors `wanted`, which others
     unregister by atexit. None: no constructor is seen to know one.
     """
-    if not wanted or space.elf.machine not in DECODED:
+    if not wanted or space.elf.machine not in MACHINES:
         return None
     first, last = constructors(space), constructors(space, SHT_FINI_ARRAY)
     starts = sorted({*first, *last})

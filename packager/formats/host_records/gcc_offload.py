@@ -8,7 +8,6 @@ data of one kind of device, which gcc_devices.py reads.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
@@ -20,6 +19,7 @@ from packager.elf.relocated import Range, Window
 from packager.errors import FormatError
 from packager.formats.host_records import descriptors
 from packager.formats.host_records.gcc_devices import DEVICES, STARTS, Device, DeviceData
+from packager.host_machines import MACHINES
 from packager.records import NamedTuple
 
 NAME = "gcc"
@@ -31,7 +31,7 @@ TABLE_SIZE = 4 * WORD.size  # the bounds of the functions and of the variables
 MAX_REGISTRATIONS = 16  # one for each kind of device; each is read by itself
 # The kind of device in a constructor's code, which is short.
 CODE = 48
-_KIND = re.compile(rb"\xba([\x05-\x08])\0\0\0")
+KINDS = range(5, 9)
 
 
 class Registration(NamedTuple):
@@ -139,15 +139,13 @@ def _registration(
 
 
 def _device_kind(space: Space, function: int) -> int | None:
-    """The kind that a constructor tells libgomp, in its third argument; None if that is not seen.
-
-    `mov edx, 5` in x86-64's code; the address of a string may hold the same byte, but no such word.
-    """
-    if space.offset(function, CODE) is None or space.elf.machine != "x86_64":
+    """The kind that a constructor tells libgomp, as its third argument; None if not seen."""
+    machine = MACHINES.get(space.elf.machine)
+    if space.offset(function, CODE) is None or machine is None:
         return None
     code = space.elf.data.bytes(space.offset(function) or 0, CODE, "constructor")
-    found = _KIND.search(code)
-    return found[1][0] if found else None
+    kind = machine.reader.argument(code, 2)
+    return kind if kind in KINDS else None
 
 
 def _real_tables(

@@ -6,25 +6,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from packager.elf import headers
+from packager.host_machines import MACHINES
 from packager.model import OffloadEntry
 
 # All objects with device constructs have to ask for these, or none (OpenMP 5.2, 8.2).
 FOR_ALL = {0x2: "reverse_offload", 0x4: "unified_address", 0x8: "unified_shared_memory"}
 # Until clang 18 a constructor tells the runtime; since then an entry does.
 TELLS = ".omp_offloading.requires_reg"
-MOVE_TO_EDI = b"\xbf"  # x86-64, in front of the four bytes of the mask
 
 
-def of_object(elf: headers.Elf, entries: Iterable[OffloadEntry]) -> int:
-    """The mask of an object, as far as it is FOR_ALL; 0 for none, and for one that is not said."""
+def of_object(elf: headers.Elf, entries: Iterable[OffloadEntry]) -> int | None:
+    """The mask of an object, as far as it is FOR_ALL; 0 for none, and for one that is not said.
+
+    None: the object has code that tells, and that is not understood.
+    """
     mask = 0
     for entry in entries:
         if entry.kind == "requires":
             mask |= entry.data
-    return (mask or _told(elf)) & sum(FOR_ALL)
+    told = mask or _told(elf)
+    return None if told is None else told & sum(FOR_ALL)
 
 
-def _told(elf: headers.Elf) -> int:
+def _told(elf: headers.Elf) -> int | None:
     for table in elf.of_type(headers.SHT_SYMTAB):
         names = elf.strings(table.link, "symbol names")
         for symbol in elf.symbols(table):
@@ -33,6 +37,6 @@ def _told(elf: headers.Elf) -> int:
             if is_here and names[symbol.name_at] == TELLS:
                 code = elf.content(elf.sections[symbol.section])
                 function = code.slice(symbol.value, symbol.size, TELLS).bytes()
-                _, _, after = function.partition(MOVE_TO_EDI)
-                return int.from_bytes(after[:4], "little")
+                machine = MACHINES.get(elf.machine)
+                return machine.reader.argument(function, 0) if machine else None
     return 0

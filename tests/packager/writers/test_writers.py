@@ -11,6 +11,7 @@ from linking import LINKERS, link
 from places import INCLUDE, TESTS
 
 from packager.files.reader import OpenFiles
+from packager.host_machines import X86_64
 from packager.layouts import ENTRIES_SECTION, WRITTEN
 from packager.writers.host_object import blank_host, read_host
 from packager.writers.object_writer import write_object
@@ -56,8 +57,8 @@ def wrap(work: Path, host: str | None, out: Path, entries: list[EntryInput] | No
                 ("two.img", "amdgcn-amd-amdhsa", "gfx90a:xnack+"),
             )
         ]
-        wrapper = build(images, entries, WRITTEN["interface"], alone=host is None)
-        base = read_host(files.data(work / host)) if host else blank_host()
+        wrapper = build(images, entries, WRITTEN["interface"], X86_64, alone=host is None)
+        base = read_host(files.data(work / host)) if host else blank_host(X86_64)
         write_object(file, base, wrapper.sections, wrapper.symbols, {ENTRIES_SECTION})
     return out
 

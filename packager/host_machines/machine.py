@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A machine that hosts run on: its numbers in ELF files, and its code."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from struct import Struct
+from typing import TypeVar
+
+from packager.records import NamedTuple
+
+Operand = TypeVar("Operand")
+NOTE = Struct("<III4sIIII")
+PROPERTIES = 5  # NT_GNU_PROPERTY_TYPE_0
+
+
+class Field(NamedTuple):
+    """The part of an instruction that refers to an address: one that is yet to be linked has a
+    relocation there.
+    """
+
+    at: int  # in the instruction
+    relocation: int
+    addend: int
+    # Return the instruction at a place with an address filled in; None where it is out of reach.
+    filled: Callable[[bytes, int, int], bytes | None]
+
+
+class Instruction(NamedTuple):
+    """An instruction: its bytes, and its text as assemblers read it, with {} for what it names."""
+
+    code: bytes
+    text: str
+    field: Field | None = None
+
+
+# An instruction with what its field refers to.
+Step = tuple[Instruction, Operand | None]
+
+
+class Code(ABC):
+    """The code that is written for a machine. Operands are symbols, or addresses."""
+
+    fill: bytes  # one byte, between functions
+
+    @abstractmethod
+    def tail_call(self, argument: Operand | int, called: Operand) -> list[Step[Operand]]:
+        """A function that calls another one with an address, or a number below 65536.
+
+        It has no frame, so it needs no unwind information, and the stack stays aligned as it came.
+        """
+
+    @abstractmethod
+    def first(
+        self, argument: Operand, slot: Operand, following: Operand | None, *, by_slot: bool
+    ) -> list[Step[Operand]]:
+        """A constructor that calls what `slot` leads to with an address, then goes to `following`,
+        with the arguments that it was given itself; `by_slot` says that this is a slot, too.
+        """
+
+    @abstractmethod
+    def last(
+        self, argument: Operand, slot: Operand, before: Operand | None, *, by_slot: bool
+    ) -> list[Step[Operand]]:
+        """A destructor that calls `before`, and then what `slot` leads to with an address."""
+
+
+class CodeReader(ABC):
+    """Reads a machine's code as far as finding out what constructors hand over needs."""
+
+    behind: int  # bytes from a relative field of an object to where its distance counts from
+
+    @abstractmethod
+    def relative(self, code: bytes, start: int) -> Iterator[int]:
+        """The addresses that code at `start` can mean, wherever it is loaded."""
+
+    @abstractmethod
+    def loads(self, code: bytes, start: int) -> Iterator[int]:
+        """The places that code at `start` loads addresses from."""
+
+    @abstractmethod
+    def holds(self, code: bytes, address: int) -> bool:
+        """Return whether position-dependent code has an address in it."""
+
+    @abstractmethod
+    def absolute(self, code: bytes) -> Iterable[int]:
+        """The numbers that position-dependent code may mean as addresses."""
+
+    @abstractmethod
+    def argument(self, code: bytes, number: int) -> int | None:
+        """The number that code passes as argument 0, 1, … of its first call; None if that is not
+        seen.
+        """
+
+
+class HostMachine(NamedTuple):
+    """A machine whose host files omptool writes."""
+
+    name: str  # as readers call it
+    number: int  # e_machine
+    triple: str
+    # Relocations: a pointer to a symbol, the same in the GOT, and one to the file's own memory.
+    absolute: int
+    slot: int
+    relative: int
+    page: int  # the largest that kernels have
+    most: int  # bytes of address space that a process has
+    image_flags: int  # of sections that should not come between code and data
+    property_type: int  # the GNU property of code features
+    features: int  # those of `code`: branch tracking, and shadow stacks or signed returns
+    code: Code
+    reader: CodeReader
+
+    @property
+    def note(self) -> bytes:
+        """The content of .note.gnu.property, which says what `code` keeps intact."""
+        return NOTE.pack(4, 16, PROPERTIES, b"GNU\0", self.property_type, 4, self.features, 0)
