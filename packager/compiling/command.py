@@ -165,7 +165,8 @@ def parse(
     is_cxx = any(item.path.suffix in CXX for item in inputs)
     chosen = named(compiler) if compiler else default(is_cxx)
     end, output = _end(given, inputs), _output(given)
-    host = value_of(given, "--target=", "-target")  # the triple that it compiles for
+    # The triple that it compiles for.
+    host = value_of([*chosen.words, *given], "--target=", "-target")
     is_found = is_cxx and not compiler
     command = CompileCommand(
         chosen.words, tuple(given), devices, host, inputs, end, output, is_found, chosen.choice

@@ -111,3 +111,13 @@ def test_objects_of_an_unknown_machine_are_one_line(work: Path) -> None:
         2, f"Error: {other}: is for riscv64; hosts are written for x86_64 and aarch64\n"
     )  # fmt: skip
     assert not (work / "app").exists()
+
+
+def test_cc_compiles_and_links_for_the_host_that_the_compiler_names(work: Path) -> None:
+    clang = " ".join([*tool(INSTALLED, "clang"), f"--target={TARGET}", *LINKERS["lld"]])
+    run(GCC, "-shared", "-x", "c", "/dev/null", "-o", work / "libomp.so")
+    done = omptool("cc", "--cc", clang, "--", "-O1", HOST, *words(work))
+    assert done.exit_code == 0, done.stderr
+    expect_registered(work / "app")
+    (image,) = load(work / "app").images
+    assert image.triple == "aarch64-unknown-linux-gnu"
