@@ -40,10 +40,11 @@ LEVELS = (
     ),
     ("plugins/common",),
     ("common",),
+    ("machine/aarch64", "machine/x86_64"),
     ("include",),
 )
 # Rooms whose files are included by their names alone.
-SEARCHED = ("libomptarget", "plugins", "common", "include")
+SEARCHED = ("libomptarget", "plugins", "common", "machine/x86_64", "include")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
@@ -66,7 +67,7 @@ def included(runtime: Path, file: str) -> Iterator[str]:
 
 def faults(runtime: Path) -> Iterator[str]:
     """A line for each include that runs upwards or across, and for each room without a level."""
-    trees = ("libomptarget", "plugins", "inspect", "common", "include")
+    trees = ("libomptarget", "plugins", "inspect", "common", "machine", "include")
     files = (p for tree in trees for p in (runtime / tree).rglob("*") if p.suffix in {".h", ".cpp"})
     for path in sorted(files):
         file = path.relative_to(runtime).as_posix()

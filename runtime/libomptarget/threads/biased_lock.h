@@ -6,6 +6,7 @@
 // another one comes, it takes the bias away for good, and the lock is an ordinary spin lock from then on.
 #pragma once
 
+#include "pause.h"
 #include "threads/barriers.h"
 
 #include <atomic>
@@ -64,7 +65,7 @@ private:
     constexpr int kSpins = 64;
     for (int i = 0; flag.load(std::memory_order_relaxed); ++i)
       if (i < kSpins)
-        __builtin_ia32_pause();
+        machine::pause();
       else
         ::sched_yield();
   }

@@ -3,11 +3,6 @@
 //
 // System V ABI for x86-64, section 3.2.3: six integer arguments in registers, the rest on the stack in
 // order, the stack aligned to 16 bytes at the call.
-#include "call.h"
-
-#if !defined(__x86_64__)
-#error "omptool_host_call is written for x86-64"
-#endif
 
 __asm__(R"(
         .text

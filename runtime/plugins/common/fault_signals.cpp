@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "fault_signals.h"
 
+#include "machine.h"
+
 #include <atomic>
 #include <csignal>
 #include <cstring>
@@ -12,29 +14,18 @@ namespace omptool {
 namespace {
 
 struct Watched {
-  int signal;
-  const char* name;
-  struct sigaction before;
+  machine::FaultSignal signal{};
+  struct sigaction before{};
 };
-Watched watched[] = {{SIGSEGV, "SIGSEGV", {}}, {SIGBUS, "SIGBUS", {}}, {SIGILL, "SIGILL", {}}, {SIGFPE, "SIGFPE", {}}};
+Watched watched[machine::kFaultSignals.size()];
 void (*tell_of_fault)(const Fault& fault) = nullptr;
-
-const void* code_of([[maybe_unused]] const void* context) {
-#if defined(__x86_64__)
-  return reinterpret_cast<const void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-  return reinterpret_cast<const void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.pc);
-#else
-  return nullptr;
-#endif
-}
 
 // The fault happens again when this returns, as if the handler had never been.
 void on_fault(int signal, siginfo_t* info, void* context) {
   for (const Watched& one : watched) {
-    if (one.signal != signal)
+    if (one.signal.number != signal)
       continue;
-    tell_of_fault({one.name, info->si_addr, code_of(context)});
+    tell_of_fault({one.signal.name, info->si_addr, machine::instruction_of(*static_cast<ucontext_t*>(context))});
     ::sigaction(signal, &one.before, nullptr);
   }
   if (info->si_code <= 0) // sent by a process
@@ -52,13 +43,13 @@ bool may_come_before(const struct sigaction& action, const void* driver) {
 }
 
 void watch(Watched& one, const void* driver) {
-  if (::sigaction(one.signal, nullptr, &one.before) != 0 || !may_come_before(one.before, driver))
+  if (::sigaction(one.signal.number, nullptr, &one.before) != 0 || !may_come_before(one.before, driver))
     return;
   struct sigaction ours{};
   ours.sa_sigaction = on_fault;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
   ::sigemptyset(&ours.sa_mask);
-  ::sigaction(one.signal, &ours, nullptr);
+  ::sigaction(one.signal.number, &ours, nullptr);
 }
 
 } // namespace
@@ -68,8 +59,10 @@ void watch_faults(void (*tell)(const Fault& fault), const void* driver) {
   if (is_watching.exchange(true)) // nobody waits: dladdr() takes the dynamic linker's lock, which this thread may have
     return;
   tell_of_fault = tell;
-  for (Watched& one : watched)
-    watch(one, driver);
+  for (std::size_t i = 0; i < machine::kFaultSignals.size(); ++i) {
+    watched[i].signal = machine::kFaultSignals[i];
+    watch(watched[i], driver);
+  }
 }
 
 } // namespace omptool

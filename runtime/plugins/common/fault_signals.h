@@ -14,8 +14,8 @@ struct Fault {
   const void* code;
 };
 
-// From now on `tell` hears of each SIGSEGV, SIGBUS, SIGILL and SIGFPE, in the signal handler: it takes neither the heap
-// nor a stream, and writes nothing where no kernel of its own is at fault. A signal that the program handles, or
+// From now on `tell` hears of each of machine::kFaultSignals, in the signal handler: it takes neither the heap nor a
+// stream, and writes nothing where no kernel of its own is at fault. A signal that the program handles, or
 // ignores, is left alone; not so one that another plugin handles, or the library that `driver` is in: they come next.
 // Once in each plugin.
 void watch_faults(void (*tell)(const Fault& fault), const void* driver = nullptr);

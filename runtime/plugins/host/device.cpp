@@ -5,6 +5,7 @@
 #include "common/description.h"
 #include "kernels/current_state.h"
 #include "kernels/faults.h"
+#include "machine.h"
 #include "plugin.h"
 #include "processor.h"
 #include "small_blocks.h"
@@ -17,14 +18,6 @@
 
 namespace omptool::host {
 namespace {
-
-#if defined(__x86_64__)
-constexpr std::string_view kArchitecture = "x86-64";
-#elif defined(__aarch64__)
-constexpr std::string_view kArchitecture = "aarch64";
-#else
-constexpr std::string_view kArchitecture;
-#endif
 
 const omptool_thread_state* thread_state() {
   return &current.state;
@@ -136,7 +129,7 @@ std::int32_t Device::describe(tgt_device_description& description) const {
   description.units = Pool::hardware_threads();
   description.memory = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L)) *
                        static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 0L));
-  put(kArchitecture, description.architecture);
+  put(machine::kArchitecture, description.architecture);
   put(processor_name(), description.name);
   put("ELF, bitcode", description.images);
   return 0;

@@ -2,18 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "elf_image.h"
 
+#include "machine.h"
+
 #include <cstring>
 #include <elf.h>
+#include <string>
 #include <string_view>
 
 namespace omptool::host {
 namespace {
 
-#if defined(__x86_64__)
-constexpr Elf64_Half kMachine = EM_X86_64;
-#else
-#error "the host plugin calls kernels on x86-64 only (kernels/call.h)"
-#endif
+const char* for_another_machine() {
+  static const std::string said = std::string("it is for a machine other than ") + machine::kArchitecture;
+  return said.c_str();
+}
 
 // Entries of this project, with names and without, and of LLVM until 19. Images of later LLVM export
 // every name, so that nobody needs their tables.
@@ -115,8 +117,8 @@ const char* fault_of(Bytes image) {
     return "it is not an ELF file";
   if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
     return "it is not a 64-bit little-endian ELF file";
-  if (header->e_machine != kMachine)
-    return "it is for a machine other than x86-64";
+  if (header->e_machine != machine::kElf)
+    return for_another_machine();
   if (header->e_type != ET_DYN)
     return "it is not a shared object";
   if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == 0)

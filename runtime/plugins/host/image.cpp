@@ -5,6 +5,7 @@
 #include "common/calls.h"
 #include "compile/compiled.h"
 #include "counted.h"
+#include "machine.h"
 #include "processor.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ Bytes bytes_of(const __tgt_device_image& image) {
 
 // For which bitcode is compiled.
 compile::Target this_processor() {
-  return {"x86_64-pc-linux-gnu", "native", processor_identity()};
+  return {machine::kTriple, "native", processor_identity()};
 }
 
 const link_map* map_of(void* handle) {

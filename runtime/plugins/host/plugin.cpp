@@ -15,6 +15,7 @@
 #include "device.h"
 #include "elf_image.h"
 #include "kernels/current_state.h"
+#include "machine.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -69,7 +70,7 @@ std::unique_ptr<Plugin> make_plugin(bool) {
 
 std::string fault_of_image(Bytes image) {
   const char* const fault = host::fault_of(image);
-  return compile::fault_of(image, "x86_64", fault ? fault : "");
+  return compile::fault_of(image, machine::kName, fault ? fault : "");
 }
 
 } // namespace omptool::plugin

@@ -7,25 +7,63 @@
 #include <string_view>
 
 namespace omptool::host {
+namespace {
 
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("model name"))
-      if (const std::size_t at = line.find(": "); at != std::string::npos)
-        return line.substr(at + 2);
-  return {};
+constexpr const char* kFile = "/proc/cpuinfo";
+
+// Processors that the kernel names by numbers alone: implementer and part.
+constexpr struct {
+  std::string_view implementer, part, name;
+} kParts[] = {
+    {"0x41", "0xd0c", "Neoverse N1"}, {"0x41", "0xd40", "Neoverse V1"}, {"0x41", "0xd49", "Neoverse N2"},
+    {"0x41", "0xd4f", "Neoverse V2"}, {"0x46", "0x001", "A64FX"},       {"0xc0", "0xac3", "AmpereOne"},
+};
+
+// The value of a line "NAME : VALUE"; "" for a line of another name.
+std::string value_of(const std::string& line, std::string_view name) {
+  const std::size_t at = line.find(": ");
+  return line.starts_with(name) && at != std::string::npos ? line.substr(at + 2) : "";
 }
 
-std::string processor_identity() {
-  constexpr std::array<std::string_view, 4> kTelling{"vendor_id", "cpu family", "model", "flags"};
-  std::ifstream file("/proc/cpuinfo");
+std::string name_of(const std::string& implementer, const std::string& part) {
+  for (const auto& known : kParts)
+    if (known.implementer == implementer && known.part == part)
+      return std::string(known.name);
+  return implementer.empty() ? "" : "implementer " + implementer + ", part " + part;
+}
+
+} // namespace
+
+std::string processor_name(std::istream& cpuinfo) {
+  std::string implementer, part;
+  for (std::string line; std::getline(cpuinfo, line) && !line.empty();) {
+    if (std::string name = value_of(line, "model name"); !name.empty())
+      return name;
+    implementer += value_of(line, "CPU implementer");
+    part += value_of(line, "CPU part");
+  }
+  return name_of(implementer, part);
+}
+
+std::string processor_identity(std::istream& cpuinfo) {
+  // "CPU " begins the lines of implementer, architecture, variant, part and revision, on AArch64.
+  constexpr std::array<std::string_view, 6> kTelling{"vendor_id", "cpu family", "model", "flags", "CPU ", "Features"};
   std::string identity;
-  for (std::string line; std::getline(file, line) && !line.empty();) // the first, of processors that are alike
+  for (std::string line; std::getline(cpuinfo, line) && !line.empty();) // the first, of processors that are alike
     for (const std::string_view name : kTelling)
       if (line.starts_with(name))
         identity += line + "\n";
   return identity;
+}
+
+std::string processor_name() {
+  std::ifstream file(kFile);
+  return processor_name(file);
+}
+
+std::string processor_identity() {
+  std::ifstream file(kFile);
+  return processor_identity(file);
 }
 
 } // namespace omptool::host

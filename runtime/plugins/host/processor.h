@@ -4,13 +4,18 @@
 // Reads the kernel's description of this machine's processor.
 #pragma once
 
+#include <istream>
 #include <string>
 
 namespace omptool::host {
 
-// As the kernel calls it, or "".
+// Of the text of /proc/cpuinfo: the name that the kernel or the maker has for the processor, or "".
+std::string processor_name(std::istream& cpuinfo);
+// Returns every property in that text that code made for this processor may depend on.
+std::string processor_identity(std::istream& cpuinfo);
+
+// The same of this machine's.
 std::string processor_name();
-// Returns every property that code made for this processor may depend on.
 std::string processor_identity();
 
 } // namespace omptool::host

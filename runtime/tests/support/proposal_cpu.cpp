@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// libomptarget.rtl.proposal_cpu.so: a plugin of 2013 (libtarget_rtl.h) that runs x86-64 shared objects
+// libomptarget.rtl.proposal_cpu.so: a plugin of 2013 (libtarget_rtl.h) that runs shared objects for the CPU
 // on the CPU, in memory apart from the host's. Kernels take at most six arguments; a team region is one
 // team of one thread, since the interface does not say how many are wanted.
 #include "libtarget_rtl.h"
@@ -93,7 +93,7 @@ int run(void* entry, void* variables) {
 } // namespace
 
 PROPOSAL_EXPORT int __tgt_rtl_device_type(int) {
-  return EM_X86_64;
+  return omptool::machine::kElf;
 }
 PROPOSAL_EXPORT int __tgt_rtl_number_of_devices() {
   return 2;

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t kStackSize = 256 << 10;
 constexpr std::align_val_t kMemoryAlignment{OMPTOOL_TEAM_MEMORY_ALIGNMENT};
-// Of crews that wait for a launch: some 100 MiB, as each has touched few pages.
-constexpr std::size_t kMostIdleStacks = 16384;
+// Memory of the stacks of crews that wait for a launch, of which most have touched one page: less than 100 MiB in all.
+constexpr std::size_t kMostIdle = 64 << 20;
 
 thread_local constinit Crew* current_crew __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -170,7 +170,7 @@ std::unique_ptr<Crew> Crews::take(std::int32_t threads, std::size_t memory) {
 
 void Crews::give_back(std::unique_ptr<Crew> crew) {
   const std::lock_guard lock(mutex_);
-  if (stacks_ + crew->stacks() > kMostIdleStacks)
+  if (stacks_ + crew->stacks() > kMostIdle / static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)))
     return; // it goes
   stacks_ += crew->stacks();
   idle_.push_back(std::move(crew));

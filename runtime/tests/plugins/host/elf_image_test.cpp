@@ -5,6 +5,8 @@
 // read past their end (AddressSanitizer watches: each is in memory of exactly its size).
 #include "elf_image.h"
 
+#include "machine.h"
+
 #include <cstring>
 #include <doctest/doctest.h>
 #include <elf.h>
@@ -26,7 +28,7 @@ std::vector<std::byte> sound() {
   header.e_ident[EI_CLASS] = ELFCLASS64;
   header.e_ident[EI_DATA] = ELFDATA2LSB;
   header.e_type = ET_DYN;
-  header.e_machine = EM_X86_64;
+  header.e_machine = omptool::machine::kElf;
   header.e_phoff = sizeof header;
   header.e_phentsize = sizeof(Elf64_Phdr);
   header.e_phnum = 1;
@@ -96,8 +98,8 @@ TEST_CASE("one wrong field of an image is named") {
   CHECK(fault({}) == "it is not an ELF file");
   CHECK(fault(with(0, 'x')) == "it is not an ELF file");
   CHECK(fault(with<char>(EI_CLASS, ELFCLASS32)) == "it is not a 64-bit little-endian ELF file");
-  CHECK(fault(with<Elf64_Half>(offsetof(Elf64_Ehdr, e_machine), EM_AARCH64)) ==
-        "it is for a machine other than x86-64");
+  CHECK(fault(with<Elf64_Half>(offsetof(Elf64_Ehdr, e_machine), EM_RISCV)) ==
+        std::string("it is for a machine other than ") + omptool::machine::kArchitecture);
   CHECK(fault(with<Elf64_Half>(offsetof(Elf64_Ehdr, e_type), ET_REL)) == "it is not a shared object");
   CHECK(fault(with<Elf64_Half>(offsetof(Elf64_Ehdr, e_phnum), 0)) == "it has no program headers");
   CHECK(fault(with<Elf64_Half>(offsetof(Elf64_Ehdr, e_phnum), 0xffff)) == "its program headers run past its end");
