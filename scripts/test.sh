@@ -82,6 +82,13 @@ compile() {  # compile FOLDER CONFIGURE...
     { tail -n 40 "$log"; return 1; }
 }
 
+crossed() {  # the runtime for AArch64, on which pytest runs programs by qemu
+  local log=$logs/compile-aarch64
+  { cmake -S runtime -B build/aarch64 -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/scripts/aarch64.cmake" &&
+    cmake --build build/aarch64 --target omptarget omptarget_rtl_host --parallel "$cores"; } >"$log" 2>&1 ||
+    { tail -n 40 "$log"; return 1; }
+}
+
 units_alone() {  # what needs an include that another unit, or a precompiled header, had for it
   cmake -S runtime -B build/alone -G Ninja -DOMPTOOL_UNITS_ALONE=ON && cmake --build build/alone --parallel "$cores"
 }
@@ -108,6 +115,7 @@ case $what in
     begin 'compile, address + undefined' compile build/asan sanitized asan address,undefined
     begin 'compile, thread' compile build/tsan sanitized tsan thread
     finish
+    only 'compile, aarch64' crossed
     # One after the other: each keeps all cores busy, and kernels that wait for others spin.
     only 'runtime' runtime_tests build/package/runtime
     only 'runtime, address + undefined' runtime_tests build/asan
