@@ -217,7 +217,7 @@ def test_each_event_on_each_plugin(
 ) -> None:
     folder = four_images(products).parent
     program = Path(shutil.copy(folder / "app", tmp_path))
-    events = recorded(program, str(libdir()), EMI, 0, OMPTOOL_PLUGINS=plugin, **vendors)
+    events = recorded(program, str(libdir()), EMI, 0, None, OMPTOOL_PLUGINS=plugin, **vendors)
     check_record(events, {event.values["kind"] for event in named(events, "target")})
     [ready] = named(events, "device_initialize")
     assert ready.values == {"device": "0", "type": plugin, "handle": "1", "lookup": "1"}
