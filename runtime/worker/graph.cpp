@@ -89,9 +89,21 @@ bool Graph::follow(Task& task, const Task& before) const {
   if (!task.is_for_queue || !before.queued || !backend_.can_follow(task.operation, *before.queued))
     return false;
   task.behind.push_back(before.queued);
-  if (task.leader == 0)
-    task.leader = before.operation.id;
+  task.leaders.push_back(before.operation.id);
   return true;
+}
+
+// With the lock held. True: one of its leaders goes on, and the task is waited for behind it.
+bool Graph::has_leader(const TaskPtr& task) {
+  while (!task->leaders.empty()) {
+    const auto found = unfinished_.find(task->leaders.back());
+    task->leaders.pop_back();
+    if (found == unfinished_.end())
+      continue;
+    found->second->waits.push_back(task);
+    return true;
+  }
+  return false;
 }
 
 // Returns those that can be handed over behind it.
@@ -116,11 +128,8 @@ std::vector<TaskPtr> Graph::hand_over(const TaskPtr& task) {
         ready.push_back(one);
       return is_behind;
     });
-    const auto leader = unfinished_.find(task->leader);
-    if (queued && leader != unfinished_.end()) {
-      leader->second->waits.push_back(task);
+    if ((queued || task->outcome.result != 0) && has_leader(task))
       return ready;
-    }
   }
   workers_.run([this, task] { perform(task); });
   return ready;
@@ -151,9 +160,13 @@ void Graph::perform(TaskPtr task) {
 std::vector<TaskPtr> Graph::finish(const TaskPtr& task) {
   task->ran.ended = mpi::now();
   const std::lock_guard lock(mutex_);
-  std::vector<TaskPtr> ready = std::exchange(task->waits, {});
-  for (const TaskPtr& one : ready) // which is queued behind it
+  unfinished_.erase(task->operation.id);
+  std::vector<TaskPtr> ready;
+  for (TaskPtr& one : std::exchange(task->waits, {})) { // each is queued behind it
     one->ran.began = std::max(one->ran.began, task->ran.ended);
+    if (!has_leader(one))
+      ready.push_back(std::move(one));
+  }
   const bool has_failed = task->outcome.result != 0;
   if (has_failed)
     failed_.emplace(task->operation.id, text_of(task->outcome.bytes));
@@ -163,7 +176,6 @@ std::vector<TaskPtr> Graph::finish(const TaskPtr& task) {
     if (--one->before == 0)
       ready.push_back(std::move(one));
   }
-  unfinished_.erase(task->operation.id);
   turn_.done.push_back(task);
   changed_.notify_one();
   return ready;

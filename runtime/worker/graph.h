@@ -34,8 +34,8 @@ struct Task {
   bool is_for_queue = false;
   QueuedPtr queued = nullptr;                    // once it is
   std::vector<QueuedPtr> behind = {};            // those that it follows and that are, until it is
-  std::uint64_t leader = 0;                      // the first of these: who waits for that waits for this, too
-  std::vector<std::shared_ptr<Task>> waits = {}; // those of which this is the leader
+  std::vector<std::uint64_t> leaders = {};       // these, by number: it ends when they have ended
+  std::vector<std::shared_ptr<Task>> waits = {}; // those that end behind this: who waits for it waits for them, too
 };
 using TaskPtr = std::shared_ptr<Task>;
 
@@ -61,6 +61,7 @@ private:
   void start(TaskPtr task); // without the lock
   std::vector<TaskPtr> hand_over(const TaskPtr& task);
   bool follow(Task& task, const Task& before) const;
+  bool has_leader(const TaskPtr& task);
   void perform(TaskPtr task);
   std::vector<TaskPtr> finish(const TaskPtr& task);
 
