@@ -14,7 +14,7 @@ from clangs import INSTALLED, tool
 from machine import lacks, output
 from places import ROOT
 from products import Products
-from toolchain import omptool
+from toolchain import NVPTX, PTX, omptool
 
 pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 RUNTIME = ROOT / "build" / "aarch64"
@@ -49,9 +49,9 @@ def libraries() -> tuple[object, ...]:
     return (f"-L{RUNTIME}", "-lomptarget", f"-Wl,-rpath,{RUNTIME}")
 
 
-def expect(program: Path, lines: list[str]) -> None:
+def expect(program: Path, lines: list[str], pages: tuple[int, ...] = PAGES) -> None:
     """Expect what a program prints, whatever the pages."""
-    for page in PAGES:
+    for page in pages:
         words = ["qemu-aarch64", "-L", f"/usr/{TARGET}", "-p", page]
         assert output(*words, program).splitlines() == lines
 
@@ -95,16 +95,19 @@ def test_by_emit(work: Path, form: str) -> None:
 
 
 def test_by_bundle_and_edit_of_a_program(work: Path) -> None:
+    """A plugin that refuses an image says why in thread-local memory. qemu 7.2 leaves some of that
+    unmapped, with pages of 64 KiB: the loader has it in the rest of its own last page.
+    """
     app, out = linked(work / "app", work / "host.o"), work / "out"
     expect(app, ON_HOST)
     made("bundle", app, *image(work), "-o", out)
     expect(out, ON_DEVICE)
-    for number, (options, lines) in enumerate(
-        (
-            (("--replace", f"0={work}/image.so"), ON_DEVICE),
-            (("--remove", 0), ON_HOST),
-        )
+    (work / "gpu.ptx").write_text(PTX)
+    for options, lines, pages in (
+        (("--replace", f"0={work}/image.so"), ON_DEVICE, PAGES),
+        (("--add", f"{NVPTX}:sm_75={work}/gpu.ptx"), ON_DEVICE, PAGES[:1]),
+        (("--remove", 0), ON_HOST, PAGES),
     ):
-        edited = work / f"edited-{number}"
+        edited = work / f"edited{options[0]}"
         made("edit", out, *options, "--force", "-o", edited)
-        expect(edited, lines)
+        expect(edited, lines, pages)
