@@ -21,7 +21,7 @@ from packager.linking.inputs import unused
 from packager.linking.libraries import machine_of_link
 from packager.linking.link import Options as LinkOptions
 from packager.linking.link import check, link
-from packager.linking.machines import expect_runtime
+from packager.linking.machines import expect_runtimes
 from packager.linking.tools import Tools
 from packager.records import NamedTuple
 from packager.writers.bundle import EntrySource, ImageRequest
@@ -149,9 +149,11 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
     )
     if not modules:
         return link(_with_runtime(words, options), chosen, tools)
-    images, machine = _images(modules, how, options, tools), written(_machine(words))
+    images = _images(modules, how, options, tools)
+    machine = written(machine_of_link(host_command.parse(words)))
     words.append(str(kernels.wrapper(images, options.entries, machine, tools)))
     host = _with_runtime(words, options)
+    expect_runtimes(host, machine.name)
     tools.options_at = len(command.compiler)
     code = tools.pass_on(host.words)
     if not code and not tools.is_dry and str(host.output) != os.devnull:
@@ -159,16 +161,11 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
     return code
 
 
-def _machine(words: Sequence[str]) -> str:
-    return machine_of_link(host_command.parse(words))
-
-
 def _with_runtime(words: Sequence[str], options: Options) -> host_command.HostCommand:
     """Return the link with our runtime, if it names none; needed only where something calls it."""
     host = host_command.parse(words)
     if host.names_runtime or host.is_relocatable or host.is_static:
         return host
-    expect_runtime(options.runtime, machine_of_link(host))
     before = host.passed("--push-state", "--as-needed")
     behind = host.passed("--pop-state")
     compiler, rest = words[: host.options_at], words[host.options_at :]

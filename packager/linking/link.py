@@ -89,6 +89,7 @@ def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools
         command = command._replace(leading=command.finding(runtime.parent))
     parts = taken(found.parts, command, added, tools)
     machine = machines.of_objects(parts)
+    machines.expect_runtimes(command, machine.name)
 
     # One image for each target.
     agreement.expect_one_form(parts)

@@ -9,6 +9,7 @@ from pathlib import Path
 from packager.errors import UsageError
 from packager.host_machines import own, written
 from packager.host_machines.machine import HostMachine
+from packager.linking.host_command import HostCommand
 from packager.linking.inputs import HostPart
 from packager.linking.libraries import machine_of
 
@@ -29,6 +30,13 @@ def of_objects(parts: Sequence[HostPart]) -> HostMachine:
         except UsageError as error:
             raise UsageError(str(error), Path(part_name)) from error
     return own()
+
+
+def expect_runtimes(command: HostCommand, machine: str) -> None:
+    """Raise UsageError if a libomptarget that a link names by its file is for another machine."""
+    for item in command.inputs:
+        if item.path.name.startswith("libomptarget.so"):
+            expect_runtime(item.path, machine)
 
 
 def expect_runtime(runtime: Path, machine: str) -> None:
