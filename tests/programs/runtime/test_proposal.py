@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 from pathlib import Path
@@ -51,12 +52,12 @@ def old_plugin(tmp_path: Path) -> Path:
     runtime = ROOT / "runtime"
     out = tmp_path / "plugins" / "libomptarget.rtl.proposal_cpu.so"
     out.parent.mkdir()
-    cpu = runtime / "plugins" / "host"
-    folders = [f"-I{folder}" for folder in (runtime / "include", runtime / "common", cpu)]
+    cpu, machine = runtime / "plugins" / "host", runtime / "machine" / platform.machine()
+    folders = [f"-I{folder}" for folder in (runtime / "include", runtime / "common", machine, cpu)]
     run(
         "g++", "-std=c++20", "-O1", "-shared", "-fPIC", *folders,
         runtime / "tests" / "support" / "proposal_cpu.cpp",
-        cpu / "elf_image.cpp", cpu / "kernels" / "call.cpp", "-o", out,
+        cpu / "elf_image.cpp", machine / "call.cpp", "-o", out,
     )  # fmt: skip
     return out.parent
 
