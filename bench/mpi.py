@@ -45,7 +45,7 @@ Row = tuple[str, str, str]
 
 
 class Mpi(NamedTuple):
-    """An MPI of Debian's: its launcher with options, its library, what the program is told."""
+    """An MPI of Debian's: its launcher with options, its library, flags for the program."""
 
     launcher: tuple[str, ...]
     library: str

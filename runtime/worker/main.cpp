@@ -54,7 +54,7 @@ void dismiss(mpi::Mpi& mpi) {
     backoff.pause();
 }
 
-// Where the program is lost, or its job, the process ends: others may go on.
+// Serves the program. Ends the process where the program is lost, or its job: others may go on.
 void serve(mpi::Mpi& mpi, bool is_split) {
   Backend backend;
   const std::string name = node();

@@ -40,7 +40,7 @@ public:
   std::string wait(tgt_event_t native);
   // Of an event that has completed: 0, or the plugin's error.
   std::int32_t result_of(tgt_event_t native) const;
-  // When the operation of an event that has completed began and ended; the clock's zero: nobody has noted it.
+  // Has the begin and the end of an operation whose event has completed; the clock's zero: nobody has noted it.
   struct Times {
     std::chrono::steady_clock::time_point began = {}, ended = {};
   };

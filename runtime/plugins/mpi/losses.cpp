@@ -70,8 +70,8 @@ void Queue::heed_faults() {
       lose(static_cast<std::size_t>(fault.rank), "is lost: " + fault.why);
 }
 
-// Ends all that is pending there. The others are told, since they may wait for bytes of its; and so is the worker
-// itself, should it come back.
+// Ends all that is pending there. Tells the other workers, which may wait for bytes of its, and the worker itself,
+// should it come back.
 void Queue::lose(std::size_t worker, const std::string& how) {
   Peer& peer = peers_[worker];
   if (!peer.lost.empty())

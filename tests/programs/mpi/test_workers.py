@@ -57,13 +57,13 @@ def test_regions_go_to_their_data_or_to_the_idlest_worker(mpi: Mpi, tmp_path: Pa
 
 @EACH
 def test_held_messages_show_round_trips(mpi: Mpi, tmp_path: Path) -> None:
-    """Regions on three devices share one: they take less than three. The rest is for a loaded
-    machine.
+    """Regions on several devices share one. The rest is for a loaded machine: each lasts so long
+    that its other work is a small part.
     """
     program = built(Build("19"), tmp_path / "main", HERE / "held.c")
-    done = with_workers(mpi, 3, program, **ONLY, OMPTOOL_MPI_HOLD="20")
+    done = with_workers(mpi, 3, program, **ONLY, OMPTOOL_MPI_HOLD="100")
     assert done.returncode == 0, done.stderr
-    assert all(1 <= float(trips) < 2.8 for trips in done.stdout.split()), done.stdout
+    assert all(1 <= float(trips) < 1.8 for trips in done.stdout.split()), done.stdout
     done = with_workers(mpi, 1, program, **ONLY, OMPTOOL_MPI_HOLD="soon")
     assert "ignores OMPTOOL_MPI_HOLD=soon; known values: integers from 0 to" in done.stderr
 

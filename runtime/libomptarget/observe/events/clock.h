@@ -19,8 +19,8 @@ public:
   using time_point = std::chrono::steady_clock::time_point;
   static_assert(std::is_same_v<duration, std::chrono::nanoseconds>);
 
-  // Where the thread counts, each reading is later than the one before, so that what takes time has a duration. Not for
-  // signal handlers.
+  // Returns the time. Where the thread counts, that is later than its last reading, so that what takes time has a
+  // duration. Not for signal handlers.
   static time_point now() noexcept {
     OfThread& own = own_;
     if (own.most == 0) [[unlikely]]

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers the texts of events. A number takes less room than a text, and is told from another at once.
+// Numbers the texts of events. A number takes less room than a text, and two are compared at once.
 #pragma once
 
 #include <array>

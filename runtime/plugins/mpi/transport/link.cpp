@@ -124,7 +124,7 @@ bool Link::take(int tag, const std::function<void(int rank, View message)>& take
   return any;
 }
 
-// Where MPI does not say whom an error is about, each rank is asked for alone from then on.
+// Returns the next message. It asks for each rank alone once MPI has reported an error without its rank.
 std::optional<Arrived> Link::next(int tag) {
   std::optional<Arrived> arrived;
   if (!is_one_by_one_)
