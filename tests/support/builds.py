@@ -100,11 +100,17 @@ def each(turn: int) -> list[Any]:
 def built(build: Build, out: Path, source: Path, *flags: object) -> Path:
     """The program of `source`, built so, once in a run of the tests."""
     words = [*compiler(build.version, source, build.level), *map(str, flags)]
-    if (build.version, build.way) == ("23", "wrapper"):
-        # Virtual calls of its device code need a function that is there, and not in LLVM's library.
-        words.append(f"-L{libdir()}")
+    if build.way == "wrapper":
+        words += device_library(build.version)
     key = [build.way, *words, str(source)]
     return once(out, key, lambda path: _build(build, path, source, words))
+
+
+def device_library(version: str) -> list[str]:
+    """Return the option by which a clang's own wrapper finds a function that virtual calls of the
+    device code of clang 23 need: LLVM's library lacks it.
+    """
+    return [f"-L{libdir()}"] if version == "23" else []
 
 
 def _build(build: Build, out: Path, source: Path, words: list[str]) -> None:

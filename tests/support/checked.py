@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import running
+from builds import device_library
 from clangs import INSTALLED, compiled, compiler, made, own_library
 from outcomes import RACING, Programs
 from places import TESTS
@@ -46,7 +47,8 @@ def with_debug_information(version: str, source: Path, into: Path) -> Path:
     """Compile a program with debug information."""
     if version == INSTALLED:
         return compiled(source, into, "-g", "-O1", "-lm")
-    flags = [*compiler(version, source), *own_library(version), "-g", "-lm"]
+    flags = [*compiler(version, source), *device_library(version), *own_library(version)]
+    flags += ["-g", "-lm"]
     return made(into / source.stem, *flags, source)
 
 
