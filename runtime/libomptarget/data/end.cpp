@@ -118,9 +118,15 @@ void End::fail(const Mapping& object, const CommandList& commands, std::string_v
 
 // ---- the end ----
 
-void End::forget_departures(const EventPtr& end) {
+// The caller gives the objects up next.
+void End::forget_departures(Held& held, const EventPtr& end) {
   Lock lock(table_);
-  std::erase_if(table_.departures(lock), [&](const PresentTable::Departure& one) { return one.ended == end; });
+  for (const Binding& one : held.bound) {
+    if (one.object_leaves)
+      table_.forget_departure(one.object->host, end, lock);
+    if (one.cell_leaves)
+      table_.forget_departure(one.cell->host, end, lock);
+  }
 }
 
 } // namespace omptool

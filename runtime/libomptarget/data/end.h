@@ -62,14 +62,14 @@ public:
       if (one.cell && !one.cell_leaves) [[unlikely]]
         table_.unpin(*one.cell);
     }
+    if (held.departs) [[unlikely]]
+      forget_departures(held, commands.own_end());
     for (std::size_t i = 0; held.any_leaves && i < held.bound.size(); ++i) {
       if (held.bound[i].object_leaves)
         give_up(*held.bound[i].object, region);
       if (held.bound[i].cell_leaves) [[unlikely]]
         give_up(*held.bound[i].cell, region);
     }
-    if (held.departs) [[unlikely]]
-      forget_departures(commands.own_end());
     memory_.free_discarded();
   }
 
@@ -131,7 +131,7 @@ private:
     if (std::byte* const device = table_.leave(mapping, region))
       memory_.release(device, host.address(), host.size(), region, padding);
   }
-  void forget_departures(const EventPtr& end);
+  void forget_departures(Held& held, const EventPtr& end);
 
   const DeviceMemory& memory_;
   const Sharing& sharing_;

@@ -84,10 +84,10 @@ void HostSide::wait_until_resolved(const Pins& objects, Rows rows) {
     for (Mapping* const mapping : objects)
       if (lock.touch(*mapping).queued && mapping->details()->written)
         events.push_back(mapping->details()->written);
-    for (const PresentTable::Departure& one : table_.departures(lock))
-      if (std::any_of(rows.begin(), rows.end(),
-                      [&](const Row& row) { return row.maps() && place_named_by(row).overlaps(one.host); }))
-        events.push_back(one.ended);
+    for (const Row& row : rows)
+      if (row.maps())
+        for (EventPtr& ended : table_.departures(place_named_by(row), lock))
+          events.push_back(std::move(ended));
   }
   for (const EventPtr& event : events)
     event->wait_for_operations();

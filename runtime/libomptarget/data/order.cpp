@@ -78,16 +78,8 @@ bool Order::forget_if_over(Mapping& mapping, Lock& lock) {
 }
 
 void Order::come_after_departures(HostRange range, CommandList& commands, Lock& lock) {
-  if (table_.departures(lock).empty())
-    return;
-  std::erase_if(table_.departures(lock), [&](PresentTable::Departure& one) {
-    const bool over = one.ended->is_done();
-    if (over)
-      lock.give_up(std::move(one.ended));
-    else if (one.host.overlaps(range))
-      commands.after(one.ended);
-    return over;
-  });
+  for (EventPtr& ended : table_.departures(range, lock))
+    commands.after(std::move(ended));
 }
 
 void Order::leave_events(Rows rows, Held& held, Purpose purpose, CommandList& commands, Lock& lock) {
@@ -122,7 +114,7 @@ void Order::leave_event(Mapping& mapping, bool transfers, bool uses, CommandList
 void Order::depart(Mapping& mapping, Held& held, CommandList& commands, Lock& lock) {
   for (EventPtr& event : mapping.pending(commands.own_end()))
     commands.after(std::move(event));
-  table_.departures(lock).push_back({mapping.host, commands.ended()});
+  table_.depart(mapping.host, commands.ended(), lock);
   held.departs = true;
   table_.take_from_table(mapping, lock);
 }

@@ -22,7 +22,7 @@ PresentTable::Entered PresentTable::create(const Row& row, const void* call) {
     created->born = activity_.birth();
   Mapping* const fresh = created.get();
   Lock lock(*this);
-  if (is_departing(fresh->host, lock) || !add(std::move(created), lock))
+  if (!departures(fresh->host, lock).empty() || !add(std::move(created), lock))
     return {};
   return {fresh, true};
 }
@@ -249,11 +249,6 @@ void PresentTable::set_unusable(Mapping& mapping) {
   if (!mapping.unusable)
     host_current_count_.fetch_add(1, std::memory_order_relaxed);
   mapping.unusable = true;
-}
-
-bool PresentTable::is_departing(HostRange range, Lock&) {
-  return std::any_of(departures_.begin(), departures_.end(),
-                     [&](const Departure& one) { return one.host.overlaps(range) && !one.ended->is_done(); });
 }
 
 } // namespace omptool

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "data/table/activity.h"
+#include "data/table/departures.h"
 #include "data/table/mapped_regions.h"
 #include "data/table/mapping_table.h"
 #include "data/table/object_index.h"
@@ -67,6 +68,7 @@ public:
     void wake_those_who_wait_for(Mapping& mapping);
 
   private:
+    friend class PresentTable;
     void release_shards();
     const observe::Postponed postponed_; // first, so that it outlives what is locked
     std::vector<EventPtr> over_;         // until nothing is locked
@@ -161,13 +163,10 @@ public:
 
   // ---- departures ----
 
-  // Memory whose copy back is queued. Whoever maps it anew comes after that.
-  struct Departure {
-    HostRange host;
-    EventPtr ended;
-  };
-  std::vector<Departure>& departures(Lock&) { return departures_; }
-  bool is_departing(HostRange range, Lock& lock);
+  void depart(HostRange host, const EventPtr& ended, Lock& lock) { departures_.add(host, ended, lock.over_); }
+  void forget_departure(HostRange host, const EventPtr& ended, Lock&) { departures_.forget(host, ended); }
+  // Returns the events that whoever maps the range anew comes after.
+  std::vector<EventPtr> departures(HostRange range, Lock&) const { return departures_.pending(range); }
 
   // Returns false if no object holds a byte of the range.
   bool may_hold(HostRange range) const { return regions_.may_hold(range); }
@@ -196,7 +195,7 @@ private:
   MappingTable mappings_;
   ObjectIndex index_;
   MappedRegions regions_; // of the table
-  std::vector<Departure> departures_;
+  Departures departures_;
   std::atomic<std::int64_t> host_current_count_{0};
 };
 
