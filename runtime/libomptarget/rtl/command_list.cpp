@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 namespace omptool {
 using Kind = observe::Operation::Kind;
 
 namespace {
+
+constexpr std::size_t kUsualLinks = 4; // of a region: a copy each way, the kernel, and one to spare
 
 // As the end of a sentence.
 std::string describe_failure(const observe::Operation& failed, const DeviceMemory& memory, const std::string& why) {
@@ -39,8 +42,8 @@ void CommandList::after(EventPtr event, bool joins_stream) {
 const void* CommandList::keep(const void* bytes, std::size_t size) {
   if (!memory_.chains() && use_ == Use::kNow)
     return bytes;
-  const auto* const first = static_cast<const std::byte*>(bytes);
-  return chain().kept.emplace_back(first, first + size).data();
+  std::byte* const copy = chain().kept.emplace_back(std::make_unique_for_overwrite<std::byte[]>(size)).get();
+  return std::memcpy(copy, bytes, size);
 }
 
 // ---- operations ----
@@ -116,19 +119,21 @@ std::int32_t CommandList::link(observe::Operation reported, const Call& call, co
   Chain& own = chain();
   const std::vector<EventPtr> behind = std::exchange(own.awaited, {}); // whose natives live until the call has returned
   own.behind.insert(own.behind.end(), behind.begin(), behind.end());
-  std::vector<tgt_event_t> dependences;
-  if (!collect(behind, dependences) || !done(!memory_.is_lost()))
+  PerRow<tgt_event_t> dependences(1 + behind.size());
+  const std::optional<std::int32_t> count = collect(behind, dependences);
+  if (!count || !done(!memory_.is_lost()))
     return 1; // no other way is to be tried
   begin(reported);
   Completions::of(memory_.rtl()); // before its first operation
   tgt_event_t native = nullptr;
-  const std::int32_t result =
-      call(values..., static_cast<std::int32_t>(dependences.size()), dependences.data(), &native);
+  const std::int32_t result = call(values..., *count, dependences.data(), &native);
   if (!memory_.took(result) || !native) {
     own.failure = result != 0 ? memory_.last_error() : " (the plugin gave no event)";
     observe::end(reported, false);
     return result != 0 ? result : 1;
   }
+  if (own.links.empty())
+    own.links.reserve(kUsualLinks);
   own.links.push_back({native, false, std::move(reported)});
   return 0;
 }
@@ -144,22 +149,24 @@ void CommandList::begin(observe::Operation& operation) {
   memory_.note(operation);
 }
 
-// Collects the events that the next operation comes after, first the one whose stream it joins. Returns false if an
-// operation behind one of them has failed.
-bool CommandList::collect(const std::vector<EventPtr>& behind, std::vector<tgt_event_t>& dependences) {
-  dependences.push_back(last());
+// Collects the events that the next operation comes after, first the one whose stream it joins. Returns how many they
+// are; none if an operation behind one of them has failed.
+std::optional<std::int32_t> CommandList::collect(const std::vector<EventPtr>& behind,
+                                                 PerRow<tgt_event_t>& dependences) {
+  std::size_t count = 0;
+  dependences[count++] = last();
   for (const EventPtr& event : behind) {
     event->wait_queued();                                  // as long as its own thread needs to hand it over
     const bool joins = event == chain_->stream && !last(); // behind what the stream has got since, even if it is done
     const bool follows = (joins || !event->is_done()) && event->can_follow(memory_.rtl(), memory_.rtl_id());
     if (follows && joins)
-      dependences.front() = event->native();
+      dependences[0] = event->native();
     else if (follows)
-      dependences.push_back(event->native());
+      dependences[count++] = event->native();
     if ((!follows || event->is_done()) && has_failed(event->wait_for_operations()))
-      return false;
+      return std::nullopt;
   }
-  return true;
+  return static_cast<std::int32_t>(count);
 }
 
 // The same where operations are done at once.

@@ -9,13 +9,14 @@
 #pragma once
 
 #include "observe/events/sink.h"
+#include "per_row.h"
 #include "rtl/device_memory.h"
 #include "rtl/event.h"
 #include "rtl/launch_shape.h"
 
 #include <cstdint>
-#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -113,7 +114,7 @@ private:
     EventPtr stream;               // whose stream to join
     EventPtr filled, ended;        // null: no construct has to wait for them
     std::vector<Link> links;       // in their order
-    std::deque<std::vector<std::byte>> kept;
+    std::vector<std::unique_ptr<std::byte[]>> kept;
     std::uint64_t number = 0; // as those who listen know it
     std::string unsaid;       // what wait() has to return, besides
     std::string failure;      // why the last operation failed
@@ -152,7 +153,7 @@ private:
                             const std::string& name);
   template <typename Call, typename... Values>
   std::int32_t link(observe::Operation reported, const Call& call, const Values&... values);
-  bool collect(const std::vector<EventPtr>& behind, std::vector<tgt_event_t>& dependences);
+  std::optional<std::int32_t> collect(const std::vector<EventPtr>& behind, PerRow<tgt_event_t>& dependences);
   bool wait_for_others();
   bool has_failed(const std::string& why);
   void begin(observe::Operation& operation);
