@@ -126,9 +126,8 @@ void Completions::when_done(tgt_event_t native, Then then) {
     Entry& entry = entries_[native];
     if (!entry.completed) {
       entry.then = std::move(then);
-      ++waited_for_;
       ++changes_;
-      if (polled_)
+      if (waited_for_++ == 0 && polled_) // else the thread that polls naps shortly, if at all
         changed_.notify_all();
     }
   }
@@ -233,21 +232,20 @@ void Completions::keep_going() {
 void Completions::poll() {
   Backoff backoff;
   Lock lock(mutex_);
-  for (;;) {
+  for (std::uint64_t seen = changes_;;) {
     if (waited_for_ == 0) {
       backoff.reset();
       polled_ = changed_.wait_for(lock, kIdle, [&] { return waited_for_ > 0; });
       if (!polled_)
         return;
     }
-    const std::uint64_t before = changes_;
     lock.unlock();
     rtl_.call().process_dep();
     lock.lock();
-    if (changes_ != before)
+    if (std::exchange(seen, changes_) != changes_)
       backoff.reset();
     else
-      pause(lock, backoff, [&] { return changes_ != before; });
+      pause(lock, backoff, [&] { return changes_ != seen; });
   }
 }
 
