@@ -30,7 +30,14 @@ LEVELS = (
     ("libomptarget/observe/check", "libomptarget/observe/ompt", "libomptarget/observe/trace"),
     ("libomptarget/observe/events",),
     ("libomptarget/process",),
-    ("libomptarget/threads", "plugins/cuda", "plugins/mpi", "plugins/opencl", "plugins/host"),
+    (
+        "libomptarget/threads",
+        "plugins/cuda",
+        "plugins/mpi",
+        "plugins/opencl",
+        "plugins/host",
+        "devicertl",
+    ),
     (
         "plugins/compile",
         "plugins/cuda/driver",
@@ -67,7 +74,7 @@ def included(runtime: Path, file: str) -> Iterator[str]:
 
 def faults(runtime: Path) -> Iterator[str]:
     """A line for each include that runs upwards or across, and for each room without a level."""
-    trees = ("libomptarget", "plugins", "inspect", "common", "machine", "include")
+    trees = ("libomptarget", "plugins", "devicertl", "inspect", "common", "machine", "include")
     files = (p for tree in trees for p in (runtime / tree).rglob("*") if p.suffix in {".h", ".cpp"})
     for path in sorted(files):
         file = path.relative_to(runtime).as_posix()

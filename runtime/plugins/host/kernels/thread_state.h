@@ -33,7 +33,7 @@ struct omptool_thread_state {
   int32_t team_num;
   int32_t num_teams;
   int32_t thread_num;
-  int32_t num_threads; /* in each team */
+  int32_t num_threads; /* in each team; for a kernel that makes its threads itself the most it may make, 0: any number */
   int32_t device_num;  /* the plugin's own numbering: 0 for its first device */
 };
 
