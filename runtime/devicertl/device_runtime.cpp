@@ -100,7 +100,7 @@ std::int32_t __kmpc_target_init(void*, void*) {
   current = {0, 1, 0};
   if (__omptool_thread_state) {
     const omptool_thread_state& state = *__omptool_thread_state();
-    current = {state.team_num, state.num_teams, state.num_threads};
+    current = {state.team_num, state.num_teams, state.thread_limit};
   }
   return -1;
 }

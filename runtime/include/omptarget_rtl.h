@@ -218,6 +218,10 @@ int32_t __tgt_rtl_async_run_shaped(int32_t device_id, void* target_entry_ptr, vo
 /* Non-zero when kernels that an OpenMP compiler made for this device start their teams and threads themselves, as those
  * for a CPU do: they run by __tgt_rtl_run_target_region, once. Fallback: they do not, where the plugin takes shapes. */
 int32_t __tgt_rtl_kernels_make_teams(int32_t device_id);
+/* Non-zero when this kernel is an exception to that: an OpenMP compiler wrote it for a device runtime, as flang does
+ * for every device, and its call asks for a shape. It runs by __tgt_rtl_run_shaped or __tgt_rtl_async_run_shaped then.
+ * Asked once for each kernel, with its address in the table of load_binary. Fallback: it is not. */
+int32_t __tgt_rtl_takes_shape(int32_t device_id, void* target_entry_ptr);
 
 /* Optional: memory. A function that returns OMPTARGET_RTL_NOT_STARTED has done nothing, because it cannot: the fallback
  * does it. Any other result but 0 is a failure. */

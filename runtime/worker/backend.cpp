@@ -25,7 +25,9 @@ std::vector<std::int64_t> extents_of(const std::vector<mpi::Entry>& entries) {
 }
 
 // In the order of the entries.
-Buffer table_of(const tgt_target_table& table, const std::vector<mpi::Entry>& entries) {
+Buffer table_of(const tgt_target_table& table, const std::vector<mpi::Entry>& entries, const Rtl& rtl,
+                std::int32_t number) {
+  const auto takes_shape = rtl.call().takes_shape;
   std::unordered_map<std::string_view, const __tgt_offload_entry*> by_name;
   for (const __tgt_offload_entry* entry = table.EntriesBegin; entry != table.EntriesEnd; ++entry)
     if (entry->addr && entry->name)
@@ -33,9 +35,14 @@ Buffer table_of(const tgt_target_table& table, const std::vector<mpi::Entry>& en
   std::vector<mpi::Loaded> found;
   for (const mpi::Entry& entry : entries) {
     const auto at = by_name.find(entry.name);
-    found.push_back(at == by_name.end()
-                        ? mpi::Loaded{0, entry.size}
-                        : mpi::Loaded{reinterpret_cast<std::uint64_t>(at->second->addr), at->second->size});
+    if (at == by_name.end()) {
+      found.push_back({0, entry.size, 0});
+      continue;
+    }
+    void* const address = at->second->addr;
+    const bool is_kernel = at->second->size == 0;
+    found.push_back({reinterpret_cast<std::uint64_t>(address), at->second->size,
+                     is_kernel && takes_shape && takes_shape(number, address) != 0});
   }
   return written(found);
 }
@@ -234,7 +241,7 @@ Outcome Backend::load(const Device& device, const Operation& operation) {
                                       : call.load_binary(device.number, &loaded->image);
   if (!table)
     return Outcome::failed(1, "plugin " + device.rtl->name() + device.rtl->last_error());
-  Outcome outcome{0, table_of(*table, loaded->entries)};
+  Outcome outcome{0, table_of(*table, loaded->entries, *device.rtl, device.number)};
   const std::lock_guard lock(mutex_);
   loaded_.emplace(operation.target, std::move(loaded));
   return outcome;

@@ -6,6 +6,14 @@
 #include <utility>
 
 namespace omptool {
+namespace {
+
+bool takes_shape(const Device& device, void* function) {
+  const auto ask = device.rtl.call().takes_shape;
+  return ask && ask(device.rtl_id, function) != 0;
+}
+
+} // namespace
 
 std::vector<HostRange> Kernel::globals() const {
   std::vector<HostRange> all;
@@ -47,7 +55,8 @@ const Kernel::Loaded* Kernel::search(const Device& device, std::string& reason) 
     for (const std::shared_ptr<LoadedImage>& image : there->images) {
       any_image = true;
       if (void* const function = image->addresses[owner.index])
-        return remember({device.number, function, image, loaded.load(std::memory_order_relaxed)});
+        return remember(
+            {device.number, function, takes_shape(device, function), image, loaded.load(std::memory_order_relaxed)});
     }
   }
   if (reason.empty())

@@ -22,6 +22,7 @@ struct Kernel {
   struct Loaded {
     int device = -1;
     void* function = nullptr;
+    bool takes_shape = false; // see Launching
     std::shared_ptr<LoadedImage> image;
     const Loaded* next = nullptr;
   };
@@ -55,7 +56,7 @@ private:
 // A kernel on a device. Valid as long as the KernelUse that it comes from.
 struct Resolved {
   void* function = nullptr; // null: it is not there
-  Passing how = Passing::kPlain;
+  Launching how;
 };
 
 // Kernels by host address: a trie that is never changed once it is published, so that launches look into it

@@ -90,7 +90,7 @@ public:
       reason = found->image->disagreement(environment);
       return {};
     }
-    return {found->function, how};
+    return {found->function, {how, found->takes_shape}};
   }
   // Returns the kernel on the device; null, and why, if it is not there.
   const Kernel::Loaded* find_on(const Kernel* kernel, Device& device, std::string& reason) {

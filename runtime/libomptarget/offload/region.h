@@ -112,7 +112,8 @@ public:
   Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const AskedShape& shape,
          CommandList::Use use)
       : Construct(device, rows, use), kernel_(kernel), there_(there), shape_(shape),
-        copies_(device, kernel.name, held_.flags & kPrivate ? rows.size() : 0), arguments_(there.how, rows.size()) {}
+        copies_(device, kernel.name, held_.flags & kPrivate ? rows.size() : 0), arguments_(there.how.how, rows.size()) {
+  }
 
   Placed place() override;
   bool settle(const Placed&, std::string& reason) override;

@@ -88,7 +88,7 @@ bool CommandList::exchange(void* device, const DeviceMemory& other, const void* 
 }
 
 std::int32_t CommandList::run_in_order(void* function, void** arguments, std::int32_t count, const AskedShape& shape,
-                                       Passing how, const std::string& name) {
+                                       Launching how, const std::string& name) {
   observe::Operation reported{Kind::kLaunch, memory_.number(), nullptr, function, 0, name};
   reported.is_later = use_ == Use::kLater;
   reported.shape_is_plugins = memory_.takes_shapes();
@@ -98,7 +98,7 @@ std::int32_t CommandList::run_in_order(void* function, void** arguments, std::in
       if (!shape.goes_to_plugin(rtl.async_run_shaped && memory_.takes_shapes(), how))
         return rtl.async_run_target_region(memory_.rtl_id(), function, arguments, count, chained...);
       return run_in_shape(rtl.async_run_shaped, rtl.async_run_target_team_region, memory_.rtl_id(), function, arguments,
-                          count, with_environment(shape.whole(), how).asked, chained...);
+                          count, with_environment(shape.whole(), how.how).asked, chained...);
     };
     // A queued kernel that the plugin has not taken has not begun.
     return link(std::move(reported), queue) == 0 ? 0 : OMPTARGET_RTL_NOT_STARTED;

@@ -55,7 +55,7 @@ public:
   [[nodiscard]] bool exchange(void* device, const DeviceMemory& other, const void* source, std::int64_t size);
   // 0: handed to the device. OMPTARGET_RTL_NOT_STARTED: it has not begun, and does not. Else: it may have begun.
   [[nodiscard]] std::int32_t run(void* function, void** arguments, std::int32_t count, const AskedShape& shape,
-                                 Passing how, const std::string& name) {
+                                 Launching how, const std::string& name) {
     return is_immediate() && !observe::heard() ? run_now(function, arguments, count, shape, how)
                                                : run_in_order(function, arguments, count, shape, how, name);
   }
@@ -137,20 +137,20 @@ private:
   }
   bool submit_in_order(void* device, const void* host, std::int64_t size);
   bool retrieve_in_order(void* host, const void* device, std::int64_t size);
-  std::int32_t run_now(void* function, void** arguments, std::int32_t count, const AskedShape& shape, Passing how) {
+  std::int32_t run_now(void* function, void** arguments, std::int32_t count, const AskedShape& shape, Launching how) {
     const RtlFunctions& rtl = memory_.call();
     if (!done(!memory_.is_lost())) [[unlikely]]
       return OMPTARGET_RTL_NOT_STARTED;
     const std::int32_t result =
         shape.goes_to_plugin(rtl.run_shaped && memory_.takes_shapes(), how)
             ? run_in_shape(rtl.run_shaped, rtl.run_target_team_region, memory_.rtl_id(), function, arguments, count,
-                           with_environment(shape.whole(), how).asked)
+                           with_environment(shape.whole(), how.how).asked)
             : rtl.run_target_region(memory_.rtl_id(), function, arguments, count);
     done(result == 0);
     return result;
   }
-  std::int32_t run_in_order(void* function, void** arguments, std::int32_t count, const AskedShape& shape, Passing how,
-                            const std::string& name);
+  std::int32_t run_in_order(void* function, void** arguments, std::int32_t count, const AskedShape& shape,
+                            Launching how, const std::string& name);
   template <typename Call, typename... Values>
   std::int32_t link(observe::Operation reported, const Call& call, const Values&... values);
   std::optional<std::int32_t> collect(const std::vector<EventPtr>& behind, PerRow<tgt_event_t>& dependences);

@@ -33,11 +33,12 @@ struct AskedShape {
       : AskedShape(shape.origin, shape.environment, &shape,
                    [](const void* whole) { return *static_cast<const LaunchShape*>(whole); }) {}
   LaunchShape whole() const { return make(call); }
-  // Returns whether the core passes it to a plugin. `takes_compilers`: the plugin takes those of an OpenMP compiler's
-  // kernels.
-  bool goes_to_plugin(bool takes_compilers, Passing how) const {
-    return origin == LaunchShape::Origin::kTeams || (origin == LaunchShape::Origin::kCompiler && takes_compilers) ||
-           how == Passing::kArrayThere;
+  // Returns whether the core passes it to a plugin. `takes_compilers`: the plugin takes those of all kernels of
+  // OpenMP's compilers.
+  bool goes_to_plugin(bool takes_compilers, Launching kernel) const {
+    return origin == LaunchShape::Origin::kTeams ||
+           (origin == LaunchShape::Origin::kCompiler && (takes_compilers || kernel.takes_shape)) ||
+           kernel.how == Passing::kArrayThere;
   }
 
   LaunchShape::Origin origin;

@@ -37,6 +37,12 @@ enum class Passing : std::uint8_t {
   kNever,      // call and image disagree in a way that cannot be
 };
 
+// The way to launch it.
+struct Launching {
+  Passing how = Passing::kPlain;
+  bool takes_shape = false; // the plugin is told the shape that a compiler's call asks for
+};
+
 // By EnvironmentPlace.
 using Passings = std::array<Passing, kEnvironments>;
 

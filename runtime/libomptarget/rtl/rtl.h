@@ -50,6 +50,7 @@ namespace omptool {
   X(describe_device)                                                                                                   \
   X(run_shaped)                                                                                                        \
   X(kernels_make_teams)                                                                                                \
+  X(takes_shape)                                                                                                       \
   X(data_fill)                                                                                                         \
   X(data_exchange)                                                                                                     \
   X(data_copy_rectangle)                                                                                               \

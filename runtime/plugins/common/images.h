@@ -7,6 +7,7 @@
 #include "calls.h"
 #include "omptarget_rtl.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,6 +34,12 @@ public:
     std::unique_ptr<Image> taken = std::move(at->second);
     all_.erase(at);
     return taken;
+  }
+
+  // Returns whether `is_so(image)` for one of them.
+  template <typename Question> bool any_is(const Question& is_so) {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(all_.begin(), all_.end(), [&](const auto& one) { return is_so(*one.second); });
   }
 
 private:

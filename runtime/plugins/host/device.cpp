@@ -75,7 +75,7 @@ std::int32_t Device::receive(void* target, plugin::Device&, const void* source, 
 
 std::int32_t Device::run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape) {
   if (!shape) [[likely]]
-    return launcher_.run(kernel, arguments, {1, 1});
+    return launcher_.run(kernel, arguments, kNoShape);
   const std::optional<Shape> known = shape_of(shape);
   return known ? launcher_.run(kernel, arguments, *known) : OMPTARGET_RTL_NOT_STARTED;
 }

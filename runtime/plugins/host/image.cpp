@@ -52,6 +52,7 @@ std::unique_ptr<Image> Image::load(const __tgt_device_image& image, const Hooks&
   if (!loaded->build_table(bytes, image))
     return nullptr;
   loaded->mark_team_kernels();
+  loaded->mark_runtime_kernels();
   return loaded;
 }
 
@@ -130,6 +131,21 @@ void Image::mark_team_kernels() {
     for (__tgt_offload_entry& entry : entries_)
       if (entry.size == 0 && entry.addr == kernel.kernel)
         entry.addr = kernel.handle();
+  }
+}
+
+// The same of kernels that call a device runtime, which the image has.
+void Image::mark_runtime_kernels() {
+  std::int64_t size = 0;
+  if (!address_of(OMPTOOL_DEVICE_RUNTIME_SYMBOL, size))
+    return;
+  runtime_kernels_.reserve(entries_.size()); // records stay where they are
+  for (__tgt_offload_entry& entry : entries_) {
+    if (entry.size != 0 || !entry.addr || !entry.name)
+      continue;
+    const void* const environment = address_of((std::string(entry.name) + "_kernel_environment").c_str(), size);
+    if (environment && size >= RuntimeKernel::kEnvironment)
+      entry.addr = runtime_kernels_.emplace_back(RuntimeKernel::with(entry.addr, environment)).handle();
   }
 }
 

@@ -7,6 +7,7 @@
 #include "elf_image.h"
 #include "image_file.h"
 #include "kernels/crew.h"
+#include "kernels/runtime_kernel.h"
 #include "omptarget_rtl.h"
 
 #include <memory>
@@ -43,6 +44,7 @@ private:
   void read_own_entries(Bytes bytes);
   template <typename Function> void give(const char* variable, Function function);
   void mark_team_kernels();
+  void mark_runtime_kernels();
   void* address_of(const char* name, std::int64_t& size) const;
 
   std::optional<ImageFile> file_;
@@ -50,6 +52,7 @@ private:
   std::vector<__tgt_offload_entry> own_entries_; // of the image's own table, for names it does not export
   std::vector<__tgt_offload_entry> entries_;
   std::vector<TeamKernel> team_kernels_;
+  std::vector<RuntimeKernel> runtime_kernels_;
   tgt_target_table table_{};
 };
 

@@ -7,12 +7,12 @@
 #include "kernels/call.h"
 #include "kernels/current_state.h"
 #include "kernels/fault_stack.h"
+#include "kernels/runtime_kernel.h"
 #include "teams.h"
 
 #include <algorithm>
 #include <array>
 #include <string>
-#include <vector>
 
 namespace omptool::host {
 namespace {
@@ -27,13 +27,31 @@ struct Launch {
   std::int32_t device;
 };
 
+// Arguments with room for all registers, which are loaded.
+class Padded {
+public:
+  explicit Padded(plugin::Arguments arguments) : all_(arguments.data()) {
+    if (arguments.size() >= few_.size())
+      return;
+    std::copy(arguments.begin(), arguments.end(), few_.begin());
+    all_ = few_.data();
+  }
+  Padded(const Padded&) = delete;
+  Padded& operator=(const Padded&) = delete;
+  void* const* data() const { return all_; }
+
+private:
+  std::array<void*, kRegisterArguments> few_{};
+  void* const* all_;
+};
+
 void run_one(void* context, std::int64_t i) {
   const Launch& launch = *static_cast<const Launch*>(context);
   ensure_fault_stack();
   // Saved: a kernel may launch another one.
   const Current before = current;
   current = {{static_cast<std::int32_t>(i / launch.shape.num_threads), launch.shape.num_teams,
-              static_cast<std::int32_t>(i % launch.shape.num_threads), launch.shape.num_threads, launch.device},
+              static_cast<std::int32_t>(i % launch.shape.num_threads), launch.shape.num_threads, launch.device, 0},
              launch.kernel};
   omptool_host_call(launch.kernel, launch.arguments, launch.count);
   current = before;
@@ -43,16 +61,16 @@ void run_one(void* context, std::int64_t i) {
   return fail("a kernel with " + std::to_string(count) + " arguments"), false;
 }
 
-// Not a kernel of teams: those have handles that are negative numbers.
+// Not a kernel with a record: those have handles that are negative numbers.
 bool is_plain(const void* kernel) {
   return reinterpret_cast<std::intptr_t>(kernel) > 0;
 }
 
 // The common case, one team of one thread: without the pool, and without copies of the arguments.
-void run_alone(void* kernel, void* const* arguments, std::size_t count, std::int32_t device) {
+void run_alone(void* kernel, void* const* arguments, std::size_t count, const omptool_thread_state& state) {
   ensure_fault_stack();
   const Current before = current;
-  current = {{0, 1, 0, 1, device}, kernel};
+  current = {state, kernel};
   const auto call = [&](auto... argument) { reinterpret_cast<void (*)(decltype(argument)...)>(kernel)(argument...); };
   switch (count) {
   case 0:
@@ -79,29 +97,60 @@ void run_alone(void* kernel, void* const* arguments, std::size_t count, std::int
   current = before;
 }
 
-[[gnu::noinline, gnu::cold]] std::int32_t run_teams_of(const Launcher& launcher, void* handle,
-                                                       plugin::Arguments arguments, Shape shape) {
-  std::vector<void*> padded(arguments.begin(), arguments.end());
-  padded.resize(std::max(padded.size(), kRegisterArguments)); // all registers are loaded
-  const TeamWork work{*TeamKernel::of(handle), padded.data(),     arguments.size(),
-                      shape.num_teams,         shape.num_threads, launcher.device};
+std::int32_t run_teams_of(const TeamKernel& known, const Launcher& launcher, plugin::Arguments arguments, Shape shape) {
+  const Padded padded(arguments);
+  const TeamWork work{known,          padded.data(), arguments.size(), shape.num_teams, std::max(shape.num_threads, 1),
+                      launcher.device};
   return run_teams(work, launcher.pool, launcher.crews);
+}
+
+void run_team(void* context, std::int64_t team) {
+  const Launch& launch = *static_cast<const Launch*>(context);
+  ensure_fault_stack();
+  const Current before = current;
+  current = {{static_cast<std::int32_t>(team), launch.shape.num_teams, 0, 1, launch.device, launch.shape.num_threads},
+             launch.kernel};
+  omptool_host_call(launch.kernel, launch.arguments, launch.count);
+  current = before;
+}
+
+// Calls it once for each team, never more than its environment says.
+std::int32_t run_with_runtime(const RuntimeKernel& known, const Launcher& launcher, plugin::Arguments arguments,
+                              Shape shape) {
+  if (known.most_teams > 0)
+    shape.num_teams = std::min(shape.num_teams, known.most_teams);
+  if (shape.num_teams == 1) {
+    run_alone(known.kernel, arguments.data(), arguments.size(), {0, 1, 0, 1, launcher.device, shape.num_threads});
+    return 0;
+  }
+  const Padded padded(arguments);
+  Launch launch{known.kernel, padded.data(), arguments.size(), shape, launcher.device};
+  launcher.pool.run(shape.num_teams, run_team, &launch);
+  return 0;
+}
+
+[[gnu::noinline, gnu::cold]] std::int32_t run_marked(const Launcher& launcher, void* handle,
+                                                     plugin::Arguments arguments, Shape shape) {
+  const RuntimeKernel* const known = RuntimeKernel::of(handle);
+  return known ? run_with_runtime(*known, launcher, arguments, shape)
+               : run_teams_of(*TeamKernel::of(handle), launcher, arguments, shape);
 }
 
 } // namespace
 
 std::optional<Shape> shape_of(const tgt_launch_shape* asked) {
+  if (!asked)
+    return kNoShape;
   const std::optional<plugin::FlatShape> known = plugin::flat_shape(asked, "the CPU");
   if (!known)
     return std::nullopt;
-  return Shape{known->teams > 0 ? known->teams : static_cast<std::int32_t>(Pool::hardware_threads()),
-               std::max(known->threads, 1)};
+  return Shape{known->teams > 0 ? known->teams : static_cast<std::int32_t>(Pool::hardware_threads()), known->threads};
 }
 
 bool Launcher::can_run(void* kernel, plugin::Arguments arguments, Shape shape) const {
   if (arguments.size() > kMostArguments)
     return fail_for_arguments(arguments.size());
-  return is_plain(kernel) || fault_of_team(shape.num_threads) == 0;
+  return !TeamKernel::of(kernel) || fault_of_team(shape.num_threads) == 0;
 }
 
 std::int32_t Launcher::run(void* kernel, plugin::Arguments arguments, Shape shape) const {
@@ -109,15 +158,14 @@ std::int32_t Launcher::run(void* kernel, plugin::Arguments arguments, Shape shap
   if (size > kMostArguments) [[unlikely]]
     return fail_for_arguments(size), OMPTARGET_RTL_NOT_STARTED;
   if (!is_plain(kernel))
-    return run_teams_of(*this, kernel, arguments, shape);
+    return run_marked(*this, kernel, arguments, shape);
+  shape.num_threads = std::max(shape.num_threads, 1);
   if (shape.num_teams == 1 && shape.num_threads == 1) {
-    run_alone(kernel, arguments.data(), size, device);
+    run_alone(kernel, arguments.data(), size, {0, 1, 0, 1, device, 0});
     return 0;
   }
-  std::array<void*, kRegisterArguments> few{};
-  if (size < few.size()) // all registers are loaded
-    std::copy_n(arguments.data(), size, few.begin());
-  Launch launch{kernel, size < few.size() ? few.data() : arguments.data(), size, shape, device};
+  const Padded padded(arguments);
+  Launch launch{kernel, padded.data(), size, shape, device};
   pool.run(std::int64_t{shape.num_teams} * shape.num_threads, run_one, &launch);
   return 0;
 }

@@ -15,9 +15,11 @@ namespace omptool::host {
 
 struct Shape {
   std::int32_t num_teams;
-  std::int32_t num_threads; // in each team
+  std::int32_t num_threads; // in each team; 0: the program leaves it open
 };
-// Nothing, with last_error set: it cannot be run here. No shape: one team of one thread.
+// A kernel that is called once. It may make threads itself.
+inline constexpr Shape kNoShape{1, 0};
+// Nothing, with last_error set: it cannot be run here.
 std::optional<Shape> shape_of(const tgt_launch_shape* asked);
 
 struct Launcher {

@@ -15,6 +15,7 @@
 #include "device.h"
 #include "elf_image.h"
 #include "kernels/current_state.h"
+#include "kernels/runtime_kernel.h"
 #include "machine.h"
 
 #include <cstdlib>
@@ -91,6 +92,10 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_data_copy_rectangle(int32_t from_device_id,
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_kernels_make_teams(int32_t) {
   return 1;
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_takes_shape(int32_t, void* target_entry_ptr) {
+  return omptool::host::RuntimeKernel::of(target_entry_ptr) != nullptr;
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_in_kernel(void) {

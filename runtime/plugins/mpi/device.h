@@ -27,6 +27,9 @@ public:
 
   const Place& place() const { return place_; }
   bool makes_teams() const { return known_.makes_teams; }
+  bool takes_shape(const void* kernel) {
+    return loaded_.any_is([&](const Image& image) { return image.takes_shape(kernel); });
+  }
   bool may_take(ImageKind kind) const { return mpi::may_take(known_.plugin, kind); }
 
   bool has_started() const override { return has_started_.load(std::memory_order_acquire); }

@@ -4,6 +4,7 @@
 
 #include "common/calls.h"
 
+#include <algorithm>
 #include <string>
 
 namespace omptool::mpi {
@@ -39,7 +40,13 @@ Image::Image(std::uint64_t number, const __tgt_device_image& image, const std::v
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     entries_[i].addr = reinterpret_cast<void*>(there[i].address);
     entries_[i].size = there[i].size;
+    if (there[i].takes_shape)
+      shaped_.push_back(entries_[i].addr);
   }
+}
+
+bool Image::takes_shape(const void* kernel) const {
+  return std::find(shaped_.begin(), shaped_.end(), kernel) != shaped_.end();
 }
 
 std::unique_ptr<Image> ImageStore::load(std::size_t worker, std::int32_t device, const __tgt_device_image& image,

@@ -22,10 +22,12 @@ public:
   Image(std::uint64_t number, const __tgt_device_image& image, const std::vector<Loaded>& there);
   tgt_target_table* table() { return &table_; }
   std::uint64_t number() const { return number_; }
+  bool takes_shape(const void* kernel) const;
 
 private:
   const std::uint64_t number_; // the worker knows it by that
   std::vector<__tgt_offload_entry> entries_;
+  std::vector<const void*> shaped_; // kernels
   tgt_target_table table_;
 };
 

@@ -135,6 +135,12 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_kernels_make_teams(int32_t device_id) {
   });
 }
 
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_takes_shape(int32_t device_id, void* target_entry_ptr) {
+  return omptool::plugin::of_device(device_id, 0, [&](omptool::plugin::Device& device) {
+    return static_cast<omptool::mpi::Device&>(device).takes_shape(target_entry_ptr) ? 1 : 0;
+  });
+}
+
 OMPTOOL_RTL_EXPORT tgt_target_table* __tgt_rtl_load_indirect(int32_t device_id, __tgt_device_image* image,
                                                              const int64_t* extents) {
   return omptool::plugin::on_device(device_id, static_cast<tgt_target_table*>(nullptr),

@@ -29,7 +29,7 @@ namespace {
 
 using omptool::Bytes;
 
-constexpr omptool_thread_state kAlone{0, 1, 0, 1, 0};
+constexpr omptool_thread_state kAlone{0, 1, 0, 1, 0, 0};
 
 const omptool_thread_state* thread_state() {
   return &kAlone;

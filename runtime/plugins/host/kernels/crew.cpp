@@ -69,7 +69,7 @@ void Crew::run(const TeamWork& work, std::int32_t team) {
   Crew* const crew_before = std::exchange(current_crew, this);
   work_ = &work;
   state_ = &current.state;
-  current = {{team, work.num_teams, 0, work.num_threads, work.device}, work.kernel.kernel};
+  current = {{team, work.num_teams, 0, work.num_threads, work.device, 0}, work.kernel.kernel};
   used_ = 0;
   begun_ = 0;
   next_ = end_ = come_ = 0;

@@ -23,12 +23,12 @@ struct TeamKernel {
   void* kernel;
   std::size_t memory;
 
-  // No address of a process has this bit.
+  // No address of a process has this bit, nor the one below it, which is clear.
   static constexpr std::uintptr_t kMark = std::uintptr_t{1} << 63;
   void* handle() const { return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(this) | kMark); }
   static const TeamKernel* of(void* handle) {
     const auto value = reinterpret_cast<std::uintptr_t>(handle);
-    return value & kMark ? reinterpret_cast<const TeamKernel*>(value & ~kMark) : nullptr;
+    return value >> 62 == 2 ? reinterpret_cast<const TeamKernel*>(value & ~kMark) : nullptr;
   }
 };
 

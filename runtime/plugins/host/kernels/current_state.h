@@ -14,6 +14,7 @@ struct Current {
 
 // Of the calling thread. Small enough for the room that the dynamic linker keeps for libraries that are opened later.
 // Without a destructor: exit handlers and signal handlers look at it.
-inline thread_local constinit Current current __attribute__((tls_model("initial-exec"))) = {{0, 1, 0, 1, 0}, nullptr};
+inline thread_local constinit Current current
+    __attribute__((tls_model("initial-exec"))) = {{0, 1, 0, 1, 0, 0}, nullptr};
 
 } // namespace omptool::host

@@ -23,7 +23,14 @@
  *
  * The first returns when all threads of the team have called it that have not left the kernel. The
  * second returns the team's memory: as much as the kernel asks for, aligned to 128 bytes, and not
- * initialised. A kernel that is not listed calls neither. */
+ * initialised. A kernel that is not listed calls neither.
+ *
+ * An image with a device runtime (runtime/devicertl) exports
+ *
+ *     const int32_t __omptool_device_runtime;
+ *
+ * Its kernels make their threads themselves. One that has a variable <kernel>_kernel_environment, as OpenMP's compilers
+ * make it for GPUs, is called once for each team. */
 #ifndef OMPTOOL_THREAD_STATE_H
 #define OMPTOOL_THREAD_STATE_H
 
@@ -33,8 +40,9 @@ struct omptool_thread_state {
   int32_t team_num;
   int32_t num_teams;
   int32_t thread_num;
-  int32_t num_threads; /* in each team; for a kernel that makes its threads itself the most it may make, 0: any number */
-  int32_t device_num;  /* the plugin's own numbering: 0 for its first device */
+  int32_t num_threads;  /* in each team */
+  int32_t device_num;   /* the plugin's own numbering: 0 for its first device */
+  int32_t thread_limit; /* the most threads that a kernel which makes them itself gives its team; 0: any number */
 };
 
 struct omptool_team_kernel {
@@ -48,5 +56,6 @@ enum { OMPTOOL_TEAM_MEMORY_ALIGNMENT = 128, OMPTOOL_TEAM_MOST_THREADS = 1024 };
 #define OMPTOOL_TEAM_KERNELS_SYMBOL "__omptool_team_kernels"
 #define OMPTOOL_TEAM_BARRIER_SYMBOL "__omptool_team_barrier"
 #define OMPTOOL_TEAM_MEMORY_SYMBOL "__omptool_team_memory"
+#define OMPTOOL_DEVICE_RUNTIME_SYMBOL "__omptool_device_runtime"
 
 #endif

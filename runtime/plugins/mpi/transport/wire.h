@@ -161,6 +161,7 @@ std::vector<Entry> read_entries(View bytes);
 struct Loaded {
   std::uint64_t address = 0; // 0: the image lacks the entry
   std::int64_t size = 0;
+  std::uint64_t takes_shape = 0; // 1: see __tgt_rtl_takes_shape
 };
 Buffer written(const std::vector<Loaded>& table);
 std::vector<Loaded> read_table(View bytes);

@@ -1,0 +1,38 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Knows the kernels that a compiler wrote for a device runtime, which the image has (runtime/devicertl).
+#pragma once
+
+#include "crew.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace omptool::host {
+
+// The plugin calls it once for each team, and it makes its threads itself. Its address in the plugin's table is that of
+// its record, with both marks.
+struct RuntimeKernel {
+  void* kernel;
+  std::int32_t most_teams; // below 1: any number
+
+  static constexpr std::uintptr_t kMarks = TeamKernel::kMark | TeamKernel::kMark >> 1;
+  void* handle() const { return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(this) | kMarks); }
+  static const RuntimeKernel* of(void* handle) {
+    const auto value = reinterpret_cast<std::uintptr_t>(handle);
+    return (value & kMarks) == kMarks ? reinterpret_cast<const RuntimeKernel*>(value & ~kMarks) : nullptr;
+  }
+
+  // Reads the kernel's environment, of kEnvironment bytes or more: three bytes, then numbers of 4 bytes, the least and
+  // the most threads, the least and the most teams, and two for reductions (LLVM's Environment.h).
+  static constexpr std::int64_t kEnvironment = 28;
+  static RuntimeKernel with(void* kernel, const void* environment) {
+    RuntimeKernel made{kernel, 0};
+    std::memcpy(&made.most_teams, static_cast<const std::byte*>(environment) + 16, sizeof made.most_teams);
+    return made;
+  }
+};
+
+} // namespace omptool::host
