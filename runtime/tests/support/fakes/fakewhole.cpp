@@ -5,6 +5,7 @@
 // them is said on stderr.
 //
 //   FAKEWHOLE_MAKES_TEAMS=1   it says that compilers' kernels make their teams themselves
+//   FAKEWHOLE_TAKES_SHAPE=1   it says that each kernel takes the shape of its call all the same
 //   FAKEWHOLE_NOT_STARTED=1   it launches nothing in a shape
 //   FAKEWHOLE_RESULT=N        what its functions for fills and copies return, without doing anything
 //   FAKEWHOLE_COPIES=1        copies to and from the host are said, too
@@ -70,6 +71,9 @@ FAKE_EXPORT int32_t __tgt_rtl_run_shaped(int32_t device, void* entry, void** arg
 }
 FAKE_EXPORT int32_t __tgt_rtl_kernels_make_teams(int32_t) {
   return is_set("FAKEWHOLE_MAKES_TEAMS");
+}
+FAKE_EXPORT int32_t __tgt_rtl_takes_shape(int32_t, void*) {
+  return is_set("FAKEWHOLE_TAKES_SHAPE");
 }
 
 // ---- memory ----
