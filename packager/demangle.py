@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""C++ names as people write them, by the demangler of this machine's libstdc++."""
+"""Show C++ names as people write them, by the demangler of this machine's libstdc++, and flang's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+
+from packager import fortran_names
 
 LIBRARY = "libstdc++.so.6"
 MANGLED = "_Z"
@@ -14,7 +16,9 @@ _OF_TYPES = "typeinfo name for "
 
 @cache
 def demangled(name: str) -> str:
-    """A mangled name demangled; any other as it is, and all where the library is not found."""
+    """Return a mangled name demangled; any other as it is, and C++'s where no library is found."""
+    if name.startswith(fortran_names.MANGLED):
+        return fortran_names.readable(name)
     if not name.startswith(MANGLED) or not is_possible():
         return name
     return (_demangler()(name) or name).removeprefix(_OF_TYPES)

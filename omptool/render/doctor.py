@@ -11,7 +11,7 @@ from typing import Any
 from omptool.console import SEVERITIES, coloured, portable, shown
 from omptool.installation import LIBRARY
 from omptool.render import ranks
-from omptool.render.names import terminal_width
+from omptool.render.names import spelled, terminal_width
 from omptool.render.notes import Notes
 from omptool.render.tables import table
 from packager.machine.facts import (
@@ -234,6 +234,7 @@ def _entries(said: Said, notes: Notes) -> list[dict[str, Any]]:
             "file": _file(said.whole, said.whole.entry_files[fate.entry.number]),
             "kind": fate.entry.kind,
             "name": fate.entry.label,
+            "source": spelled(fate.entry.name),
             "runs on": fate.runs_on,
             "note": notes.mark(fate.reason),
         }

@@ -19,6 +19,17 @@ def source(name: str, *, is_demangled: bool = False) -> str | None:
     return str(decoded)
 
 
+def spelled(name: str) -> str | None:
+    """Return a kernel's function and line, or a variable, as its source spells them; None if the
+    name itself does.
+    """
+    decoded = decode(name)
+    function = decoded.function if decoded else name
+    if demangled(function) == function:
+        return None
+    return source(name, is_demangled=True) or demangled(function)
+
+
 def remark(names: list[str]) -> str:
     """Return a note that names stay mangled, if there is no demangler for them; "" otherwise."""
     is_needed = any(name.startswith(MANGLED) for name in names)

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from omptool.console import SEVERITIES, coloured, portable, shown
 from omptool.reading import Unread
 from omptool.render.json_stream import document
+from omptool.render.names import spelled
 from packager.model import FatBinary, Finding
 from packager.wording import counted
+
+_MANGLED = re.compile(r"\b_[\w$.]+\b")
 
 
 def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[str]) -> str:
@@ -22,7 +26,7 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
     lines = []
     for finding in findings:
         severity = coloured(finding.severity, SEVERITIES[finding.severity])
-        lines.append(f"{path}: {finding.code} {severity}: {finding.message}")
+        lines.append(f"{path}: {finding.code} {severity}: {finding.message}{_spelled(finding)}")
         lines += (f"    {line}" for line in (finding.hint, *finding.detail))
     if all(finding.severity == "info" for finding in findings):
         verdict = coloured("no errors, no warnings" if findings else "no findings", "green")
@@ -34,6 +38,12 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
             what = f"image {image.index} is {image.kind}, whose symbols verify does not read"
             lines.append(f"{path}: {what}: its entries are not checked")
     return "\n".join(lines)
+
+
+def _spelled(finding: Finding) -> str:
+    """Return what follows a message with mangled names: those names as sources spell them."""
+    told = dict.fromkeys(filter(None, map(spelled, _MANGLED.findall(finding.message))))
+    return f" ({', '.join(told)})" if told else ""
 
 
 def _no_code(findings: Sequence[Finding]) -> str:
