@@ -88,6 +88,7 @@ def _link(words: tuple[str, ...], **chosen: Any) -> int:
     options = Options(
         abi=chosen["abi"] or "",
         runtime=lambda: _runtime(runtime),
+        folder=libdir,
         device=DeviceOptions(
             chosen["libraries"], device_words, chosen["level"], chosen["keeps_ptx"], chosen["ptxas"]
         ),

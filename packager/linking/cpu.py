@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from packager.errors import MissingToolError
 from packager.linking.groups import Group
 from packager.linking.host_command import Given, HostCommand
-from packager.linking.tools import Tools
+from packager.linking.tools import LinkError, Tools
+from packager.linking.undefined import explained
 from packager.lowering.linker import lld
 from packager.records import NamedTuple
 from packager.triples import code_of
@@ -31,6 +32,7 @@ class Libraries(NamedTuple):
     barred: frozenset[Given]  # archives with device code
     runtime: Path | None  # libomptarget, where the command names none
     machine: str  # of the host's objects
+    folder: Callable[[], Path]  # of omptool's own libraries
 
 
 def link_cpu(
@@ -39,7 +41,8 @@ def link_cpu(
 ) -> str:  # fmt: skip
     """Link `objects` to `out` by the host's linker, if it is for the group's machine, else by lld.
 
-    Returns what the linker warned of. Raises LinkError, MissingToolError.
+    Returns what the linker warned of. Raises LinkError, UsageError for what nothing defines,
+    MissingToolError.
     """
     files = [str(path) for path in objects]
     if code_of(group.triple) != libraries.machine:
@@ -49,7 +52,10 @@ def link_cpu(
         command = [linker, "-shared", *OPTIONS, *FROM_DRIVERS, *files, *options, "-o", str(out)]
     else:
         command = _by_host(files, libraries, options, out)
-    return tools.run(command, group.name)
+    try:
+        return tools.run(command, group.name)
+    except LinkError as error:
+        raise explained(error, group) from error
 
 
 def _by_host(

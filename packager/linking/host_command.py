@@ -33,6 +33,7 @@ DYNAMIC = ("-Bdynamic", "-dy", "-call_shared")
 IN_SYSROOT = ("=", "$SYSROOT")  # begins of -L
 # Of clang, for all processors: joins of bitcode look for them themselves.
 DEVICE_LIBRARIES = ("libomptarget.devicertl.a", "libompdevice.a")
+RUNTIME = re.compile(r"libomptarget\.(?!devicertl)")  # files of LLVM's or omptool's
 LIBOMP = {"omp", "iomp5"}  # -l of LLVM's OpenMP library
 PASSING = "-Xlinker"  # the next word is the linker's
 # The link of a CPU's device image takes over the words with these prefixes.
@@ -109,7 +110,7 @@ class HostCommand(NamedTuple):
         names = [library.name for library in self.libraries]
         files = [item.path.name for item in self.inputs]
         return "omptarget" in names or any(
-            name.removeprefix(":").startswith("libomptarget.") for name in (*names, *files)
+            RUNTIME.match(name.removeprefix(":")) for name in (*names, *files)
         )
 
     @property

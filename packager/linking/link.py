@@ -51,6 +51,7 @@ class Options(NamedTuple):
     device: DeviceOptions
     warn: Callable[[str], None]
     runtime: Callable[[], Path | None]  # the libomptarget of a command that names none
+    folder: Callable[[], Path]  # of omptool's own libraries
     force: bool = False  # leave a result in which verify finds an error
     sets_rpath: bool = True  # to the folder of `runtime`
 
@@ -99,7 +100,7 @@ def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools
     groups = grouped(parts)
     for line in agreement.differences(parts, groups):
         options.warn(line)
-    libraries = Libraries(command, _barred(found), runtime, machine.name)
+    libraries = Libraries(command, _barred(found), runtime, machine.name, options.folder)
     tools.load_beside(*WRITERS)
     images = [_image(group, libraries, options, tools) for group in groups]
 

@@ -60,6 +60,18 @@ def members(data: Reader) -> Iterator[Member]:
             at += size + size % 2
 
 
+def index(data: Reader) -> bytes:
+    """Return the table of what members define, in front of them; in GNU's form the names, a NUL
+    behind each, follow binary numbers. b"" where there is none.
+    """
+    if len(data) < len(MAGIC) + HEADER.size:
+        return b""
+    field, size = _header(data, len(MAGIC))
+    if not _is_symbols(field):
+        return b""
+    return data.bytes(len(MAGIC) + HEADER.size, size, "archive symbol table")
+
+
 def member_at(data: Reader, at: int) -> Member:
     """The member whose header is at `at`, which a thin archive of another's members names."""
     if not data.starts_with(MAGIC):

@@ -11,6 +11,7 @@ from llvmlite import binding as llvm
 # OpenMP's runtimes look these up in an image, beside kernels and variables (abi-facts 9.1, 9.3).
 _BY_RUNTIMES = re.compile(
     r"__omp_offloading_.*_(?:kernel_environment|exec_mode|nested_parallelism)"
+    r"|__omptool_(?:thread_state|device_runtime)"
     r"|__omp_rtl_device_environment|__omp_rtl_device_memory_pool(?:_tracker)?"
     r"|omptarget_device_environment|__llvm_rpc_client|__llvm_libc_rpc_client"
     r"|__(?:init|fini)_array_(?:object_.*|start|end)"

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Omptool's device runtime for CPUs, which is linked into images that call it.
+
+Flang writes device code for such a runtime on every target, and LLVM has none for CPUs. Ours has
+two forms in one folder: an object, in an archive like LLVM's own, and bitcode, whose functions are
+inlined into device code in bitcode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from packager.elf import headers
+from packager.elf.imports import defines
+from packager.errors import FormatError, MissingToolError, UsageError
+from packager.files.presence import is_file
+from packager.files.reader import Reader, open_reader
+from packager.formats.containers import archive
+from packager.formats.device_images.bitcode import module as bitcode
+from packager.linking.cpu import Libraries
+from packager.linking.groups import Group
+from packager.linking.host_command import Given
+from packager.linking.inputs import LOOK, Part, device_symbols, objects
+from packager.linking.libraries import LinkedFile, linked
+from packager.linking.tools import Tools
+from packager.triples import code_of
+
+ENTRY_POINT = "__kmpc_target_init"  # kernels that need a device runtime call it first
+ARCHIVE = "libomptarget.devicertl.host.a"
+BITCODE = "omptool-devicertl-host.bc"
+
+
+def added(
+    group: Group, libraries: Libraries, device_libraries: Sequence[Path], tools: Tools
+) -> tuple[Part, ...]:
+    """Return the device runtime for a CPU's code, or nothing where that calls or has another.
+
+    `device_libraries` are the user's, in bitcode. Raises MissingToolError where the runtime is not
+    installed, UsageError where it is for another machine.
+    """
+    callers = [part for part in group.parts if _may_call(part)]
+    if not callers or any(ENTRY_POINT in device_symbols(part)[1] for part in group.parts):
+        return ()
+    missing = [part for part in callers if ENTRY_POINT in device_symbols(part)[0]]
+    if not missing or _is_elsewhere(group, libraries, device_libraries, tools):
+        return ()
+    # One copy serves all, and that of bitcode keeps what the objects beside it need.
+    in_bitcode = [part for part in missing if part.image.kind == "bitcode"]
+    if in_bitcode:
+        found = _bitcode(in_bitcode[0], _installed(libraries, BITCODE))
+    else:
+        found = _object(group, _installed(libraries, ARCHIVE), tools)
+    if found is None:
+        what = f"its device code for {group.name} calls {ENTRY_POINT}, and omptool's device runtime"
+        raise UsageError(f"{what} is for another machine", Path(missing[0].origin))
+    return (found,)
+
+
+def _may_call(part: Part) -> bool:
+    """Return whether the name is anywhere in it, which is quick to say."""
+    with part.opened() as data:
+        return data.holds(ENTRY_POINT.encode())
+
+
+def _is_elsewhere(
+    group: Group, libraries: Libraries, device_libraries: Sequence[Path], tools: Tools
+) -> bool:
+    """Return whether a library of the user's defines it, for the machine that the code is for."""
+    if any(_defines_in_bitcode(path, group) for path in device_libraries):
+        return True
+    files = linked(libraries.command, tools, LOOK)
+    return any(_defines(data) for file, data in files if file.named not in libraries.barred)
+
+
+def _defines_in_bitcode(path: Path, group: Group) -> bool:
+    with open_reader(path) as data:
+        try:
+            is_own = bitcode.probe(data) and bitcode.machine(data) == code_of(group.triple)
+            return is_own and ENTRY_POINT in bitcode.linked_names(data)[1]
+        except FormatError:
+            return False  # LLVM says what is wrong with it
+
+
+def _defines(data: Reader) -> bool:
+    """Return whether a file of the link defines it for images of the host's machine."""
+    try:
+        if archive.probe(data):
+            return f"{ENTRY_POINT}\0".encode() in archive.index(data)
+        return headers.probe(data) and defines(headers.read(data), ENTRY_POINT)
+    except FormatError:
+        return False  # the linker says what is wrong with it
+
+
+def _installed(libraries: Libraries, name: str) -> Path:
+    folder = libraries.folder()
+    if not is_file(folder / name):
+        what = f"{name}, omptool's device runtime for CPUs, is not in {folder}"
+        raise MissingToolError(f"{what}: install omptool anew")
+    return folder / name
+
+
+def _bitcode(like: Part, path: Path) -> Part | None:
+    with open_reader(path) as data:
+        if bitcode.machine(data) != code_of(like.image.triple):
+            return None
+    return Part(path.name, like.image, path)
+
+
+def _object(group: Group, path: Path, tools: Tools) -> Part | None:
+    """The runtime's object for the machine of the group, in a file of its own."""
+    with ExitStack() as opened, open_reader(path) as data:
+        file = LinkedFile(path, Given(0, str(path)), is_whole=True)
+        found = objects([(file, data)], tools.folder, opened)
+        parts = (one for part in found.parts for one in part.parts)
+        return next((one for one in parts if _is_for(one, group)), None)
+
+
+def _is_for(part: Part, group: Group) -> bool:
+    return code_of(part.image.triple) == code_of(group.triple)
