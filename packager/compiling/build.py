@@ -10,6 +10,7 @@ from pathlib import Path
 from packager.compiling import kernels, rules
 from packager.compiling.command import MADE, CompileCommand
 from packager.compiling.compilers import clangs_release
+from packager.compiling.fortran import flangs_release
 from packager.compiling.sources import Compiling, compile_elsewhere, compile_source
 from packager.compiling.spelling import expect_named
 from packager.compiling.targets import OPENMP, QUIET, Target, expect_able
@@ -47,22 +48,24 @@ def build(command: CompileCommand, options: Options, tools: Tools) -> int:
     Raises what link(), lower() and bundle() raise, and MissingToolError without a compiler.
     """
     if command.end == "other":
-        tools.options_at = len(command.compiler)
-        return tools.pass_on([*command.compiler, *command.words])
+        tools.options_at = len(command.driver)
+        return tools.pass_on([*command.driver, *command.words])
     has_kernels = bool(command.of_kind("kernels"))
     release = clangs_release(command.compiler)
     compiles_devices = release is not None and not has_kernels
     options = options._replace(targets=_each_able(options.targets, command.compiler))
-    how = Compiling(command, options.targets, compiles_devices, options.includes, release)
+    is_flang = bool(command.fortran) and flangs_release(command.fortran) is not None
+    compiles_fortran = is_flang and not has_kernels
+    how = Compiling(
+        *(command, options.targets, compiles_devices, options.includes, release, compiles_fortran)
+    )
     if command.end in ("code", "text"):
         return compile_elsewhere(how, tools)
     if command.of_kind("source") and not (compiles_devices or has_kernels):
         options.warn(f"{command.compiler[-1]} is not clang: its objects have no code for devices")
-    if release is not None and compiles_devices and command.of_kind("source"):
-        for target in options.targets:
-            expect_able(release, target)
-            if not target.archs and not command.names_processors:
-                expect_named(target.triple)
+    if command.of_kind("fortran") and not (is_flang or has_kernels):
+        options.warn(f"{command.fortran[-1]} is not flang: its objects have no code for devices")
+    _expect_able(how, options.targets)
     if command.end == "object":
         return _objects(how, options, tools)
     heard = options._replace(warn=lambda line: options.warn(tools.named(line)))
@@ -74,6 +77,17 @@ def build(command: CompileCommand, options: Options, tools: Tools) -> int:
         if isinstance(error, UsageError) and error.subject:
             error.subject = Path(tools.named(str(error.subject)))
         raise
+
+
+def _expect_able(how: Compiling, targets: Sequence[Target]) -> None:
+    """Raise UsageError for a target that the sources cannot be compiled for."""
+    command = how.command
+    has_sources = how.compiles_devices and bool(command.of_kind("source"))
+    for target in targets if has_sources or how.compiles_fortran else ():
+        if has_sources and how.release is not None:
+            expect_able(how.release, target)
+        if not target.archs and (how.compiles_fortran or not command.names_processors):
+            expect_named(target.triple)
 
 
 def _each_able(targets: Sequence[Target], compiler: tuple[str, ...]) -> list[Target]:
@@ -142,10 +156,17 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
         tools.names[str(out)] = str(source.path)
     modules = [item.path for item in command.of_kind("kernels")]
     words = command.linking(objects)
-    words += [*([OPENMP] if how.compiles_devices else []), *([QUIET] if how.release else [])]
+    is_quiet = how.compiles_fortran if command.fortran else how.release
+    words += [*([OPENMP] if how.links_openmp else []), *([QUIET] if is_quiet else [])]
     device = DeviceOptions(options.libraries, (), command.level, options.keeps_ptx, command.ptxas)
     chosen = LinkOptions(
-        "", device, options.warn, lambda: options.runtime, options.force, options.sets_rpath
+        "",
+        device,
+        options.warn,
+        lambda: options.runtime,
+        lambda: options.runtime.parent,
+        options.force,
+        options.sets_rpath,
     )
     if not modules:
         return link(_with_runtime(words, options), chosen, tools)
@@ -154,7 +175,7 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
     words.append(str(kernels.wrapper(images, options.entries, machine, tools)))
     host = _with_runtime(words, options)
     expect_runtimes(host, machine.name)
-    tools.options_at = len(command.compiler)
+    tools.options_at = len(command.driver)
     code = tools.pass_on(host.words)
     if not code and not tools.is_dry and str(host.output) != os.devnull:
         check(host.output, chosen)

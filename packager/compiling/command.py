@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
+from packager.compiling import fortran
 from packager.compiling.compilers import Compiler, is_known, named, unnamed
 from packager.compiling.targets import device_of
 from packager.errors import UsageError
@@ -20,7 +21,7 @@ from packager.records import NamedTuple
 # The result of a compiler command: "code" has an object's content in another form; "text" is made
 # before host and devices part, such as preprocessed text; "other" is the answer to a query.
 End = Literal["object", "program", "code", "text", "other"]
-Kind = Literal["source", "assembly", "kernels", "header", "foreign", "input"]
+Kind = Literal["source", "fortran", "assembly", "kernels", "header", "foreign", "input"]
 
 CXX = (".C", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".ii")
 SUFFIXES: dict[str, Kind] = {
@@ -28,20 +29,21 @@ SUFFIXES: dict[str, Kind] = {
     **dict.fromkeys((".s", ".S", ".sx"), "assembly"),
     **dict.fromkeys((".ll", ".bc"), "kernels"),
     **dict.fromkeys((".h", ".H", ".hh", ".hp", ".hpp", ".hxx", ".h++"), "header"),
-    **dict.fromkeys((".f", ".for", ".f77", ".f90", ".f95", ".f03", ".f08"), "foreign"),
-    **dict.fromkeys((".F", ".FOR", ".F77", ".F90", ".F95", ".F03", ".F08"), "foreign"),
-    **dict.fromkeys((".cu", ".hip", ".cl", ".m", ".mm"), "foreign"),
+    **dict.fromkeys((".f", ".for", ".f90", ".f95", ".f03", ".f08"), "fortran"),
+    **dict.fromkeys((".F", ".FOR", ".F90", ".F95", ".F03", ".F08"), "fortran"),
+    **dict.fromkeys((".f77", ".F77", ".cu", ".hip", ".cl", ".m", ".mm"), "foreign"),
 }
 # Of -x, by how they begin; the rest are of C and its kin.
 LANGUAGES: dict[str, Kind] = {
     "ir": "kernels",
     "assembler": "assembly",
-    **dict.fromkeys(("f77", "f95", "fortran", "cuda", "hip", "cl", "objective"), "foreign"),
+    **dict.fromkeys(("f77", "f95", "fortran"), "fortran"),
+    **dict.fromkeys(("cuda", "hip", "cl", "objective"), "foreign"),
 }
 INPUTS = re.compile(r".*\.(o|obj|a|so|lo)(\.\d+)*")  # what no compiler is called like
 # Options whose value is a word of its own: it is no source.
 TAKES_WORD = re.compile(
-    r"-([oxILDUFTuzelBG]|M[FTQJ]|include|imacros|isystem|iquote|idirafter|isysroot|iprefix|"
+    r"-([oxILDUFTuzelBGJ]|module-dir|fintrinsic-modules-path|M[FTQJ]|include|imacros|isystem|iquote|idirafter|isysroot|iprefix|"
     r"iwithprefix|iwithprefixbefore|iwithsysroot|iframework|isystem-after|cxx-isystem|include-pch|"
     r"stdlib\+\+-isystem|resource-dir|mthread-model|dependency-(dot|file)|wrapper|T(bss|data|text)|"
     r"target|arch|mllvm|aux-info|dumpbase|dumpdir|rpath|"
@@ -73,7 +75,7 @@ LEVELS = {"": 1, "g": 1, "s": 2, "z": 2, "fast": 3}
 MOST = 3  # that LLVM has
 
 
-MADE: tuple[Kind, ...] = ("source", "assembly")  # what the compiler makes objects of
+MADE: tuple[Kind, ...] = ("source", "fortran", "assembly")  # what the compiler makes objects of
 
 
 class Input(NamedTuple):
@@ -96,6 +98,7 @@ class CompileCommand(NamedTuple):
     output: Path | None
     is_cxx_found: bool = False  # the compiler is that of C++, and the command does not name it
     choice: str = ""  # a line about who chose the compiler; "" if the user did
+    fortran: tuple[str, ...] = ()  # the compiler of Fortran, if the command has sources of it
 
     def of_kind(self, kind: Kind) -> list[Input]:
         """The inputs of one kind."""
@@ -115,7 +118,14 @@ class CompileCommand(NamedTuple):
         words: dict[int, str] = dict(self._kept(RULES, LANGUAGE, FOR_OBJECTS))
         words |= named | {at: str(path) for at, path in made.items()}
         output = ["-o", str(self.output)] if self.output else []
-        return [*self.compiler, *(words[at] for at in sorted(words)), *output]
+        return [*self.driver, *(words[at] for at in sorted(words)), *output]
+
+    @property
+    def driver(self) -> tuple[str, ...]:
+        """The compiler that links, and that answers what is asked: of Fortran, if there is any, as
+        it alone knows the libraries of Fortran.
+        """
+        return self.fortran or self.compiler
 
     @property
     def level(self) -> int:
@@ -150,12 +160,17 @@ class CompileCommand(NamedTuple):
 
 
 def parse(
-    words: Sequence[str], compiler: Sequence[str], default: Callable[[bool], Compiler] = unnamed
+    words: Sequence[str],
+    compiler: Sequence[str],
+    default: Callable[[bool], Compiler] = unnamed,
+    default_fortran: Callable[[], Compiler] = fortran.unnamed,
 ) -> CompileCommand:
-    """Return what `words` say; the first of them may be the compiler, if none is given, and else
-    it is `default`'s for C++ or for C.
+    """Return what `words` say; the first of them may be the compiler, if none is given. For a
+    language that it does not compile, it is `default`'s for C++ or for C, `default_fortran`'s for
+    Fortran.
 
-    Raises UsageError for one output of several sources, and for a source in another language.
+    Raises UsageError for one output of several sources, and for a source in another language,
+    MissingToolError where Fortran has no compiler.
     """
     given = list(_plain(opened(words)))
     if not compiler:
@@ -163,24 +178,43 @@ def parse(
     devices, given = _devices(given)
     inputs = tuple(_inputs(given))
     is_cxx = any(item.path.suffix in CXX for item in inputs)
-    chosen = named(compiler) if compiler else default(is_cxx)
+    kinds = {item.kind for item in inputs}
+    of_fortran = Compiler(())
+    is_named = fortran.is_fortrans(compiler)
+    if is_named or "fortran" in kinds:
+        of_fortran = Compiler(tuple(compiler)) if is_named else default_fortran()
+        compiler = () if is_named else compiler
+    is_alone = of_fortran.words and kinds.isdisjoint(("source", "assembly", "header"))
+    if is_alone:
+        chosen = of_fortran
+    else:
+        chosen = named(compiler) if compiler else default(is_cxx)
     end, output = _end(given, inputs), _output(given)
     # The triple that it compiles for.
     host = value_of([*chosen.words, *given], "--target=", "-target")
     is_found = is_cxx and not compiler
+    choices = dict.fromkeys(filter(None, (chosen.choice, of_fortran.choice)))
     command = CompileCommand(
-        chosen.words, tuple(given), devices, host, inputs, end, output, is_found, chosen.choice
+        *(chosen.words, tuple(given), devices, host, inputs, end, output, is_found),
+        choice="; for Fortran, ".join(choices),
+        fortran=of_fortran.words,
     )
     foreign = [item.path for item in inputs if item.kind == "foreign"]
     if foreign and end in ("object", "program"):
-        what = "is not C or C++: make an object of it with its own compiler, and link that"
+        what = "is not C, C++ or Fortran: make an object of it with its own compiler, and link that"
         raise UsageError(what, foreign[0])
+    if "fortran" in kinds and not is_alone and end in ("code", "text"):
+        raise UsageError("is Fortran beside another language: give each a command", _first(inputs))
     sources = [item for item in inputs if item.kind in MADE]
     if len(sources) > 1 and end == "object" and command.output:
         raise UsageError("-o names one object, and there are several sources")
     if len(sources) > 1 and any(word.startswith("-MJ") for word in given):
         raise UsageError("-MJ is a file for one source, and there are several")
     return command
+
+
+def _first(inputs: Sequence[Input]) -> Path:
+    return next(item.path for item in inputs if item.kind == "fortran")
 
 
 def _plain(words: Iterable[str]) -> Iterator[str]:

@@ -81,7 +81,7 @@ def unnamed(is_cxx: bool) -> Compiler:
     """Return the compiler where nobody names one: CC or CXX, a clang, or else the machine's."""
     variable = "CXX" if is_cxx else "CC"
     words = words_of(os.environ.get(variable, ""))
-    if words and not _is_this(words):
+    if words and not is_this(words):
         return Compiler(tuple(words), f"the compiler is {shlex.join(words)}, of {variable}")
     name, other = ("clang++", "c++") if is_cxx else ("clang", "cc")
     return _newest(name) or Compiler((other,), f"the compiler is {other}: no {name} is on PATH")
@@ -144,7 +144,7 @@ def _lack(clang: _Clang, language: str) -> str:
     return said[1] if said else f"exit code {done.returncode}"
 
 
-def _is_this(words: Sequence[str]) -> bool:
+def is_this(words: Sequence[str]) -> bool:
     """Return whether `words` are this command: `make CC="omptool cc"` exports it to all."""
     if any(Path(word).name == "omptool" for word in words):
         return True

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from packager.compiling import fortran
 from packager.compiling.command import STANDARD_INPUT, CompileCommand, Input
 from packager.compiling.targets import APART, FOR_GPUS, OPENMP, QUIET, Target, offloading
 from packager.errors import UsageError
@@ -24,6 +25,7 @@ from packager.writers.object_writer import write_object
 SECTION = ".llvm.offloading"
 SHT_LLVM_OFFLOADING = 0x6FFF4C0B
 SHF_EXCLUDE = 0x80000000
+DeviceCommand = tuple[tuple[str, ...], list[str]]  # a compiler, and its options
 
 
 class Compiling(NamedTuple):
@@ -34,6 +36,7 @@ class Compiling(NamedTuple):
     compiles_devices: bool  # or the host alone
     includes: Path  # where omptarget.h is
     release: int | None = None  # of a clang
+    compiles_fortran: bool = False  # for devices, too, by a flang
 
     def words(self) -> list[str]:
         """The words that any source is compiled with."""
@@ -42,13 +45,23 @@ class Compiling(NamedTuple):
         )  # the link has use for the others
         return [*self.command.compiler, *self.command.compiling(), *([QUIET] if quiet else [])]
 
+    @property
+    def links_openmp(self) -> bool:
+        """Return whether the compiler that links is to add OpenMP's library."""
+        return self.compiles_fortran if self.command.fortran else self.compiles_devices
+
     def including(self) -> list[str]:
         """Return what finds omptarget.h behind all other headers."""
         return ["-idirafter", str(self.includes)]
 
 
+DeviceWords = Callable[[Input, Target, str, Compiling], DeviceCommand]
+
+
 def compile_source(source: Input, out: Path, how: Compiling, tools: Tools) -> int:
     """Compile a source to `out`; returns the exit code of the first compiler that failed, or 0."""
+    if source.kind == "fortran":
+        return _compile_fortran(source, out, how, tools)
     words = how.words()
     tools.options_at = len(how.command.compiler)
     if source.kind == "assembly":
@@ -66,11 +79,37 @@ def compile_source(source: Input, out: Path, how: Compiling, tools: Tools) -> in
     code = tools.pass_on([*words, *_asked_for(source, how), "-o", str(host)])
     if code or not others:
         return code
+    return _compile_devices(source, others, _for_device, host, out, how, tools)
+
+
+def _compile_fortran(source: Input, out: Path, how: Compiling, tools: Tools) -> int:
+    """Compile a source of Fortran, by flang for the host and each device apart."""
+    command = how.command
+    words = [*command.fortran, *command.compiling()]
+    tools.options_at = len(command.fortran)
+    if not how.compiles_fortran:
+        return tools.pass_on([*words, "-c", str(source.path), "-o", str(out)])
+    if str(source.path) == STANDARD_INPUT:
+        raise UsageError("standard input can be read only once: for host and devices, give a file")
+    host = unused(tools.folder, f"{source.path.stem}.o")
+    words += fortran.of_the_host(how.targets)
+    code = tools.pass_on([*words, "-c", str(source.path), "-o", str(host)])
+    if code:
+        return code
+    return _compile_devices(source, how.targets, _fortran_device, host, out, how, tools)
+
+
+def _compile_devices(
+    source: Input, targets: Sequence[Target], words: DeviceWords, host: Path, out: Path,
+    how: Compiling, tools: Tools,
+) -> int:  # fmt: skip
+    """Compile a source for each target, and write the object `host` with that code to `out`."""
     made: list[tuple[Target, str, Path]] = []
-    for target, arch in _each(others):
+    for target, arch in _each(targets):
         path = unused(tools.folder, f"{source.path.stem}-{target.triple}-{arch or 'any'}")
-        tools.options_at = len(target.compiler)
-        code = tools.pass_on(_for_device(source, target, arch, path, how))
+        compiler, options = words(source, target, arch, how)
+        tools.options_at = len(compiler)
+        code = tools.pass_on([*compiler, *options, "-o", str(path)])
         if code:
             return code
         if not tools.is_dry:
@@ -92,9 +131,11 @@ def compile_elsewhere(how: Compiling, tools: Tools) -> int:
     where their code belongs.
     """
     command = how.command
-    words = [*command.compiler, *command.words]
-    tools.options_at = len(command.compiler)
-    if command.of_kind("source") or command.of_kind("header"):
+    words = [*command.driver, *command.words]
+    tools.options_at = len(command.driver)
+    if how.compiles_fortran:
+        words.append(OPENMP)
+    elif command.of_kind("source") or command.of_kind("header"):
         words += how.including()
         if how.compiles_devices:
             has_table = command.end == "code" and (how.release or 0) >= APART
@@ -119,12 +160,17 @@ def _each(targets: Sequence[Target]) -> Iterator[tuple[Target, str]]:
             yield target, arch
 
 
-def _for_device(source: Input, target: Target, arch: str, out: Path, how: Compiling) -> list[str]:
-    words = [*target.compiler, *how.command.compiling(device=True)]
+def _for_device(source: Input, target: Target, arch: str, how: Compiling) -> DeviceCommand:
+    words = how.command.compiling(device=True)
     words += ["-idirafter", str(how.includes), OPENMP, f"-fopenmp-targets={target.triple}"]
     words += target.named([arch] if arch else [])
     words += FOR_GPUS if target.is_gpu else ()
-    return [*words, "--offload-device-only", *_asked_for(source, how), "-o", str(out)]
+    return target.compiler, [*words, "--offload-device-only", *_asked_for(source, how)]
+
+
+def _fortran_device(source: Input, target: Target, arch: str, how: Compiling) -> DeviceCommand:
+    words = [*how.command.compiling(device=True), *fortran.of_device(target, arch)]
+    return how.command.fortran, [*words, "-c", str(source.path)]
 
 
 def _add(host: Path, made: Sequence[tuple[Target, str, Path]], out: Path) -> None:
