@@ -1,24 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Show C++ names as people write them, by the demangler of this machine's libstdc++, and flang's."""
+"""Show names as people write them: C++'s by this machine's libstdc++, and Fortran's of flang."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
-
-from packager import fortran_names
 
 LIBRARY = "libstdc++.so.6"
 MANGLED = "_Z"
 # Demanglers write this before the type that names a kernel of SYCL.
 _OF_TYPES = "typeinfo name for "
+# Flang's names (flang/docs/BijectiveInternalNameUniquing.md): `_Q` and the scopes, outermost first,
+# each behind a capital letter that says what it is. Fortran's own names are in small letters.
+_FLANGS = "_Q"
+_MAIN = "main program"
+_MAIN_PROGRAM = "_QQmain"
+_NAME = r"[a-z][a-z0-9_$]*"
+# Modules, submodules, procedures around it (without a name: the main program), and blocks.
+_SCOPES = re.compile(rf"M{_NAME}|S{_NAME}|F(?:{_NAME})?|B[0-9]+")
+# Procedures, variables, constants, types, namelists, common blocks.
+_ENTITY = re.compile(rf"(?:P|EC|E|T|N|C)({_NAME})")
 
 
 @cache
 def demangled(name: str) -> str:
     """Return a mangled name demangled; any other as it is, and C++'s where no library is found."""
-    if name.startswith(fortran_names.MANGLED):
-        return fortran_names.readable(name)
+    if name.startswith(_FLANGS):
+        return _fortrans(name)
     if not name.startswith(MANGLED) or not is_possible():
         return name
     return (_demangler()(name) or name).removeprefix(_OF_TYPES)
@@ -55,3 +64,22 @@ def _demangler() -> Callable[[str], str | None]:
         return words
 
     return ask
+
+
+def _fortrans(name: str) -> str:
+    """Return the name as Fortran's sources have it, with `::` between scopes: `m::p`.
+
+    It returns the name as it is where flang did not make it.
+    """
+    if name == _MAIN_PROGRAM:
+        return _MAIN
+    scopes: list[str] = []
+    at = len(_FLANGS)
+    while found := _SCOPES.match(name, at):
+        if name[at] == "F":
+            scopes.append(found[0][1:] or _MAIN)
+        elif name[at] != "B":  # a block has a number, and no name
+            scopes.append(found[0][1:])
+        at = found.end()
+    entity = _ENTITY.fullmatch(name, at)
+    return "::".join([*scopes, entity[1]]) if entity else name

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
@@ -179,16 +179,14 @@ def parse(
     inputs = tuple(_inputs(given))
     is_cxx = any(item.path.suffix in CXX for item in inputs)
     kinds = {item.kind for item in inputs}
-    of_fortran = Compiler(())
-    is_named = fortran.is_fortrans(compiler)
-    if is_named or "fortran" in kinds:
-        of_fortran = Compiler(tuple(compiler)) if is_named else default_fortran()
-        compiler = () if is_named else compiler
-    is_alone = of_fortran.words and kinds.isdisjoint(("source", "assembly", "header"))
+    of_fortran = _of_fortran(compiler, kinds, default_fortran)
+    is_alone = bool(of_fortran.words) and kinds.isdisjoint(("source", "assembly", "header"))
     if is_alone:
         chosen = of_fortran
+    elif compiler and not fortran.is_fortrans(compiler):
+        chosen = named(compiler)
     else:
-        chosen = named(compiler) if compiler else default(is_cxx)
+        chosen = default(is_cxx)
     end, output = _end(given, inputs), _output(given)
     # The triple that it compiles for.
     host = value_of([*chosen.words, *given], "--target=", "-target")
@@ -211,6 +209,15 @@ def parse(
     if len(sources) > 1 and any(word.startswith("-MJ") for word in given):
         raise UsageError("-MJ is a file for one source, and there are several")
     return command
+
+
+def _of_fortran(
+    compiler: Sequence[str], kinds: Set[Kind], default: Callable[[], Compiler]
+) -> Compiler:
+    """The compiler of Fortran: the user's, if it is one, or the default if there is Fortran."""
+    if fortran.is_fortrans(compiler):
+        return Compiler(tuple(compiler))
+    return default() if "fortran" in kinds else Compiler(())
 
 
 def _first(inputs: Sequence[Input]) -> Path:

@@ -80,4 +80,9 @@ def of_device(target: Target, arch: str) -> list[str]:
     words = [OPENMP, f"-fopenmp-targets={target.triple}"]
     if arch:
         words.append(f"--offload-arch={arch}" if target.is_gpu else f"-march={arch}")
-    return [*words, *(["-nogpulib"] if target.is_gpu else []), "--offload-device-only", "-emit-llvm"]
+    return [
+        *words,
+        *(["-nogpulib"] if target.is_gpu else []),
+        "--offload-device-only",
+        "-emit-llvm",
+    ]

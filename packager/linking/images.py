@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from packager.elf.headers import ET_REL, MAGIC
 from packager.errors import MissingToolError, UsageError
 from packager.files.reader import open_reader
-from packager.linking import cpu_runtime, indirect_calls
-from packager.linking.cpu import Libraries, link_cpu
+from packager.linking.cpu import device_runtime, indirect_calls
+from packager.linking.cpu.link import Libraries, link_cpu
 from packager.linking.groups import Group
 from packager.linking.inputs import Part, device_symbols, unused
 from packager.linking.tools import Tools
@@ -57,7 +57,7 @@ def link_group(
     out = unused(tools.folder, f"{group.name.replace(':', '-')}.image")
     is_gpu = code_of(group.triple) in GPUS
     if not is_gpu:
-        runtime = cpu_runtime.added(group, libraries, options.libraries, tools)
+        runtime = device_runtime.added(group, libraries, options.libraries, tools)
         group = group._replace(parts=(*group.parts, *runtime))
         states += map(_state, runtime)
     joined = _in_state("bitcode", group, states)

@@ -16,7 +16,7 @@ from packager.hosts.load import load
 from packager.layouts import WRITTEN, WrittenAbi
 from packager.linking import agreement, machines
 from packager.linking.archives import taken
-from packager.linking.cpu import Libraries
+from packager.linking.cpu.link import Libraries
 from packager.linking.groups import Group, grouped
 from packager.linking.host_command import Given, HostCommand
 from packager.linking.images import DeviceOptions, link_group

@@ -21,8 +21,12 @@ def default(is_cxx: bool) -> Compiler:
     return Compiler(("default++" if is_cxx else "default",))
 
 
+def default_fortran() -> Compiler:
+    return Compiler(("flang",))
+
+
 def parsed(text: str, compiler: str = "cc") -> CompileCommand:
-    return parse(shlex.split(text), shlex.split(compiler), default)
+    return parse(shlex.split(text), shlex.split(compiler), default, default_fortran)
 
 
 @pytest.mark.parametrize(
@@ -96,10 +100,42 @@ def test_rules_that_pass_by_the_driver_are_its_own() -> None:
     assert parsed("-Wp,-MD,a.d -c a.c").compiling(device=True) == []
 
 
-@pytest.mark.parametrize("text", ["-c a.f90", "a.c b.cu -o app", "-x f95 a -c"])
+@pytest.mark.parametrize("text", ["-c a.f77", "a.c b.cu -o app", "-x hip a -c"])
 def test_other_languages_are_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="is not C or C\\+\\+: make an object of it"):
+    with pytest.raises(UsageError, match="is not C, C\\+\\+ or Fortran: make an object of it"):
         parsed(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "compiler", "of_fortran", "of_c"),
+    [
+        ("a.f90 -o app", "", "flang", "flang"),
+        ("-x f95 a -c", "", "flang", "flang"),
+        ("a.f90 b.c", "", "flang", "default"),
+        ("a.f90 b.cpp", "env A=1 mpifort", "env A=1 mpifort", "default++"),
+        ("a.F90 b.c", "clang-22", "flang", "clang-22"),
+        ("a.f", "flang-new-19", "flang-new-19", "flang-new-19"),
+        ("a.o -o app", "flang-22", "flang-22", "flang-22"),
+        ("a.c", "clang-22", "", "clang-22"),
+    ],
+)
+def test_who_compiles_fortran(text: str, compiler: str, of_fortran: str, of_c: str) -> None:
+    command = parsed(text, compiler)
+    assert " ".join(command.fortran) == of_fortran
+    assert " ".join(command.compiler) == of_c
+
+
+def test_fortran_links_what_it_compiles() -> None:
+    command = parsed("-J mods -module-dir x a.f90 b.c -lm -o app")
+    assert [str(item.path) for item in command.of_kind("fortran")] == ["a.f90"]
+    words = command.linking([Path("1.o"), Path("2.o")])
+    assert words == ["flang", "-J", "mods", "-module-dir", "x", *words[5:]]
+    assert words[5:] == ["1.o", "2.o", "-lm", "-o", "app"]
+
+
+def test_one_command_cannot_show_code_of_two_languages() -> None:
+    with pytest.raises(UsageError, match="is Fortran beside another language"):
+        parsed("-S a.f90 b.c")
 
 
 def test_processors_name_their_triples() -> None:

@@ -15,7 +15,7 @@ from linked_programs import driver, linked, printed, program
 from places import TESTS
 
 from packager.hosts.load import load
-from packager.linking import indirect_calls
+from packager.linking.cpu import indirect_calls
 
 OPENMP = TESTS / "programs" / "openmp"
 VIRTUAL, CLASSES = OPENMP / "linked" / "virtual.cpp", OPENMP / "classes.cpp"

@@ -19,7 +19,7 @@ from packager.files.presence import is_file
 from packager.files.reader import Reader, open_reader
 from packager.formats.containers import archive
 from packager.formats.device_images.bitcode import module as bitcode
-from packager.linking.cpu import Libraries
+from packager.linking.cpu.link import Libraries
 from packager.linking.groups import Group
 from packager.linking.host_command import Given
 from packager.linking.inputs import LOOK, Part, device_symbols, objects

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from packager.errors import MissingToolError
+from packager.linking.cpu.undefined import explained
 from packager.linking.groups import Group
 from packager.linking.host_command import Given, HostCommand
 from packager.linking.tools import LinkError, Tools
-from packager.linking.undefined import explained
 from packager.lowering.linker import lld
 from packager.records import NamedTuple
 from packager.triples import code_of
