@@ -47,11 +47,12 @@ def added(
     if not missing or _is_elsewhere(group, libraries, device_libraries, tools):
         return ()
     # One copy serves all, and that of bitcode keeps what the objects beside it need.
+    folder = libraries.folder()
     in_bitcode = [part for part in missing if part.image.kind == "bitcode"]
-    if in_bitcode:
-        found = _bitcode(in_bitcode[0], _installed(libraries, BITCODE))
+    if in_bitcode and is_file(folder / BITCODE):  # installed where there was a clang
+        found = _bitcode(in_bitcode[0], folder / BITCODE)
     else:
-        found = _object(group, _installed(libraries, ARCHIVE), tools)
+        found = _object(group, folder / ARCHIVE, tools)
     if found is None:
         what = f"its device code for {group.name} calls {ENTRY_POINT}, and omptool's device runtime"
         raise UsageError(f"{what} is for another machine", Path(missing[0].origin))
@@ -93,14 +94,6 @@ def _defines(data: Reader) -> bool:
         return False  # the linker says what is wrong with it
 
 
-def _installed(libraries: Libraries, name: str) -> Path:
-    folder = libraries.folder()
-    if not is_file(folder / name):
-        what = f"{name}, omptool's device runtime for CPUs, is not in {folder}"
-        raise MissingToolError(f"{what}: install omptool anew")
-    return folder / name
-
-
 def _bitcode(like: Part, path: Path) -> Part | None:
     with open_reader(path) as data:
         if bitcode.machine(data) != code_of(like.image.triple):
@@ -110,6 +103,8 @@ def _bitcode(like: Part, path: Path) -> Part | None:
 
 def _object(group: Group, path: Path, tools: Tools) -> Part | None:
     """The runtime's object for the machine of the group, in a file of its own."""
+    if not is_file(path):
+        raise MissingToolError(f"{path}, omptool's device runtime for CPUs, is missing: reinstall")
     with ExitStack() as opened, open_reader(path) as data:
         file = LinkedFile(path, Given(0, str(path)), is_whole=True)
         found = objects([(file, data)], tools.folder, opened)
