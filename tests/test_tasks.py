@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 from fixture_programs import OMPTOOL, call
+from flangs import needs_flang
 from places import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 
-TASKS = ("cmake-project", "silent-region")
+TASKS = ("cmake-project", "fortran", "silent-region")
 BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -29,6 +30,8 @@ def test_the_pages_are_a_site(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_task(task: str, tmp_path: Path) -> None:
+    if task == "fortran":
+        needs_flang()
     page = (ROOT / "docs" / f"{task}.md").read_text()
     path = f"{Path(OMPTOOL).parent}:{os.environ['PATH']}"
     blocks = BLOCK.findall(page)

@@ -87,7 +87,7 @@ def _value(words: Iterator[str], *, takes: bool) -> Iterator[str]:
 @click.option("--dry-run", is_flag=True, help="Show the commands, and run none.")
 @click.argument("words", metavar="[--] ARGUMENTS...", nargs=-1, required=True)
 def command(words: tuple[str, ...], **chosen: Any) -> None:
-    """Compile sources for the host and for devices, and link them.
+    """Compile sources of C, C++ and Fortran for the host and for devices, and link them.
 
     ARGUMENTS are a compiler's: sources, objects, libraries and any options, with -c for objects
     alone. The first may be the compiler. LLVM IR (.ll, .bc) among the sources holds kernels.
