@@ -32,7 +32,7 @@ MOST = "1.3"
 
 
 class Loop(NamedTuple):
-    """What a run says of a loop."""
+    """Hold what a run says of a loop."""
 
     seconds: float
     checksum: str

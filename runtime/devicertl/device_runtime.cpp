@@ -74,7 +74,7 @@ void flush_output() {
     _FortranAioEndIoStatement(_FortranAioBeginFlush(kStandardOutput, nullptr, 0));
 }
 
-// What a loop is shared among. Outside of a kernel that calls __kmpc_target_init there is one team.
+// Return what a loop is shared among. Outside of a kernel that calls __kmpc_target_init there is one team.
 template <typename Count> Sharer<Count> teams(Count block) {
   return {static_cast<Count>(std::max(current.count, 1)), static_cast<Count>(current.number), block};
 }

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from clangs import libraries, made, tool
+from clangs import made, tool
 from fixture_programs import OMPTOOL, X86_64
 from machine import lacks
 

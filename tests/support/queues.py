@@ -24,7 +24,10 @@ IDS = ("at-once", "queued")
 NO_DEVICE = {"OMPTOOL_PLUGINS": "only-of-tests-that-offload"}
 
 # Tests in these rooms are about the runtime, and the way to the device may change how they end.
-ROOMS = ("applications", "book", "checking", "faults", "messages", "observing", "openmp", "runtime")
+ROOMS = (
+    *("applications", "book", "checking", "faults", "fortran", "messages", "observing", "openmp"),
+    "runtime",
+)
 LIST = TESTS / "not_over_queues.txt"
 # A sweep is a test of compilers, by its parameters, or one that has many cases.
 SWEPT = {"build", "version"}

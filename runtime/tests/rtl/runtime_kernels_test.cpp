@@ -17,7 +17,7 @@ namespace {
 
 char open_kernel, bounded, brief, plain, take;
 
-// What the calls of a launch saw.
+// Holds what the calls of a launch saw.
 struct Seen {
   std::int32_t calls, number_sum, teams, thread_limit, others;
   bool operator==(const Seen&) const = default;

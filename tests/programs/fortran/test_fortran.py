@@ -59,9 +59,7 @@ SAMPLE = {
     ("stops", "cc", "-O0"),
 }
 CASES = [
-    pytest.param(
-        *case, id="-".join(case), marks=[] if case in SAMPLE else [pytest.mark.exhaustive]
-    )
+    pytest.param(*case, id="-".join(case), marks=[] if case in SAMPLE else [pytest.mark.exhaustive])
     for case in ((name, by, level) for name in PROGRAMS for by in WAYS for level in LEVELS)
 ]
 
