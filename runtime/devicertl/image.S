@@ -3,54 +3,46 @@
 //
 // Holds the device object as clang-linker-wrapper and omptool find it in an archive: LLVM's offload binary, version 1,
 // in a section that no host link copies. A host symbol would be wrong here: the host's link would take the device's
-// functions for its own. DEVICE_OBJECT is the path of the object.
+// functions for its own. DEVICE_OBJECT is the path of the object, TRIPLE the triple of the device
+// code that links with it.
 
 #define OF_OPENMP 1
 #define IS_OBJECT 1
 
-.macro binary triple
+.section .llvm.offloading, "e", %0x6fff4c0b // SHT_LLVM_OFFLOADING
   .p2align 3
-.Lbinary\@:
+.Lbinary:
   .byte 0x10, 0xff, 0x10, 0xad
-  .long 1                        // version
-  .quad .Lend\@ - .Lbinary\@
-  .quad .Lentry\@ - .Lbinary\@
-  .quad .Lstrings\@ - .Lentry\@  // size of the entry
-.Lentry\@:
+  .long 1 // version
+  .quad .Lend - .Lbinary
+  .quad .Lentry - .Lbinary
+  .quad .Lstrings - .Lentry // size of the entry
+.Lentry:
   .short IS_OBJECT
   .short OF_OPENMP
-  .long 0                        // flags
-  .quad .Lstrings\@ - .Lbinary\@
-  .quad 2                        // strings
-  .quad .Limage\@ - .Lbinary\@
-  .quad .Limage_end\@ - .Limage\@
-.Lstrings\@:
-  .quad .Larch_key\@ - .Lbinary\@
-  .quad .Larch\@ - .Lbinary\@
-  .quad .Ltriple_key\@ - .Lbinary\@
-  .quad .Ltriple\@ - .Lbinary\@
-.Larch_key\@:
+  .long 0 // flags
+  .quad .Lstrings - .Lbinary
+  .quad 2 // strings
+  .quad .Limage - .Lbinary
+  .quad .Limage_end - .Limage
+.Lstrings:
+  .quad .Larch_key - .Lbinary
+  .quad .Larch - .Lbinary
+  .quad .Ltriple_key - .Lbinary
+  .quad .Ltriple - .Lbinary
+.Larch_key:
   .asciz "arch"
-.Larch\@:
+.Larch:
   .asciz "generic"
-.Ltriple_key\@:
+.Ltriple_key:
   .asciz "triple"
-.Ltriple\@:
-  .asciz "\triple"
+.Ltriple:
+  .asciz TRIPLE
   .p2align 3
-.Limage\@:
+.Limage:
   .incbin DEVICE_OBJECT
-.Limage_end\@:
+.Limage_end:
   .p2align 3
-.Lend\@:
-.endm
-
-.section .llvm.offloading, "e", %0x6fff4c0b // SHT_LLVM_OFFLOADING
-#if defined(__x86_64__)
-binary "x86_64-pc-linux-gnu"
-binary "x86_64-unknown-linux-gnu"
-#else
-binary "aarch64-unknown-linux-gnu"
-#endif
+.Lend:
 
 .section .note.GNU-stack, "", %progbits
