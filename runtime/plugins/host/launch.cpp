@@ -129,8 +129,8 @@ std::int32_t run_with_runtime(const RuntimeKernel& known, const Launcher& launch
   return 0;
 }
 
-[[gnu::noinline, gnu::cold]] std::int32_t run_marked(const Launcher& launcher, void* handle,
-                                                     plugin::Arguments arguments, Shape shape) {
+[[gnu::noinline]] std::int32_t run_marked(const Launcher& launcher, void* handle, plugin::Arguments arguments,
+                                          Shape shape) {
   const RuntimeKernel* const known = RuntimeKernel::of(handle);
   return known ? run_with_runtime(*known, launcher, arguments, shape)
                : run_teams_of(*TeamKernel::of(handle), launcher, arguments, shape);
