@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
+import mpis
+import over_workers
 import pytest
 from clangs import made, tool
 from flang import LIBOMP, OFFLOADING, WAYS, c_object
@@ -89,6 +91,13 @@ def test_programs(name: str, by: str, level: str, tmp_path: Path) -> None:
     assert sorted(done.stdout.splitlines()) == sorted(expected.stdout)
     if expected.code == 0:
         assert done.stderr == ""
+
+
+def test_teams_on_a_worker(tmp_path: Path) -> None:
+    """The worker's plugin tells which kernels take a shape, and the shape goes there."""
+    program = built("teams", "driver", "-O2", tmp_path)
+    done = run(program, **MANDATORY, **THREADS, **over_workers.environment(mpis.DEBIAN[0]))
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 
 def test_more_arguments_than_a_region_can_pass(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ inline std::vector<Entry> entries() {
 }
 
 inline std::vector<Loaded> table() {
-  return {{0x100, 0}, {0, 8}};
+  return {{0x100, 0, 1}, {0, 8, 0}};
 }
 
 // Reads each byte of a part, so that a sanitizer sees one that lies beyond the message.

@@ -101,7 +101,9 @@ TEST_CASE("greetings, entries and tables are read as they are written") {
   const std::vector<Loaded> loaded = read_table(written(table()));
   REQUIRE(loaded.size() == 2);
   CHECK(loaded[0].address == 0x100);
+  CHECK(loaded[0].takes_shape == 1);
   CHECK(loaded[1].size == 8);
+  CHECK(loaded[1].takes_shape == 0);
 }
 
 TEST_CASE("a worker of another version is known by that, whatever follows") {
