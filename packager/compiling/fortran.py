@@ -25,12 +25,15 @@ OLDEST = 19  # of the flangs that are looked for
 FLANGS = ("flang", "flang-new")  # the second until 19
 VARIABLE = "FC"
 _VERSION = re.compile(rb"flang(?:-new)? version (\d+)")
-_NAME = re.compile(r"flang|fort|f(?:77|90|95|03|08)|^ifx")  # mpifort and the like, too
+# The names of compilers of Fortran, of MPI's wrappers of them, too.
+_NAME = re.compile(
+    r"(?:.+-)?(?:flang(?:-new)?|\w*fort(?:ran)?|\w*f(?:77|90|95)|ifx|ftn)(?:-[\d.]+)?"
+)
 
 
 def is_fortrans(compiler: Sequence[str]) -> bool:
     """Return whether a compiler is Fortran's, by its name."""
-    return bool(compiler) and bool(_NAME.search(Path(compiler[program_at(compiler)]).name))
+    return bool(compiler) and bool(_NAME.fullmatch(Path(compiler[program_at(compiler)]).name))
 
 
 @lru_cache
