@@ -12,6 +12,7 @@ import pytest
 from clangs import made, tool
 from fixture_programs import OMPTOOL, X86_64
 from linked_programs import searched
+from linking import LINKERS
 from places import TESTS
 from running import MANDATORY, run
 from toolchain import omptool
@@ -19,12 +20,13 @@ from toolchain import omptool
 from omptool.installation import libdir
 from packager.linking.cpu.device_runtime import ARCHIVE, BITCODE, ENTRY_POINT
 
-pytestmark = [pytest.mark.slow, pytest.mark.offloads]
+pytestmark = pytest.mark.slow
 
 SOURCES = TESTS / "packager" / "linking" / "sources"
 PRINTED = "  55   2   1\n"
 LIBOMP = (flang.LIBOMP, "-lomp")
 OWN_ENTRY = f"int {ENTRY_POINT}(void *e, void *d) {{ return -1; }}"
+SAMPLE = {("object", "bfd"), ("bitcode", "lld")}
 NEWER = """void __kmpc_of_tomorrow(void);
 int main(void) {
 #pragma omp target
@@ -73,6 +75,7 @@ def exported(folder: Path) -> set[str]:
     return {line.split()[-1] for line in names.stdout.splitlines() if " U " not in line}
 
 
+@pytest.mark.offloads
 @pytest.mark.parametrize("kind", ["object", "bitcode"])
 def test_the_runtime_is_added(kind: str, tmp_path: Path) -> None:
     code, said = linked(tmp_path, flang.NAME, compiled(tmp_path, "regions", kind), *LIBOMP)
@@ -93,6 +96,7 @@ def test_bitcode_is_joined_with_bitcode(tmp_path: Path) -> None:
     assert BITCODE not in said
 
 
+@pytest.mark.offloads
 def test_bitcode_that_the_user_names_is_seen_by_the_plugin(tmp_path: Path) -> None:
     words = (flang.NAME, compiled(tmp_path, "regions", "bitcode"), *LIBOMP)
     code, said = linked(tmp_path, *words, options=("--device-lib", libdir() / BITCODE))
@@ -124,8 +128,14 @@ def test_a_runtime_of_the_users_is_the_one(kind: str, tmp_path: Path) -> None:
     assert said.count(ARCHIVE) == (1 if kind == "device" else 0)
 
 
-@pytest.mark.parametrize("linker", ["bfd", "lld", "gold", "mold"])
-@pytest.mark.parametrize("kind", ["object", "bitcode"])
+@pytest.mark.parametrize(
+    ("kind", "linker"),
+    [
+        pytest.param(kind, linker, marks=[] if (kind, linker) in SAMPLE else pytest.mark.exhaustive)
+        for kind in ("object", "bitcode")
+        for linker in LINKERS
+    ],
+)
 def test_a_procedure_that_nothing_defines(kind: str, linker: str, tmp_path: Path) -> None:
     source = tmp_path / "host.c"
     source.write_text("void absent(int *x) { *x = 1; }\n")
@@ -183,6 +193,7 @@ def test_a_machine_that_the_runtime_is_not_for(tmp_path: Path) -> None:
     assert (code, said) == (2, f"Error: {out}: its {what}, and {runtime}\n")
 
 
+@pytest.mark.offloads
 def test_in_place_of_clangs_wrapper(tmp_path: Path) -> None:
     """Flang's driver finds the stand-in first, and needs no name of the runtime's."""
     regions = compiled(tmp_path, "regions")
