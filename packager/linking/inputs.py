@@ -147,7 +147,7 @@ def _host_parts(
     for loaded in load_open(path, data, may_offload):
         binary = loaded.binary
         found = list(zip(binary.images, loaded.data, strict=True))
-        own = [(image, data) for image, data in found if image.container not in REGISTERED]
+        own = [one for one in _distinct(found) if one[0].container not in REGISTERED]
         if found and not (own or binary.entries):
             continue
         is_bitcode = magic.probe(loaded.file)
@@ -168,6 +168,18 @@ def _host_parts(
         elif is_bitcode and binary.machine is not None:
             part = _with_bitcode(part, loaded)
         yield part
+
+
+def _distinct(
+    found: Iterable[tuple[DeviceImage, Reader]],
+) -> Iterator[tuple[DeviceImage, Reader]]:
+    """Drop code that an object has twice, for two spellings of one triple, as ours for CPUs."""
+    seen: list[tuple[DeviceImage, Reader]] = []
+    for image, data in found:
+        alike = (old for one, old in seen if one.target == image.target and one.size == image.size)
+        if not any(old.bytes() == data.bytes() for old in alike):
+            seen.append((image, data))
+            yield image, data
 
 
 def _with_elf(part: HostPart, elf: headers.Elf) -> HostPart:
