@@ -6,9 +6,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from places import DATA
 
 from omptool.render.names import source, spelled
+from omptool.render.verify import verify_text
 from packager.demangle import demangled
+from packager.hosts.load import load
+from packager.model import Finding
 
 
 @pytest.mark.parametrize(
@@ -48,6 +52,14 @@ def test_regions_of_fortran() -> None:
     assert spelled("_QMmEv") == "m::v"
     assert spelled("__omp_offloading_1_2_scaled_l4") is None
     assert spelled("v") is None
+
+
+def test_verify_tells_names_behind_its_message() -> None:
+    message = "__omp_offloading_1_2__QMmPp_l3 and _QMmEv are missing, scaled is there"
+    text = verify_text(
+        load(DATA / "none.fatbin"), [Finding("OMP105", "error", message, "hint")], []
+    )
+    assert f": OMP105 error: {message} (m::p:3, m::v)\n" in text
 
 
 @given(st.text("MSFPECTNBQm1_$lé\n\0", max_size=200) | st.text(max_size=50))

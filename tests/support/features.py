@@ -356,7 +356,8 @@ NOT_DONE = """
   machine. omptool's runtime is for x86-64.
 - `doctor` does not look for libraries that LLVM's runtime opens itself. Intel's build opens
   `libffi.so`; without it, programs of clang 14 end at their first region.
-- Programs of Fortran are untested.
+- Programs of Fortran are tested with flang 22 on the CPU device. Those for NVIDIA's GPUs were
+  linked, and not run. gfortran's are untested.
 """
 
 
