@@ -7,18 +7,19 @@ import re
 
 from packager.elf.headers import Elf
 
-_CLANG = re.compile(rb"clang version (\d{1,4})\.")
-_LLVM = re.compile(rb"(?:clang version|Linker: LLD) (\d{1,4})\.")
+# Flang's code is that of the clang of its release.
+_CLANG = re.compile(rb"(?:clang|flang|flang-new) version (\d{1,4})\.")
+_LLVM = re.compile(rb"(?:(?:clang|flang|flang-new) version|Linker: LLD) (\d{1,4})\.")
 MAX_SIZE = 1 << 16  # linkers keep each string once
 
 
 def clang_releases(elf: Elf) -> tuple[int, ...]:
-    """The releases of clang among them, in order; of a longer section, of its beginning."""
+    """Return the releases of clang and flang, in order; of a long section, of its beginning."""
     return _releases(elf, _CLANG)
 
 
 def llvm_releases(elf: Elf) -> tuple[int, ...]:
-    """Return the releases of clang and lld among them, in order."""
+    """Return the releases of clang, flang and lld among them, in order."""
     return _releases(elf, _LLVM)
 
 

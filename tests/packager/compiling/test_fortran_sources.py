@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import flang
@@ -20,6 +21,12 @@ pytestmark = [pytest.mark.slow]
 REGIONS = TESTS / "packager" / "linking" / "sources" / "regions.f90"
 PRINTED = "  55   2   1\n"
 CC = (OMPTOOL, "cc", "--cc", flang.NAME)
+PROJECT = """cmake_minimum_required(VERSION 3.22)
+project(regions Fortran)
+find_package(OpenMP REQUIRED)
+add_executable(regions regions.f90)
+target_link_libraries(regions PRIVATE OpenMP::OpenMP_Fortran)
+"""
 TWICE = """#include <omp.h>
 void twice(int *x) {
 #pragma omp target map(tofrom: x[0:1])
@@ -62,6 +69,14 @@ def test_a_program_in_one_go(suffix: str, tmp_path: Path) -> None:
     assert printed(tmp_path / "app") == PRINTED
 
 
+def test_a_program_without_regions(tmp_path: Path) -> None:
+    """Builds ask a compiler for such programs before all else."""
+    (tmp_path / "a.f90").write_text("program p\n  print '(a)', 'plain'\nend program\n")
+    assert call(tmp_path, *CC, "-c", "a.f90") == ""
+    call(tmp_path, *CC, "a.o", flang.LIBOMP, "-o", "app")
+    assert run(tmp_path / "app").stdout == "plain\n"
+
+
 @pytest.mark.offloads
 def test_fixed_form(tmp_path: Path) -> None:
     lines = ("program p", "integer k", "k = 1")
@@ -84,6 +99,21 @@ def test_c_and_fortran_are_one_image(tmp_path: Path) -> None:
     call(tmp_path, *words, "main.f90", "twice.c", flang.LIBOMP, "-o", "app")
     assert printed(tmp_path / "app") == "42\n"
     assert [image["triple"] for image in dumped_images(tmp_path / "app")] == [X86_64]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.offloads
+def test_cmake_takes_a_script_for_its_compiler(tmp_path: Path) -> None:
+    """CMake has no launcher of linkers for Fortran."""
+    shutil.copy(REGIONS, tmp_path)
+    (tmp_path / "CMakeLists.txt").write_text(PROJECT)
+    script = tmp_path / "offload-flang"
+    script.write_text(f'#!/bin/sh\nexec {OMPTOOL} cc --triple x86_64 -- {flang.NAME} "$@"\n')
+    script.chmod(0o755)
+    chosen = (f"-DCMAKE_Fortran_COMPILER={script}", f"-DCMAKE_Fortran_FLAGS={flang.LIBOMP}")
+    call(tmp_path, "cmake", "-S", ".", "-B", "build", *chosen)
+    call(tmp_path, "cmake", "--build", "build")
+    assert printed(tmp_path / "build" / "regions") == PRINTED
 
 
 def test_an_object_has_bitcode_of_each_device(tmp_path: Path) -> None:
