@@ -4,7 +4,8 @@
 Usage: python bench/fortran.py [--runs 10] [--threads N]
 
 A saxpy and a stencil by flang 22. The device's code is bitcode, into which `omptool cc` joins the
-device runtime. Both programs run in turn; the ratio is that of the best times.
+device runtime. Both programs run in turn; the ratio is that of the best times. `taskset -c 0` and
+`--threads 1` leave one processor to both, so that only their code counts.
 """
 
 from __future__ import annotations
