@@ -101,7 +101,8 @@ def test_clangs_offloading_options_are_gone() -> None:
 @pytest.mark.parametrize(
     ("words", "has"),
     [("-lomptarget", True), ("/x/libomptarget.so.19.1", True), ("-l:libomptarget.so", True),
-     ("-lomptarget.devicertl", False), ("-lomp", False)],
+     ("-lomptarget.devicertl", False), ("/x/libomptarget.devicertl.host.a", False),
+     ("-lomp", False)],
 )  # fmt: skip
 def test_a_runtime_that_is_named(words: str, has: bool) -> None:
     assert parsed(f"cc a.o {words}").names_runtime == has
