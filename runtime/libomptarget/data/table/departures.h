@@ -16,8 +16,8 @@ namespace omptool {
 
 class Departures {
 public:
-  // What has departed there before gives way: this object came after it. `over` gets events to be dropped without a
-  // lock.
+  // Takes the place of what has departed there before, which this object came after. `over` gets the events that are to
+  // be dropped without a lock.
   void add(HostRange host, const EventPtr& ended, std::vector<EventPtr>& over);
   // The construct that ends by this event has given the memory back.
   void forget(HostRange host, const EventPtr& ended);
