@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import click
 
 from omptool import __version__
-from omptool.process import StoppedError, ending_well
+from omptool.process import SIGPIPE, StoppedError, ending_well
 
 # In the order of --help; each is omptool/commands/<name>.py with a `command`.
 COMMANDS = {
@@ -33,6 +32,8 @@ COMMANDS = {
     "config": "Print where the runtime, its headers and examples are installed.",
 }
 
+# They start processes with Linux's limits and signals, or ask its loader and drivers.
+OF_LINUX = ("lower", "link", "cc", "doctor", "devices", "run", "worker")
 
 GUIDE = """\
 omptool: the toolchain for OpenMP-offload fat binaries. First commands:
@@ -62,6 +63,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name in OF_LINUX and sys.platform != "linux":
+            return _elsewhere(cmd_name)
         command: click.Command = import_module(f"omptool.commands.{cmd_name}").command
         return command
 
@@ -81,11 +84,25 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
-            raise StoppedError(signal.SIGPIPE) from error
+            raise StoppedError(SIGPIPE) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _elsewhere(name: str) -> click.Command:
+    """Return a command that says where the one of this name works, whatever its arguments are."""
+
+    def tell() -> None:
+        from omptool.errors import fail
+
+        others = ", ".join(one for one in COMMANDS if one not in OF_LINUX)
+        code = 125 if name == "run" else 3  # the other codes of `run` are its program's
+        fail(f"{name} works on Linux alone; on this system these commands work: {others}", code)
+
+    settings: dict[str, Any] = {"ignore_unknown_options": True, "allow_extra_args": True}
+    return click.Command(name, settings, tell, help=COMMANDS[name])
 
 
 def _as_options(args: list[str]) -> list[str]:

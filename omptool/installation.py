@@ -17,7 +17,10 @@ def runtime_root() -> Path:
         root = Path(place) / "_runtime"
         if (root / "lib" / LIBRARY).is_file():
             return root
-    raise MissingToolError("the runtime is not installed; install omptool with pip to build it")
+    raise MissingToolError(
+        "the runtime is not installed: it is for Linux on x86_64 and aarch64, and `pip install` "
+        "from sources builds it with a C++20 compiler"
+    )
 
 
 def libdir() -> Path:

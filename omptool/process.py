@@ -18,7 +18,10 @@ from typing import NoReturn
 
 import click
 
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Windows has no signals but the first two, and no process dies of one there.
+HAS_SIGNALS = hasattr(signal, "SIGHUP")
+STOPPING = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if HAS_SIGNALS else ()))
+SIGPIPE = 13
 CANNOT_WRITE = 2
 
 
@@ -51,7 +54,7 @@ def ending_well() -> Iterator[None]:
     except StoppedError as stopped:
         _die_of(stopped.number)
     except BrokenPipeError:
-        _die_of(signal.SIGPIPE)
+        _die_of(SIGPIPE)
     except OSError as error:
         _cannot_write(error)
     finally:
@@ -91,10 +94,11 @@ def _unraisable(fault: sys.UnraisableHookArgs) -> None:
 
 
 def _die_of(number: int) -> NoReturn:
-    with suppress(OSError):  # of SIGKILL, which nobody handles
-        signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
-    raise SystemExit(128 + number)  # the signal is blocked
+    if HAS_SIGNALS:
+        with suppress(OSError):  # of SIGKILL, which nobody handles
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    raise SystemExit(128 + number)  # the signal is blocked, or there are none
 
 
 def _open_standard_streams() -> None:

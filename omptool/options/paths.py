@@ -25,7 +25,7 @@ class FileName(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The path; a stream is wrong usage where bytes are read twice, or an output appears."""
         name = os.fsdecode(value)
-        if not name or name.endswith("/"):
+        if not name or name.endswith(("/", os.sep)):
             self.fail(f"{name!r} is not the name of a file", param, ctx)
         if name == str(STANDARD_INPUT) and not self._or_stream:
             self.fail("'-' is not a stream here; write ./- for a file of that name", param, ctx)

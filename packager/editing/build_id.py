@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import BinaryIO
@@ -15,6 +14,7 @@ from packager.editing.linked import LinkedFile
 from packager.elf.headers import SHT_NOTE
 from packager.errors import FormatError
 from packager.files.checksums import Checksums
+from packager.files.descriptors import pwrite
 from packager.files.reader import Reader
 from packager.records import NamedTuple
 from packager.writers.elf_types import FilePart
@@ -79,7 +79,7 @@ def renewed(out: BinaryIO, file: LinkedFile, layout: Layout, old: BuildId, sums:
         if s.type == SHT_NOTE and s.offset <= old.offset < s.offset + s.size
     )
     moved = layout.moves.offset(address)
-    os.pwrite(out.fileno(), content, old.offset if moved is None else moved)
+    pwrite(out.fileno(), content, old.offset if moved is None else moved)
     return f"its build-id changes from {old.content.hex()} to {content.hex()}"
 
 

@@ -7,11 +7,11 @@ the helper's answer.
 
 from __future__ import annotations
 
-import os
 from queue import SimpleQueue
 from threading import Lock, Thread
 
 from packager.files import helper
+from packager.files.descriptors import cores
 from packager.files.helper import Memory
 from packager.files.inflate import MARK, zstd_image
 from packager.files.reader import Reader
@@ -129,7 +129,7 @@ class Ahead:
         self._thread: Thread | None = None
         self._begun = 0
         self._free = Free()
-        self._is_closed = len(os.sched_getaffinity(0)) < 2
+        self._is_closed = cores() < 2
 
     def begin(self, stored: Reader, method: str, size: int, depth: int | None) -> Job:
         """Have an image inflated, if there is room; otherwise its reader does it."""

@@ -7,6 +7,8 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 
+from packager.files.descriptors import pread, pwrite
+
 # Offsets at which the kernel copies a quarter faster: what it keeps of files in memory is in such
 # pieces, if not in larger ones.
 BLOCK = 1 << 16
@@ -41,6 +43,8 @@ def copy(
 
 def _in_kernel(source: int, start: int, size: int, out: int, at: int) -> int:
     """Return how many bytes the kernel has copied; none where it does not."""
+    if not hasattr(os, "copy_file_range"):  # Linux alone has it
+        return 0
     try:
         return os.copy_file_range(source, out, size, start, at)
     except OSError as error:
@@ -50,20 +54,23 @@ def _in_kernel(source: int, start: int, size: int, out: int, at: int) -> int:
 
 
 def _by_hand(source: int, start: int, size: int, out: int, at: int) -> int:
-    return put(out, memoryview(os.pread(source, size, start)), at)
+    return put(out, memoryview(pread(source, size, start)), at)
 
 
 def put(out: int, content: memoryview, at: int) -> int:
     """Write all of `content` to `at` in `out`; its size."""
     left = content
     while left:
-        done = os.pwrite(out, left, at)
+        done = pwrite(out, left, at)
         left, at = left[done:], at + done
     return len(content)
 
 
 def _data(source: int, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The parts of a range that the file system holds bytes of: where each begins and ends."""
+    if not hasattr(os, "SEEK_DATA"):
+        yield start, end
+        return
     at = start
     while at < end:
         try:

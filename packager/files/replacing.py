@@ -11,10 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from packager.errors import NO_ROOM, UsageError
+from packager.files.descriptors import NEW
 
 MODE = 0o777
 OWNERS = 0o600  # what the owner of a file needs to write it
-NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
@@ -80,6 +80,8 @@ def _target(path: Path) -> Path:
 
 
 def _keep_owner(target: Path, temporary: Path) -> None:
+    if not hasattr(os, "chown"):  # Windows
+        return
     with suppress(OSError):
         before = target.stat()
         os.chown(temporary, before.st_uid, before.st_gid)

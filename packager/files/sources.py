@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import IO, Protocol
 
 from packager.errors import NO_ROOM, FormatError
+from packager.files.descriptors import pread, pwrite
 
 SHORT = 128
 BLOCK = 1 << 12
@@ -47,11 +47,11 @@ class File:
     def read(self, offset: int, size: int) -> bytes:
         """The bytes at `offset` from the start."""
         if size > SHORT:
-            return os.pread(self.fd, size, self._start + offset)
+            return pread(self.fd, size, self._start + offset)
         # Bytes that are read in small pieces lie close together: names, headers in a row.
         inside = offset - self._block_at
         if inside < 0 or inside + size > len(self._block):
-            self._block, self._block_at = os.pread(self.fd, BLOCK, self._start + offset), offset
+            self._block, self._block_at = pread(self.fd, BLOCK, self._start + offset), offset
             inside = 0
         return self._block[inside : inside + size]
 
@@ -147,7 +147,7 @@ class Room:
 def _written(fd: int, piece: bytes, at: int) -> int:
     done = 0
     while done < len(piece):
-        done += os.pwrite(fd, memoryview(piece)[done:], at + done)
+        done += pwrite(fd, memoryview(piece)[done:], at + done)
     return done
 
 

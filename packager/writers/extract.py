@@ -91,13 +91,13 @@ def file_name(source: Path, index: int, image: DeviceImage) -> str:
 
 
 def _distinct(name: str, names: set[str]) -> str:
-    """Two long names may have been cut to one."""
+    """Two long names may have been cut to one; some systems take capitals for small letters."""
     stem, dot, ending = name.rpartition(".")
     number = 1
-    while name in names:
+    while name.casefold() in names:
         number += 1
         name = f"{stem}-{number}{dot}{ending}"
-    names.add(name)
+    names.add(name.casefold())
     return name
 
 
