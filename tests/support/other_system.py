@@ -44,6 +44,8 @@ def hide(system: str) -> None:
     """Take away what `system` lacks, and every compiled library."""
     for name in BEFORE:
         __import__(name)
+    if system == "linux":
+        return
     _remove(os, LINUX_ALONE)
     if system == "win32":
         _remove(os, UNIX_ALONE)
