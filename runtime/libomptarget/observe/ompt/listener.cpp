@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
 
@@ -23,6 +24,11 @@ namespace {
 using observe::Action;
 using observe::Call;
 using observe::Operation;
+
+// The thread's number in the system; glibc has gettid() since 2.30.
+Id this_thread() {
+  return static_cast<Id>(::syscall(SYS_gettid));
+}
 
 // ompt_target_t: the construct's own number, and from 9 on with nowait.
 int kind_of(const Call& call) {
@@ -94,7 +100,7 @@ struct Construct {
   Call call;
   Data* task;
   Data* target_task;
-  Id thread = static_cast<Id>(::gettid());
+  Id thread = this_thread();
   Data data{0};
 };
 
@@ -254,7 +260,7 @@ private:
     const bool is_launch = operation.kind == Kind::kLaunch;
     Record record{is_launch ? kSubmit : kDataOp,
                   DeviceTrace::time_of(operation.began),
-                  construct ? construct->thread : static_cast<Id>(::gettid()),
+                  construct ? construct->thread : this_thread(),
                   construct ? id_of(operation.construct, *construct) : 0,
                   {}};
     const std::uint64_t end = DeviceTrace::time_of(operation.ended);
