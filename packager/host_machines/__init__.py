@@ -30,6 +30,7 @@ AARCH64 = HostMachine(
 )  # fmt: skip
 MACHINES = {machine.name: machine for machine in (X86_64, AARCH64)}
 NAMES = " and ".join(MACHINES)
+OTHER_NAMES = {"amd64": X86_64.name, "arm64": AARCH64.name}  # those of Windows and macOS
 
 
 def written(name: str) -> HostMachine:
@@ -42,4 +43,5 @@ def written(name: str) -> HostMachine:
 
 def own() -> HostMachine:
     """The machine that this runs on. Raises UsageError if no host is written for it."""
-    return written(platform.machine())
+    name = platform.machine()
+    return written(OTHER_NAMES.get(name.lower(), name))
