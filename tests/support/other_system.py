@@ -33,7 +33,7 @@ SIGNALS_OF_WINDOWS = {
     "SIGABRT", "SIGFPE", "SIGILL", "SIGINT", "SIGSEGV", "SIGTERM", "SIG_DFL", "SIG_IGN",
 }  # fmt: skip
 FUNCTIONS_OF_WINDOWS = {"signal", "getsignal", "raise_signal", "strsignal", "valid_signals"}
-# What the standard library and click choose by the system, they have chosen when these are loaded.
+# These choose their ways by the system when they are loaded: they are loaded before it changes.
 BEFORE = (
     "asyncio", "click", "ctypes", "importlib.metadata", "json", "lzma", "pathlib", "platform",
     "shlex", "shutil", "subprocess", "tempfile", "zipfile",
