@@ -39,6 +39,8 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
         temporary.chmod(given)
         temporary.replace(target)
     except BaseException as error:
+        with suppress(OSError):
+            temporary.chmod(OWNERS)  # Windows removes no file that is read-only
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise UsageError(f"cannot write {path}: {error.strerror}") from error
