@@ -51,22 +51,32 @@ bench: packages compilers $(VENV)/.installed
 docs: $(VENV)/.installed
 	$(VENV)/bin/mkdocs build
 
-# The sdist that is published, and a wheel for every Linux with this C library or a later one, in dist/. The compiler is
-# zig, which has each release of glibc to link with; this machine's would ask for its own.
+# What is published, in $(OUT): the sdist, a wheel of Python alone for any system, and for each machine that has a runtime a
+# wheel for every Linux with this C library or a later one. The compiler is zig, which compiles for all of them, and has
+# each release of glibc to link with; this machine's would ask for its own.
 GLIBC := 2.28
+MACHINES := $(notdir $(patsubst %/machine.h,%,$(wildcard runtime/machine/*/machine.h)))
 DIST := $(CURDIR)/build/dist
+OUT := dist
 dist: export OMPTOOL_WERROR = OFF
 dist: $(DIST)/bin/.installed
 	@export PATH=$(DIST)/bin:$$PATH
-	rm -rf dist $(DIST)/wheel
+	rm -rf $(OUT) $(DIST)/wheel
 	zig=$$(python -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).with_name("zig"))')
-	printf '#!/bin/sh\nexec "%s" c++ -fomit-frame-pointer -target x86_64-linux-gnu.$(GLIBC) "$$@"\n' "$$zig" >$(DIST)/c++
-	chmod +x $(DIST)/c++
-	python -m build --sdist --outdir dist
-	CXX=$(DIST)/c++ pip wheel --no-deps --wheel-dir $(DIST)/wheel dist/omptool-*.tar.gz
-	auditwheel repair --plat manylinux_$(subst .,_,$(GLIBC))_x86_64 --wheel-dir dist $(DIST)/wheel/*.whl
-	twine check --strict dist/*
-	ls -l dist
+	python -m build --sdist --outdir $(OUT)
+	wheel() { pip wheel --no-deps $(OUT)/omptool-*.tar.gz --wheel-dir "$$@"; }
+	OMPTOOL_RUNTIME=OFF wheel $(OUT)
+	for machine in $(MACHINES); do
+	  printf '#!/bin/sh\nexec "%s" c++ -fomit-frame-pointer -target %s-linux-gnu.$(GLIBC) "$$@"\n' "$$zig" $$machine >$(DIST)/c++
+	  chmod +x $(DIST)/c++
+	  # Stripped by its linker: the strip of this machine may know no other.
+	  CXX=$(DIST)/c++ LDFLAGS=-s wheel $(DIST)/wheel -Cinstall.strip=false -Cwheel.tags=py3-none-linux_$$machine \
+	    -Ccmake.define.CMAKE_SYSTEM_NAME=Linux -Ccmake.define.CMAKE_SYSTEM_PROCESSOR=$$machine
+	  auditwheel repair --wheel-dir $(OUT) $(DIST)/wheel/*_$$machine.whl
+	done
+	python scripts/check_wheels.py $(OUT) $(GLIBC) $(MACHINES)
+	twine check --strict $(OUT)/*
+	ls -l $(OUT)
 
 $(DIST)/bin/.installed:
 	$(PYTHON) -m venv $(DIST)

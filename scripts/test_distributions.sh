@@ -72,7 +72,7 @@ try() {  # try SUITE NAME COMMAND: its output is in a log
 for suite in "${suites[@]}"; do
   fresh "$suite" >"$home/$suite-fresh.log" 2>&1 || { cat "$home/$suite-fresh.log"; lacks "got no Debian $suite"; }
   try "$suite" demo 'make demo'
-  try "$suite" wheel 'python3 -m venv /wheel && /wheel/bin/pip install --quiet dist/*.whl && PATH=/wheel/bin:$PATH scripts/demo.sh'
+  try "$suite" wheel 'python3 -m venv /wheel && /wheel/bin/pip install --quiet dist/*_$(uname -m).whl && PATH=/wheel/bin:$PATH scripts/demo.sh'
   try "$suite" quick-tests 'make quick'
 done
 printf '\n== each distribution; logs are in %s\n' $home
