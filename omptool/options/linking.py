@@ -15,7 +15,7 @@ from click.exceptions import Exit
 from omptool.console import echo
 from omptool.errors import fail_with
 from packager.errors import PackagerError, UsageError
-from packager.files.presence import exists
+from packager.files.portable import exists
 
 if TYPE_CHECKING:
     from packager.linking.tools import Tools

@@ -12,7 +12,7 @@ from pathlib import Path
 from omptool.errors import fail
 from omptool.installation import LIBRARY, libdir
 from packager.errors import PackagerError
-from packager.files.presence import exists, is_file
+from packager.files.portable import exists, is_file
 from packager.files.reader import Reader
 from packager.machine.program import UNDER_RUN, Program, inspect_program, raised_rights
 from packager.records import NamedTuple

@@ -14,7 +14,7 @@ from packager.editing.linked import LinkedFile
 from packager.elf.headers import SHT_NOTE
 from packager.errors import FormatError
 from packager.files.checksums import Checksums
-from packager.files.descriptors import pwrite
+from packager.files.portable import pwrite
 from packager.files.reader import Reader
 from packager.records import NamedTuple
 from packager.writers.elf_types import FilePart

@@ -7,7 +7,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 
-from packager.files.descriptors import pread, pwrite
+from packager.files.portable import pread, pwrite
 
 # Offsets at which the kernel copies a quarter faster: what it keeps of files in memory is in such
 # pieces, if not in larger ones.

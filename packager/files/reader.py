@@ -14,7 +14,7 @@ from threading import Lock
 from typing import IO, Any
 
 from packager.errors import NO_ROOM, FormatError
-from packager.files import descriptors
+from packager.files import portable
 from packager.files.context import Context
 from packager.files.sources import BLOCK, Bytes, File, Kept, Source, nameless, not_kept
 from packager.look import WHOLE, Look
@@ -94,7 +94,7 @@ class Reader:
         """Read all its bytes into `memory`, which is of the same size."""
         if type(self._source) is not File:
             memory[:] = self.bytes()
-        elif descriptors.read_into(self._source.fd, memory, self.at) != self._size:  # it shrank
+        elif portable.read_into(self._source.fd, memory, self.at) != self._size:  # it shrank
             raise FormatError(f"data at {self.at:#x} could not be read whole")
 
     def pieces(self) -> Iterator[builtins.bytes]:
@@ -181,7 +181,7 @@ def open_reader(path: Path, look: Look = WHOLE) -> Iterator[Reader]:
     Raises FormatError for what is not a regular file or can't be opened; the caller names the file.
     """
     try:
-        fd = os.open(path, descriptors.READING)
+        fd = os.open(path, portable.READING)
     except OSError as error:
         raise FormatError(error.strerror or str(error)) from error
     with _reader(fd, look) as data:
@@ -225,7 +225,7 @@ class OpenFiles:
         with self._lock:
             if path not in self._data:
                 if len(self._data) == FEW_FILES:
-                    descriptors.allow_more()  # a build can name more than 1000
+                    portable.allow_more()  # a build can name more than 1000
                 self._data[path] = self._opened.enter_context(open_reader(path))
             return self._data[path].anew()
 
@@ -240,7 +240,7 @@ def _standard_input() -> int:
     """A descriptor of what is on standard input, which can be read again: a pipe's bytes are kept
     in a file without a name, which takes its place.
     """
-    descriptors.make_binary(0)
+    portable.make_binary(0)
     try:
         if not stat.S_ISREG(os.fstat(0).st_mode):
             with nameless() as copy:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from packager.errors import NO_ROOM, UsageError
-from packager.files.descriptors import NEW
+from packager.files.portable import NEW
 
 MODE = 0o777
 OWNERS = 0o600  # what the owner of a file needs to write it

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from packager.errors import UsageError
-from packager.files.presence import is_file
+from packager.files.portable import is_file
 
 MAX_NESTING = 16
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import IO, Protocol
 
 from packager.errors import NO_ROOM, FormatError
-from packager.files.descriptors import pread, pwrite
+from packager.files.portable import pread, pwrite
 
 SHORT = 128
 BLOCK = 1 << 12

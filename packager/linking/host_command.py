@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from packager.errors import UsageError
-from packager.files.presence import exists
+from packager.files.portable import exists
 from packager.files.response_files import opened
 from packager.records import NamedTuple
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from packager.elf import headers
 from packager.errors import FormatError
-from packager.files.presence import exists
+from packager.files.portable import exists
 from packager.files.reader import Reader, open_reader
 from packager.files.sources import BLOCK
 from packager.linking.host_command import Given, HostCommand, Library

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from packager.abi import newest, release_of
 from packager.errors import FindingError, FormatError, UsageError
-from packager.files.presence import exists, is_file
+from packager.files.portable import exists, is_file
 from packager.generations import named, of_release
 from packager.hosts.load import load
 from packager.layouts import WRITTEN, WrittenAbi

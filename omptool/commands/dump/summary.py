@@ -10,7 +10,7 @@ from omptool.console import echo, echo_pieces
 from omptool.reading import Files
 from omptool.render.dump import headline
 from omptool.render.summary import summary_json, summary_text
-from packager.files.presence import is_file
+from packager.files.portable import is_file
 from packager.model import DeviceImage, FatBinary
 from packager.questions.summary import summary
 from packager.questions.wanted import Wanted

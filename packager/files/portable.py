@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls on open files that systems have in ways of their own: where one lacks a call, another does
-the same.
+"""Ask for files, and read and write open ones, alike on every system and release of Python.
+
+Where a system lacks a call, another does the same. Before Python 3.14, Path.exists and Path.is_file
+raise OSError for a name that no file can have, and for a folder that must not be looked into.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Lock
 
 OF_MACOS = 10240  # open files
@@ -90,3 +94,21 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def exists(path: Path) -> bool:
+    """Return whether something is there that this process can see."""
+    return _mode(path) is not None
+
+
+def is_file(path: Path) -> bool:
+    """Return whether a regular file is there that this process can see."""
+    mode = _mode(path)
+    return mode is not None and stat.S_ISREG(mode)
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):  # ValueError: a null byte
+        return None
