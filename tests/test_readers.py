@@ -134,6 +134,9 @@ def test_a_wheel_of_python_alone_is_for_any_system(python_alone: Path) -> None:
     assert wheel.name.endswith("-py3-none-any.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert not [name for name in names if ".so" in Path(name).suffixes or ".data/" in name]
+    (metadata,) = python_alone.glob("installed/*.dist-info/METADATA")
+    (llvmlite,) = [one for one in metadata.read_text().splitlines() if "llvmlite" in one][:1]
+    assert "sys_platform == " in llvmlite, "it is not for every system and machine"
     (points,) = python_alone.glob("installed/*.dist-info/entry_points.txt")
     assert points.read_text().split() == [
         "[console_scripts]", "omptool", "=", "omptool.__main__:main",
