@@ -82,11 +82,22 @@ compile() {  # compile FOLDER CONFIGURE...
     { tail -n 40 "$log"; return 1; }
 }
 
-crossed() {  # the runtime for AArch64, on which pytest runs programs by qemu
+crossed() {  # crossed TARGET...: the runtime for AArch64, on which pytest runs programs by qemu, and tests of it
   local log=$logs/compile-aarch64
-  { cmake -S runtime -B build/aarch64 -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/scripts/aarch64.cmake" &&
-    cmake --build build/aarch64 --target omptarget omptarget_rtl_host --parallel "$cores"; } >"$log" 2>&1 ||
+  { cmake -S runtime -B build/aarch64 -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/scripts/aarch64.cmake" \
+      -DOMPTOOL_TESTS=ON -DOMPTOOL_QUICK=ON &&
+    cmake --build build/aarch64 --target omptarget omptarget_rtl_host "$@" --parallel "$cores"; } >"$log" 2>&1 ||
     { tail -n 40 "$log"; return 1; }
+}
+
+emulated() {  # emulated REGEX: tests of the runtime for AArch64, by their names, at two sizes of pages
+  local page status=0
+  for page in 4096 65536; do
+    echo "pages of $page bytes"
+    QEMU_PAGESIZE=$page scripts/emulated.sh ctest --test-dir build/aarch64 -R "$1" --no-tests=error --output-on-failure \
+      --parallel "$at_once" || status=$?
+  done
+  return $status
 }
 
 units_alone() {  # what needs an include that another unit, or a precompiled header, had for it
@@ -115,13 +126,16 @@ case $what in
     begin 'compile, address + undefined' compile build/asan sanitized asan address,undefined
     begin 'compile, thread' compile build/tsan sanitized tsan thread
     finish
-    only 'compile, aarch64' crossed
+    only 'compile, aarch64' crossed machine_tests conformance_tests image_conformance
     # One after the other: each keeps all cores busy, and kernels that wait for others spin.
     only 'runtime' runtime_tests build/package/runtime
     only 'runtime, address + undefined' runtime_tests build/asan
     only 'runtime, thread' runtime_tests build/tsan
+    only 'runtime, aarch64' emulated '^(machine.*|plugin\.host)$'
     if [ "$what" = all ]; then
       only 'compile, units alone' units_alone
+      only 'compile, all of aarch64' crossed runtime_checks
+      only 'runtime, all of aarch64' emulated '.*'
       every=(-m 'not field')
       alone 'long fuzzing' build/asan/tests/wire_fuzzer -max_total_time=120 -artifact_prefix=build/logs/ -verbosity=0
       alone 'long stress' env OMPTOOL_STRESS_PROGRAMS=1000 OMPTOOL_MANY_IMAGES=10000 ctest --test-dir build/package/runtime -R '^stress'

@@ -17,6 +17,7 @@ HOST, REQUIRES = SOURCES / "aarch64_host.c", SOURCES / "aarch64_requires.c"
 TARGET = "aarch64-linux-gnu"
 GCC = f"{TARGET}-gcc"
 PAGES = (4096, 65536)
+NOT_EMULATED = TESTS / "not_emulated.txt"
 OFFLOADING = ("-fopenmp", f"-fopenmp-targets={TARGET}")
 LINKERS = {"bfd": (), "lld": (f"--ld-path={LLD_FOLDER}/ld.lld",), "mold": ("-fuse-ld=mold",)}
 LIBOMPTARGET = "libomptarget.so"

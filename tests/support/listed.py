@@ -16,10 +16,16 @@ def reasons(path: Path) -> dict[str, str]:
 
 
 def known() -> set[str]:
-    """Return the names of all tests: cases of runtime/tests, functions and programs of tests/."""
-    cases = [path.read_text() for path in (ROOT / "runtime" / "tests").rglob("*_test.cpp")]
+    """Return the names of all tests: cases of runtime/tests and those of plugins, as ctest has
+    them, functions and programs of tests/.
+    """
+    native = ROOT / "runtime" / "tests"
+    cases = [path.read_text() for path in native.rglob("*_test.cpp")]
+    plugins = (native / "plugins" / "CMakeLists.txt").read_text()
     functions = [path.read_text() for path in TESTS.rglob("test_*.py")]
     return {
+        *(f"plugin.{name}" for name in re.findall(r'^  "(\w+) ', plugins, re.MULTILINE)),
+        *(f"plugin.{name}" for name in re.findall(r"\bmpi_[\w.]+", plugins)),
         *(path.stem for path in (TESTS / "programs").rglob("*.c*")),
         *(name for text in cases for name in re.findall(r'TEST_CASE\("(.*)"\)', text)),
         *(

@@ -202,8 +202,8 @@ public:
     const KernelIndex* index = nullptr;
     do {
       index = published.load(std::memory_order_acquire);
-      mine.index.store(index, std::memory_order_relaxed);
-      light_barrier();
+      mine.index.store(index, std::memory_order_release);
+      light_barrier(); // pairs with Retired::collect()'s
     } while (published.load(std::memory_order_acquire) != index);
     const std::shared_ptr<Kernel>& found = index->find(host_address);
     const Kernel* const kernel = found.get();
@@ -218,7 +218,7 @@ public:
     if (nested_ || !kernel_) [[unlikely]]
       return;
     mine_.record.store(nullptr, std::memory_order_release);
-    light_barrier();
+    light_barrier(); // collect() sees that, or this that something was retired before it
     // The child of a kernel that forked does not know who holds what.
     if (registry_.kernels_.retired().any() && Registry::current() == &registry_) [[unlikely]]
       registry_.kernels_.retired().collect();

@@ -65,7 +65,7 @@ std::atomic<int>& own_default() {
 
 // Libomp takes in every thread that asks it, and aborts when one does while it is ending. So this
 // library's exit handler, which runs before libomp's, ends the asking and waits for who is at it: their
-// hazard pointers hold `libomps_get`.
+// hazard pointers hold `libomps_get`, and are let go by a store that releases: what libomp did for them is done.
 constinit std::atomic<bool> asking_is_over{false};
 
 void stop_asking() {
@@ -86,8 +86,8 @@ thread_local constinit int last_answer [[gnu::tls_model("initial-exec")]] = -1;
 // Libomp's answer; the last one once the process ends.
 int ask_libomp() {
   HazardPointer& mine = my_hazard_pointer();
-  mine.index.store(&libomps_get, std::memory_order_relaxed);
-  light_barrier();
+  mine.index.store(&libomps_get, std::memory_order_release);
+  light_barrier(); // this sees that it is over, or stop_asking() sees who asks
   if (!asking_is_over.load(std::memory_order_relaxed))
     last_answer = libomps_get.load(std::memory_order_relaxed)();
   mine.index.store(nullptr, std::memory_order_release);

@@ -10,14 +10,17 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace omptool {
 
-// Asked with every such object of every region: no lock. More libraries than there is room for are not known.
+// Asked with every such object of every region: no lock. More libraries than there is room for are not known, nor those
+// at addresses of more than 48 bits. A library is opened before a region maps its memory, by the program's own order; of
+// libraries that come and go meanwhile, a range is one word, so that nobody reads the begin of one and the end of another.
 class ReadOnlyMemory {
 public:
-  // Of the library that a descriptor is part of.
+  // Of the library that a descriptor is part of. The ranges are whole pages.
   void add(const void* descriptor, const std::vector<HostRange>& ranges) {
     auto range = ranges.begin();
     for (std::size_t i = 0; i < slots_.size() && range != ranges.end(); ++i) {
@@ -25,36 +28,45 @@ public:
       const void* taken = nullptr;
       if (!slot.descriptor.compare_exchange_strong(taken, descriptor))
         continue;
-      slot.begin.store(range->begin, std::memory_order_relaxed);
-      slot.end.store(range->end, std::memory_order_release);
+      slot.pages.store(word_of(*range), std::memory_order_relaxed);
       ++range;
       std::size_t used = used_.load(std::memory_order_relaxed);
-      while (used <= i && !used_.compare_exchange_weak(used, i + 1, std::memory_order_release))
+      while (used <= i && !used_.compare_exchange_weak(used, i + 1, std::memory_order_relaxed))
         ;
     }
   }
   void remove(const void* descriptor) {
     for (Slot& slot : slots_)
       if (slot.descriptor.load(std::memory_order_relaxed) == descriptor) {
-        slot.end.store(0, std::memory_order_relaxed);
-        slot.descriptor.store(nullptr, std::memory_order_release);
+        slot.pages.store(0, std::memory_order_relaxed);
+        slot.descriptor.store(nullptr, std::memory_order_release); // who takes the slot next stores after that
       }
   }
 
   bool hold(std::uintptr_t address) const {
-    const std::size_t used = used_.load(std::memory_order_acquire);
-    for (std::size_t i = 0; i < used; ++i)
-      if (address < slots_[i].end.load(std::memory_order_acquire) &&
-          address >= slots_[i].begin.load(std::memory_order_relaxed))
+    const std::size_t used = used_.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < used; ++i) {
+      const std::uint64_t pages = slots_[i].pages.load(std::memory_order_relaxed);
+      if ((address >> kPageBits) - (pages >> kCountBits) < (pages & kMostPages))
         return true;
+    }
     return false;
   }
 
 private:
-  // Whose `descriptor` is set is taken, and takes part once it has an end.
+  static constexpr unsigned kPageBits = 12, kCountBits = 28; // no system has smaller pages
+  static constexpr std::uint64_t kMostPages = (std::uint64_t{1} << kCountBits) - 1;
+
+  // The number of the first page, and how many there are.
+  static std::uint64_t word_of(HostRange range) {
+    const std::uint64_t first = range.begin >> kPageBits, count = (range.end >> kPageBits) - first;
+    return first <= UINT64_MAX >> kCountBits && count <= kMostPages ? first << kCountBits | count : 0;
+  }
+
+  // Whose `descriptor` is set is taken, and takes part once it has pages.
   struct Slot {
     std::atomic<const void*> descriptor = nullptr;
-    std::atomic<std::uintptr_t> begin = 0, end = 0;
+    std::atomic<std::uint64_t> pages = 0;
   };
 
   // Without a lock: a child of fork() would wait forever for one that another thread of its parent held.

@@ -3,6 +3,16 @@
 //
 // Memory barriers for two sides of which one is common and one is rare: the rare side makes every thread
 // pass a barrier (membarrier(2)), so that the common side needs none.
+//
+// Each side stores, passes its barrier, and then loads what the other side stores: at least one of them sees the other's
+// store. What orders each store before the load behind it:
+// - kOrdinary: both barriers are fences with seq_cst. One of two is first in their order, and the load behind the
+//   other one sees the store before it.
+// - kOnRequest: membarrier(2) makes each thread pass such a fence somewhere between the call's begin and its end. Where
+//   the common side passes it before its load, the load sees the rare side's store. Where it does so behind its load,
+//   and so behind its store, which the compiler leaves before the load, the rare side sees that store.
+// - From the one to the other: the rare side takes the barriers for ordinary ones by a read-modify-write, which the
+//   change follows as another. So a common side that reads kOnRequest comes behind the stores before that.
 #pragma once
 
 #include <atomic>
@@ -12,7 +22,8 @@ namespace omptool {
 enum class Barriers { kOrdinary, kOnRequest, kGivenUp };
 inline std::atomic<Barriers> barriers{Barriers::kOrdinary};
 
-// Orders the caller's stores before its later loads, as seen by a thread that passes heavy_barrier().
+// Orders the caller's stores before its later loads, as seen by a thread that passes heavy_barrier(). Neither orders what
+// is no such pair: who reads what another thread wrote needs a release and an acquire of its own.
 inline void light_barrier() {
   if (barriers.load(std::memory_order_acquire) == Barriers::kOnRequest) [[likely]]
     std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -4,6 +4,11 @@
 // A lock for a few instructions' worth of work that one thread nearly always takes: it then costs two
 // plain stores (biased locking: Kawachiya, Koseki and Onodera, 2002). The first thread has the bias. When
 // another one comes, it takes the bias away for good, and the lock is an ordinary spin lock from then on.
+//
+// The thread with the bias stores `inside_` and then loads `bias_`; who takes the bias away stores `bias_` and then loads
+// `inside_`. Barriers order these pairs: the one leaves again, or the other sees it inside and waits. What was done under
+// the lock comes before what is done next under it by the stores that release it, of `inside_` or of `taken_`, and the
+// loads of those that acquire. A later store of true to `inside_` is nobody's but the bias's thread's, which has all that.
 #pragma once
 
 #include "pause.h"
@@ -24,7 +29,7 @@ public:
     const std::uint64_t me = the_thread;
     if (me != kNobody && bias_.load(std::memory_order_relaxed) == me) {
       inside_.store(true, std::memory_order_relaxed);
-      light_barrier();
+      light_barrier(); // pairs with lock_slowly()'s
       if (bias_.load(std::memory_order_relaxed) == me) [[likely]] {
         by_bias_ = true;
         return;
@@ -53,7 +58,7 @@ private:
       bias_.store(the_thread, std::memory_order_relaxed);
     } else if (owner != kEverybody && owner != the_thread) {
       bias_.store(kEverybody, std::memory_order_relaxed);
-      heavy_barrier(); // the owner sees that, or is seen inside
+      heavy_barrier(); // pairs with lock()'s: the owner sees that, or is seen inside
       while (inside_.load(std::memory_order_acquire))
         wait_for(inside_);
     }

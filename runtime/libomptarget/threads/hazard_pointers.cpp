@@ -49,7 +49,7 @@ void Retired::collect() {
     const std::lock_guard lock(mutex_);
     if (items_.empty())
       return;
-    heavy_barrier();
+    heavy_barrier(); // the other half of those of KernelUse and ask_libomp()
     const std::vector<const void*> used = published_items();
     // Items of an index may be found there and published as long as the index is searched.
     const auto first = std::partition(items_.begin(), items_.end(), [&](const std::shared_ptr<const void>& item) {
