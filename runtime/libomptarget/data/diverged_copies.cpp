@@ -14,6 +14,17 @@ bool DivergedCopies::is_untouched(const Mapping& mapping) const {
   return !mapping.written && activity_.none_since(mapping.born);
 }
 
+// Returns whether the device has nothing that the host lacks, and whether it may from now on. A launch that is not seen
+// here sees the object as the host's (data/table/activity.h), and waits for the lock that the caller holds.
+bool DivergedCopies::is_current_on_host(Mapping& mapping, bool& can_diverge) {
+  const auto guard = table_.guard(mapping);
+  can_diverge = mapping.device && !mapping.own_value && !mapping.unusable;
+  if (mapping.host_current)
+    return true;
+  table_.set_host_current(mapping, true);
+  return is_untouched(mapping);
+}
+
 // Takes what both sides have now, but for `newer`, which only the host has, as what they had before.
 // False: the device did not take part.
 bool DivergedCopies::note_before(Mapping& mapping, std::span<const HostRange> newer) {
@@ -48,12 +59,8 @@ bool DivergedCopies::give_to_host(Mapping& mapping, std::span<const HostRange> n
     if (!let_host_win(mapping, newer) || !merge_copies(mapping, mapping.host, Toward::kHost))
       return false;
   } else if (!mapping.diverged) {
-    bool current = false, can_diverge = false;
-    {
-      const auto guard = table_.guard(mapping);
-      current = mapping.host_current || is_untouched(mapping);
-      can_diverge = mapping.device && !mapping.own_value && !mapping.unusable;
-    }
+    bool can_diverge = false;
+    const bool current = is_current_on_host(mapping, can_diverge);
     if (!current && !transfers_.copy_whole(Direction::kToHost, mapping, newer))
       return false;
     if (can_diverge)

@@ -148,8 +148,42 @@ std::string HostSide::give_all_to_device(const Pins& stale) {
         continue;
     }
     if (!diverged_.give_to_device(*mapping))
-      return "the device did not take a copy of " + describe(*mapping) + memory_.last_error();
+      return not_taken(*mapping);
   }
+  return {};
+}
+
+std::string HostSide::not_taken(const Mapping& mapping) const {
+  return "the device did not take a copy of " + describe(mapping) + memory_.last_error();
+}
+
+std::string HostSide::fill_unwritten(Held& held, std::span<const HostRange> globals, CommandList& commands) {
+  Pins used;
+  {
+    Lock lock(table_);
+    const auto add = [&](Mapping* mapping) {
+      if (mapping && lock.touch(*mapping).host_current && mapping->device && !mapping->unusable)
+        used.add(table_, *mapping, lock);
+    };
+    for (const Binding& binding : held.bound) {
+      add(binding.object);
+      add(binding.cell);
+    }
+    for (const HostRange global : globals)
+      for (Mapping* const mapping : table_.overlapping(global, lock))
+        add(mapping);
+  }
+  const observe::Postponed postponed;
+  std::unique_lock moving = diverged_.lock();
+  if (std::none_of(used.begin(), used.end(), DivergedCopies::is_unwritten))
+    return {};
+  moving.unlock();
+  if (std::string failure = commands.wait(); !failure.empty()) // what follows is done at once
+    return failure;
+  moving.lock();
+  for (Mapping* const mapping : used)
+    if (DivergedCopies::is_unwritten(mapping) && !diverged_.give_to_device(*mapping))
+      return not_taken(*mapping);
   return {};
 }
 

@@ -30,7 +30,10 @@ public:
   // A region is about to run: the device gets what the host computed in regions that fell back before it took its
   // position. Returns which object could not be copied, or "".
   std::string make_device_current(Held& held);
-  // The same for device memory that a copy by address is about to read or to write in part.
+  // A region that may write is about to run, and has found that objects are newer on the host, since it took its
+  // position for all it knows. Returns which of those that it uses could not be copied, or "".
+  std::string fill_unwritten(Held& held, std::span<const HostRange> globals, CommandList& commands);
+  // As make_device_current() for device memory that a copy by address is about to read or to write in part.
   std::string make_device_current(const void* device, std::size_t size);
   // A region is about to run on the host instead: the host gets what the device computed. Ends the program when an
   // object cannot be copied. Afterwards kDelete rows are unmapped. Returns what is to be said of arguments that may be
@@ -44,6 +47,7 @@ private:
   void wait_until_resolved(const Pins& objects, Rows rows = {});
   std::string submit_host_current(const Pins& stale);
   std::string give_all_to_device(const Pins& stale);
+  std::string not_taken(const Mapping& mapping) const;
   std::string keep_on_device(Rows rows);
   std::string submit_at(const Row& row);
   bool is_out_of_reach(std::uintptr_t address);

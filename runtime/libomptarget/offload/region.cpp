@@ -175,9 +175,19 @@ std::optional<HandedOver> Region::hand_over(Placed, std::string& reason) {
 // A kernel that has not begun falls back; one that may have begun must not run again on the host.
 bool Region::run(std::string& reason) {
   const std::uint64_t noted = device_.data.activity.note();
+  if (device_.data.table.any_host_current() && !fill_unwritten(noted, reason)) [[unlikely]]
+    return false;
   const std::int32_t result =
       commands_.run(there_.function, arguments_.data(), arguments_.count(), shape_, there_.how, kernel_.name);
   return result == 0 || take_back(result, noted, reason);
+}
+
+// Another thread's region may have fallen back since this one took its position, before it was noted.
+[[gnu::cold, gnu::noinline]] bool Region::fill_unwritten(std::uint64_t noted, std::string& reason) {
+  reason = device_.data.host_side.fill_unwritten(held_, kernel_.globals(), commands_);
+  if (!reason.empty())
+    device_.data.activity.take_back(noted);
+  return reason.empty();
 }
 
 [[gnu::cold, gnu::noinline]] bool Region::take_back(std::int32_t result, std::uint64_t noted, std::string& reason) {

@@ -127,6 +127,7 @@ public:
 private:
   bool fill(std::string& reason);
   bool run(std::string& reason);
+  bool fill_unwritten(std::uint64_t noted, std::string& reason);
   bool take_back(std::int32_t result, std::uint64_t noted, std::string& reason);
   bool resolve_arguments(std::string& reason);
   bool fill_private(std::string& reason);

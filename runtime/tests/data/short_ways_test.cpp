@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checks which objects the short ways take, on a device like the CPU: those that no asynchronous construct uses.
+#include "data/memmove_plugin.h"
 #include "devices/registry.h"
 #include "offload/data_constructs.h"
 
-#include <cstdlib>
 #include <doctest/doctest.h>
 
 using omptool::CommandList;
@@ -16,22 +16,8 @@ using omptool::Passage;
 using omptool::Purpose;
 using omptool::Release;
 using omptool::Row;
-using omptool::Rtl;
-using omptool::RtlFunctions;
 
 namespace {
-
-// No file: the functions that data needs.
-struct MemmovePlugin {
-  MemmovePlugin() : plugin("memmove", "/nowhere") {
-    auto& functions = const_cast<RtlFunctions&>(plugin.call());
-    functions.data_alloc = [](std::int32_t, std::int64_t size) { return std::malloc(static_cast<std::size_t>(size)); };
-    functions.data_delete = [](std::int32_t, void* target) -> std::int32_t { return std::free(target), 0; };
-    functions.moves_like_memmove = [](std::int32_t) -> std::int32_t { return 1; };
-    functions.shares_host_memory = [](std::int32_t) -> std::int32_t { return 0; };
-  }
-  Rtl plugin;
-};
 
 // An object that is there.
 struct Present {

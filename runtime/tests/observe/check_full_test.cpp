@@ -26,7 +26,7 @@ Slots& only_slots() {
 
 } // namespace
 
-TEST_CASE("slots: an object ends where its last page does, as far as its alignment allows") {
+TEST_CASE("in its slot an object ends where its last page does, as far as its alignment allows") {
   Slots& slots = only_slots();
   struct Case {
     std::uintptr_t host;
@@ -49,7 +49,7 @@ TEST_CASE("slots: an object ends where its last page does, as far as its alignme
   }
 }
 
-TEST_CASE("slots: no two objects share memory, and each address leads to its object") {
+TEST_CASE("in slots no two objects share memory, and each address leads to its object") {
   Slots& slots = only_slots();
   std::map<const std::byte*, GuardedObject*> live; // by its pages
   std::mt19937 random(7);
@@ -76,7 +76,7 @@ TEST_CASE("slots: no two objects share memory, and each address leads to its obj
     slots.give_back(*object);
 }
 
-TEST_CASE("slots: what is no object's address leads nowhere") {
+TEST_CASE("in slots what is no object's address leads nowhere") {
   Slots& slots = only_slots();
   int own = 0;
   CHECK(slots.at(&own) == nullptr);
@@ -87,7 +87,7 @@ TEST_CASE("slots: what is no object's address leads nowhere") {
   CHECK(slots.at(nullptr) == nullptr);
 }
 
-TEST_CASE("slots: the bytes beside an object are known") {
+TEST_CASE("in slots the bytes beside an object are known") {
   Slots& slots = only_slots();
   GuardedObject* const object = slots.take({0, reinterpret_cast<const void*>(0x1010), 40, 0, 1, 0});
   REQUIRE(object);

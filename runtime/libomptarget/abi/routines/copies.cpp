@@ -22,10 +22,9 @@ bool make_current(Place place, const std::byte* memory, std::size_t length) {
 // The same for both ends of a copy that is about to be made.
 bool make_current(Place to, const std::byte* target, std::size_t target_length, Place from, const std::byte* source,
                   std::size_t source_length) {
-  const bool is_done = make_current(to, target, target_length) && make_current(from, source, source_length);
-  if (is_done && to.device)
+  if (to.device) // first: a fallback sees this, or is seen (data/table/activity.h)
     to.device->data.activity.note();
-  return is_done;
+  return make_current(to, target, target_length) && make_current(from, source, source_length);
 }
 
 // A routine copies from or to the host; nobody knows what the program calls it.

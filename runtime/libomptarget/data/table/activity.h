@@ -4,6 +4,12 @@
 // Counts what has happened on a device, so that most launches change nothing that other threads look at. Modulo 4:
 // 1, objects have been created since; 2, and then one thing has happened, which may be taken back; 0, more things
 // have, or objects have been created by none since.
+//
+// A launch notes itself here and then asks whether a copy on the host is newer (PresentTable::any_host_current()). A
+// fallback says so of an object and then asks here whether nothing has been noted since its birth. All four have
+// seq_cst, so that one of the two sees the other: what a kernel writes is never taken for what nobody has written.
+// Where note() only loads, somebody has noted since every birth that the launch knows of, and a fallback sees that
+// note, or is seen by who comes after it.
 #pragma once
 
 #include <atomic>
@@ -15,10 +21,10 @@ class Activity {
 public:
   // The device may have written to its memory: a kernel or a copy by address. Returns what take_back() needs.
   std::uint64_t note() {
-    std::uint64_t now = count_.load(std::memory_order_relaxed);
+    std::uint64_t now = count_.load(std::memory_order_seq_cst);
     while (now % 4 != 0) {
       const std::uint64_t noted = now % 4 == 1 ? now + 1 : now + 2;
-      if (count_.compare_exchange_weak(now, noted, std::memory_order_relaxed))
+      if (count_.compare_exchange_weak(now, noted, std::memory_order_seq_cst))
         return noted;
     }
     return now;
@@ -28,7 +34,8 @@ public:
     if (noted % 4 == 2)
       count_.compare_exchange_strong(noted, noted - 1, std::memory_order_relaxed);
   }
-  // Returns the time of birth of an object: what happens after it counts as later.
+  // Returns the time of birth of an object: what happens after it counts as later. Launches find the object under a
+  // lock, and so load this value or a later one.
   std::uint64_t birth() {
     std::uint64_t now = count_.load(std::memory_order_relaxed);
     std::uint64_t born = now;
@@ -37,7 +44,7 @@ public:
     while (born != now && !count_.compare_exchange_weak(now, born, std::memory_order_relaxed));
     return born;
   }
-  bool none_since(std::uint64_t born) const { return born == count_.load(std::memory_order_relaxed); }
+  bool none_since(std::uint64_t born) const { return born == count_.load(std::memory_order_seq_cst); }
 
 private:
   std::atomic<std::uint64_t> count_{0};

@@ -143,8 +143,10 @@ public:
   // ---- what is known of an object ----
 
   [[nodiscard]] std::unique_lock<BiasedLock> guard(const Mapping& mapping) { return index_.guard(mapping); }
-  // Returns true if any object is newer on the host than on the device, or has no usable copy on the device.
-  bool any_host_current() const { return host_current_count_.load(std::memory_order_relaxed) != 0; }
+  // Returns true if any object is newer on the host than on the device, or has no usable copy on the device. A fallback
+  // that the program orders before the caller is seen by that order. Any other may begin right behind the answer: then
+  // both sides write, and are merged, for which a launch asks again once it has noted itself (data/table/activity.h).
+  bool any_host_current() const { return host_current_count_.load(std::memory_order_seq_cst) != 0; }
   // The caller holds the lock of the object's shard.
   void set_host_current(Mapping& mapping, bool value);
   void set_unusable(Mapping& mapping);
@@ -287,7 +289,7 @@ inline void PresentTable::set_host_current(Mapping& mapping, bool value) {
   if (value && mapping.state == Mapping::State::kGone) // no region will ask for it
     return;
   if (mapping.host_current != value)
-    host_current_count_.fetch_add(value ? 1 : -1, std::memory_order_relaxed);
+    host_current_count_.fetch_add(value ? 1 : -1, std::memory_order_seq_cst);
   mapping.host_current = value;
 }
 

@@ -1,0 +1,119 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A region and another thread's fallback use memory that nobody has written, and nothing orders the two: each writes an
+// element of its own, and both arrive.
+#include "data/memmove_plugin.h"
+#include "devices/registry.h"
+#include "offload/data_constructs.h"
+
+#include <atomic>
+#include <doctest/doctest.h>
+#include <thread>
+
+using namespace omptool;
+
+namespace {
+
+// The first element is the region's, the second one that of the host version.
+struct Shared {
+  Shared() {
+    device.memory.shares_host_memory();
+    carry_out(DataAction::kBegin, device, rows());
+  }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+
+  Rows rows() const { return {&row, 1}; }
+  // Returns whether both are there at the end.
+  bool have_arrived() {
+    carry_out(DataAction::kEnd, device, rows());
+    return values[0] == 10 && values[1] == 20;
+  }
+
+  MemmovePlugin fake;
+  Device device{0, fake.plugin, 0};
+  int values[2] = {1, 2};
+  Row row{values, values, sizeof values, kFrom | kCounts};
+};
+
+// A region, step by step as offload/region.cpp takes them.
+class Step {
+public:
+  explicit Step(Shared& shared) : shared_(shared), commands_(shared.device.memory), held_(shared.rows()) {
+    data().beginning.take_position(shared.rows(), held_, Purpose::kRegion, Passage::kIn, commands_);
+    std::string reason;
+    CHECK(data().beginning.copy_in(shared.rows(), held_, Purpose::kRegion, commands_, reason));
+  }
+  void note() {
+    data().activity.note();
+    if (data().table.any_host_current())
+      CHECK(data().host_side.fill_unwritten(held_, {}, commands_) == "");
+  }
+  // Kernels are not instrumented.
+  __attribute__((no_sanitize("thread"))) void run() {
+    std::byte* const there = held_.bound[0].object->at(reinterpret_cast<std::uintptr_t>(shared_.values));
+    *reinterpret_cast<int*>(there) = 10;
+  }
+  void finish() {
+    data().ending.release(shared_.rows(), held_, Release::kNormal, commands_);
+    data().ending.copy_back(shared_.rows(), held_, Release::kNormal, commands_);
+    data().ending.finish(held_, commands_);
+  }
+
+private:
+  DeviceData& data() { return shared_.device.data; }
+  Shared& shared_;
+  CommandList commands_;
+  Held held_;
+};
+
+// The host versions of other threads' regions, which stay in them.
+void fall_back(Shared& shared) {
+  shared.device.data.host_side.make_host_current(shared.rows(), {}, "other");
+  shared.values[1] = 20;
+}
+
+} // namespace
+
+TEST_CASE("a fallback begins between a region's position and its kernel") {
+  Shared shared;
+  Step region(shared);
+  std::thread(fall_back, std::ref(shared)).join();
+  region.note();
+  region.run();
+  region.finish();
+  CHECK(shared.have_arrived());
+}
+
+TEST_CASE("a fallback begins between a region's note and its kernel") {
+  Shared shared;
+  Step region(shared);
+  region.note();
+  std::thread(fall_back, std::ref(shared)).join();
+  region.run();
+  region.finish();
+  CHECK(shared.have_arrived());
+}
+
+TEST_CASE("a fallback begins while a region does") {
+  int arrived = 0;
+  constexpr int kRounds = 300;
+  for (int round = 0; round < kRounds; ++round) {
+    Shared shared;
+    std::atomic<bool> begin{false};
+    std::thread other([&] {
+      while (!begin.load(std::memory_order_relaxed))
+        std::this_thread::yield();
+      fall_back(shared);
+    });
+    begin.store(true, std::memory_order_relaxed);
+    Step region(shared);
+    region.note();
+    region.run();
+    region.finish();
+    other.join();
+    arrived += shared.have_arrived();
+  }
+  CHECK(arrived == kRounds);
+}
