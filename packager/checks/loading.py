@@ -21,7 +21,7 @@ DEVICE_LIBRARY = ("__kmpc_", "omp_", "__tgt_", "_FortranA")
 CUDA_FUNCTIONS = ("vprintf", "malloc", "free", "__assertfail")
 CUDA_RESERVED = (".nv.", "__cuda_", "__UFT", "__UDT", "cudaGetParameter", "cudaLaunch")
 # Bitcode of these each has a plugin that compiles it: docs/plugins.md, "Images left as bitcode".
-COMPILED = ("x86_64", "nvptx64", "spirv64")
+COMPILED = ("x86_64", "aarch64", "nvptx64", "spirv64")
 LAST_BLIND_TO_CUDA_13 = 20
 UNSAFE_AT_EXIT = [row.name for row in GENERATIONS if row.registration == "init_array"]
 REQUIRES_SHARED_MEMORY = 0x8
@@ -136,9 +136,9 @@ def compiled_later(binary: FatBinary) -> Iterator[Finding]:
 
     The driver compiles PTX when it loads the image; the runtime or the driver compiles bitcode and
     SPIR-V, if it can. This takes time at each start, and fails where the compiler is too old.
-    omptool's plugins compile bitcode for x86_64, nvptx64 and spirv64 by `omptool lower` at its
-    first use, and keep the result; no plugin takes bitcode that `bundle` got for another target. In
-    images for CUDA's, HIP's and SYCL's runtimes, and in an image without a host, this is
+    omptool's plugins compile bitcode for x86_64, aarch64, nvptx64 and spirv64 by `omptool lower` at
+    its first use, and keep the result; no plugin takes bitcode that `bundle` got for another
+    target. In images for CUDA's, HIP's and SYCL's runtimes, and in an image without a host, this is
     information: they are made so.
 
     Cure: none is needed where the driver is new enough; for other machines, add the image of the

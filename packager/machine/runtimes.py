@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -23,7 +24,6 @@ UNNAMED = 14
 KERNEL_CALL = b"\0__tgt_target_kernel\0"
 # Up to this LLVM the code for each kind of device is a library of its own.
 LAST_WITH_PLUGINS = 18
-CPU_PLUGIN = "libomptarget.rtl.x86_64.so"
 
 
 class Runtime(NamedTuple):
@@ -61,13 +61,19 @@ def is_asked(library: Library, asked: Collection[str]) -> bool:
     return library.name.startswith(NAME) or library.name in asked
 
 
+def cpu_plugin() -> str:
+    """Return the file name of LLVM's plugin for this machine's CPU, up to LLVM 18."""
+    return f"{STEM}.rtl.{os.uname().machine}.so"
+
+
 def _lack_of_plugin(
     runtime: Path, loaded: Sequence[Library], environment: Mapping[str, str]
 ) -> str:
     """Return which is not found: the CPU plugin, or a library that it needs; "" if all are."""
-    plugin = find_library(CPU_PLUGIN, environment, runtime)
+    name = cpu_plugin()
+    plugin = find_library(name, environment, runtime)
     if plugin is None:
-        return f"its plugin {CPU_PLUGIN} is not found"
+        return f"its plugin {name} is not found"
     there = {library.name for library in loaded if library.path}
     with open_reader(plugin) as data:
         wanted = libraries(plugin, headers.read(data), environment)

@@ -5,7 +5,7 @@
 // pass a barrier (membarrier(2)), so that the common side needs none.
 //
 // Each side stores, passes its barrier, and then loads what the other side stores: at least one of them sees the other's
-// store. What orders each store before the load behind it:
+// store. This orders each store before the load behind it:
 // - kOrdinary: both barriers are fences with seq_cst. One of two is first in their order, and the load behind the
 //   other one sees the store before it.
 // - kOnRequest: membarrier(2) makes each thread pass such a fence somewhere between the call's begin and its end. Where

@@ -8,9 +8,9 @@
 //
 // A user stores the item's address to its hazard pointer and then loads once more where it found it; who retires the
 // item has stored another there, and then loads the hazard pointers. Barriers order these pairs: the user sees that the
-// item is gone, or is seen using it. What the user read of the item comes before the item is freed: all stores to a
-// hazard pointer release, those of the next address as well, and published_items() acquires. A thread that takes its
-// first hazard pointer puts it into the list before its barrier, and so is in the list, or sees that the item is gone.
+// item is gone, or is seen using it. The user has read the item before it is freed: all stores to a hazard pointer
+// release, those of the next address as well, and published_items() acquires. A thread that takes its first hazard
+// pointer puts it into the list before its barrier, and so is in the list, or sees that the item is gone.
 #pragma once
 
 #include "threads/barriers.h"

@@ -43,7 +43,7 @@ from packager.files.reader import open_reader
 from packager.hosts.load import load
 from packager.machine.llvm_runtime import Outcome, Surroundings, outcome
 from packager.machine.program import inspect_program
-from packager.machine.runtimes import Runtime
+from packager.machine.runtimes import Runtime, cpu_plugin
 
 # The output of a program whose regions run on a device, and on the host.
 PRINTED = {"00\n": "device", "11\n": "host"}
@@ -299,7 +299,7 @@ def test_their_plugins_taken_away_and_put_back(
     mandatory = {**environment, "OMP_TARGET_OFFLOAD": "MANDATORY"}
     assert foreseen(path, environment) == happened(path, environment) == "host"
     assert foreseen(path, mandatory) == happened(path, mandatory) == "fails"
-    plugins = list(library(version).parent.glob("libomptarget.rtl.x86_64.so*"))
+    plugins = list(library(version).parent.glob(f"{cpu_plugin()}*"))
     for plugin in plugins:
         shutil.copy(plugin, folder)
     assert foreseen(path, environment) == happened(path, environment) == "device"
@@ -362,3 +362,8 @@ def test_a_program_of_the_documents(tmp_path: Path) -> None:
     path = linked([out], tmp_path / "program", runtime=libdir() / "libomptarget.so")
     environment = {"LD_LIBRARY_PATH": str(library("14").parent)}
     assert foreseen(path, environment) == happened(path, environment) == "fails"
+
+
+def test_the_plugin_of_the_cpu_is_that_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine="aarch64"))
+    assert cpu_plugin() == "libomptarget.rtl.aarch64.so"
