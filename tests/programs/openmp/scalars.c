@@ -2,7 +2,7 @@
 #include "check.h"
 
 static void by_value(void) {
-  char c = -3;
+  signed char c = -3;
   short s = -300;
   int i = 70000;
   long l = 1L << 40;
