@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The programs of openmp and book for AArch64, by clang 19 at -O0 and -O2, each way, run by qemu."""
+"""The programs of openmp and book for AArch64, by clang 19 at -O0 and -O2, run by qemu each way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from aarch64 import GCC, LIBOMP, NOT_EMULATED, OFFLOADING, RUNTIME, TARGET, needs_tools
+from aarch64 import (
+    GCC,
+    LIBOMP,
+    NOT_EMULATED,
+    OFFLOADING,
+    QEMU,
+    RUNTIME,
+    TARGET,
+    needs_tools,
+)
 from clangs import INSTALLED, WARNINGS, tool
 from linking import LLD_FOLDER
 from listed import reasons
@@ -23,8 +32,8 @@ from whole_programs import PROGRAMS, expected
 pytestmark = [pytest.mark.offloads, pytest.mark.exhaustive]
 PATIENCE = 600  # seconds
 FLAGS = (*OFFLOADING, "-fopenmp-extensions", "-fopenmp-version=51")
-# What qemu adds where a program ends by a signal.
-QEMU = re.compile(r"^qemu: uncaught target signal .*\n", re.MULTILINE)
+# qemu adds this where a program ends by a signal.
+ADDED = re.compile(r"^qemu: uncaught target signal .*\n", re.MULTILINE)
 EMULATED = [program for program in PROGRAMS if program.stem not in reasons(NOT_EMULATED)]
 
 
@@ -62,8 +71,7 @@ def built(source: Path, level: str, libraries: Path, out: Path) -> str | None:
 
 def ended(program: Path, libraries: Path, way: Mapping[str, str]) -> Outcome:
     """Return how the program ends on a machine with pages of 4 KiB."""
-    words = ["qemu-aarch64", "-L", f"/usr/{TARGET}"]
-    words += ["-E", f"LD_LIBRARY_PATH={libraries}:{RUNTIME.parent}", str(program)]
+    words = [*QEMU, "-E", f"LD_LIBRARY_PATH={libraries}:{RUNTIME.parent}", str(program)]
     done = subprocess.run(
         words,
         capture_output=True,
@@ -72,7 +80,7 @@ def ended(program: Path, libraries: Path, way: Mapping[str, str]) -> Outcome:
         timeout=PATIENCE,
         env={**os.environ, **ENVIRONMENT, **MANDATORY, **way},
     )
-    stderr = ADDRESS.sub("0x…", QEMU.sub("", done.stderr))
+    stderr = ADDRESS.sub("0x…", ADDED.sub("", done.stderr))
     return Outcome(None, done.returncode, done.stdout, stderr)
 
 

@@ -12,9 +12,12 @@
 #include <algorithm>
 #include <atomic>
 #include <doctest/doctest.h>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <thread>
+#include <unistd.h>
+#include <utility>
 #include <vector>
 
 using omptool::last_error;
@@ -178,6 +181,24 @@ TEST_CASE("several launches at a time have crews of their own") {
   for (std::thread& caller : callers)
     caller.join();
   CHECK(wrong == 0);
+}
+
+TEST_CASE("stacks that wait for a launch take less than 100 MiB, whatever the size of a page") {
+  constexpr std::int32_t kThreads = 512;
+  constexpr std::size_t kMost = 100 << 20;
+  Crews own;
+  std::vector<std::unique_ptr<Crew>> busy;
+  for (int i = 0; i < 8; ++i)
+    REQUIRE(busy.emplace_back(own.take(kThreads, 0)));
+  for (std::unique_ptr<Crew>& crew : busy)
+    own.give_back(std::move(crew));
+  std::size_t waiting = 0;
+  for (std::unique_ptr<Crew>& crew : busy) {
+    crew = own.take(1, 0);
+    waiting += crew->stacks() == kThreads ? kThreads : 0; // a new one has a single stack
+  }
+  CHECK(waiting > 0);
+  CHECK(waiting * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) < kMost); // each has touched a page
 }
 
 TEST_CASE("a team that is too large is not started, and the reason is said") {
