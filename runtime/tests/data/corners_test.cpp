@@ -225,7 +225,7 @@ SCENARIO_OF(fork_while_falling_back) {
   for (int i = 0; i < 60 && failed == 0; ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
-      ::alarm(5);
+      end_after(5);
       ::_exit(Rows{}.region(&own[i], 0) != 0 ? 0 : 1);
     }
     int status = 0;

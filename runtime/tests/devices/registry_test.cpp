@@ -91,7 +91,7 @@ void launch_inside() {
 }
 
 int race(const char* when) {
-  ::alarm(60);
+  end_after(60);
   void* library = nullptr;
   if (!std::strcmp(when, "goes"))
     library = ::dlopen(TEST_FOLDER "/library_constructing.so", RTLD_NOW);
@@ -163,7 +163,7 @@ TEST_CASE("a plugin may ask the runtime while it is asked") {
 }
 
 SCENARIO_OF(asked_plugin_launch) {
-  ::alarm(30);
+  end_after(30);
   use_main();
   EXPECT(launch_one());
   EXPECT(omp_get_num_devices() == 1);
@@ -171,7 +171,7 @@ SCENARIO_OF(asked_plugin_launch) {
 }
 
 SCENARIO_OF(asked_plugin_count) {
-  ::alarm(30);
+  end_after(30);
   use_main();
   EXPECT(omp_get_num_devices() == 1);
   EXPECT(launch_one());

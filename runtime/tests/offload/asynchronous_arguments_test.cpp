@@ -31,7 +31,7 @@ struct List {
 // Nobody may wait for what the same thread has yet to do.
 void end_if_it_hangs() {
   constexpr unsigned kSeconds = 60;
-  ::alarm(kSeconds);
+  end_after(kSeconds);
 }
 
 } // namespace

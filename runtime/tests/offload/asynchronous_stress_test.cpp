@@ -235,7 +235,7 @@ bool is_right(unsigned seed) {
 
 SCENARIO_OF(random_asynchronous) {
   constexpr unsigned kSeconds = 240; // longer is for ever
-  ::alarm(kSeconds);
+  end_after(kSeconds);
   use_main();
   __tgt_init_dep([](tgt_callback_param_t over) { *static_cast<std::atomic<bool>*>(over) = true; });
   EXPECT(omp_get_num_devices() == kDevices);

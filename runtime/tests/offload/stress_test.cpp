@@ -307,7 +307,7 @@ void check(const char* scenario) {
 } // namespace
 
 SCENARIO_OF(stress_calls) {
-  ::alarm(120);
+  end_after(120);
   start();
   std::vector<std::thread> threads = workers([](int round) { return round < kRounds; });
   join(threads);
@@ -348,7 +348,7 @@ void come_and_go(const std::atomic<bool>& done) {
 } // namespace
 
 SCENARIO_OF(stress_libraries) {
-  ::alarm(120);
+  end_after(120);
   start();
   std::atomic<bool> done{false};
   std::thread first([&] { come_and_go(done); }), second([&] { come_and_go(done); });
@@ -365,7 +365,7 @@ TEST_CASE("libraries come and go while other threads launch") {
 }
 
 SCENARIO_OF(stress_fork) {
-  ::alarm(120);
+  end_after(120);
   start();
   // Each call has looked for libomp once: a child would wait for ever for the lock of ThreadSanitizer's own dlopen.
   Worker first(0);
@@ -377,7 +377,7 @@ SCENARIO_OF(stress_fork) {
   for (int i = 0; i < 10; ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
-      ::alarm(60); // it has not its parent's
+      end_after(60); // it has not its parent's
       long own = 1;
       const std::vector<Element> arguments{element(own, kTofrom | kParameter), literal(1)};
       bool right = launch(&add_shared, arguments) != 0 && own == 1;
@@ -403,7 +403,7 @@ TEST_CASE("a process forks while its threads make every call") {
 // Each region on an object of its own needs memory that the device does not always have; the regions
 // that count on a variable of the device need none.
 SCENARIO_OF(stress_memory) {
-  ::alarm(120);
+  end_after(120);
   use_stress();
   std::atomic<bool> done{false};
   std::thread counting([&] {

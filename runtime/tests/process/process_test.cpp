@@ -107,7 +107,7 @@ SCENARIO_OF(fork_while_allocating) {
   for (int i = 0; i < 40 && fine; ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
-      ::alarm(10);
+      end_after(10);
       Program program({image_file("main")}, main_entries());
       int number = 0;
       ::_exit(Rows({row(number, TOFROM | REF), value(1)}).region(&host::add_one) == 0 && number == 1 ? 0 : 1);

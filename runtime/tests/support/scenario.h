@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 std::vector<char> read_file(const std::string& path);
@@ -20,6 +21,11 @@ struct Outcome {
 // Runs the scenario in a fresh process, with more environment variables ("NAME=value").
 Outcome run_scenario(const std::string& name, const std::vector<std::string>& environment = {},
                      const std::string& program = "/proc/self/exe");
+
+// Ends the process by SIGALRM if it is still there then, on a machine that is not emulated.
+inline void end_after(unsigned seconds) {
+  ::alarm(seconds * SLOWNESS);
+}
 
 struct Scenario {
   Scenario(const char* name, int (*body)());
