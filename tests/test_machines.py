@@ -34,7 +34,7 @@ def test_each_label_that_has_a_name_is_global(unit: Path) -> None:
 
 def test_a_machine_without_a_folder_is_named(tmp_path: Path) -> None:
     system = ("-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=riscv64")
-    words = ["cmake", "-S", RUNTIME, "-B", tmp_path, *system, "-DCMAKE_CXX_COMPILER_WORKS=ON"]
+    words = ["cmake", f"-S{RUNTIME}", f"-B{tmp_path}", *system, "-DCMAKE_CXX_COMPILER_WORKS=ON"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     said = " ".join(done.stderr.split())

@@ -16,8 +16,9 @@
 namespace omptool {
 
 // Asked with every such object of every region: no lock. More libraries than there is room for are not known, nor those
-// at addresses of more than 48 bits. A library is opened before a region maps its memory, by the program's own order; of
-// libraries that come and go meanwhile, a range is one word, so that nobody reads the begin of one and the end of another.
+// at addresses of more than 48 bits. A library is opened before a region maps its memory, by the program's own order;
+// of libraries that come and go meanwhile, a range is one word, so that nobody reads the begin of one and the end of
+// another.
 class ReadOnlyMemory {
 public:
   // Of the library that a descriptor is part of. The ranges are whole pages.

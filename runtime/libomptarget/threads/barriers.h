@@ -4,8 +4,8 @@
 // Memory barriers for two sides of which one is common and one is rare: the rare side makes every thread
 // pass a barrier (membarrier(2)), so that the common side needs none.
 //
-// Each side stores, passes its barrier, and then loads what the other side stores: at least one of them sees the other's
-// store. This orders each store before the load behind it:
+// Each side stores, passes its barrier, and then loads what the other side stores: at least one of them sees the
+// other's store. This orders each store before the load behind it:
 // - kOrdinary: both barriers are fences with seq_cst. One of two is first in their order, and the load behind the
 //   other one sees the store before it.
 // - kOnRequest: membarrier(2) makes each thread pass such a fence somewhere between the call's begin and its end. Where
@@ -22,8 +22,8 @@ namespace omptool {
 enum class Barriers { kOrdinary, kOnRequest, kGivenUp };
 inline std::atomic<Barriers> barriers{Barriers::kOrdinary};
 
-// Orders the caller's stores before its later loads, as seen by a thread that passes heavy_barrier(). Neither orders what
-// is no such pair: who reads what another thread wrote needs a release and an acquire of its own.
+// Orders the caller's stores before its later loads, as seen by a thread that passes heavy_barrier(). Neither orders
+// what is no such pair: who reads what another thread wrote needs a release and an acquire of its own.
 inline void light_barrier() {
   if (barriers.load(std::memory_order_acquire) == Barriers::kOnRequest) [[likely]]
     std::atomic_signal_fence(std::memory_order_seq_cst);

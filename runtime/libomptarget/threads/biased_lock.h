@@ -5,10 +5,10 @@
 // plain stores (biased locking: Kawachiya, Koseki and Onodera, 2002). The first thread has the bias. When
 // another one comes, it takes the bias away for good, and the lock is an ordinary spin lock from then on.
 //
-// The thread with the bias stores `inside_` and then loads `bias_`; who takes the bias away stores `bias_` and then loads
-// `inside_`. Barriers order these pairs: the one leaves again, or the other sees it inside and waits. Each holder of the
-// lock comes after the last one by the store that released the lock, to `inside_` or to `taken_`, and its own load, which
-// acquires. A store of true to `inside_` releases nothing, and nobody goes on by it.
+// The thread with the bias stores `inside_` and then loads `bias_`; who takes the bias away stores `bias_` and then
+// loads `inside_`. Barriers order these pairs: the one leaves again, or the other sees it inside and waits. Each holder
+// of the lock comes after the last one by the store that released the lock, to `inside_` or to `taken_`, and its own
+// load, which acquires. A store of true to `inside_` releases nothing, and nobody goes on by it.
 #pragma once
 
 #include "pause.h"
