@@ -4,6 +4,7 @@
 // The process we live in: decision 21; and names that two ABIs share: decision 4.
 #include "../plugins/compile/module.h"
 #include "llvm_calls.h"
+#include "machine.h"
 
 #include <atomic>
 #include <chrono>
@@ -291,7 +292,7 @@ TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
 }
 
 SCENARIO_OF(compile_then_exit) {
-  const std::vector<std::byte> module = module_for("x86_64-pc-linux-gnu");
+  const std::vector<std::byte> module = module_for(omptool::machine::kTriple);
   const auto* const begin = reinterpret_cast<const char*>(module.data());
   Program program({{begin, begin + module.size()}}, main_entries());
   int number = 1;
