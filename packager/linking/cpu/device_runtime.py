@@ -15,7 +15,7 @@ from pathlib import Path
 from packager.elf import headers
 from packager.elf.imports import defines
 from packager.errors import FormatError, MissingToolError, UsageError
-from packager.files.presence import is_file
+from packager.files.portable import is_file
 from packager.files.reader import Reader, open_reader
 from packager.formats.containers import archive
 from packager.formats.device_images.bitcode import module as bitcode
