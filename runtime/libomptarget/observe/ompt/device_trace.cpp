@@ -79,30 +79,31 @@ bool DeviceTrace::stop() {
   return was_started;
 }
 
+bool DeviceTrace::Buffer::add(const Record& record) {
+  if (size - used < sizeof record)
+    return false;
+  std::memcpy(bytes + used, &record, sizeof record);
+  used += sizeof record;
+  return true;
+}
+
+// The record goes into a new buffer before other threads see that: they might fill it.
 void DeviceTrace::add(const Record& record) {
-  for (bool has_asked = false;;) {
-    Buffer full;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!is_started_ || is_paused_ || !(types_ & bit_of(record.type)))
-        return;
-      if (buffer_.has_room()) {
-        std::memcpy(buffer_.bytes + buffer_.used, &record, sizeof record);
-        buffer_.used += sizeof record;
-        return;
-      }
-      full = std::exchange(buffer_, {});
-    }
-    give_back(full);
-    if (std::exchange(has_asked, true))
-      return; // the tool gives none that is large enough
-    Buffer fresh = ask();
-    {
-      const std::lock_guard lock(mutex_);
-      std::swap(buffer_, fresh); // another thread may have got one, too
-    }
-    give_back(fresh);
+  Buffer full;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_started_ || is_paused_ || !(types_ & bit_of(record.type)) || buffer_.add(record))
+      return;
+    full = std::exchange(buffer_, {});
   }
+  give_back(full);
+  Buffer fresh = ask();
+  if (fresh.add(record)) { // else the tool gives none that is large enough
+    const std::lock_guard lock(mutex_);
+    if (is_started_)
+      std::swap(buffer_, fresh); // another thread may have got one, too
+  }
+  give_back(fresh);
 }
 
 // The tool has the buffer back, with what is in it.

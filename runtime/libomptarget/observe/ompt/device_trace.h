@@ -39,7 +39,7 @@ private:
   struct Buffer {
     std::byte* bytes = nullptr;
     std::size_t size = 0, used = 0;
-    bool has_room() const { return size - used >= sizeof(Record); }
+    bool add(const Record& record); // false: it has no room
   };
   void give_back(const Buffer& buffer) const;
   Buffer ask() const;
