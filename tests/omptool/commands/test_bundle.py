@@ -178,9 +178,10 @@ def test_emit_lists_what_the_images_define(work: Path, tmp_path: Path) -> None:
         ("nvptx64-nvidia-cuda", ""),
         ("spirv64-unknown-unknown", ""),
         ("amdgcn-amd-amdhsa", "is bitcode for amdgcn, which no plugin of omptool compiles"),
+        ("aarch64-unknown-linux-gnu", ""),
         (
-            "aarch64-unknown-linux-gnu",
-            "is bitcode for aarch64, which no plugin of omptool compiles",
+            "riscv64-unknown-linux-gnu",
+            "is bitcode for riscv64, which no plugin of omptool compiles",
         ),
     ],
 )
