@@ -52,11 +52,19 @@ def clangs_release(compiler: tuple[str, ...]) -> int | None:
 
     Raises MissingToolError when it cannot be started.
     """
+    return release_in(compiler, VERSION)
+
+
+def release_in(compiler: Sequence[str], version: re.Pattern[bytes]) -> int | None:
+    """Return the number that a pattern finds in what `--version` prints, or None.
+
+    Raises MissingToolError when the compiler cannot be started.
+    """
     try:
         done = subprocess.run([*compiler, "--version"], capture_output=True, check=False)
     except OSError as error:
         raise MissingToolError(f"{compiler[0]} cannot be started: {error.strerror}") from error
-    found = VERSION.search(done.stdout)
+    found = version.search(done.stdout)
     return int(found[1]) if found else None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The compiler of Fortran's sources, and what flang is told of devices.
+"""Find the compiler of Fortran's sources, and make its commands for devices.
 
 Its driver neither takes `-Xopenmp-target` nor `-foffload-lto`, and needs LLVM's own tools to put
 device code into objects. So host and devices are compiled apart, the devices to bitcode.
@@ -11,12 +11,11 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from packager.compiling.compilers import NEWEST, Compiler, is_this, words_of
+from packager.compiling.compilers import NEWEST, Compiler, is_this, release_in, words_of
 from packager.compiling.targets import OPENMP, Target
 from packager.errors import MissingToolError
 from packager.linking.host_command import program_at
@@ -42,18 +41,13 @@ def flangs_release(compiler: tuple[str, ...]) -> int | None:
 
     Raises MissingToolError when it cannot be started.
     """
-    try:
-        done = subprocess.run([*compiler, "--version"], capture_output=True, check=False)
-    except OSError as error:
-        raise MissingToolError(f"{compiler[0]} cannot be started: {error.strerror}") from error
-    found = _VERSION.search(done.stdout)
-    return int(found[1]) if found else None
+    return release_in(compiler, _VERSION)
 
 
 def unnamed() -> Compiler:
     """Return the compiler of Fortran where nobody names one: FC, or the newest flang on PATH.
 
-    Raises MissingToolError where there is none.
+    Raises MissingToolError where both are missing.
     """
     words = words_of(os.environ.get(VARIABLE, ""))
     if words and not is_this(words):
