@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from threading import Lock
 
@@ -81,12 +82,12 @@ def allow_more() -> None:
 
 
 def make_binary(fd: int) -> None:
-    """Have the bytes of an open file read as they are, which Windows does where it is told to."""
+    """Have the bytes of an open file read as they are, for which Windows has a mode."""
     try:
-        from msvcrt import setmode  # type: ignore[attr-defined]
+        of_windows = import_module("msvcrt")
     except ImportError:
         return
-    setmode(fd, os.O_BINARY)  # type: ignore[attr-defined]
+    of_windows.setmode(fd, _flags("O_BINARY"))
 
 
 def cores() -> int:

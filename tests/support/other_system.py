@@ -52,10 +52,10 @@ def hide(system: str) -> None:
         _remove(mmap, [name for name in vars(mmap) if name.startswith(("MAP_", "PROT_"))])
         _remove(signal, [name for name in vars(signal) if _is_of_unix(name)])
         for module in UNIX_MODULES:
-            sys.modules[module] = None  # type: ignore[assignment]
+            vars(sys)["modules"][module] = None
     import ctypes
 
-    ctypes.CDLL = _no_library  # type: ignore[assignment, misc]
+    vars(ctypes)["CDLL"] = _no_library
     sys.platform = system
 
 

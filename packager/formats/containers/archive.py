@@ -62,7 +62,7 @@ def members(data: Reader) -> Iterator[Member]:
 
 def index(data: Reader) -> bytes:
     """Return the table of what members define, in front of them; in GNU's form the names, a NUL
-    behind each, follow binary numbers. b"" where there is none.
+    behind each, follow binary numbers. Return b"" for an archive without one.
     """
     if len(data) < len(MAGIC) + HEADER.size:
         return b""

@@ -8,8 +8,8 @@
 // A launch notes itself here and then asks whether a copy on the host is newer (PresentTable::any_host_current()). A
 // fallback says so of an object and then asks here whether nothing has been noted since its birth. All four have
 // seq_cst, so that one of the two sees the other: what a kernel writes is never taken for what nobody has written.
-// Where note() only loads, somebody has noted since every birth that the launch knows of, and a fallback sees that
-// note, or is seen by who comes after it.
+// Somebody has noted since every birth that a launch knows of, if its note() only loads. A fallback sees that note, or
+// is seen by who comes after it.
 #pragma once
 
 #include <atomic>
