@@ -95,14 +95,16 @@ only on a GPU.
 
 Cure: map what the pointer leads to as well, as a section: map(to: p[0:n])."""),
     "OMP314": Code("host_pointer", "hint", """\
-A mapped pointer keeps the host's address of mapped memory.
+A region gets the host's address of mapped memory.
 
-The memory that the pointer leads to is on the device, but the pointer there has not been attached
-to it: it was mapped before that memory, as a part of a struct, or was copied over by an update.
-A kernel that follows it leaves the device's memory.
+The memory that a mapped pointer leads to is on the device, but the pointer there has not been
+attached to it: it was mapped before that memory, as a part of a struct, or was copied over by an
+update. Or the pointer is in is_device_ptr, has_device_addr or firstprivate, and holds the address
+that the memory has on the host. A kernel that follows it leaves the device's memory.
 
 Cure: map the pointer and its section in one construct, behind what the section needs; or use
-map(attach) or `use_device_ptr`."""),
+map(attach) or `use_device_ptr`. For is_device_ptr, take the address within `target data
+use_device_ptr`, or from `omp_get_mapped_ptr`."""),
     "OMP315": Code("allocated_again", "hint", """\
 The same object is created on the device again and again.
 

@@ -37,6 +37,7 @@ void RowsReport::see(Rows rows, Bindings& bound) {
     one.is_delete = row.has(kDelete);
     one.is_implicit = row.has(kImplicit);
     one.is_pointer = row.any(kPointer | kAttach);
+    one.is_value = row.has(kValue);
     one.is_returned = row.has(kReturn);
     if (seen_.kind == observe::RowsSeen::Kind::kMapped && row.maps())
       one.pointer = bound[i].pointer;

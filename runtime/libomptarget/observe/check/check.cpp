@@ -251,6 +251,10 @@ private:
       return tell(here, Code::kDangling, name_of(here, row.begin), HostRange::of(row.begin, 0),
                   or_memory(name_of(here, row.begin)) + " leads to host memory at " +
                       hex(reinterpret_cast<std::uintptr_t>(row.begin)) + ", and nothing is mapped there");
+    // Somebody wrote such a row: is_device_ptr, has_device_addr or firstprivate.
+    if (const auto value = reinterpret_cast<std::uintptr_t>(row.base); row.is_value && !row.is_implicit)
+      if (const Object* const object = book_.holder(device, value))
+        return tell_of_host_address(row, value, *object, here);
     if (!row.object || !row.is_map || !row.is_to || row.size > kMostBytesOfPointers)
       return;
     for (std::int64_t at = 0; at + static_cast<std::int64_t>(sizeof(void*)) <= row.size; at += sizeof(void*)) {
@@ -262,17 +266,21 @@ private:
     }
   }
   void look_at_pointer(const RowSeen& row, std::uintptr_t value, int device, const observe::Call& here) {
-    const Object* const object = book_.holder(device, value);
-    if (!object && allocated_at(reinterpret_cast<const void*>(value)) == 0)
+    if (const Object* const object = book_.holder(device, value))
+      return tell_of_host_address(row, value, *object, here);
+    if (allocated_at(reinterpret_cast<const void*>(value)) == 0)
       return; // it may be a number
     const std::string_view variable = name_of(here, row.begin);
-    const std::string what = or_memory(variable) + " takes the host's address " + hex(value) + " to the device, ";
-    if (object)
-      tell(here, Code::kHostPointer, variable, range_of(row),
-           what + "where that memory has another: " + or_memory(variable_of(*object)) + " is mapped" +
-               at(source_of(object->origin)));
-    else
-      tell(here, Code::kDangling, variable, range_of(row), what + "and nothing is mapped there");
+    tell(here, Code::kDangling, variable, range_of(row), taken(variable, value) + "and nothing is mapped there");
+  }
+  void tell_of_host_address(const RowSeen& row, std::uintptr_t value, const Object& object, const observe::Call& here) {
+    const std::string_view variable = name_of(here, row.begin);
+    tell(here, Code::kHostPointer, variable, range_of(row),
+         taken(variable, value) + "where that memory has another: " + or_memory(variable_of(object)) + " is mapped" +
+             at(source_of(object.origin)));
+  }
+  static std::string taken(std::string_view variable, std::uintptr_t value) {
+    return or_memory(variable) + " takes the host's address " + hex(value) + " to the device, ";
   }
 
   // Memory of omp_target_alloc, which has one address alone.

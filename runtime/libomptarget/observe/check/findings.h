@@ -23,7 +23,7 @@ enum class Code : std::uint32_t {
   kStillMapped = 311,
   kNotMapped = 312,      // a construct unmaps or updates what is not mapped
   kDangling = 313,       // a mapped pointer leads to host memory that is not mapped
-  kHostPointer = 314,    // a mapped pointer keeps the host's address of memory that is mapped
+  kHostPointer = 314,    // a region gets the host's address of memory that is mapped
   kAllocatedAgain = 315, // the same object is created again and again
   kUnused = 316,         // an object that no kernel and no copy back could use
   // Found by --check=full: errors, but for kResultLost and kStale, which are legal.

@@ -87,6 +87,7 @@ struct RowSeen {
   bool is_map = false; // it maps memory, and is no member that its struct's row has room for
   bool is_to = false, is_from = false, is_delete = false, is_implicit = false;
   bool is_pointer = false;  // `base` is the address of a pointer
+  bool is_value = false;    // `base` is what the kernel gets
   bool is_returned = false; // the program gets the device's address
 };
 
