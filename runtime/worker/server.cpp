@@ -23,6 +23,16 @@ bool is_answered(const Task& task) {
          (operation.kind == mpi::Kind::kRetrieve && operation.tag != 0 && task.outcome.result == 0);
 }
 
+// Throws mpi::Error: there is no memory for the bytes.
+Buffer room_for(const Operation& operation) {
+  try {
+    return Buffer(operation.size);
+  } catch (const std::exception&) { // std::bad_alloc or std::length_error, which name no size
+    throw mpi::Error("there is no memory for the " + std::to_string(operation.size) + " bytes of operation " +
+                     std::to_string(operation.id));
+  }
+}
+
 } // namespace
 
 Server::Server(mpi::Mpi& mpi, const mpi::Met& met, Backend& backend)
@@ -186,7 +196,7 @@ void Server::come(const TaskPtr& task) {
       task->outcome.result == 0 && operation.kind == mpi::Kind::kSubmit && backend_.is_in_host_memory(operation);
   std::span<std::byte> place(reinterpret_cast<std::byte*>(operation.target), operation.size);
   if (!is_direct) {
-    task->bytes.resize(operation.size);
+    task->bytes = room_for(operation);
     place = task->bytes;
   }
   transfers_.push_back({task, from, link_.receive(place, from, operation.tag)});
@@ -205,7 +215,7 @@ void Server::go(const TaskPtr& task) {
       graph_.end(task);
       return;
     }
-    task->bytes.resize(operation.size);
+    task->bytes = room_for(operation);
     transfers_.push_back({task, to, link_.send(task->bytes, to, operation.tag)});
     return;
   }

@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <doctest/doctest.h>
+#include <random>
 #include <string>
 
 using namespace omptool;
@@ -113,6 +114,46 @@ TEST_CASE("a worker that is told what cannot be says so, and ends") {
   CHECK(thrown_by({.kind = Kind::kSubmit, .id = 1, .value = -1, .tag = tag}) == "operation 1 is with rank -1 of 3");
   CHECK(thrown_by({.kind = Kind::kForget, .value = 9}) == "operation 0 is with rank 9 of 3");
   CHECK(thrown_by({.kind = Kind::kForget, .value = kMine}) == "the program takes this worker for lost");
+}
+
+// For no device: addresses are the program's own, and a worker cannot check them.
+TEST_CASE("nonsense in place of operations ends the worker at most, with its reason") {
+  constexpr std::uint64_t kValues[] = {0, 1, 2, 3, 8, 16, 17, 4096, INT64_MAX, ~0ULL};
+  std::minstd_rand random(1);
+  const auto any = [&] { return kValues[random() % std::size(kValues)]; };
+  const auto usual = [&](std::uint64_t value) { return random() % 4 == 0 ? any() : value; };
+  int ended = 0;
+  for (int round = 0; round < 60; ++round) {
+    CAPTURE(round);
+    Buffer message;
+    for (std::uint64_t id = 1; id <= 2; ++id) {
+      const std::uint64_t after[] = {usual(id - 1), usual(1)}, arguments[] = {any(), any()};
+      Operation operation{.kind = static_cast<Kind>(random() % static_cast<std::uint32_t>(Kind::kPing)),
+                          .device = 99,
+                          .id = random() % 16 == 0 ? any() : id,
+                          .target = any(),
+                          .source = any(),
+                          .size = any(),
+                          .value = static_cast<std::int32_t>(any()),
+                          .tag = static_cast<std::int32_t>(usual(random() % 2 * kFirstTag)),
+                          .unknown = static_cast<std::uint32_t>(any())};
+      operation.after = std::span(after).first(random() % 3);
+      operation.arguments = std::span(arguments).first(random() % 3);
+      write(message, operation);
+    }
+    message.resize(random() % 4 == 0 ? random() % message.size() : message.size());
+    const Heard heard = serve([&](FakeJob& job) {
+      job.put(kProgram, kMine, kControl, message);
+      job.put(kProgram, kMine, kControl, written({goodbye(3)}));
+    });
+    if (heard.thrown.empty())
+      continue;
+    ++ended;
+    CHECK(heard.thrown.find(' ') != std::string::npos); // a sentence, no name of the C++ library's
+    CHECK(heard.ends.at(0) == heard.thrown);
+  }
+  CHECK(ended > 20);
+  CHECK(ended < 60);
 }
 
 TEST_CASE("the bytes of a copy are as many as the program has said") {
