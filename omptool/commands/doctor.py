@@ -88,7 +88,7 @@ def command(
         raise click.UsageError("Missing argument 'PROG'.")
     if args and not is_run:
         raise click.UsageError("Arguments of PROG are for --run: doctor --run -- PROG ARGS.")
-    with _asking() if with_workers else nullcontext(None) as asking:
+    with _asking(program, is_run=is_run) if with_workers else nullcontext(None) as asking:
         if is_run:
             text, is_well = _ran(as_given(program), args, as_json, asking)
         else:
@@ -106,10 +106,13 @@ def _explain(code: str) -> None:
     echo(f"{code}: {explained}")
 
 
-def _asking() -> AbstractContextManager[dict[str, str]]:
+def _asking(program: Path, *, is_run: bool) -> AbstractContextManager[dict[str, str]]:
     """Return the block with the environment that has the job's workers, or become one of them."""
-    from omptool.probes import workers
+    from omptool.probes import launching, workers
 
+    if not workers.can_be_had():  # of two faults, the program's comes first, as without workers
+        with reported(program):
+            launching.find(as_given(program), WRONG_USAGE) if is_run else program.stat()
     workers.serve_unless_first("doctor --workers", WRONG_USAGE)
     return workers.asked()
 

@@ -170,8 +170,7 @@ def _workers(program: str) -> AbstractContextManager[dict[str, str]]:
     """Return the block that has the job's workers, or become one of them."""
     from omptool.probes import workers
 
-    rank = workers.rank_of(os.environ)
-    if rank is None or rank.size == 1:
+    if not workers.can_be_had():
         find(program)  # of two faults, the program's comes first, as without workers
     workers.serve_unless_first("run --workers", CANNOT_START)
     return workers.waiting()

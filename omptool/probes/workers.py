@@ -135,6 +135,12 @@ def checked_rank(command: str, exit_code: int) -> Rank:
     return rank
 
 
+def can_be_had() -> bool:
+    """Return whether this process is in a job of several, so that it can have workers or be one."""
+    rank = rank_of(os.environ)
+    return rank is not None and rank.size != 1
+
+
 def serve_unless_first(command: str, exit_code: int) -> None:
     """Become a worker, unless this process is the first of its MPI job."""
     if checked_rank(command, exit_code).number:

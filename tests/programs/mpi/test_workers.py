@@ -156,6 +156,8 @@ def test_the_wrong_mpi_is_named(tmp_path: Path) -> None:
 def test_outside_a_job_there_are_no_workers() -> None:
     for words, code, said in (
         (("run", "--workers", "true"), 125, "run --workers: this process is in no MPI job"),
+        (("doctor", "--workers", "nosuch"), 2, "nosuch: No such file or directory"),
+        (("doctor", "--workers", "--run", "nosuch"), 2, "nosuch: not found"),
         (("worker",), 2, "worker: this process is in no MPI job"),
         (("devices", "--workers"), 2, "devices --workers: this process is in no MPI job"),
         (("doctor", "--workers", "/bin/true"), 2, "doctor --workers: this process is in no MPI"),
