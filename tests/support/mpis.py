@@ -108,11 +108,15 @@ def with_workers(
 
 
 def of_program(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
-    """Return the end of a job's program: without what is added to it, and by the signal."""
+    """Return the end of a job's program: without what is added to it, and by the signal.
+
+    Launchers name the signal in a line, or exit with 128 and its number as a shell does.
+    """
     said, added = zip(*(_parted(text) for text in (done.stdout, done.stderr)), strict=True)
     text = "".join(added)
     killed = SIGNAL.search(text) if "signal" in text else None
-    code = -int(killed[1]) if killed else done.returncode
+    as_shell = 128 - done.returncode if done.returncode > 128 else done.returncode
+    code = -int(killed[1]) if killed else as_shell
     return subprocess.CompletedProcess(done.args, code, *said)
 
 
