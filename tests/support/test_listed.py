@@ -17,5 +17,5 @@ from listed import known, reasons
 )
 def test_the_tests_that_are_left_out_are_few_and_there(path: Path, most: int) -> None:
     left_out = reasons(path)
-    assert left_out.keys() <= known()
+    assert {name.removesuffix(" over queues") for name in left_out} <= known()
     assert len(left_out) <= most
