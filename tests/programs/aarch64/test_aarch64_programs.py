@@ -15,6 +15,10 @@ from machine import lacks, output
 from products import Products
 from toolchain import NVPTX, PTX, omptool
 
+from packager.files.reader import open_reader
+from packager.formats.device_images.bitcode import module as bitcode
+from packager.triples import code_of
+
 pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 LIBRARIES = RUNTIME.parent
 SAXPY = Path(__file__).with_name("saxpy.c")
@@ -106,3 +110,12 @@ def test_by_bundle_and_edit_of_a_program(work: Path) -> None:
         edited = work / f"edited{options[0]}"
         made("edit", out, *options, "--force", "-o", edited)
         expect(edited, lines)
+
+
+def test_the_device_runtime_in_bitcode_is_for_the_machine_of_the_runtime() -> None:
+    """It is by a clang of this machine where the runtime is by another compiler."""
+    path = LIBRARIES / "devicertl" / "omptool-devicertl-host.bc"
+    if not path.exists():
+        lacks("the device runtime in bitcode is not here: no clang++ has compiled it")
+    with open_reader(path) as data:
+        assert bitcode.machine(data) == code_of(TARGET)
