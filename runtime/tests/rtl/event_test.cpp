@@ -65,7 +65,9 @@ TEST_CASE("an event is placed, queued, then done, and releases the plugin's even
 
 TEST_CASE("what is filled is so when the device says it, where somebody waits for that, and once") {
   static const FakePlugin fake; // a worker may have the last share of the event
-  const EventPtr event = std::make_shared<Event>(&fake.plugin, 0, Event::Kind::kFilled);
+  static std::atomic<int> releases{0};
+  const_cast<RtlFunctions&>(fake.plugin.call()).release_dep = [](tgt_event_t) { ++releases; };
+  EventPtr event = std::make_shared<Event>(&fake.plugin, 0, Event::Kind::kFilled);
   event->set_handed_over(kNative);
   std::atomic<int> told{0};
   Event::when_operations_end(event, [&] { ++told; });
@@ -76,7 +78,8 @@ TEST_CASE("what is filled is so when the device says it, where somebody waits fo
   event->set_done("later");
   CHECK(event->failure() == "");
   CHECK(event->wait_for_operations() == "");
-  while (told < 2)
+  event.reset();
+  while (told < 2 || releases == 0)
     std::this_thread::yield();
 }
 
