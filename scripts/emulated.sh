@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
 # Runs a command where the system starts AArch64's programs by qemu, those that a program starts as well: in a namespace
 # of its own, for which Linux 6.7 or later is needed; nothing outside it changes. QEMU_PAGESIZE sets the size of pages.
-# Usage: scripts/emulated.sh COMMAND...   (exits with its code, or 3 where the system does not allow this)
+# Usage: scripts/emulated.sh COMMAND...   (exits with its code, or 3 where the system or this qemu does not allow this)
 set -euo pipefail
 export QEMU_LD_PREFIX=${QEMU_LD_PREFIX-/usr/aarch64-linux-gnu}
 # qemu 7.2 leaves the rest of the last page of the loader unmapped, where glibc has thread-local memory if it fits.
 export GLIBC_TUNABLES=glibc.rtld.optional_static_tls=131072
 if [ "${1-}" != --inside ]; then
   qemu=$(command -v qemu-aarch64) || { echo 'Error: qemu-aarch64 is not here; Debian has it in qemu-user' >&2; exit 3; }
+  if [ -n "${QEMU_PAGESIZE-}" ] && "$qemu" --version 2>&1 | grep -q 'cannot change host page size'; then
+    echo "Error: this release of qemu has no pages of $QEMU_PAGESIZE bytes; Debian 12's 7.2 does" >&2
+    exit 3
+  fi
   exec unshare --user --map-root-user --mount "$0" --inside "$qemu" "$@"
 fi
 qemu=$2
