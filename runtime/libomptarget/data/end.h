@@ -70,7 +70,6 @@ public:
       if (held.bound[i].cell_leaves) [[unlikely]]
         give_up(*held.bound[i].cell, region);
     }
-    memory_.free_discarded();
   }
 
 private:

@@ -244,7 +244,6 @@ std::string HostSide::make_host_current(Rows rows, std::span<const HostRange> gl
   }
   all = {};
   forget_deleted(rows);
-  memory_.free_discarded();
   return doubts;
 }
 

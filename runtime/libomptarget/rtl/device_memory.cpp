@@ -24,11 +24,6 @@ std::shared_ptr<void> host_buffer(const DeviceMemory& to, const DeviceMemory& fr
   return std::make_shared<std::byte[]>(static_cast<std::size_t>(size));
 }
 
-// Returns the outcome of a plugin's optional function. Nothing: the fallback is to do it.
-std::optional<bool> outcome_of(std::int32_t result) {
-  return result == OMPTARGET_RTL_NOT_STARTED ? std::nullopt : std::optional(result == 0);
-}
-
 } // namespace
 
 void DeviceMemory::tell_of_leak(const void* host, std::int64_t size, std::string_view region) const {
@@ -37,36 +32,10 @@ void DeviceMemory::tell_of_leak(const void* host, std::int64_t size, std::string
       host, static_cast<long long>(size), rtl_.last_error().c_str());
 }
 
-bool DeviceMemory::submit_by_rtl(void* device, const void* host, std::int64_t size) const {
-  return !is_lost() && took(call().data_submit(rtl_id_, device, const_cast<void*>(host), size));
-}
-
-bool DeviceMemory::retrieve_by_rtl(void* host, const void* device, std::int64_t size) const {
-  return !is_lost() && took(call().data_retrieve(rtl_id_, host, const_cast<void*>(device), size));
-}
-
 void DeviceMemory::note_loss() const {
   const std::string why = rtl_.last_error();
   if (!lost_.exchange(true))
     say("device %d (%s) is lost%s", number_, rtl_.name().c_str(), why.c_str());
-}
-
-void DeviceMemory::discard(Discarded memory) const {
-  const std::lock_guard lock(discarding_);
-  discarded_.push_back(std::move(memory));
-  any_discarded_.store(true, std::memory_order_release);
-}
-
-void DeviceMemory::free_discarded_now() const {
-  std::vector<Discarded> gone;
-  {
-    const std::lock_guard lock(discarding_);
-    gone.swap(discarded_);
-    any_discarded_.store(false, std::memory_order_relaxed);
-  }
-  for (const Discarded& one : gone)
-    if (one.device)
-      release(one.device, one.host, one.size, one.region, one.padding);
 }
 
 bool DeviceMemory::shares_host_memory() {
@@ -110,7 +79,7 @@ bool DeviceMemory::fill(void* device, int value, std::int64_t size) const {
       return true;
     }
     if (const auto data_fill = call().data_fill)
-      if (const std::optional<bool> done = outcome_of(data_fill(rtl_id_, device, value, size)))
+      if (const std::optional<bool> done = try_now(data_fill, rtl_id_, device, value, size))
         return *done;
     std::array<unsigned char, 4096> pattern;
     pattern.fill(static_cast<unsigned char>(value));
@@ -132,7 +101,7 @@ bool DeviceMemory::copy_from(void* device, const DeviceMemory& other, const void
     }
     if (const auto data_exchange = call().data_exchange; data_exchange && &rtl_ == &other.rtl_)
       if (const std::optional<bool> done =
-              outcome_of(data_exchange(other.rtl_id_, const_cast<void*>(source), rtl_id_, device, size)))
+              try_now(data_exchange, other.rtl_id_, const_cast<void*>(source), rtl_id_, device, size))
         return *done;
     return copy_through_host(device, other, source, size);
   };
@@ -164,9 +133,8 @@ std::optional<bool> DeviceMemory::copy_rectangle(const DeviceMemory* to, void* t
   const DeviceMemory& one = to ? *to : *from;
   std::optional<bool> done;
   const auto work = [&] {
-    done =
-        outcome_of(one.call().data_copy_rectangle(from ? from->rtl_id_ : OMPTARGET_RTL_HOST, const_cast<void*>(source),
-                                                  to ? to->rtl_id_ : OMPTARGET_RTL_HOST, target, &rectangle));
+    done = one.try_now(one.call().data_copy_rectangle, from ? from->rtl_id_ : OMPTARGET_RTL_HOST,
+                       const_cast<void*>(source), to ? to->rtl_id_ : OMPTARGET_RTL_HOST, target, &rectangle);
     return done.value_or(false);
   };
   const auto size = static_cast<std::int64_t>(rectangle.width * rectangle.rows * rectangle.planes);
@@ -175,12 +143,8 @@ std::optional<bool> DeviceMemory::copy_rectangle(const DeviceMemory* to, void* t
                     (rectangle.planes - 1) * rectangle.target_plane + (rectangle.rows - 1) * rectangle.target_row +
                         rectangle.width,
                     true);
-  if (!to)
-    one.reported(Kind::kFromDevice, target, source, size, work);
-  else if (from)
-    one.reported(Kind::kBetweenDevices, source, target, size, work, from->number_);
-  else
-    one.reported(Kind::kToDevice, source, target, size, work);
+  const Kind kind = !to ? Kind::kFromDevice : from ? Kind::kBetweenDevices : Kind::kToDevice;
+  one.reported(kind, to ? source : target, to ? target : source, size, work, to && from ? from->number_ : -1);
   return done;
 }
 

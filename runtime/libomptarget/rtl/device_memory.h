@@ -8,7 +8,6 @@
 
 #include "observe/check/full/guarded.h"
 #include "observe/events/sink.h"
-#include "rtl/event.h"
 #include "rtl/rtl.h"
 
 #include <atomic>
@@ -16,13 +15,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace omptool {
 
@@ -86,22 +83,6 @@ public:
   // By that function. Nothing: not this one.
   static std::optional<bool> copy_rectangle(const DeviceMemory* to, void* target, const DeviceMemory* from,
                                             const void* source, const tgt_rectangle& rectangle);
-  // The memory of a record in which nobody has a share any more. Whoever had the last share may hold locks, so the
-  // memory goes when a call next asks for it.
-  struct Discarded {
-    std::byte* device; // or null
-    std::ptrdiff_t padding;
-    const void* host;
-    std::int64_t size;
-    std::string region;
-    std::vector<EventPtr> events;
-  };
-  void discard(Discarded memory) const;
-  // No lock may be held.
-  void free_discarded() const {
-    if (any_discarded_.load(std::memory_order_acquire)) [[unlikely]]
-      free_discarded_now();
-  }
   // Returns whether host addresses are device addresses: asks the plugin, and sends a few bytes there and back, which
   // data functions that do nothing do not move (device-rtl-interface.tex, last paragraph). To be asked before the
   // device is used.
@@ -168,24 +149,27 @@ private:
   // Without telling anybody.
   bool submit_now(void* device, const void* host, std::int64_t size) const {
     if (!moves_itself_)
-      return submit_by_rtl(device, host, size);
+      return !is_lost() && took(call().data_submit(rtl_id_, device, const_cast<void*>(host), size));
     std::memmove(device, host, static_cast<std::size_t>(size));
     return true;
   }
   bool retrieve_now(void* host, const void* device, std::int64_t size) const {
     if (!moves_itself_)
-      return retrieve_by_rtl(host, device, size);
+      return !is_lost() && took(call().data_retrieve(rtl_id_, host, const_cast<void*>(device), size));
     std::memmove(host, device, static_cast<std::size_t>(size));
     return true;
   }
-  bool submit_by_rtl(void* device, const void* host, std::int64_t size) const;
-  bool retrieve_by_rtl(void* host, const void* device, std::int64_t size) const;
+  // Calls a plugin's optional function. Nothing: the fallback is to do it.
+  template <typename Function, typename... Values>
+  std::optional<bool> try_now(Function function, Values... values) const {
+    const std::int32_t result = is_lost() ? OMPTARGET_RTL_DEVICE_LOST : function(values...);
+    return result == OMPTARGET_RTL_NOT_STARTED ? std::nullopt : std::optional(took(result));
+  }
   bool copy_through_host(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const;
   // Returns what the plugin says of the device by a function that it may lack.
   bool says(std::int32_t (*asked)(std::int32_t rtl_id), bool otherwise = false) const {
     return asked ? asked(rtl_id_) != 0 : otherwise;
   }
-  void free_discarded_now() const;
   void note_loss() const;
   void tell_of_leak(const void* host, std::int64_t size, std::string_view region) const;
 
@@ -198,9 +182,6 @@ private:
   std::atomic<bool> takes_shapes_{false};
   std::atomic<bool> is_guarded_{false}; // the checker may have the memory
   mutable std::atomic<bool> lost_{false};
-  mutable std::mutex discarding_;
-  mutable std::vector<Discarded> discarded_; // under `discarding_`
-  mutable std::atomic<bool> any_discarded_{false};
 };
 
 } // namespace omptool

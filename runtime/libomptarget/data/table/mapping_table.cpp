@@ -20,15 +20,8 @@ std::string describe(const Mapping& mapping) {
 
 Mapping::~Mapping() {
   const std::unique_ptr<Details> own(details_.load(std::memory_order_relaxed));
-  if (!owner || (!device && !queued))
-    return;
-  DeviceMemory::Discarded left{device, padding, host.address(), host.size(), {}, {}};
-  if (own) {
-    left.region = std::move(own->released_by);
-    left.events = std::move(own->users);
-    left.events.push_back(std::move(own->written));
-  }
-  owner->discard(std::move(left));
+  if (owner && device)
+    owner->release(device, host.address(), host.size(), own ? own->released_by : std::string_view(), padding);
 }
 
 std::vector<EventPtr> Mapping::pending(const EventPtr& other) const {
