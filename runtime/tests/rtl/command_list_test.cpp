@@ -20,7 +20,7 @@ using omptool::RtlFunctions;
 namespace {
 
 constexpr std::int32_t kFailure = 7;
-int fills = 0;
+int submits = 0; // by the synchronous function
 
 tgt_event_t made() {
   static int last = 0;
@@ -33,7 +33,7 @@ struct FailingPlugin {
   FailingPlugin() : plugin("failing", "/nowhere"), memory(plugin, 0) {
     auto& functions = const_cast<RtlFunctions&>(plugin.call());
     functions.data_alloc = [](std::int32_t, std::int64_t) -> void* { return nullptr; };
-    functions.data_fill = [](std::int32_t, void*, std::int32_t, std::int64_t) -> std::int32_t { return ++fills, 0; };
+    functions.data_submit = [](std::int32_t, void*, void*, std::int64_t) -> std::int32_t { return ++submits, 0; };
     functions.init_dep = [](tgt_callback_fct) {};
     functions.release_dep = [](tgt_event_t) {};
     functions.process_dep = []() -> std::int32_t { return 0; };
@@ -42,8 +42,6 @@ struct FailingPlugin {
     functions.async_dep = [](std::int32_t, std::int32_t, tgt_event_t*, tgt_event_t*) -> std::int32_t { return 1; };
     functions.async_data_submit = [](std::int32_t, void*, void*, std::int64_t, std::int32_t, tgt_event_t*,
                                      tgt_event_t* event) -> std::int32_t { return *event = made(), 0; };
-    functions.async_data_fill = [](std::int32_t, void*, std::int32_t, std::int64_t, std::int32_t, tgt_event_t*,
-                                   tgt_event_t* event) -> std::int32_t { return *event = made(), 0; };
     memory.shares_host_memory();
   }
   Rtl plugin;
@@ -125,8 +123,8 @@ TEST_CASE("what comes after a failure is not done in another way") {
   const EventPtr before = std::make_shared<Event>();
   before->set_done("it broke");
   commands.after(before);
-  fills = 0;
-  CHECK_FALSE(commands.fill(&here, 1, sizeof here));
-  CHECK(fills == 0);
+  submits = 0;
+  CHECK_FALSE(commands.submit(&here, &here, sizeof here));
+  CHECK(submits == 0);
   CHECK(commands.failure() == " (it broke)");
 }

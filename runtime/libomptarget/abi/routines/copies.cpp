@@ -3,7 +3,7 @@
 #include "abi/routines/copies.h"
 
 #include "observe/events/sink.h"
-#include "rtl/command_list.h"
+#include "rtl/device_memory.h"
 
 #include <algorithm>
 #include <climits>
@@ -37,11 +37,6 @@ void report_copy(Place to, const void* target, Place from, const void* source, s
   const void* const there = to_device ? target : source;
   observe::report(observe::ObjectCopied{
       observe::Within::current(), number, to_device, host, there, static_cast<std::int64_t>(size), {}, {}});
-}
-
-// Waits for what the queue was given; `done` is whether it took it.
-bool ended(CommandList& commands, bool done) {
-  return commands.wait().empty() && done;
 }
 
 // A dimension of a rectangle: how often it has the next one, and the bytes from one of those to the next on each side.
@@ -123,10 +118,8 @@ bool copy(Place to, std::byte* target, Place from, const std::byte* source, std:
   const std::int64_t size = static_cast<std::int64_t>(length);
   if (!make_current(to, target, length, from, source, length))
     return false;
-  if (to.device && from.device) {
-    CommandList commands(to.device->memory);
-    return ended(commands, commands.exchange(target, from.device->memory, source, size));
-  }
+  if (to.device && from.device)
+    return to.device->memory.copy_from(target, from.device->memory, source, size);
   report_copy(to, target, from, source, length);
   if (to.device)
     return to.device->memory.submit(target, source, size);
@@ -144,8 +137,7 @@ bool fill(Device& device, std::byte* target, int value, std::size_t size) {
   const std::vector<std::byte> bytes(observe::heard() ? size : 0, static_cast<std::byte>(value));
   const observe::Shown shown(bytes.empty() ? nullptr : bytes.data());
   report_copy(to, target, host, bytes.data(), size);
-  CommandList commands(device.memory);
-  return ended(commands, commands.fill(target, value, static_cast<std::int64_t>(size)));
+  return device.memory.fill(target, value, static_cast<std::int64_t>(size));
 }
 
 bool copy_rectangle(Place to, std::byte* target, Place from, const std::byte* source, const Rectangle& rectangle,
