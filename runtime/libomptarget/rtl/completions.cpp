@@ -42,7 +42,7 @@ struct Completions::All {
   }
   Completions* add(const Rtl& rtl) {
     static constexpr auto kCallbacks = callbacks(std::make_index_sequence<kSlots>());
-    auto* const made = new Completions(rtl, *this);
+    auto* const made = new Completions(rtl);
     for (std::size_t slot = 0; slot < kSlots; ++slot)
       if (Completions* none = nullptr; slots[slot].compare_exchange_strong(none, made)) {
         rtl.call().init_dep(kCallbacks[slot]);
@@ -55,11 +55,6 @@ struct Completions::All {
 Completions& Completions::of(const Rtl& rtl) {
   std::call_once(rtl.asked_, [&] { rtl.completions_ = PerProcess<All>::get().add(rtl); });
   return *rtl.completions_;
-}
-
-// Its mutex may be held by a thread that is gone, and its plugin knows none of its events.
-bool Completions::is_of_parent() const {
-  return &all_ != PerProcess<All>::known();
 }
 
 // ---- what the plugin says ----
@@ -106,29 +101,15 @@ std::int32_t Completions::result_of(tgt_event_t native) const {
 
 // ---- what the core asks ----
 
-// Comes between two calls of the plugin. Only a nap keeps the lock, for the condition that ends it.
-template <typename Condition> void Completions::pause(Lock& lock, Backoff& backoff, const Condition& is_over) {
-  if (is_over())
-    return;
-  lock.unlock();
-  backoff.pause([&](Backoff::Time time) {
-    Lock napping(mutex_);
-    changed_.wait_for(napping, time, is_over);
-  });
-  lock.lock();
-}
-
 void Completions::when_done(tgt_event_t native, Then then) {
-  if (is_of_parent())
-    return;
   {
     const Lock lock(mutex_);
     Entry& entry = entries_[native];
     if (!entry.completed) {
       entry.then = std::move(then);
+      ++waited_for_;
       ++changes_;
-      if (waited_for_++ == 0 && polled_) // else the thread that polls naps shortly, if at all
-        changed_.notify_all();
+      changed_.notify_all();
     }
   }
   if (then)
@@ -139,30 +120,36 @@ void Completions::when_done(tgt_event_t native, Then then) {
 
 std::string Completions::wait(tgt_event_t native) {
   observe::note_pause();
-  if (is_of_parent())
-    return {};
-  const RtlFunctions& call = rtl_.call();
-  if (call.wait_event)
-    return describe(call.wait_event(native));
-  Lock lock(mutex_);
-  for (Backoff backoff; !entries_[native].completed;) {
-    lock.unlock();
-    const bool gets_on = call.process_dep() == 0;
-    lock.lock();
-    const auto is_completed = [&] { return entries_[native].completed; };
-    if (!gets_on)
-      pause(lock, backoff, is_completed);
-    else if (!is_completed())
-      changed_.wait(lock);
+  if (const auto wait_event = rtl_.call().wait_event)
+    return describe(wait_event(native));
+  {
+    Lock lock(mutex_);
+    poll(lock, [&] { return entries_[native].completed; });
   }
-  lock.unlock();
   return describe(result_of(native));
+}
+
+// Calls the plugin until `is_over`. The caller holds the lock, but not while the plugin is called.
+template <typename Condition> void Completions::poll(Lock& lock, const Condition& is_over) {
+  for (Backoff backoff; !is_over();) {
+    const auto has_changed = [this, seen = changes_] { return changes_ != seen; };
+    lock.unlock();
+    const bool gets_on_by_itself = rtl_.call().process_dep() == 0;
+    if (!gets_on_by_itself)
+      backoff.pause([&](Backoff::Time time) {
+        Lock napping(mutex_);
+        changed_.wait_for(napping, time, has_changed);
+      });
+    lock.lock();
+    if (gets_on_by_itself)
+      changed_.wait(lock, has_changed);
+    else if (has_changed())
+      backoff.reset();
+  }
 }
 
 Completions::Times Completions::times_of(tgt_event_t native) {
   using Time = std::chrono::steady_clock::time_point;
-  if (is_of_parent())
-    return {};
   const auto event_times = rtl_.call().event_times;
   if (std::uint64_t began = 0, ended = 0; event_times && event_times(native, &began, &ended) != 0)
     return {Time(std::chrono::nanoseconds(began)), Time(std::chrono::nanoseconds(ended))};
@@ -172,8 +159,6 @@ Completions::Times Completions::times_of(tgt_event_t native) {
 }
 
 void Completions::release(tgt_event_t native) {
-  if (is_of_parent())
-    return;
   {
     const Lock lock(mutex_);
     if (Entry& entry = entries_[native]; !entry.completed) {
@@ -186,8 +171,6 @@ void Completions::release(tgt_event_t native) {
 }
 
 bool Completions::progress() {
-  if (is_of_parent())
-    return false;
   {
     const Lock lock(mutex_);
     if (waited_for_ == 0)
@@ -222,30 +205,16 @@ void Completions::keep_going() {
       return;
   }
   try {
-    std::thread([this] { poll(); }).detach();
+    std::thread([this] {
+      Lock lock(mutex_);
+      do
+        poll(lock, [this] { return waited_for_ == 0; });
+      while (changed_.wait_for(lock, kIdle, [this] { return waited_for_ > 0; }));
+      polled_ = false;
+    }).detach();
   } catch (const std::system_error&) { // the next operation asks again; who waits polls itself
     const Lock lock(mutex_);
     polled_ = false;
-  }
-}
-
-void Completions::poll() {
-  Backoff backoff;
-  Lock lock(mutex_);
-  for (std::uint64_t seen = changes_;;) {
-    if (waited_for_ == 0) {
-      backoff.reset();
-      polled_ = changed_.wait_for(lock, kIdle, [&] { return waited_for_ > 0; });
-      if (!polled_)
-        return;
-    }
-    lock.unlock();
-    rtl_.call().process_dep();
-    lock.lock();
-    if (std::exchange(seen, changes_) != changes_)
-      backoff.reset();
-    else
-      pause(lock, backoff, [&] { return changes_ != seen; });
   }
 }
 

@@ -21,7 +21,6 @@
 
 namespace omptool {
 
-class Backoff;
 class Rtl;
 
 class Completions {
@@ -64,16 +63,13 @@ private:
   struct All;
   using Lock = std::unique_lock<std::mutex>;
 
-  Completions(const Rtl& rtl, const All& all) : rtl_(rtl), all_(all) {}
-  bool is_of_parent() const;
+  explicit Completions(const Rtl& rtl) : rtl_(rtl) {}
   void finish(tgt_event_t native, Then then);
   void keep_going();
-  void poll();
-  template <typename Condition> void pause(Lock& lock, Backoff& backoff, const Condition& is_over);
+  template <typename Condition> void poll(Lock& lock, const Condition& is_over);
   std::string describe(std::int32_t result) const;
 
   const Rtl& rtl_;
-  const All& all_;   // of this process
   std::mutex mutex_; // the members below; no plugin call is made under it
   std::condition_variable changed_;
   std::unordered_map<tgt_event_t, Entry> entries_;
