@@ -178,7 +178,7 @@ bool Region::run(std::string& reason) {
   if (device_.data.table.any_host_current() && !fill_unwritten(noted, reason)) [[unlikely]]
     return false;
   const std::int32_t result =
-      commands_.run(there_.function, arguments_.data(), arguments_.count(), shape_, there_.how, kernel_.name);
+      commands_.run({there_.function, arguments_.data(), arguments_.count(), shape_, there_.how}, kernel_.name);
   return result == 0 || take_back(result, noted, reason);
 }
 

@@ -62,43 +62,15 @@ bool CommandList::retrieve_in_order(void* host, const void* device, std::int64_t
   return wait_for_others() && done(memory_.retrieve(host, device, size));
 }
 
-// An operation that is not queued is done when its function returns; so must be all before it.
-
-bool CommandList::fill(void* device, int value, std::int64_t size) {
-  if (const auto async_data_fill = memory_.call().async_data_fill; async_data_fill && memory_.chains()) {
-    const std::int32_t result = link({Kind::kFill, memory_.number(), nullptr, device, size}, async_data_fill,
-                                     memory_.rtl_id(), device, value, size);
-    if (result != OMPTARGET_RTL_NOT_STARTED)
-      return result == 0;
-  }
-  return wait_for_others() && wait().empty() && done(memory_.fill(device, value, size));
-}
-
-bool CommandList::exchange(void* device, const DeviceMemory& other, const void* source, std::int64_t size) {
-  const auto async_data_exchange = memory_.call().async_data_exchange;
-  if (async_data_exchange && memory_.chains() && &memory_.rtl() == &other.rtl()) {
-    observe::Operation reported{Kind::kBetweenDevices, memory_.number(), source, device, size};
-    reported.from = other.number();
-    const std::int32_t result = link(std::move(reported), async_data_exchange, other.rtl_id(),
-                                     const_cast<void*>(source), memory_.rtl_id(), device, size);
-    if (result != OMPTARGET_RTL_NOT_STARTED)
-      return result == 0;
-  }
-  return wait_for_others() && wait().empty() && done(memory_.copy_from(device, other, source, size));
-}
-
-std::int32_t CommandList::run_in_order(void* function, void** arguments, std::int32_t count, const AskedShape& shape,
-                                       Launching how, const std::string& name) {
-  observe::Operation reported{Kind::kLaunch, memory_.number(), nullptr, function, 0, name};
+std::int32_t CommandList::run_in_order(KernelCall kernel, const std::string& name) {
+  observe::Operation reported{Kind::kLaunch, memory_.number(), nullptr, kernel.function, 0, name};
   reported.is_later = use_ == Use::kLater;
   reported.shape_is_plugins = memory_.takes_shapes();
   if (memory_.chains()) {
     const auto queue = [&](auto... chained) {
       const RtlFunctions& rtl = memory_.call();
-      if (!shape.goes_to_plugin(rtl.async_run_shaped && memory_.takes_shapes(), how))
-        return rtl.async_run_target_region(memory_.rtl_id(), function, arguments, count, chained...);
-      return run_in_shape(rtl.async_run_shaped, rtl.async_run_target_team_region, memory_.rtl_id(), function, arguments,
-                          count, with_environment(shape.whole(), how.how).asked, chained...);
+      return run_by(rtl.async_run_shaped, rtl.async_run_target_team_region, rtl.async_run_target_region, kernel,
+                    chained...);
     };
     // A queued kernel that the plugin has not taken has not begun.
     return link(std::move(reported), queue) == 0 ? 0 : OMPTARGET_RTL_NOT_STARTED;
@@ -107,7 +79,7 @@ std::int32_t CommandList::run_in_order(void* function, void** arguments, std::in
     return OMPTARGET_RTL_NOT_STARTED;
   if (observe::heard()) [[unlikely]]
     observe::begin(reported);
-  const std::int32_t result = run_now(function, arguments, count, shape, how);
+  const std::int32_t result = run_now(kernel);
   observe::end(reported, result == 0);
   return result;
 }

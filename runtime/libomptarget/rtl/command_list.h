@@ -50,14 +50,9 @@ public:
   [[nodiscard]] bool retrieve(void* host, const void* device, std::int64_t size) {
     return is_immediate() ? done(memory_.retrieve(host, device, size)) : retrieve_in_order(host, device, size);
   }
-  [[nodiscard]] bool fill(void* device, int value, std::int64_t size);
-  // From memory of another device, or this one.
-  [[nodiscard]] bool exchange(void* device, const DeviceMemory& other, const void* source, std::int64_t size);
   // 0: handed to the device. OMPTARGET_RTL_NOT_STARTED: it has not begun, and does not. Else: it may have begun.
-  [[nodiscard]] std::int32_t run(void* function, void** arguments, std::int32_t count, const AskedShape& shape,
-                                 Launching how, const std::string& name) {
-    return is_immediate() && !observe::heard() ? run_now(function, arguments, count, shape, how)
-                                               : run_in_order(function, arguments, count, shape, how, name);
+  [[nodiscard]] [[gnu::always_inline]] std::int32_t run(const KernelCall& kernel, const std::string& name) {
+    return is_immediate() && !observe::heard() ? run_now(kernel) : run_in_order(kernel, name);
   }
   // Returns why the last of these failed: " (reason)" or "".
   std::string failure() const { return chain_ ? chain_->failure : std::string(); }
@@ -137,20 +132,24 @@ private:
   }
   bool submit_in_order(void* device, const void* host, std::int64_t size);
   bool retrieve_in_order(void* host, const void* device, std::int64_t size);
-  std::int32_t run_now(void* function, void** arguments, std::int32_t count, const AskedShape& shape, Launching how) {
+  [[gnu::always_inline]] std::int32_t run_now(const KernelCall& kernel) {
     const RtlFunctions& rtl = memory_.call();
     if (!done(!memory_.is_lost())) [[unlikely]]
       return OMPTARGET_RTL_NOT_STARTED;
-    const std::int32_t result =
-        shape.goes_to_plugin(rtl.run_shaped && memory_.takes_shapes(), how)
-            ? run_in_shape(rtl.run_shaped, rtl.run_target_team_region, memory_.rtl_id(), function, arguments, count,
-                           with_environment(shape.whole(), how.how).asked)
-            : rtl.run_target_region(memory_.rtl_id(), function, arguments, count);
+    const std::int32_t result = run_by(rtl.run_shaped, rtl.run_target_team_region, rtl.run_target_region, kernel);
     done(result == 0);
     return result;
   }
-  std::int32_t run_in_order(void* function, void** arguments, std::int32_t count, const AskedShape& shape,
-                            Launching how, const std::string& name);
+  // By the functions of one transport; asynchronous ones take `more`.
+  template <typename Shaped, typename Teams, typename Plain, typename... More>
+  [[gnu::always_inline]] std::int32_t run_by(Shaped shaped, Teams teams, Plain plain, const KernelCall& kernel,
+                                             More... more) const {
+    if (!kernel.shape.goes_to_plugin(shaped && memory_.takes_shapes(), kernel.how))
+      return plain(memory_.rtl_id(), kernel.function, kernel.arguments, kernel.count, more...);
+    return run_in_shape(shaped, teams, memory_.rtl_id(), kernel.function, kernel.arguments, kernel.count,
+                        with_environment(kernel.shape.whole(), kernel.how.how).asked, more...);
+  }
+  std::int32_t run_in_order(KernelCall kernel, const std::string& name);
   template <typename Call, typename... Values>
   std::int32_t link(observe::Operation reported, const Call& call, const Values&... values);
   std::optional<std::int32_t> collect(const std::vector<EventPtr>& behind, PerRow<tgt_event_t>& dependences);

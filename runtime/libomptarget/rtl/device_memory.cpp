@@ -32,6 +32,14 @@ void DeviceMemory::tell_of_leak(const void* host, std::int64_t size, std::string
       host, static_cast<long long>(size), rtl_.last_error().c_str());
 }
 
+bool DeviceMemory::submit_by_rtl(void* device, const void* host, std::int64_t size) const {
+  return !is_lost() && took(call().data_submit(rtl_id_, device, const_cast<void*>(host), size));
+}
+
+bool DeviceMemory::retrieve_by_rtl(void* host, const void* device, std::int64_t size) const {
+  return !is_lost() && took(call().data_retrieve(rtl_id_, host, const_cast<void*>(device), size));
+}
+
 void DeviceMemory::note_loss() const {
   const std::string why = rtl_.last_error();
   if (!lost_.exchange(true))

@@ -149,16 +149,18 @@ private:
   // Without telling anybody.
   bool submit_now(void* device, const void* host, std::int64_t size) const {
     if (!moves_itself_)
-      return !is_lost() && took(call().data_submit(rtl_id_, device, const_cast<void*>(host), size));
+      return submit_by_rtl(device, host, size);
     std::memmove(device, host, static_cast<std::size_t>(size));
     return true;
   }
   bool retrieve_now(void* host, const void* device, std::int64_t size) const {
     if (!moves_itself_)
-      return !is_lost() && took(call().data_retrieve(rtl_id_, host, const_cast<void*>(device), size));
+      return retrieve_by_rtl(host, device, size);
     std::memmove(host, device, static_cast<std::size_t>(size));
     return true;
   }
+  bool submit_by_rtl(void* device, const void* host, std::int64_t size) const;
+  bool retrieve_by_rtl(void* host, const void* device, std::int64_t size) const;
   // Calls a plugin's optional function. Nothing: the fallback is to do it.
   template <typename Function, typename... Values>
   std::optional<bool> try_now(Function function, Values... values) const {

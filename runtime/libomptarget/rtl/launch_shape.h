@@ -47,6 +47,15 @@ struct AskedShape {
   LaunchShape (*make)(const void* call);
 };
 
+// A kernel of a device, its arguments in the form in which it takes them, and the shape that is asked for.
+struct KernelCall {
+  void* function;
+  void** arguments;
+  std::int32_t count;
+  const AskedShape& shape;
+  Launching how;
+};
+
 // Negative numbers, which no clause can say, leave the choice to the device, as 0 does.
 constexpr LaunchShape shape_of_teams(std::int32_t num_teams, std::int32_t thread_limit) {
   LaunchShape shape{LaunchShape::Origin::kTeams};
@@ -78,7 +87,7 @@ inline bool is_apart(const RtlFunctions& rtl, std::int32_t rtl_id) {
 }
 
 // Runs a kernel by the function that can say most of its shape: `shaped`, which may be null, or `teams`. Asynchronous
-// ones take `more`. Returns what the function returns.
+// ones take `more`. Returns the result of the function.
 template <typename Shaped, typename Teams, typename... More>
 std::int32_t run_in_shape(Shaped shaped, Teams teams, std::int32_t rtl_id, void* function, void** arguments,
                           std::int32_t count, const tgt_launch_shape& asked, More... more) {

@@ -5,14 +5,12 @@
 #include "bytes.h"
 #include "counted.h"
 #include "per_row.h"
-#include "rtl/rtl_symbols.h"
 
 #include <algorithm>
 #include <array>
 #include <climits>
 #include <cstddef>
 #include <cstring>
-#include <dlfcn.h>
 #include <elf.h>
 #include <optional>
 #include <string_view>

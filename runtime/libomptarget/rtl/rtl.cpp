@@ -6,12 +6,10 @@
 #include "process/environment.h"
 #include "process/message.h"
 #include "rtl/proposal_adapter.h"
-#include "rtl/rtl_symbols.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <dirent.h>
-#include <dlfcn.h>
 #include <iterator>
 #include <map>
 #include <span>

@@ -8,6 +8,7 @@
 #include "omptarget_rtl.h"
 
 #include <atomic>
+#include <dlfcn.h>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -66,8 +67,7 @@ namespace omptool {
   X(prefers_queues)                                                                                                    \
   X(in_kernel)                                                                                                         \
   X(async_run_shaped)                                                                                                  \
-  X(async_data_fill)                                                                                                   \
-  X(async_data_exchange)
+  X(async_data_fill)
 
 struct RtlFunctions {
 #define OMPTOOL_RTL_MEMBER(function) decltype(&__tgt_rtl_##function) function = nullptr;
@@ -78,6 +78,32 @@ struct RtlFunctions {
   OMPTOOL_RTL_OPTIONAL(OMPTOOL_RTL_MEMBER)
   OMPTOOL_RTL_OPTIONAL_QUEUES(OMPTOOL_RTL_MEMBER)
 #undef OMPTOOL_RTL_MEMBER
+};
+
+// The functions of a plugin's file, by name.
+struct RtlSymbols {
+  void* handle;
+  std::string missing = {}; // the required ones that are not there
+  bool found_none = true;   // of the required ones
+
+  template <typename Function> bool find(const char* name, Function& function) const {
+    function = reinterpret_cast<Function>(::dlsym(handle, name));
+    return function != nullptr;
+  }
+  template <typename Function> void require(const char* name, Function& function) {
+    if (find(name, function))
+      found_none = false;
+    else
+      missing += (missing.empty() ? "" : ", ") + std::string(name);
+  }
+  // Requires the functions that both interfaces have under the same names.
+  template <typename Functions> void require_common(Functions& functions) {
+    if (!find("__tgt_rtl_init_device", functions.init_device)) // decision 11
+      require("__tgt_init_device", functions.init_device);
+#define OMPTOOL_RTL_REQUIRE(function) require("__tgt_rtl_" #function, functions.function);
+    OMPTOOL_RTL_COMMON(OMPTOOL_RTL_REQUIRE)
+#undef OMPTOOL_RTL_REQUIRE
+  }
 };
 
 class Completions;

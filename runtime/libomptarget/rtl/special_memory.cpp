@@ -23,13 +23,10 @@ void* SpecialMemory::allocate(std::int64_t size, std::int32_t kind) {
   }
   const std::lock_guard lock(mutex_);
   kinds_[made] = kind;
-  any_.store(true, std::memory_order_release);
   return made;
 }
 
 std::optional<bool> SpecialMemory::free(void* memory) {
-  if (!any_.load(std::memory_order_acquire))
-    return std::nullopt;
   Lock lock(mutex_);
   const auto known = kinds_.extract(memory);
   lock.unlock();

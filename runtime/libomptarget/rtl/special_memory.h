@@ -49,7 +49,6 @@ private:
   std::mutex mutex_; // not held while the plugin is called
   std::condition_variable resolved_;
   std::map<void*, std::int32_t> kinds_; // of what allocate() has given
-  std::atomic<bool> any_{false};        // it has
   std::atomic<bool> has_refused_{false};
   Ranges locked_;
 };
