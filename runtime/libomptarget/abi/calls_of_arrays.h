@@ -7,7 +7,6 @@
 
 #include "abi/exports.h"
 #include "counted.h"
-#include "offload/asynchronous.h"
 #include "offload/offload.h"
 #include "per_row.h"
 

@@ -7,7 +7,7 @@
 
 #include "data/table/mapping_fault.h"
 #include "observe/events/sink.h"
-#include "offload/data_constructs.h"
+#include "offload/construct.h"
 #include "process/message.h"
 
 #include <cstdint>

@@ -1,7 +1,5 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "offload/asynchronous.h"
-
 #include "offload/fallback.h"
 #include "offload/offload.h"
 #include "offload/pending.h"
@@ -95,33 +93,28 @@ Device* one_device(std::int64_t device_id) {
   return is_one ? select(device_id).device : nullptr;
 }
 
+// Starts a construct whose operations follow. False, and why: it will not be done on the device, and nothing of it is
+// left there.
+bool start_later(const std::shared_ptr<Pending>& pending, const Events& events, const Later& call,
+                 std::string& reason) {
+  come_after(pending->commands(), events, call);
+  bool goes = pending->place(reason);
+  if (goes) {
+    give_event(call, pending->commands().ended());
+    goes = pending->go(reason);
+  }
+  if (!goes) {
+    take_event_back(call);
+    pending->abandon();
+  }
+  return goes;
+}
+
 // The call is over, with this result. 0: its event completes.
 std::int32_t over(std::int32_t result, const Later& call) {
   if (result == 0)
     complete_after({}, call);
   return result;
-}
-
-// False, and why: the region will not run on the device.
-bool try_later(Device& device, Placement placement, const std::shared_ptr<Kernel>& kernel, Rows rows,
-               const AskedShape& shape, const Events& events, const Later& call, std::string& reason) {
-  const Resolved there = Registry::current()->resolve(kernel.get(), device, shape.environment, reason);
-  if (!there.function)
-    return false;
-  const auto region = std::make_shared<Pending>(device, std::move(placement), kernel, there, rows, shape, call.param);
-  come_after(region->commands(), events, call);
-  bool goes = region->place(reason);
-  if (goes) {
-    give_event(call, region->commands().ended());
-    if (call.ended)
-      region->read_private();
-    goes = region->go(reason);
-  }
-  if (!goes) {
-    take_event_back(call);
-    region->abandon();
-  }
-  return goes;
 }
 
 } // namespace
@@ -139,7 +132,10 @@ std::int32_t run_region_later(std::int64_t asked, const void* host_address, Rows
   }
   const std::shared_ptr<Kernel> kernel = Registry::current()->find_kernel(host_address);
   std::string reason;
-  if (try_later(*device, std::move(placement), kernel, rows, shape, events, call, reason))
+  const Resolved there = Registry::current()->resolve(kernel.get(), *device, shape.environment, reason);
+  if (there.function && start_later(std::make_shared<Pending>(*device, std::move(placement), kernel, there, rows, shape,
+                                                              call.param, call.ended != nullptr),
+                                    events, call, reason))
     return 0;
   wait_for(events);
   return give_up(*device, host_address, kernel.get(), rows, reason);
@@ -158,12 +154,8 @@ void data_later(DataAction action, std::int64_t device_id, Rows rows, const Late
   if (const std::string fault = find_events(call, events); !fault.empty())
     return ignore_data_later(fault, call);
   if (Device* const device = one_device(device_id)) {
-    const auto pending = std::make_shared<Pending>(action, *device, rows, call.param);
-    come_after(pending->commands(), events, call);
-    std::string none; // it has no host version
-    static_cast<void>(pending->place(none));
-    give_event(call, pending->commands().ended());
-    static_cast<void>(pending->go(none));
+    std::string none; // it has no host version, and goes in any case
+    start_later(std::make_shared<Pending>(action, *device, rows, call.param), events, call, none);
     return;
   }
   if (device_id != kEveryDevice && device_id != kUsedDevices && !mandatory())

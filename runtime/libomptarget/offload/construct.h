@@ -7,8 +7,10 @@
 #pragma once
 
 #include "devices/registry.h"
+#include "process/message.h"
 #include "rtl/command_list.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -38,17 +40,15 @@ public:
   // Decides what an asynchronous call decides before it returns: addresses, memory for private copies. False, and why:
   // the construct has to be abandoned.
   virtual bool settle(const Placed&, std::string&) { return true; }
-  // Reads private data now, and not when the copies are queued.
-  virtual void read_private(const Placed&) {}
   // Queues what the device is to do. Nothing, and why: it has not begun, and has to be abandoned.
   virtual std::optional<HandedOver> hand_over(Placed, std::string& reason) = 0;
   // Waits for what is queued, and undoes it.
   virtual void abandon(Placed) {}
   // All has ended.
-  virtual void finish(HandedOver) = 0;
+  virtual void finish(HandedOver) { end(); }
   // An operation has failed. Returns true, and why, if nothing of the construct has begun, because that is the failure
   // of one before it (decision 32): nothing of it is left then. Ends the program where it cannot go on.
-  virtual bool fail(HandedOver, const std::string& failure, std::string& reason) = 0;
+  virtual bool fail(HandedOver, const std::string& failure, std::string&) { die("%s", failure.c_str()); }
   // Returns how messages name it.
   virtual std::string name() const { return "an asynchronous data call"; }
 
@@ -56,7 +56,15 @@ public:
 
 protected:
   static Placed placed() { return {}; }
-  static HandedOver handed_over() { return {}; }
+  HandedOver handed_over() {
+    commands_.set_handed_over();
+    return {};
+  }
+  // `region` names the region that has run, if any has.
+  void end(std::string_view region = {}) {
+    commands_.set_ended();
+    device_.data.ending.finish(held_, commands_, region);
+  }
 
   Device& device_;
   const Rows rows_;
@@ -79,5 +87,12 @@ template <typename Body> bool carry_out(Body&& body, std::string& reason) {
   body.finish(*handed_over);
   return true;
 }
+
+enum class DataAction { kBegin, kEnd, kUpdate };
+
+// All of a construct that moves data and runs no kernel, and whose call waits.
+void carry_out(DataAction action, Device& device, Rows rows);
+// One whose call returns before it has ended.
+std::unique_ptr<Construct> data_construct_for_later(DataAction action, Device& device, Rows rows);
 
 } // namespace omptool

@@ -1,9 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "offload/data_constructs.h"
-
+//
+// The constructs that move data and run no kernel: begin, end and update. They have no host version: what they cannot
+// do ends the program, or is for the regions to find.
+#include "offload/construct.h"
 #include "offload/fallback.h"
-#include "process/message.h"
 
 #include <utility>
 
@@ -12,20 +13,9 @@ namespace {
 
 using Use = CommandList::Use;
 
-// They have no host version: what they cannot do ends the program, or is for the regions to find.
-class DataConstruct : public Construct {
+class BeginConstruct final : public Construct {
 public:
   using Construct::Construct;
-  void finish(HandedOver) override {
-    commands_.set_ended();
-    device_.data.ending.finish(held_, commands_);
-  }
-  bool fail(HandedOver, const std::string& failure, std::string&) override { die("%s", failure.c_str()); }
-};
-
-class BeginConstruct final : public DataConstruct {
-public:
-  using DataConstruct::DataConstruct;
   Placed place() override {
     device_.data.beginning.take_position(rows_, held_, Purpose::kData, Passage::kIn, commands_);
     return placed();
@@ -38,13 +28,12 @@ public:
   std::optional<HandedOver> hand_over(Placed, std::string&) override {
     if (std::string failure; !device_.data.beginning.copy_in(rows_, held_, Purpose::kData, commands_, failure))
       report(failure);
-    commands_.set_handed_over();
     return handed_over();
   }
-  void finish(HandedOver handed_over) override {
+  void finish(HandedOver) override {
     if (use_ == Use::kNow && (held_.flags & kReturn))
       device_.data.beginning.return_pointers(rows_, held_);
-    DataConstruct::finish(handed_over);
+    end();
   }
   // One object that the device does not take leaves the others' addresses as they are.
   bool fail(HandedOver handed_over, const std::string& failure, std::string&) override {
@@ -67,30 +56,28 @@ private:
   bool is_reported_ = false;
 };
 
-class EndConstruct final : public DataConstruct {
+class EndConstruct final : public Construct {
 public:
-  using DataConstruct::DataConstruct;
+  using Construct::Construct;
   Placed place() override {
     device_.data.ending.take_position(rows_, held_, commands_);
     return placed();
   }
   std::optional<HandedOver> hand_over(Placed, std::string&) override {
     device_.data.ending.copy_back(rows_, held_, Release::kNormal, commands_);
-    commands_.set_handed_over();
     return handed_over();
   }
 };
 
-class UpdateConstruct final : public DataConstruct {
+class UpdateConstruct final : public Construct {
 public:
-  using DataConstruct::DataConstruct;
+  using Construct::Construct;
   Placed place() override {
     device_.data.updating.take_position(rows_, held_, commands_);
     return placed();
   }
   std::optional<HandedOver> hand_over(Placed, std::string&) override {
     device_.data.updating.copy(rows_, held_, commands_);
-    commands_.set_handed_over();
     return handed_over();
   }
 };

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "offload/offload.h"
 
+#include "data/table/row_ranges.h"
 #include "devices/registry.h"
 #include "observe/events/sink.h"
 #include "offload/fallback.h"
@@ -90,10 +91,8 @@ public:
       const auto* const begin = static_cast<const std::byte*>(row.begin);
       bytes_.emplace_back(begin, begin + row.size);
       // The kernel's argument is as far from the copy as the base is from the bytes.
-      const std::uintptr_t before =
-          reinterpret_cast<std::uintptr_t>(row.begin) - reinterpret_cast<std::uintptr_t>(row.base);
+      row.base = device_base(bytes_.back().data(), row.begin, row.base);
       row.begin = bytes_.back().data();
-      row.base = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(row.begin) - before);
     }
   }
   KeptRows(const KeptRows&) = delete; // rows_ points into bytes_
@@ -112,33 +111,53 @@ std::vector<HostRange> memory_of(Rows rows) {
     if (!row.has(kValue))
       memory.push_back(HostRange::of(row.begin, std::max<std::int64_t>(row.size, 1)));
     if (row.has(kPointer))
-      memory.push_back(HostRange::of(row.base, sizeof(void*)));
+      memory.push_back(cell_of(row));
   }
   return memory;
 }
 
-// Without a constructor of device variables the library's other regions must not run here.
-void give_up_constructor(Device& device, const void* host_address, const std::string& reason) {
-  Registry& registry = *Registry::current();
-  if (const std::shared_ptr<Kernel> kernel = registry.find_kernel(host_address))
-    registry.mark_unusable(*kernel, device, "the constructor " + kernel->name + " could not run there: " + reason);
-}
-
-// Lets each device do it before its first region. Returns what the region's call returns.
-std::int32_t defer(std::function<void(Device&)> work, const void* host_address) {
+// Lets each device do it before its first region.
+void defer(Deferred work) {
   Registry* const registry = Registry::current();
   if (registry && !disabled())
-    registry->defer({std::move(work), host_address});
-  return 0;
+    registry->defer(std::move(work));
 }
 
-void run_constructor(Device& device, const void* host_address, Rows rows, const AskedShape& shape) {
-  Registry& registry = *Registry::current();
-  const KernelUse kernel(registry, host_address);
-  if (!kernel.get())
-    return;
-  if (std::string reason; !try_on(registry, device, kernel.get(), rows, shape, reason))
-    give_up_constructor(device, host_address, reason);
+// The same for a constructor of device variables: `run` returns false, and why, if it could not run. Then the library's
+// other regions must not run there.
+void defer_constructor(const void* host_address,
+                       std::function<bool(Registry&, Device&, const Kernel*, std::string& reason)> run) {
+  defer({[host_address, run = std::move(run)](Device& device) {
+           Registry& registry = *Registry::current();
+           const KernelUse kernel(registry, host_address);
+           std::string reason;
+           if (kernel.get() && !run(registry, device, kernel.get(), reason))
+             registry.mark_unusable(*kernel.get(), device,
+                                    "the constructor " + kernel.get()->name + " could not run there: " + reason);
+         },
+         host_address});
+}
+
+// Finds the devices that a call means; of the two numbers that select none, those that are in use. None, and why: the
+// call has to stay on the host.
+std::vector<Device*> devices_meant(std::int64_t device_id, const void* host_address, std::string& reason) {
+  if (disabled())
+    return {};
+  if (device_id == kUsedDevices) {
+    Registry* const registry = Registry::current();
+    return registry ? registry->used_devices(host_address) : std::vector<Device*>{};
+  }
+  Selected selected = select(device_id);
+  reason = std::move(selected.reason);
+  return selected.device ? std::vector<Device*>{selected.device} : std::vector<Device*>{};
+}
+
+// A row for each object that a device has.
+std::vector<Row> all_on(Device& device) {
+  std::vector<Row> rows;
+  for (const MappedObject& object : device.data.presence.objects())
+    rows.push_back({object.host.address(), object.host.address(), object.host.size(), kSection, nullptr});
+  return rows;
 }
 
 } // namespace
@@ -149,10 +168,14 @@ std::int32_t run_region(std::int64_t asked, const void* host_address, Rows rows,
   Registry* const registry = Registry::current();
   if (Device* const device = ready_device(registry, device_id)) [[likely]]
     return run_on(*registry, *device, host_address, rows, shape);
-  if (device_id == kEveryDevice)
-    return defer([host_address, shape = for_every_device(shape), kept = std::make_shared<const KeptRows>(rows)](
-                     Device& device) { run_constructor(device, host_address, kept->rows(), shape); },
-                 host_address);
+  if (device_id == kEveryDevice) {
+    defer_constructor(host_address,
+                      [shape = for_every_device(shape), kept = std::make_shared<const KeptRows>(rows)](
+                          Registry& its_registry, Device& device, const Kernel* kernel, std::string& reason) {
+                        return try_on(its_registry, device, kernel, kept->rows(), shape, reason);
+                      });
+    return 0;
+  }
   if (disabled())
     return device_id == kUsedDevices ? 0 : stay_on_host(host_address, kDisabled);
   if (device_id == kUsedDevices)
@@ -167,55 +190,27 @@ std::int32_t run_region(std::int64_t asked, const void* host_address, Rows rows,
   return fall_back(host_address, registry ? kernel.get() : Registry::lost_kernel(host_address), selected.reason);
 }
 
-namespace {
-
-// The devices that a call means, of the two that no number selects: those that are in use.
-std::vector<Device*> devices_meant(std::int64_t device_id, const void* host_address) {
-  Registry* const registry = Registry::current();
-  if (device_id == kUsedDevices)
-    return registry ? registry->used_devices(host_address) : std::vector<Device*>{};
-  Device* const device = select(device_id).device;
-  return device ? std::vector<Device*>{device} : std::vector<Device*>{};
-}
-
-// A row for each object that a device has.
-std::vector<Row> all_on(Device& device) {
-  std::vector<Row> rows;
-  for (const MappedObject& object : device.data.presence.objects())
-    rows.push_back({object.host.address(), object.host.address(), object.host.size(), kSection, nullptr});
-  return rows;
-}
-
-} // namespace
-
-std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason) {
-  if (device_id == kEveryDevice)
-    return defer([host_address, reason](Device& device) { give_up_constructor(device, host_address, reason); },
-                 host_address);
+std::int32_t refuse_region(std::int64_t device_id, const void* host_address, std::optional<Rows> rows,
+                           const std::string& reason, Fault fault) {
+  if (device_id == kEveryDevice) {
+    defer_constructor(host_address,
+                      [reason](Registry&, Device&, const Kernel*, std::string& why) { return why = reason, false; });
+    return 0;
+  }
   if (disabled())
     return device_id == kUsedDevices ? 0 : stay_on_host(host_address, kDisabled);
   const std::shared_ptr<Kernel> kernel = kernel_of(host_address);
-  const std::vector<Device*> devices = devices_meant(device_id, host_address);
+  std::string none;
+  const std::vector<Device*> devices = devices_meant(device_id, host_address, none);
   if (device_id == kUsedDevices && devices.empty())
     return 0;
   for (Device* device : devices)
-    copy_to_host(*device, host_address, kernel.get(), rows);
-  if (mandatory())
+    copy_to_host(*device, host_address, kernel.get(), rows ? *rows : all_on(*device));
+  if (fault == Fault::kOfCompiler || mandatory())
     return fall_back(host_address, kernel.get(), reason);
   report_on_host(host_address, kernel.get(), reason);
-  // Each call has a fault of its own.
   say("region %s runs on the host: %s", name_of(host_address, kernel.get()).c_str(), reason.c_str());
   return kOnHost;
-}
-
-std::int32_t refuse_compiler(std::int64_t device_id, const void* host_address, std::optional<Rows> rows,
-                             const std::string& reason) {
-  if (disabled())
-    return stay_on_host(host_address, kDisabled);
-  const std::shared_ptr<Kernel> kernel = kernel_of(host_address);
-  for (Device* device : devices_meant(device_id, host_address))
-    copy_to_host(*device, host_address, kernel.get(), rows ? *rows : all_on(*device));
-  return fall_back(host_address, kernel.get(), reason);
 }
 
 void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason) {
@@ -223,34 +218,26 @@ void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason) {
   if (disabled())
     return;
   insist_on_data(reason);
-  for (Device* device : devices_meant(device_id, nullptr))
+  std::string none;
+  for (Device* device : devices_meant(device_id, nullptr, none))
     device->data.host_side.make_host_current(rows, {}, "of the construct");
   if (!said.exchange(true))
     say("the runtime ignores a construct that maps or updates data: %s", reason.c_str());
 }
 
 void run_data(DataAction action, std::int64_t device_id, Rows rows) {
-  Registry* const registry = Registry::current();
-  if (Device* const device = ready_device(registry, device_id)) [[likely]]
+  if (Device* const device = ready_device(Registry::current(), device_id)) [[likely]]
     return carry_out(action, *device, rows);
-  if (disabled())
-    return;
-  if (registry && device_id == kEveryDevice) {
+  if (device_id == kEveryDevice) {
     const auto kept = std::make_shared<const KeptRows>(rows);
-    registry->defer(
+    return defer(
         {[action, kept](Device& device) { carry_out(action, device, kept->rows()); }, nullptr, memory_of(rows)});
-    return;
   }
-  if (registry && device_id == kUsedDevices) {
-    for (Device* device : registry->used_devices(nullptr))
-      carry_out(action, *device, rows);
-    return;
-  }
-  const Selected selected = select(device_id);
-  if (selected.device)
-    carry_out(action, *selected.device, rows);
-  else if (!selected.reason.empty())
-    insist_on_data(selected.reason);
+  std::string reason;
+  for (Device* device : devices_meant(device_id, nullptr, reason))
+    carry_out(action, *device, rows);
+  if (!reason.empty())
+    insist_on_data(reason);
 }
 
 int number_of_devices() {

@@ -7,7 +7,8 @@
 
 #include "data/table/row.h"
 #include "devices/registry.h"
-#include "offload/data_constructs.h"
+#include "offload/construct.h"
+#include "omptarget.h"
 #include "rtl/launch_shape.h"
 
 #include <cstdint>
@@ -18,17 +19,50 @@ namespace omptool {
 
 // 0: the region ran. Otherwise the caller runs its host version, for which the data is ready.
 std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, const AskedShape& shape);
+// Of one call, which a line names each time it is made; or of the compiler, and so of each call: one line for each
+// region.
+enum class Fault { kOfCall, kOfCompiler };
 // The same for a region that cannot run on any device for `reason`, which is always said; `rows` name
-// its data as far as the caller's arrays make sense.
-std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason);
-// The same where the fault is the compiler's, and so of each call: it prints one line for each region. Without rows it
-// copies all that the device has to the host.
-std::int32_t refuse_compiler(std::int64_t device_id, const void* host_address, std::optional<Rows> rows,
-                             const std::string& reason);
+// its data as far as the caller's arrays make sense. Without rows it copies all that the device has to the host.
+std::int32_t refuse_region(std::int64_t device_id, const void* host_address, std::optional<Rows> rows,
+                           const std::string& reason, Fault fault = Fault::kOfCall);
 // Begins, ends or updates data.
 void run_data(DataAction action, std::int64_t device_id, Rows rows);
 // Ignores a construct for `reason`, which it prints once; copies the objects of `rows` to the host.
 void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason);
+
+// ---- asynchronous calls ----
+
+// The same, done when the events that they wait for have happened, with an event of their own (decisions 23 to 25).
+
+// The parameters of an asynchronous call beside its rows.
+struct Later {
+  const char* function; // its name
+  std::int32_t count;   // of the events that it waits for, which the program holds
+  const tgt_event_t* awaited;
+  tgt_event_t* completion;    // where its own goes, or null
+  tgt_callback_param_t param; // for the callback; null: none follows
+  // Of an OpenMP compiler's call, which asks for its end by itself: where its event goes. Private data is read at once.
+  EventPtr* ended = nullptr;
+};
+
+// 0: the region runs when its turn comes. Otherwise the caller runs its host version, for which the data is ready:
+// what the region should have come after has ended.
+std::int32_t run_region_later(std::int64_t device_id, const void* host_address, Rows rows, const AskedShape& shape,
+                              const Later& call);
+// As refuse_region().
+std::int32_t refuse_region_later(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason,
+                                 const Later& call);
+void data_later(DataAction action, std::int64_t device_id, Rows rows, const Later& call);
+// A data call that does nothing, for `reason`, which is said; its event completes all the same.
+void ignore_data_later(const std::string& reason, const Later& call);
+
+// Returns true if the devices keep an event of the first, which the program holds, before what is to come after it on
+// the second. Numbers are those of programs.
+bool enforces(const char* function, std::int32_t from, std::int32_t to, tgt_event_t event);
+void release_event(const char* function, tgt_event_t event);
+
+// ---- devices ----
 
 // The devices a program sees: none under OMP_TARGET_OFFLOAD=DISABLED.
 int number_of_devices();

@@ -27,8 +27,16 @@ constexpr std::uintptr_t kMarkBits = ~std::uintptr_t{0} << 48;
 
 std::atomic<std::uintptr_t> last_handle{0}; // that was given out, by this process or one before it
 
-struct Handles {
+void wait_at_exit();
+
+// What one process has. A child of fork() has nothing to wait for.
+struct Outstanding {
+  Outstanding() { std::atexit(wait_at_exit); }
+
   std::mutex mutex;
+  std::condition_variable changed;
+  std::ptrdiff_t calls = 0;
+  std::ptrdiff_t callbacks = 0; // of ended calls, waiting or running
   std::unordered_map<std::uintptr_t, EventPtr> events;
   const std::uintptr_t inherited = last_handle; // that a process before this one gave out
 };
@@ -37,60 +45,45 @@ std::uintptr_t number_of(tgt_event_t handle) {
   return reinterpret_cast<std::uintptr_t>(handle) - kMark;
 }
 
-// Of one that is not in the handles.
-std::string fault_of(const Handles& handles, tgt_event_t handle) {
+// Of one that is not among the events.
+std::string fault_of(const Outstanding& all, tgt_event_t handle) {
   const std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(handle);
   const bool is_ours = (bits & kMarkBits) == kMark && number_of(handle) > 0 && number_of(handle) <= last_handle;
-  if (!handle || (is_ours && number_of(handle) <= handles.inherited))
+  if (!handle || (is_ours && number_of(handle) <= all.inherited))
     return {};
   char text[64];
   std::snprintf(text, sizeof text, "%p %s", handle, is_ours ? "has been released" : "is no event of this runtime");
   return text;
 }
 
-struct Counts {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::ptrdiff_t calls = 0;
-  std::ptrdiff_t callbacks = 0; // of ended calls, waiting or running
-};
-
 std::atomic<tgt_callback_fct> the_callback{nullptr};
 thread_local bool in_callback [[gnu::tls_model("initial-exec")]] = false;
 
 // A kernel or a callback that calls exit() would wait for its own end.
 void wait_at_exit() {
-  Counts* const counts = PerProcess<Counts>::known();
+  Outstanding* const all = PerProcess<Outstanding>::known();
   const bool is_in_region = hazard_pointer_here && hazard_pointer_here->record.load(std::memory_order_relaxed);
-  if (!counts || core_workers::here() || is_in_region || Completions::any_kernel_here())
+  if (!all || core_workers::here() || is_in_region || Completions::any_kernel_here())
     return;
   {
-    std::unique_lock lock(counts->mutex);
-    counts->changed.wait(lock, [&] { return counts->calls == 0 && counts->callbacks == 0; });
+    std::unique_lock lock(all->mutex);
+    all->changed.wait(lock, [&] { return all->calls == 0 && all->callbacks == 0; });
   }
   core_workers::end();
 }
 
-// A child of fork() has nothing to wait for.
-Counts& counts() {
-  static std::atomic<bool> is_watching{false};
-  if (!is_watching.exchange(true))
-    std::atexit(wait_at_exit);
-  return PerProcess<Counts>::get();
-}
-
-void count(Counts& all, std::ptrdiff_t calls, std::ptrdiff_t callbacks) {
+void count(Outstanding& all, std::ptrdiff_t calls, std::ptrdiff_t callbacks) {
   const std::lock_guard lock(all.mutex);
   all.calls += calls;
   all.callbacks += callbacks;
   all.changed.notify_all();
 }
 
-void call_back(Counts& all, const Callback& callback) {
+void call_back(Outstanding& all, const Callback& callback) {
   in_callback = true;
   callback();
   in_callback = false;
-  if (PerProcess<Counts>::known() == &all) // not in a child of fork()
+  if (PerProcess<Outstanding>::known() == &all) // not in a child of fork()
     count(all, 0, -1);
 }
 
@@ -99,7 +92,7 @@ void call_back(Counts& all, const Callback& callback) {
 // ---- events ----
 
 tgt_event_t add_handle(EventPtr event) {
-  Handles& all = PerProcess<Handles>::get();
+  Outstanding& all = PerProcess<Outstanding>::get();
   const std::lock_guard lock(all.mutex);
   const std::uintptr_t number = ++last_handle;
   all.events.emplace(number, std::move(event));
@@ -108,7 +101,7 @@ tgt_event_t add_handle(EventPtr event) {
 
 Found find_event(tgt_event_t handle, bool takes) {
   Found found; // what was taken goes without the lock
-  Handles& all = PerProcess<Handles>::get();
+  Outstanding& all = PerProcess<Outstanding>::get();
   const std::lock_guard lock(all.mutex);
   const auto at = all.events.find(number_of(handle));
   if (at == all.events.end()) {
@@ -133,11 +126,11 @@ Callback callback_for(tgt_callback_param_t param) {
 }
 
 void begin() {
-  count(counts(), 1, 0);
+  count(PerProcess<Outstanding>::get(), 1, 0);
 }
 
 void end(const Callback& callback) {
-  Counts& all = counts();
+  Outstanding& all = PerProcess<Outstanding>::get();
   count(all, -1, callback ? 1 : 0);
   if (callback)
     core_workers::finish([&all, callback] { call_back(all, callback); });
@@ -145,7 +138,7 @@ void end(const Callback& callback) {
 
 bool process() {
   constexpr std::chrono::microseconds kMoment{100};
-  Counts& all = counts();
+  Outstanding& all = PerProcess<Outstanding>::get();
   Completions::progress_all();
   const auto over = [&] { return all.calls == 0 && (in_callback || all.callbacks == 0); };
   std::unique_lock lock(all.mutex);

@@ -18,10 +18,11 @@ Pending::Pending(DataAction action, Device& device, Rows rows, tgt_callback_para
       construct_(data_construct_for_later(action, device, rows_)) {}
 
 Pending::Pending(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel, const Resolved& there,
-                 Rows rows, const AskedShape& shape, tgt_callback_param_t param)
+                 Rows rows, const AskedShape& shape, tgt_callback_param_t param, bool reads_now)
     : device_(device), rows_(rows.begin(), rows.end()), callback_(outstanding::callback_for(param)),
       placement_(std::move(placement)), kernel_(std::move(kernel)), there_(there), shape_(shape.whole()),
-      construct_(std::make_unique<Region>(device, *kernel_, there_, rows_, asked_, CommandList::Use::kLater)) {}
+      construct_(
+          std::make_unique<Region>(device, *kernel_, there_, rows_, asked_, CommandList::Use::kLater, reads_now)) {}
 
 bool Pending::place(std::string& reason) {
   placed_ = construct_->place();
@@ -80,18 +81,16 @@ bool Pending::go(std::string& reason) {
 }
 
 void Pending::run_later() {
-  core_workers::operate([self = shared_from_this()] { self->run(); });
-}
-
-void Pending::run() {
-  const observe::Within here(observed_.construct());
-  try {
-    if (std::string reason; !start(reason)) // no host version is left to run (decision 23)
-      die("%s failed on %s after its call had returned: %s", construct_->name().c_str(), device_.describe().c_str(),
-          reason.c_str());
-  } catch (const std::exception& error) {
-    die("%s", error.what());
-  }
+  core_workers::operate([this, self = shared_from_this()] {
+    const observe::Within here(observed_.construct());
+    try {
+      if (std::string reason; !start(reason)) // no host version is left to run (decision 23)
+        die("%s failed on %s after its call had returned: %s", construct_->name().c_str(), device_.describe().c_str(),
+            reason.c_str());
+    } catch (const std::exception& error) {
+      die("%s", error.what());
+    }
+  });
 }
 
 // Hands the operations over. False, and why: nothing has begun.

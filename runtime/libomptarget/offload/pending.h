@@ -6,7 +6,7 @@
 // a worker does them when that has ended.
 #pragma once
 
-#include "offload/data_constructs.h"
+#include "offload/construct.h"
 #include "offload/outstanding.h"
 #include "offload/placement.h"
 
@@ -21,15 +21,14 @@ class Pending : public std::enable_shared_from_this<Pending> {
 public:
   // The rows are copied.
   Pending(DataAction action, Device& device, Rows rows, tgt_callback_param_t param);
-  // A region; what its kernel names is kept from being unloaded.
+  // A region; what its kernel names is kept from being unloaded. `reads_now`: its private data is read when it is
+  // placed, rather than when its turn comes.
   Pending(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel, const Resolved& there, Rows rows,
-          const AskedShape& shape, tgt_callback_param_t param);
+          const AskedShape& shape, tgt_callback_param_t param, bool reads_now);
 
   CommandList& commands() { return construct_->commands(); }
   // Counts, allocates, returns addresses. False, and why: it cannot be done on the device.
   [[nodiscard]] bool place(std::string& reason);
-  // Once it has been placed: private data is read at once, rather than when its turn comes.
-  void read_private() { construct_->read_private(*placed_); }
   // Once it has been placed. False, and why: it will not be done. Else it is outstanding, and ends by itself.
   [[nodiscard]] bool go(std::string& reason);
   // It has not gone: undoes its place, when all that it should come after has ended.
@@ -38,7 +37,6 @@ public:
 private:
   bool wait_for_turn();
   void run_later();
-  void run();
   bool start(std::string& reason);
   void end(const std::string& failure);
 

@@ -6,14 +6,10 @@
 #include "process/message.h"
 
 #include <algorithm>
-#include <cstring>
-#include <new>
 #include <utility>
 
 namespace omptool {
 namespace {
-
-constexpr std::size_t kAlignment = 64; // of private copies on the host
 
 bool is_private(const Row& row) {
   return row.has(kPrivate | kArgument) && !row.has(kValue);
@@ -27,37 +23,21 @@ std::string no_private_copy(const Row& row, const std::string& why) {
 
 // ---- private copies ----
 
-bool PrivateCopies::allocate(std::size_t index, const Row& row, void*& argument) {
+bool PrivateCopies::allocate(std::size_t index, const Row& row, const void* source, void*& argument) {
   Copy& copy = copies_[index];
   // A row of no bytes says nothing in `begin`.
   const void* const begin = row.size == 0 && !row.has(kSection) ? row.base : row.begin;
-  // Nothing is allocated where host memory is device memory, but a private copy is still a copy.
-  const bool on_host = device_.data.sharing.any() && !device_.memory.chains();
-  copy = {nullptr, begin, std::max<std::int64_t>(row.size, 1), on_host, begin};
-  copy.device = copy.on_host ? static_cast<std::byte*>(::operator new(static_cast<std::size_t>(copy.size),
-                                                                      std::align_val_t{kAlignment}, std::nothrow))
-                             : device_.memory.allocate(copy.size, begin, 0, row.size == 0 ? kStructAlignment : 1);
+  copy = {nullptr, begin, std::max<std::int64_t>(row.size, 1), source};
+  copy.device = device_.memory.allocate(copy.size, begin, 0, row.size == 0 ? kStructAlignment : 1);
   if (!copy.device)
     return false;
-  argument =
-      reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(copy.device) -
-                              (reinterpret_cast<std::uintptr_t>(begin) - reinterpret_cast<std::uintptr_t>(row.base)));
+  argument = device_base(copy.device, begin, row.base);
   return true;
-}
-
-void PrivateCopies::read(std::size_t index, const Row& row, CommandList& commands) {
-  if (row.has(kTo) && row.size > 0)
-    copies_[index].source = commands.keep(row.begin, static_cast<std::size_t>(row.size));
 }
 
 bool PrivateCopies::fill(std::size_t index, const Row& row, CommandList& commands) {
   const Copy& copy = copies_[index];
-  if (!row.has(kTo) || row.size <= 0)
-    return true;
-  if (!copy.on_host)
-    return commands.submit(copy.device, copy.source, row.size);
-  std::copy_n(static_cast<const std::byte*>(copy.source), row.size, copy.device);
-  return true;
+  return !row.has(kTo) || row.size <= 0 || commands.submit(copy.device, copy.source, row.size);
 }
 
 bool PrivateCopies::attach(const void* cell, void* value, CommandList& commands) {
@@ -67,9 +47,7 @@ bool PrivateCopies::attach(const void* cell, void* value, CommandList& commands)
         static_cast<std::uintptr_t>(copy.size) - offset < sizeof value)
       continue;
     const observe::Shown shown(cell);
-    if (copy.on_host)
-      std::memcpy(copy.device + offset, &value, sizeof value);
-    else if (!commands.submit(copy.device + offset, commands.keep(&value, sizeof value), sizeof value))
+    if (!commands.submit(copy.device + offset, commands.keep(&value, sizeof value), sizeof value))
       return false;
   }
   return true;
@@ -77,11 +55,8 @@ bool PrivateCopies::attach(const void* cell, void* value, CommandList& commands)
 
 void PrivateCopies::release_all() {
   for (Copy& copy : copies_) {
-    std::byte* const device = std::exchange(copy.device, nullptr);
-    if (device && !copy.on_host)
+    if (std::byte* const device = std::exchange(copy.device, nullptr))
       device_.memory.release(device, copy.host, copy.size, region_);
-    else if (device)
-      ::operator delete(device, std::align_val_t{kAlignment});
   }
 }
 
@@ -113,7 +88,7 @@ bool Region::resolve_arguments(std::string& reason) {
       argument = device_.data.beginning.argument(row, held_.bound[i]);
       if (device_.memory.moves_itself()) // the kernel runs on this processor: 1.1 times as fast where objects are many
         __builtin_prefetch(argument);
-    } else if (!copies_.allocate(i, row, argument)) {
+    } else if (!allocate_private(i, argument)) {
       reason = no_private_copy(row, device_.memory.last_error());
       return false;
     }
@@ -124,10 +99,11 @@ bool Region::resolve_arguments(std::string& reason) {
   return true;
 }
 
-void Region::read_private(const Placed&) {
-  for (std::size_t i = 0; i < rows_.size(); ++i)
-    if (is_private(rows_[i]))
-      copies_.read(i, rows_[i], commands_);
+[[gnu::noinline]] bool Region::allocate_private(std::size_t index, void*& argument) {
+  const Row& row = rows_[index];
+  const bool is_read = reads_now_ && row.has(kTo) && row.size > 0;
+  const void* const source = is_read ? commands_.keep(row.begin, static_cast<std::size_t>(row.size)) : row.begin;
+  return copies_.allocate(index, row, source, argument);
 }
 
 // ---- handed over ----
@@ -168,7 +144,6 @@ std::optional<HandedOver> Region::hand_over(Placed, std::string& reason) {
   if (!fill(reason) || !run(reason)) [[unlikely]]
     return std::nullopt;
   release(Release::kNormal);
-  commands_.set_handed_over();
   return handed_over();
 }
 
@@ -214,7 +189,7 @@ void Region::release(Release how) {
   if (const std::string why = commands_.wait(); !why.empty())
     die("region %s: %s", kernel_.name.c_str(), why.c_str());
   commands_.set_ended(failure);
-  device_.data.ending.finish(held_, commands_, kernel_.name);
+  end(kernel_.name);
 }
 
 [[gnu::cold, gnu::noinline]] bool Region::fail(HandedOver handed_over, const std::string& failure,
@@ -233,8 +208,7 @@ void Region::release(Release how) {
 
 void Region::finish(HandedOver) {
   copies_.release();
-  commands_.set_ended();
-  device_.data.ending.finish(held_, commands_, kernel_.name);
+  end(kernel_.name);
 }
 
 // ---- all ----

@@ -75,11 +75,9 @@ public:
   PrivateCopies(const PrivateCopies&) = delete;
   PrivateCopies& operator=(const PrivateCopies&) = delete;
 
-  // Allocates the row's copy. `argument` becomes the device address of its base. False: the device has no memory for
-  // it.
-  bool allocate(std::size_t index, const Row& row, void*& argument);
-  // Reads what the copy begins with now, rather than in the queue's order.
-  void read(std::size_t index, const Row& row, CommandList& commands);
+  // Allocates the row's copy, which begins with the bytes at `source`. `argument` becomes the device address of its
+  // base. False: the device has no memory for it.
+  bool allocate(std::size_t index, const Row& row, const void* source, void*& argument);
   // Sends the bytes that the copy begins with. False: the device did not take them.
   bool fill(std::size_t index, const Row& row, CommandList& commands);
   // Writes a pointer into the copies that hold the one at `cell`. False: a device did not take it.
@@ -97,7 +95,6 @@ private:
     std::byte* device;
     const void* host;
     std::int64_t size;
-    bool on_host;
     const void* source; // what it begins with
   };
   Device& device_;
@@ -110,14 +107,13 @@ public:
   // All that is named here has to live as long as this. Of a call that returns before (kLater), the region's objects
   // are released when it is placed, though they are used until finish().
   Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const AskedShape& shape,
-         CommandList::Use use)
-      : Construct(device, rows, use), kernel_(kernel), there_(there), shape_(shape),
+         CommandList::Use use, bool reads_now = false)
+      : Construct(device, rows, use), kernel_(kernel), there_(there), shape_(shape), reads_now_(reads_now),
         copies_(device, kernel.name, held_.flags & kPrivate ? rows.size() : 0), arguments_(there.how.how, rows.size()) {
   }
 
   Placed place() override;
   bool settle(const Placed&, std::string& reason) override;
-  void read_private(const Placed&) override;
   std::optional<HandedOver> hand_over(Placed, std::string& reason) override;
   void abandon(Placed) override;
   void finish(HandedOver) override;
@@ -130,6 +126,7 @@ private:
   bool fill_unwritten(std::uint64_t noted, std::string& reason);
   bool take_back(std::int32_t result, std::uint64_t noted, std::string& reason);
   bool resolve_arguments(std::string& reason);
+  bool allocate_private(std::size_t index, void*& argument);
   bool fill_private(std::string& reason);
   bool bring_up_to_date(std::string& reason);
   void release(Release how);
@@ -137,6 +134,7 @@ private:
   const Kernel& kernel_;
   const Resolved& there_;
   const AskedShape& shape_;
+  const bool reads_now_; // its private data, rather than in the queue's order
   PrivateCopies copies_;
   Arguments arguments_;
   bool resolved_ = false;

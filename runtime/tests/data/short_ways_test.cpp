@@ -4,7 +4,7 @@
 // Checks which objects the short ways take, on a device like the CPU: those that no asynchronous construct uses.
 #include "data/memmove_plugin.h"
 #include "devices/registry.h"
-#include "offload/data_constructs.h"
+#include "offload/construct.h"
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 // element of its own, and both arrive.
 #include "data/memmove_plugin.h"
 #include "devices/registry.h"
-#include "offload/data_constructs.h"
+#include "offload/construct.h"
 
 #include <atomic>
 #include <doctest/doctest.h>

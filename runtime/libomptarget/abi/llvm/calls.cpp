@@ -11,7 +11,6 @@
 #include "abi/llvm/kernel_arguments.h"
 #include "abi/llvm/nowait.h"
 #include "abi/llvm/rows.h"
-#include "offload/asynchronous.h"
 #include "offload/offload.h"
 #include "process/default_device.h"
 
@@ -114,7 +113,7 @@ template <Action action, Waiting waiting>
   if (Registry* const registry = Registry::current(); registry && registry->any_apart()) [[unlikely]]
     region = registry->meant_by(region, caller);
   if (const RowFault fault = add_rows(arrays, Action::kRegion, rows, caller); fault.is_of_compiler)
-    return refuse_compiler(device, region, rows, fault.text);
+    return refuse_region(device, region, rows, fault.text, Fault::kOfCompiler);
   else if (fault)
     return refuse_region(device, region, rows, std::string(name) + ": " + fault.text);
   void** const handle = handle_for(waiting);
@@ -220,7 +219,7 @@ std::int32_t on_kernel(const char* name, const Location* where, std::int64_t dev
       [=, &numbers] {
         const RecordVersion& version = version_of(arguments);
         if (!version.is_known || lacks_environment(*arguments, version)) [[unlikely]]
-          return refuse_compiler(device, region, std::nullopt, fault_of(arguments, caller));
+          return refuse_region(device, region, std::nullopt, fault_of(arguments, caller), Fault::kOfCompiler);
         return on_region(name, waiting_of(*arguments, version), device, region, arrays_of(*arguments, version), caller,
                          {LaunchShape::Origin::kCompiler, version.environment, &numbers, shape_of_call});
       });
