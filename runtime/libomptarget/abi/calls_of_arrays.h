@@ -64,10 +64,8 @@ void on_data(Action action, const char* function, const void* code, const Arrays
   guarded(function, [&] {
     const ReportedCall reported({Arrays::kAbi, action, function, code, -1, nullptr, nullptr, later != nullptr}, device);
     with_rows(arrays, [&](Rows rows, const std::string& fault) {
-      if (later && fault.empty())
-        data_later(what, device, rows, *later);
-      else if (later)
-        ignore_data_later(fault, *later);
+      if (later)
+        data_later(what, device, rows, *later, fault);
       else if (fault.empty())
         run_data(what, device, rows);
       else
@@ -86,11 +84,10 @@ std::int32_t on_region(const char* function, const void* code, const void* entry
         {Arrays::kAbi, Action::kRegion, function, code, -1, entry, nullptr, later != nullptr, shape.asked.teams[0]},
         device);
     return with_rows(arrays, [&](Rows rows, const std::string& fault) {
-      const std::string reason = fault.empty() ? "" : std::string(function) + ": " + fault;
       if (later)
-        return reason.empty() ? run_region_later(device, entry, rows, shape, *later)
-                              : refuse_region_later(device, entry, rows, reason, *later);
-      return reason.empty() ? run_region(device, entry, rows, shape) : refuse_region(device, entry, rows, reason);
+        return run_region_later(device, entry, rows, shape, *later, fault);
+      return fault.empty() ? run_region(device, entry, rows, shape)
+                           : refuse_region(device, entry, rows, std::string(function) + ": " + fault);
     });
   });
 }

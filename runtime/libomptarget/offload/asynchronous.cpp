@@ -63,21 +63,25 @@ void complete_after(const Events& events, const Later& call) {
   });
 }
 
-// Finds the events that the call waits for. Returns what is wrong with the array, or with its first faulty entry, or
-// "".
-std::string find_events(const Later& call, Events& events) {
+// Finds the events that the call waits for, up to a faulty one. Where the call has no fault so far, `fault` becomes
+// what is wrong with the array, or with that entry.
+Events find_events(const Later& call, std::string& fault) {
+  Events events;
   if (call.completion)
     *call.completion = nullptr;
+  std::string found_fault;
   if (call.count < 0 || (call.count > 0 && !call.awaited))
-    return "the call has " + std::to_string(call.count) + " dependences, but no array of them";
-  for (std::int32_t i = 0; i < call.count; ++i) {
+    found_fault = "the call has " + std::to_string(call.count) + " dependences, but no array of them";
+  for (std::int32_t i = 0; i < call.count && found_fault.empty(); ++i) {
     outstanding::Found found = outstanding::find_event(call.awaited[i]);
     if (!found.fault.empty())
-      return "event " + found.fault;
-    if (found.event)
+      found_fault = "event " + found.fault;
+    else if (found.event)
       events.push_back(std::move(found.event));
   }
-  return {};
+  if (fault.empty())
+    fault = std::move(found_fault);
+  return events;
 }
 
 // The first names the stream (device-rtl-interface.tex).
@@ -120,10 +124,12 @@ std::int32_t over(std::int32_t result, const Later& call) {
 } // namespace
 
 std::int32_t run_region_later(std::int64_t asked, const void* host_address, Rows rows, const AskedShape& shape,
-                              const Later& call) {
-  Events events;
-  if (const std::string fault = find_events(call, events); !fault.empty())
-    return refuse_region_later(asked, host_address, rows, std::string(call.function) + ": " + fault, call);
+                              const Later& call, std::string fault) {
+  const Events events = find_events(call, fault);
+  if (!fault.empty()) {
+    wait_for(events);
+    return over(refuse_region(asked, host_address, rows, std::string(call.function) + ": " + fault), call);
+  }
   Placement placement(asked, host_address, rows);
   Device* const device = one_device(placement.device_id());
   if (!device) {
@@ -141,18 +147,12 @@ std::int32_t run_region_later(std::int64_t asked, const void* host_address, Rows
   return give_up(*device, host_address, kernel.get(), rows, reason);
 }
 
-std::int32_t refuse_region_later(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason,
-                                 const Later& call) {
-  Events events;
-  find_events(call, events);
-  wait_for(events);
-  return over(refuse_region(device_id, host_address, rows, reason), call);
-}
-
-void data_later(DataAction action, std::int64_t device_id, Rows rows, const Later& call) {
-  Events events;
-  if (const std::string fault = find_events(call, events); !fault.empty())
-    return ignore_data_later(fault, call);
+void data_later(DataAction action, std::int64_t device_id, Rows rows, const Later& call, std::string fault) {
+  const Events events = find_events(call, fault);
+  if (!fault.empty()) {
+    say("%s: %s; the call is ignored", call.function, fault.c_str());
+    return complete_after(events, call);
+  }
   if (Device* const device = one_device(device_id)) {
     std::string none; // it has no host version, and goes in any case
     start_later(std::make_shared<Pending>(action, *device, rows, call.param), events, call, none);
@@ -163,13 +163,6 @@ void data_later(DataAction action, std::int64_t device_id, Rows rows, const Late
   wait_for(events);
   run_data(action, device_id, rows);
   complete_after({}, call);
-}
-
-void ignore_data_later(const std::string& reason, const Later& call) {
-  Events events;
-  find_events(call, events);
-  say("%s: %s; the call is ignored", call.function, reason.c_str());
-  complete_after(events, call);
 }
 
 bool enforces(const char* function, std::int32_t from, std::int32_t to, tgt_event_t event) {

@@ -80,8 +80,7 @@ void report_on_host(const void* host_address, const Kernel* kernel, const std::s
 }
 
 std::int32_t stay_on_host(const void* host_address, const char* reason) {
-  if (observe::heard()) [[unlikely]]
-    report_on_host(host_address, kernel_of(host_address).get(), reason);
+  report_on_host(host_address, observe::heard() ? kernel_of(host_address).get() : nullptr, reason);
   return kOnHost;
 }
 

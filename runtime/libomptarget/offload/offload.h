@@ -47,15 +47,11 @@ struct Later {
 };
 
 // 0: the region runs when its turn comes. Otherwise the caller runs its host version, for which the data is ready:
-// what the region should have come after has ended.
+// what the region should have come after has ended. `fault`: what is wrong with the call, as of refuse_region(), or "".
 std::int32_t run_region_later(std::int64_t device_id, const void* host_address, Rows rows, const AskedShape& shape,
-                              const Later& call);
-// As refuse_region().
-std::int32_t refuse_region_later(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason,
-                                 const Later& call);
-void data_later(DataAction action, std::int64_t device_id, Rows rows, const Later& call);
-// A data call that does nothing, for `reason`, which is said; its event completes all the same.
-void ignore_data_later(const std::string& reason, const Later& call);
+                              const Later& call, std::string fault = {});
+// The same of data. A call with a fault does nothing, and says so; its event completes all the same.
+void data_later(DataAction action, std::int64_t device_id, Rows rows, const Later& call, std::string fault = {});
 
 // Returns true if the devices keep an event of the first, which the program holds, before what is to come after it on
 // the second. Numbers are those of programs.
