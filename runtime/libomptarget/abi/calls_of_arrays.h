@@ -30,8 +30,8 @@ inline const char* fault_of_memory(const void* address, std::int64_t size) {
 //   count, what the program says
 //   known_device(): the device, as the core has it, and fault(): what is wrong with the call but for its rows, or ""
 //   complete(): whether all arrays are there, and kHowMany: "four"
-//   fault_of(i) and describe(i): what is wrong with row `i`, or null, and what it holds
-//   row(i): what it is; of a malformed one the base
+//   fault_of(i): what is wrong with row `i`, or null
+//   row(i): what it is; of a malformed one the base; and type(i)
 template <typename Arrays, typename Body> auto with_rows(const Arrays& arrays, const Body& body) {
   if (arrays.count < 0 || (arrays.count > 0 && !arrays.complete()))
     return body(Rows(),
@@ -46,9 +46,10 @@ template <typename Arrays, typename Body> auto with_rows(const Arrays& arrays, c
   std::string first_fault = arrays.fault();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const char* const fault = arrays.fault_of(i);
-    if (fault && first_fault.empty())
-      first_fault = "row " + std::to_string(i) + " " + fault + " (" + arrays.describe(i) + ")";
     rows[i] = arrays.row(i);
+    if (fault && first_fault.empty())
+      first_fault = "row " + std::to_string(i) + " " +
+                    describe_fault(fault, rows[i].begin, rows[i].size, static_cast<std::uint32_t>(arrays.type(i)));
     if (fault)
       rows[i] = {rows[i].base};
   }

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/exports.h"
 
+#include "abi/llvm/info.h"
 #include "observe/listeners.h"
 #include "offload/fallback.h"
 #include "offload/offload.h"
 #include "process/default_device.h"
 
-#include <utility>
+#include <cstdio>
 
 namespace omptool {
 namespace {
@@ -32,11 +33,37 @@ void ReportedCall::begin(observe::Call call, std::optional<std::int64_t> device)
     prepared_device(device_); // what that takes is not the construct's
     call.device = device_;
   }
-  std::shared_ptr<Kernel> kernel = call.entry ? kernel_of(call.entry) : nullptr;
-  if (kernel)
-    call.region = kernel->name;
+  kernel_ = call.entry ? kernel_of(call.entry) : nullptr;
+  if (kernel_)
+    call.region = kernel_->name;
   if (device || !is_in_routine())
-    announced_.emplace(std::move(kernel), call);
+    construct_.emplace(call);
+}
+
+std::string describe_fault(const char* fault, const void* begin, std::int64_t size, std::uint64_t type) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%s (address %p, size %lld, type 0x%llx)", fault, begin,
+                static_cast<long long>(size), static_cast<unsigned long long>(type));
+  return text;
+}
+
+void register_library(const void* descriptor, LibraryReader read) noexcept {
+  guarded("__tgt_register_lib", [&] {
+    llvm::read_info();
+    if (descriptor)
+      Registry::obtain().add(descriptor, read);
+  });
+}
+
+void unregister_library(const void* descriptor) noexcept {
+  guarded("__tgt_unregister_lib", [&] {
+    Registry* const registry = Registry::current();
+    if (!registry || !descriptor)
+      return;
+    if (llvm::informs(llvm::kInfoTable) && registry->is_last(descriptor))
+      llvm::tell_tables();
+    registry->remove(descriptor);
+  });
 }
 
 } // namespace omptool

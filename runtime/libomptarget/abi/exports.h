@@ -6,6 +6,7 @@
 #pragma once
 
 #include "data/table/mapping_fault.h"
+#include "devices/library_contents.h"
 #include "observe/events/sink.h"
 #include "offload/construct.h"
 #include "process/message.h"
@@ -14,7 +15,6 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #define OMPTOOL_EXPORT __attribute__((visibility("default")))
 
@@ -40,6 +40,10 @@ template <typename Body> auto guarded(const char* call, const Body& body) noexce
   }
 }
 
+// The registration calls of every ABI. A null descriptor is ignored.
+void register_library(const void* descriptor, LibraryReader read) noexcept;
+void unregister_library(const void* descriptor) noexcept;
+
 using observe::Action;
 
 // Announces a call while it lasts, if anybody listens.
@@ -57,14 +61,12 @@ public:
 private:
   void begin(observe::Call call, std::optional<std::int64_t> device);
   int device_ = -1;
-  struct Announced {
-    Announced(std::shared_ptr<Kernel> its_kernel, const observe::Call& call)
-        : kernel(std::move(its_kernel)), construct(call) {}
-    std::shared_ptr<Kernel> kernel; // whose name the construct has
-    observe::Construct construct;
-  };
-  std::optional<Announced> announced_;
+  std::shared_ptr<Kernel> kernel_; // whose name the construct has
+  std::optional<observe::Construct> construct_;
 };
+
+// Returns the text of a fault of one row or element of a call's arrays, with what the program wrote there.
+std::string describe_fault(const char* fault, const void* begin, std::int64_t size, std::uint64_t type);
 
 // Returns what the core does for a construct that runs no kernel.
 constexpr DataAction data_action_of(Action action) {

@@ -110,15 +110,31 @@ using LibraryReader = std::string (*)(const void* descriptor, LibraryContents& c
 // More is a damaged descriptor, not a program.
 constexpr std::uint32_t kMostImages = 1U << 16;
 
-// Returns why a descriptor cannot have that list of images, or "".
-inline std::string fault_of_images(std::int64_t count, const void* list) {
+// Calls `take` with the begin and the end of each image in a descriptor's list. Returns why the list is damaged, or the
+// first fault that `take` returns, or "".
+template <typename Image, typename Take>
+std::string read_images(std::int64_t count, const Image* list, const Take& take) {
   if (count < 0 || count > std::int64_t{kMostImages})
     return "it counts " + counted(count, "image") + "; " + std::to_string(kMostImages) + " are the most";
-  return count > 0 && !list ? "it counts " + counted(count, "image") + ", but has no list of them" : std::string();
+  if (count > 0 && !list)
+    return "it counts " + counted(count, "image") + ", but has no list of them";
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto* const begin = static_cast<std::byte*>(list[i].ImageStart);
+    auto* const end = static_cast<std::byte*>(list[i].ImageEnd);
+    if (!is_range(begin, end))
+      return "image " + std::to_string(i) + " ends before it begins";
+    if (std::string fault = take(begin, end); !fault.empty())
+      return fault;
+  }
+  return {};
 }
-// The same for one of the images.
-inline std::string fault_of_bounds(std::int64_t number) {
-  return "image " + std::to_string(number) + " ends before it begins";
+// The same of a descriptor whose images are taken as they are.
+template <typename Image>
+std::string read_images(std::int64_t count, const Image* list, std::vector<RegisteredImage>& images) {
+  return read_images(count, list, [&](std::byte* begin, std::byte* end) {
+    images.push_back({begin, end});
+    return std::string();
+  });
 }
 
 } // namespace omptool

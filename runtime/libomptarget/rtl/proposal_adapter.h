@@ -16,8 +16,8 @@ struct Entry {
 };
 
 struct Image {
-  void* begin;
-  void* end;
+  void* ImageStart;
+  void* ImageEnd;
 };
 
 struct Descriptor {

@@ -7,10 +7,7 @@
 #include "omptarget.h"
 
 #include "abi/calls_of_arrays.h"
-#include "abi/llvm/info.h"
 #include "offload/outstanding.h"
-
-#include <cstdio>
 
 namespace omptool {
 namespace {
@@ -19,23 +16,12 @@ std::string read_library(const void* address, LibraryContents& contents) {
   const __tgt_bin_desc& descriptor = *static_cast<const __tgt_bin_desc*>(address);
   if (!is_range(descriptor.EntriesBegin, descriptor.EntriesEnd))
     return "its entry table does not end where an entry ends";
-  if (std::string fault = fault_of_images(descriptor.NumDevices, descriptor.DeviceImages); !fault.empty())
-    return fault;
-  for (std::uint32_t i = 0; i < descriptor.NumDevices; ++i) {
-    const __tgt_device_image& image = descriptor.DeviceImages[i];
-    if (!is_range(static_cast<const char*>(image.ImageStart), static_cast<const char*>(image.ImageEnd)))
-      return fault_of_bounds(i);
-    contents.images.push_back({image.ImageStart, image.ImageEnd});
-  }
   for (const __tgt_offload_entry& entry : std::span(descriptor.EntriesBegin, descriptor.EntriesEnd))
     contents.table.add(entry);
-  return {};
+  return read_images(descriptor.NumDevices, descriptor.DeviceImages, contents.images);
 }
 
-constexpr struct {
-  std::int32_t type;
-  std::uint32_t flags;
-} kTranslation[] = {
+constexpr FlagOfBit<std::int32_t> kTranslation[] = {
     {OMP_TGT_MAPTYPE_TO, kTo},
     {OMP_TGT_MAPTYPE_FROM, kFrom},
     {OMP_TGT_MAPTYPE_ALWAYS, kAlways},
@@ -46,14 +32,6 @@ constexpr struct {
     {OMP_TGT_MAPTYPE_PRIVATE_PTR, kPrivate | kArgument},
     {OMP_TGT_MAPTYPE_PRIVATE_VAL, kValue | kArgument},
 };
-
-std::uint32_t flags_of(std::int32_t type) {
-  std::uint32_t flags = 0;
-  for (const auto& row : kTranslation)
-    if (type & row.type)
-      flags |= row.flags;
-  return flags;
-}
 
 struct Arrays {
   static constexpr observe::Abi kAbi = observe::Abi::kInterface;
@@ -68,7 +46,8 @@ struct Arrays {
   std::int64_t known_device() const { return device; }
   static std::string fault() { return {}; }
   bool complete() const { return bases && begins && sizes && types; }
-  Row row(std::size_t i) const { return {bases[i], begins[i], sizes[i], flags_of(types[i]), &bases[i]}; }
+  Row row(std::size_t i) const { return {bases[i], begins[i], sizes[i], flags_of(types[i], kTranslation), &bases[i]}; }
+  std::int32_t type(std::size_t i) const { return types[i]; }
   const char* fault_of(std::size_t i) const {
     constexpr std::int32_t kKnown = 0x1ff;
     if (types[i] & ~kKnown)
@@ -81,12 +60,6 @@ struct Arrays {
       return "has MAP_PTR, but no pointer cell";
     return nullptr;
   }
-  std::string describe(std::size_t i) const {
-    char text[96];
-    std::snprintf(text, sizeof text, "address %p, size %lld, type 0x%x", begins[i], static_cast<long long>(sizes[i]),
-                  static_cast<unsigned>(types[i]));
-    return text;
-  }
 };
 
 } // namespace
@@ -94,17 +67,10 @@ struct Arrays {
 extern "C" {
 
 OMPTOOL_EXPORT void omptarget_register_lib(__tgt_bin_desc* descriptor) {
-  guarded("__tgt_register_lib", [&] {
-    llvm::read_info();
-    if (descriptor)
-      Registry::obtain().add(descriptor, read_library);
-  });
+  register_library(descriptor, read_library);
 }
 OMPTOOL_EXPORT void omptarget_unregister_lib(__tgt_bin_desc* descriptor) {
-  guarded("__tgt_unregister_lib", [&] {
-    if (Registry* const registry = Registry::current(); registry && descriptor)
-      registry->remove(descriptor);
-  });
+  unregister_library(descriptor);
 }
 OMPTOOL_EXPORT_AS(omptarget_register_lib, "__tgt_register_lib@OMPTARGET_4.5");
 OMPTOOL_EXPORT_AS(omptarget_unregister_lib, "__tgt_unregister_lib@OMPTARGET_4.5");

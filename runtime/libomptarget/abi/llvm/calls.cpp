@@ -230,25 +230,14 @@ std::int32_t on_kernel(const char* name, const Location* where, std::int64_t dev
 extern "C" {
 
 OMPTOOL_EXPORT void __tgt_register_lib(__tgt_bin_desc* descriptor) {
-  guarded(__func__, [&] {
-    if (!descriptor)
-      return;
-    look_for_libomp_again();
-    read_info();
-    require_entries_of(descriptor);
-    Registry::obtain().add(descriptor, read_library);
-  });
+  look_for_libomp_again();
+  if (descriptor)
+    guarded(__func__, [&] { require_entries_of(descriptor); });
+  register_library(descriptor, read_library);
 }
 
 OMPTOOL_EXPORT void __tgt_unregister_lib(__tgt_bin_desc* descriptor) {
-  guarded(__func__, [&] {
-    Registry* const registry = Registry::current();
-    if (!registry || !descriptor)
-      return;
-    if (informs(kInfoTable) && registry->is_last(descriptor))
-      tell_tables();
-    registry->remove(descriptor);
-  });
+  unregister_library(descriptor);
 }
 
 OMPTOOL_EXPORT void __tgt_register_requires(std::int64_t mask) {

@@ -108,13 +108,6 @@ bool wants_host_memory() {
   return the_requirements.load(std::memory_order_relaxed) & kUnifiedSharedMemory;
 }
 
-// Returns why the descriptor cannot be used, or "".
-std::string fault_of(const Descriptor& descriptor) {
-  if (!is_range(descriptor.entries_begin, descriptor.entries_end))
-    return "its entry table ends before it begins";
-  return fault_of_images(descriptor.image_count, descriptor.images);
-}
-
 // Kernels of LLVM 15 to 17 have no environment, although 18's, which write the same version into their arguments, do.
 // The former wrap images; linked by a later clang, they still say who they are.
 ImageOrigin origin_of(Bytes image, bool wrapped) {
@@ -148,21 +141,14 @@ bool is_wrapped(Bytes bytes) {
   return bytes.size() >= kMagic.size() && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
 }
 
-std::string read_images(const Descriptor& descriptor, LibraryContents& contents) {
-  for (std::int32_t i = 0; i < descriptor.image_count; ++i) {
-    const __tgt_device_image& raw = descriptor.images[i];
-    const auto* const begin = static_cast<const std::byte*>(raw.ImageStart);
-    const auto* const end = static_cast<const std::byte*>(raw.ImageEnd);
-    if (!is_range(begin, end))
-      return fault_of_bounds(i);
-    const Bytes bytes(begin, end);
-    std::vector<Bytes> images;
-    if (std::string fault = unwrap(bytes, images); !fault.empty())
-      return fault;
-    for (const Bytes image : images) {
-      auto* const at = const_cast<std::byte*>(image.data());
-      contents.images.push_back({at, at + image.size(), origin_of(image, is_wrapped(bytes))});
-    }
+// Adds what an image of the descriptor is: one, or those in a container. Returns what is wrong with that, or "".
+std::string add_images(Bytes bytes, std::vector<RegisteredImage>& all) {
+  std::vector<Bytes> images;
+  if (std::string fault = unwrap(bytes, images); !fault.empty())
+    return fault;
+  for (const Bytes image : images) {
+    auto* const at = const_cast<std::byte*>(image.data());
+    all.push_back({at, at + image.size(), origin_of(image, is_wrapped(bytes))});
   }
   return {};
 }
@@ -287,7 +273,7 @@ void require(std::int64_t mask, const void* where) {
 
 void require_entries_of(const void* address) {
   const Descriptor& descriptor = *static_cast<const Descriptor*>(address);
-  if (!fault_of(descriptor).empty())
+  if (!is_range(descriptor.entries_begin, descriptor.entries_end))
     return;
   const Bytes table(descriptor.entries_begin, descriptor.entries_end);
   const std::size_t record = record_size(table);
@@ -298,9 +284,10 @@ void require_entries_of(const void* address) {
 
 std::string read_library(const void* address, LibraryContents& contents) {
   const Descriptor& descriptor = *static_cast<const Descriptor*>(address);
-  if (std::string fault = fault_of(descriptor); !fault.empty())
-    return fault;
-  if (const std::string fault = read_images(descriptor, contents); !fault.empty())
+  if (!is_range(descriptor.entries_begin, descriptor.entries_end))
+    return "its entry table ends before it begins";
+  const auto add = [&](std::byte* begin, std::byte* end) { return add_images({begin, end}, contents.images); };
+  if (std::string fault = read_images(descriptor.image_count, descriptor.images, add); !fault.empty())
     return fault;
   const Bytes table(descriptor.entries_begin, descriptor.entries_end);
   if (const std::uint16_t version = newer_version(table); version)

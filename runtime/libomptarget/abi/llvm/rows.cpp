@@ -12,23 +12,14 @@
 namespace omptool::llvm {
 namespace {
 
-constexpr struct {
-  std::int64_t type;
-  std::uint32_t flags;
-} kTranslation[] = {
+constexpr FlagOfBit<std::int64_t> kTranslation[] = {
     {kTypeTo, kTo},         {kTypeFrom, kFrom},       {kTypeAlways, kAlways},
     {kTypeDelete, kDelete}, {kTypePresent, kPresent}, {kTypeImplicit, kImplicit},
     {kTypeHold, kHold},     {kTypeClose, kClose},     {kTypeNullify, kNullIfAbsent},
 };
 
 std::uint32_t flags_of(std::int64_t type) {
-  std::uint32_t flags = kSection;
-  for (const auto& bit : kTranslation)
-    if (type & bit.type)
-      flags |= bit.flags;
-  if (!(type & kTypeMemberOf))
-    flags |= kCounts;
-  return flags;
+  return flags_of(type, kTranslation) | kSection | (type & kTypeMemberOf ? 0U : kCounts);
 }
 
 // Returns the element that a member is part of, counted from 1; 0: of none.
@@ -250,10 +241,8 @@ RowFault add_any_rows(const Arrays& arrays, Action action, RowList& rows, const 
       name_rows(Rows(rows).size(), arrays.names ? static_cast<const char*>(arrays.names[i]) : nullptr);
     if (!fault)
       continue;
-    char text[160];
-    std::snprintf(text, sizeof text, "argument %zu %s (address %p, size %lld, type 0x%llx)", i, fault, element.begin,
-                  static_cast<long long>(element.size), static_cast<unsigned long long>(element.type));
-    return {text};
+    return {"argument " + std::to_string(i) + " " +
+            describe_fault(fault, element.begin, element.size, static_cast<std::uint64_t>(element.type))};
   }
   if (translator.unknown_bits() == 0) [[likely]]
     return {};

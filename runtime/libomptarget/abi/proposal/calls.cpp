@@ -5,12 +5,10 @@
 // counts a reference to it and is an argument of the region; the document's four map types say what is
 // copied. Where it and OpenMP 4.0, for which it is made, differ on when that is, libtarget.h tells.
 #include "abi/calls_of_arrays.h"
-#include "abi/llvm/info.h"
 #include "process/default_device.h"
 #include "rtl/proposal_adapter.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 
 namespace omptool::proposal {
@@ -30,15 +28,7 @@ std::string read_library(const void* address, LibraryContents& contents) {
     table.add({entry.address, nullptr, entry.size, kind, entry.size});
     table.entries.back().name = table.names.emplace_back(place).data();
   }
-  if (std::string fault = fault_of_images(descriptor.image_count, descriptor.images); !fault.empty())
-    return fault;
-  for (unsigned i = 0; i < descriptor.image_count; ++i) {
-    const Image& image = descriptor.images[i];
-    if (!is_range(static_cast<const char*>(image.begin), static_cast<const char*>(image.end)))
-      return fault_of_bounds(i);
-    contents.images.push_back({image.begin, image.end});
-  }
-  return {};
+  return read_images(descriptor.image_count, descriptor.images, contents.images);
 }
 
 // alloc, to, from, tofrom.
@@ -68,11 +58,6 @@ struct Arrays {
       return "has an unknown map type";
     return fault_of_memory(host[i], sizes[i]);
   }
-  std::string describe(std::size_t i) const {
-    char text[96];
-    std::snprintf(text, sizeof text, "address %p, size %d, type %d", host[i], sizes[i], type(i));
-    return text;
-  }
 };
 
 } // namespace
@@ -80,17 +65,10 @@ struct Arrays {
 extern "C" {
 
 OMPTOOL_EXPORT void omptool_2013_register_lib(void* descriptor) {
-  guarded("__tgt_register_lib", [&] {
-    llvm::read_info();
-    if (descriptor)
-      Registry::obtain().add(descriptor, read_library);
-  });
+  register_library(descriptor, read_library);
 }
 OMPTOOL_EXPORT void omptool_2013_unregister_lib(void* descriptor) {
-  guarded("__tgt_unregister_lib", [&] {
-    if (Registry* const registry = Registry::current(); registry && descriptor)
-      registry->remove(descriptor);
-  });
+  unregister_library(descriptor);
 }
 
 OMPTOOL_EXPORT void omptool_2013_data_begin(int device, int count, void** host, int* sizes, const void* types) {

@@ -5,6 +5,7 @@
 // core knows no ABI's map-type bits.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -32,6 +33,19 @@ enum RowFlag : std::uint32_t {
   kReserve = 1U << 17,      // a member that the struct of the row before should have room for; nothing is mapped
   kNullIfAbsent = 1U << 18, // of kReturn: NULL in place of an absent object's host address
 };
+
+// Returns the flags that a table of an ABI has for the bits of a map type.
+template <typename Type> struct FlagOfBit {
+  Type bit;
+  std::uint32_t flag;
+};
+template <typename Type, std::size_t kBits>
+constexpr std::uint32_t flags_of(Type type, const FlagOfBit<Type> (&table)[kBits]) {
+  std::uint32_t flags = 0;
+  for (const FlagOfBit<Type>& row : table)
+    flags |= type & row.bit ? row.flag : 0U;
+  return flags;
+}
 
 struct Row {
   void* base = nullptr;
