@@ -6,7 +6,7 @@
 #include "observe/listeners.h"
 #include "offload/fallback.h"
 #include "offload/offload.h"
-#include "process/default_device.h"
+#include "process/libomp.h"
 
 #include <cstdio>
 

@@ -3,7 +3,7 @@
 #include "offload/fallback.h"
 #include "offload/offload.h"
 #include "offload/pending.h"
-#include "process/default_device.h"
+#include "process/libomp.h"
 #include "process/message.h"
 #include "rtl/core_workers.h"
 

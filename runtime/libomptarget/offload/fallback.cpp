@@ -4,7 +4,7 @@
 
 #include "counted.h"
 #include "observe/events/sink.h"
-#include "process/default_device.h"
+#include "process/libomp.h"
 #include "process/message.h"
 
 #include <array>

@@ -8,7 +8,7 @@
 #include "offload/fallback.h"
 #include "offload/placement.h"
 #include "offload/region.h"
-#include "process/default_device.h"
+#include "process/libomp.h"
 #include "process/message.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "offload/placement.h"
 
 #include "offload/fallback.h"
-#include "process/default_device.h"
+#include "process/libomp.h"
 
 #include <algorithm>
 #include <memory>

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "process/libomp.h"
 
-#include "process/default_device.h"
 #include "process/environment.h"
 #include "threads/hazard_pointers.h"
 

@@ -12,7 +12,7 @@
 #include "abi/llvm/nowait.h"
 #include "abi/llvm/rows.h"
 #include "offload/offload.h"
-#include "process/default_device.h"
+#include "process/libomp.h"
 
 #include <algorithm>
 #include <optional>

@@ -7,7 +7,7 @@
 
 #include "abi/llvm/info.h"
 #include "abi/routines/routine.h"
-#include "process/default_device.h"
+#include "process/libomp.h"
 
 #include <algorithm>
 #include <climits>

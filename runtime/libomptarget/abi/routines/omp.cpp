@@ -9,7 +9,6 @@
 #include "abi/routines/copies.h"
 #include "abi/routines/routine.h"
 #include "observe/listeners.h"
-#include "process/default_device.h"
 #include "process/libomp.h"
 
 #include <climits>
