@@ -15,19 +15,10 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace omptool {
 namespace {
-
-// dim3 of CUDA.
-struct Extent {
-  std::uint32_t x, y, z;
-};
-
-// The values between <<< and >>>, until the launch takes them: grid, block, memory, stream.
-thread_local std::vector<std::tuple<Extent, Extent, std::size_t, void*>> call_configurations;
 
 // Memory that the host and the device can use at the same address, where there is any: of the kind, or the device's
 // own.
@@ -213,20 +204,11 @@ OMPTOOL_EXPORT int __tgt_activate_record_replay() {
 
 // ---- launches of CUDA programs, clang's -foffload-via-llvm ----
 
-OMPTOOL_EXPORT unsigned __llvmPushCallConfiguration(Extent grid, Extent block, std::size_t memory, void* stream) {
-  return guarded(__func__, [&] {
-    call_configurations.emplace_back(grid, block, memory, stream);
-    return 0U;
-  });
-}
-OMPTOOL_EXPORT unsigned __llvmPopCallConfiguration(Extent* grid, Extent* block, std::size_t* memory, void** stream) {
-  if (call_configurations.empty() || !grid || !block || !memory || !stream)
-    return 1;
-  std::tie(*grid, *block, *memory, *stream) = call_configurations.back();
-  call_configurations.pop_back();
+// No plugin's kernels take what CUDA's do, so nobody keeps the values between <<< and >>> for them.
+OMPTOOL_EXPORT unsigned __llvmPushCallConfiguration() {
   return 0;
 }
-// No plugin's kernels take what CUDA's do.
+OMPTOOL_EXPORT_ALIAS("__llvmPushCallConfiguration") unsigned __llvmPopCallConfiguration();
 OMPTOOL_EXPORT unsigned llvmLaunchKernel(const void* function) {
   say("llvmLaunchKernel: the kernel at %p is not launched: no device runs CUDA kernels", function);
   return 1;
