@@ -82,36 +82,22 @@ Number number(const Environment& read, const Variable& variable, Number usual, l
   return usual;
 }
 
-Environment read_environment() {
-  Environment read;
-  read.quiet = choice<bool>(read, own("OMPTOOL_QUIET"), {{"0", false}, {"1", true}});
-  read.policy = choice<OffloadPolicy>(read, openmps("OMP_TARGET_OFFLOAD"),
-                                      {{"DEFAULT", OffloadPolicy::kDefault},
-                                       {"MANDATORY", OffloadPolicy::kMandatory},
-                                       {"DISABLED", OffloadPolicy::kDisabled}});
-  read.default_device = number(read, openmps("OMP_DEFAULT_DEVICE"), read.default_device, 0, INT_MAX);
-  read.device_policy =
-      choice<DevicePolicy>(read, own("OMPTOOL_DEVICE_POLICY"),
-                           {{"openmp", DevicePolicy::kOpenMP}, {"least-loaded", DevicePolicy::kLeastLoaded}});
-  read.in_flight = number(read, own("OMPTOOL_HOST_IN_FLIGHT"), read.in_flight, 1, 4096);
-  read.kernel_timeout = number(read, own("OMPTOOL_KERNEL_TIMEOUT"), read.kernel_timeout, 0, 1'000'000);
-  read.plugin_path = split(own("OMPTOOL_PLUGIN_PATH").value, ':');
-  read.plugins = split(own("OMPTOOL_PLUGINS").value, ',');
-  return read;
-}
-
 } // namespace
 
-// Never destroyed: other threads may still offload while the process exits. Without the lock of a
-// static's initialisation: a child of fork() would wait forever for the thread of its parent that
-// held it. Of threads that read at the same time, the first to finish counts.
-const Environment& find_environment() noexcept {
-  const auto* const mine = new Environment(read_environment());
-  const Environment* first = nullptr;
-  if (known_environment.compare_exchange_strong(first, mine, std::memory_order_acq_rel, std::memory_order_acquire))
-    return *mine;
-  delete mine;
-  return *first;
+Environment::Environment() {
+  quiet = choice<bool>(*this, own("OMPTOOL_QUIET"), {{"0", false}, {"1", true}});
+  policy = choice<OffloadPolicy>(*this, openmps("OMP_TARGET_OFFLOAD"),
+                                 {{"DEFAULT", OffloadPolicy::kDefault},
+                                  {"MANDATORY", OffloadPolicy::kMandatory},
+                                  {"DISABLED", OffloadPolicy::kDisabled}});
+  default_device = number(*this, openmps("OMP_DEFAULT_DEVICE"), default_device, 0, INT_MAX);
+  device_policy =
+      choice<DevicePolicy>(*this, own("OMPTOOL_DEVICE_POLICY"),
+                           {{"openmp", DevicePolicy::kOpenMP}, {"least-loaded", DevicePolicy::kLeastLoaded}});
+  in_flight = number(*this, own("OMPTOOL_HOST_IN_FLIGHT"), in_flight, 1, 4096);
+  kernel_timeout = number(*this, own("OMPTOOL_KERNEL_TIMEOUT"), kernel_timeout, 0, 1'000'000);
+  plugin_path = split(own("OMPTOOL_PLUGIN_PATH").value, ':');
+  plugins = split(own("OMPTOOL_PLUGINS").value, ',');
 }
 
 } // namespace omptool

@@ -6,7 +6,8 @@
 // ignore every OMPTOOL_* variable.
 #pragma once
 
-#include <atomic>
+#include "process/per_process.h"
+
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ enum class OffloadPolicy { kDefault, kDisabled, kMandatory };
 enum class DevicePolicy { kOpenMP, kLeastLoaded };
 
 struct Environment {
+  Environment();                                      // reads it
   OffloadPolicy policy = OffloadPolicy::kDefault;     // OMP_TARGET_OFFLOAD
   int default_device = 0;                             // OMP_DEFAULT_DEVICE
   DevicePolicy device_policy = DevicePolicy::kOpenMP; // OMPTOOL_DEVICE_POLICY, of regions that name no device
@@ -26,13 +28,8 @@ struct Environment {
   std::vector<std::string> plugins;                   // OMPTOOL_PLUGINS; empty: every plugin found
 };
 
-// Null before it is first asked for.
-inline constinit std::atomic<const Environment*> known_environment{nullptr};
-const Environment& find_environment() noexcept;
-
 inline const Environment& environment() noexcept {
-  const Environment* const known = known_environment.load(std::memory_order_acquire);
-  return known ? *known : find_environment();
+  return PerProcess<const Environment>::get();
 }
 
 } // namespace omptool

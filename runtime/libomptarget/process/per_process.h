@@ -2,31 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An object that a process has once, made when it is first asked for. Never destroyed: threads go on while the process
-// exits. A child of fork() makes its own, for the lock of its parent's may be held by a thread that is gone.
+// exits. A child of fork() makes its own, for the lock of its parent's may be held by a thread that is gone. It keeps
+// what is const, which has no lock. Without the lock of a static's initialisation, for the same reason: of threads that
+// make one at the same time, the first to finish counts.
 #pragma once
 
 #include <atomic>
 #include <pthread.h>
+#include <type_traits>
 
 namespace omptool {
 
 template <typename Object> class PerProcess {
 public:
   static Object& get() {
-    Object* known = the_one.load(std::memory_order_acquire);
-    if (known)
-      return *known;
-    static std::atomic<bool> is_watching{false};
-    if (!is_watching.exchange(true))
-      ::pthread_atfork(nullptr, nullptr, [] {
-        if (Object* const left = the_one.exchange(nullptr))
-          the_parents = left;
-      });
-    auto* const made = new Object;
-    if (the_one.compare_exchange_strong(known, made))
-      return *made;
-    delete made;
-    return *known;
+    Object* const known = the_one.load(std::memory_order_acquire);
+    return known ? *known : make();
   }
   // Null: nobody has asked for it.
   static Object* known() { return the_one.load(std::memory_order_acquire); }
@@ -35,6 +26,21 @@ public:
   static Object* parents() { return the_parents.load(std::memory_order_acquire); }
 
 private:
+  [[gnu::noinline]] static Object& make() {
+    static constinit std::atomic<bool> is_watching{std::is_const_v<Object>};
+    if (!is_watching.exchange(true))
+      ::pthread_atfork(nullptr, nullptr, [] {
+        if (Object* const left = the_one.exchange(nullptr))
+          the_parents = left;
+      });
+    auto* const made = new Object;
+    Object* known = nullptr;
+    if (the_one.compare_exchange_strong(known, made))
+      return *made;
+    delete made;
+    return *known;
+  }
+
   static inline constinit std::atomic<Object*> the_one{nullptr}, the_parents{nullptr};
 };
 
