@@ -15,7 +15,7 @@ namespace omptool {
 
 void Registry::add(const void* descriptor, LibraryReader read) {
   LoadedObject home = loaded_object_of(descriptor);
-  read_only_memory.add(descriptor, home.constants);
+  read_only_memory.add(home.constants);
   observe::report_regions();
   if (observe::heard()) [[unlikely]]
     observe::report(observe::LibraryRegistered{home.path});
@@ -28,7 +28,6 @@ void Registry::add(const void* descriptor, LibraryReader read) {
 
 void Registry::remove(const void* descriptor) {
   const bool was_last = observe::heard() && is_last(descriptor);
-  read_only_memory.remove(descriptor);
   const std::shared_ptr<Library> gone = unlist(descriptor);
   kernels_.retired().collect();
   // The memory may go when this returns: wait for whoever still reads it.
@@ -37,6 +36,7 @@ void Registry::remove(const void* descriptor) {
   }
   if (!gone)
     return;
+  read_only_memory.remove(gone->home.constants);
   std::map<int, Library::OnDevice> images; // unloaded without the lock: their destructors may call this library
   {
     const std::lock_guard lock(mutex_);

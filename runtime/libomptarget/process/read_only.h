@@ -7,6 +7,7 @@
 
 #include "host_range.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -15,39 +16,30 @@
 
 namespace omptool {
 
-// Asked with every such object of every region: no lock. More libraries than there is room for are not known, nor those
-// at addresses of more than 48 bits. A library is opened before a region maps its memory, by the program's own order;
-// of libraries that come and go meanwhile, a range is one word, so that nobody reads the begin of one and the end of
+// Asked with every such object of every region: no lock. More ranges than there is room for are not known, nor those at
+// addresses of more than 48 bits. A library is opened before a region maps its memory, by the program's own order; of
+// libraries that come and go meanwhile, a range is one word, so that nobody reads the begin of one and the end of
 // another.
 class ReadOnlyMemory {
 public:
-  // Of the library that a descriptor is part of. The ranges are whole pages.
-  void add(const void* descriptor, const std::vector<HostRange>& ranges) {
-    auto range = ranges.begin();
-    for (std::size_t i = 0; i < slots_.size() && range != ranges.end(); ++i) {
-      Slot& slot = slots_[i];
-      const void* taken = nullptr;
-      if (!slot.descriptor.compare_exchange_strong(taken, descriptor))
-        continue;
-      slot.pages.store(word_of(*range), std::memory_order_relaxed);
-      ++range;
+  // Of one library. The ranges are whole pages.
+  void add(const std::vector<HostRange>& ranges) {
+    for (const HostRange range : ranges) {
+      const std::size_t needed = std::min(replace(0, word_of(range)) + 1, words_.size());
       std::size_t used = used_.load(std::memory_order_relaxed);
-      while (used <= i && !used_.compare_exchange_weak(used, i + 1, std::memory_order_relaxed))
+      while (used < needed && !used_.compare_exchange_weak(used, needed, std::memory_order_relaxed))
         ;
     }
   }
-  void remove(const void* descriptor) {
-    for (Slot& slot : slots_)
-      if (slot.descriptor.load(std::memory_order_relaxed) == descriptor) {
-        slot.pages.store(0, std::memory_order_relaxed);
-        slot.descriptor.store(nullptr, std::memory_order_release); // who takes the slot next stores after that
-      }
+  void remove(const std::vector<HostRange>& ranges) {
+    for (const HostRange range : ranges)
+      replace(word_of(range), 0);
   }
 
   bool hold(std::uintptr_t address) const {
     const std::size_t used = used_.load(std::memory_order_relaxed);
     for (std::size_t i = 0; i < used; ++i) {
-      const std::uint64_t pages = slots_[i].pages.load(std::memory_order_relaxed);
+      const std::uint64_t pages = words_[i].load(std::memory_order_relaxed);
       if ((address >> kPageBits) - (pages >> kCountBits) < (pages & kMostPages))
         return true;
     }
@@ -64,14 +56,19 @@ private:
     return first <= UINT64_MAX >> kCountBits && count <= kMostPages ? first << kCountBits | count : 0;
   }
 
-  // Whose `descriptor` is set is taken, and takes part once it has pages.
-  struct Slot {
-    std::atomic<const void*> descriptor = nullptr;
-    std::atomic<std::uint64_t> pages = 0;
-  };
+  // Puts the second in the place of the first. Returns where that was; past the end: it is not there.
+  std::size_t replace(std::uint64_t before, std::uint64_t after) {
+    std::size_t at = 0;
+    for (std::uint64_t known = before;
+         at < words_.size() && !words_[at].compare_exchange_strong(known, after, std::memory_order_relaxed);
+         known = before)
+      ++at;
+    return at;
+  }
 
-  // Without a lock: a child of fork() would wait forever for one that another thread of its parent held.
-  std::array<Slot, 64> slots_;
+  // Each a range; 0: none. Without a lock: a child of fork() would wait forever for one that another thread of its
+  // parent held.
+  std::array<std::atomic<std::uint64_t>, 64> words_{};
   std::atomic<std::size_t> used_ = 0;
 };
 

@@ -12,13 +12,12 @@ using omptool::ReadOnlyMemory;
 namespace {
 
 constexpr HostRange kLow{0x10000, 0x12000}, kHigh{0x7fff'fff0'0000, 0x7fff'fff3'0000};
-const int low = 0, high = 0; // descriptors
 
 } // namespace
 
 TEST_CASE("read-only memory is known from its first byte to its last, as long as its library is there") {
   ReadOnlyMemory memory;
-  memory.add(&low, {kLow, kHigh});
+  memory.add({kLow, kHigh});
   for (const HostRange range : {kLow, kHigh}) {
     CHECK(memory.hold(range.begin));
     CHECK(memory.hold(range.end - 1));
@@ -26,14 +25,14 @@ TEST_CASE("read-only memory is known from its first byte to its last, as long as
     CHECK_FALSE(memory.hold(range.end));
   }
   CHECK_FALSE(memory.hold(0));
-  memory.remove(&low);
+  memory.remove({kLow, kHigh});
   CHECK_FALSE(memory.hold(kLow.begin));
   CHECK_FALSE(memory.hold(kHigh.begin));
 }
 
 TEST_CASE("read-only memory at addresses that no word has room for is not known") {
   ReadOnlyMemory memory;
-  memory.add(&low, {{std::uintptr_t{1} << 48, (std::uintptr_t{1} << 48) + 0x1000}, {0x1000, std::uintptr_t{1} << 44}});
+  memory.add({{std::uintptr_t{1} << 48, (std::uintptr_t{1} << 48) + 0x1000}, {0x1000, std::uintptr_t{1} << 44}});
   CHECK_FALSE(memory.hold(std::uintptr_t{1} << 48));
   CHECK_FALSE(memory.hold(0));
   CHECK_FALSE(memory.hold(0x1000));
@@ -44,10 +43,10 @@ TEST_CASE("nobody reads the begin of one library and the end of another that tak
   std::atomic<bool> over{false};
   std::thread loader([&] {
     while (!over.load(std::memory_order_relaxed)) {
-      memory.add(&high, {kHigh});
-      memory.remove(&high);
-      memory.add(&low, {kLow});
-      memory.remove(&low);
+      memory.add({kHigh});
+      memory.remove({kHigh});
+      memory.add({kLow});
+      memory.remove({kLow});
     }
   });
   int between = 0;
