@@ -86,7 +86,7 @@ std::shared_ptr<Library> Registry::next_to_load(Device& device) {
   auto next = libraries_.upper_bound(device.loaded_up_to);
   for (; next != libraries_.end() && next->second->on(device.number); ++next)
     device.loaded_up_to = next->first;
-  return next == libraries_.end() ? nullptr : next->second;
+  return next == libraries_.end() || next->first > examined_up_to_ ? nullptr : next->second;
 }
 
 bool Registry::is_loaded(const Library& library, const Device& device) {
@@ -252,12 +252,13 @@ void Registry::unmap_globals(const Library& gone, Device& device) {
     std::map<std::uintptr_t, std::pair<std::shared_ptr<LoadedImage>, std::size_t>> others;
     {
       const std::shared_lock lock(mutex_);
-      const auto end = variables_.lower_bound(unmapped.end);
-      for (auto at = variables_.lower_bound(unmapped.begin); at != end; ++at)
-        if (Library::OnDevice* const there = at->second.library->on(device.number))
+      for (const auto& [number, library] : libraries_)
+        if (const Library::OnDevice* const there = library->on(device.number))
           for (const std::shared_ptr<LoadedImage>& image : there->images)
-            if (image->addresses[at->second.index])
-              others.try_emplace(at->first, image, at->second.index);
+            for (std::size_t i = 0; i < image->addresses.size(); ++i)
+              if (const HostRange host = memory_of(image->entries()[i]);
+                  image->addresses[i] && unmapped.begin <= host.begin && host.begin < unmapped.end)
+                others.try_emplace(host.begin, image, i);
     }
     for (const auto& [address, entry] : others)
       map_global(*entry.first, entry.second);

@@ -21,8 +21,7 @@ void Registry::add(const void* descriptor, LibraryReader read) {
     observe::report(observe::LibraryRegistered{home.path});
   const std::lock_guard lock(mutex_);
   const auto library = std::make_shared<Library>(LibraryContents(), ++last_number_, read, std::move(home));
-  registered_.emplace(descriptor, library);
-  pending_.emplace(library->number, library);
+  libraries_.emplace(library->number, library);
   any_pending_ = true;
 }
 
@@ -51,38 +50,32 @@ void Registry::remove(const void* descriptor) {
 
 bool Registry::is_last(const void* descriptor) {
   const std::shared_lock lock(mutex_);
-  return pending_.empty() && libraries_.size() == 1 && libraries_.begin()->second->home.descriptor == descriptor;
+  return libraries_.size() == 1 && libraries_.contains(examined_up_to_) &&
+         libraries_.begin()->second->home.descriptor == descriptor;
 }
 
 bool Registry::is_over() {
   const std::shared_lock lock(mutex_);
-  return any_removed_ && libraries_.empty() && pending_.empty();
+  return last_number_ != 0 && libraries_.empty();
 }
 
 // Takes the library out of every list, so that new calls do not find it. Null: it has not registered.
 std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
   const std::lock_guard lock(mutex_);
-  any_removed_ = true;
-  const auto at = registered_.find(descriptor);
-  if (at == registered_.end())
+  const auto at = std::find_if(libraries_.begin(), libraries_.end(),
+                               [&](const auto& one) { return one.second->home.descriptor == descriptor; });
+  if (at == libraries_.end())
     return nullptr;
   const std::shared_ptr<Library> gone = at->second;
-  registered_.erase(at);
+  libraries_.erase(at);
   gone->removed = true;
-  pending_.erase(gone->number);
-  if (libraries_.erase(gone->number) == 0) { // nobody has read it, or another thread is reading it
+  if (gone->number > examined_up_to_) { // nobody has read it, or another thread is reading it
     LibraryContents contents;
     const bool is_sound = !deferred_.empty() && gone->read(descriptor, contents).empty();
     forget_deferred(gone->home.object, is_sound ? contents.table : EntryTable());
     return gone;
   }
   kernels_.remove(gone);
-  for (const HostEntry& entry : gone->table.entries) {
-    const auto [first, last] = variables_.equal_range(reinterpret_cast<std::uintptr_t>(entry.address));
-    const auto own = std::find_if(first, last, [&](const auto& one) { return one.second.library == gone; });
-    if (own != last)
-      variables_.erase(own);
-  }
   forget_deferred(gone->home.object, gone->table);
   return gone;
 }
@@ -131,6 +124,8 @@ ImageOrigin Registry::images_at(const void* address) {
   std::optional<ImageOrigin> joint;
   for (const auto& [number, library] : libraries_) {
     const HostRange object = library->home.object;
+    if (number > examined_up_to_)
+      break;
     if (object.size() > 0 && !object.contains(place)) // one that nobody knows may be meant
       continue;
     for (const RegisteredImage& image : library->images)

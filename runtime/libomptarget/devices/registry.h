@@ -13,7 +13,6 @@
 #include <functional>
 #include <set>
 #include <shared_mutex>
-#include <unordered_map>
 
 namespace omptool {
 
@@ -177,13 +176,10 @@ private:
   std::mutex reading_;
 
   std::shared_mutex mutex_; // the members below; held briefly
-  bool any_removed_ = false;
   std::uint64_t last_number_ = 0;
-  std::unordered_multimap<const void*, std::shared_ptr<Library>> registered_; // by their descriptors
-  std::map<std::uint64_t, std::shared_ptr<Library>> pending_;   // by number, until they have been examined
-  std::map<std::uint64_t, std::shared_ptr<Library>> libraries_; // and then
+  std::uint64_t examined_up_to_ = 0;                            // the number of a library; the later ones are pending
+  std::map<std::uint64_t, std::shared_ptr<Library>> libraries_; // by number
   std::string ignored_;                                         // the first library whose images are ignored, and why
-  std::multimap<std::uintptr_t, LibraryEntry> variables_;       // by address
   std::vector<Deferred> deferred_; // each device counts what it has done, so that all keep their places
   std::atomic<bool> any_pending_{false};
   std::atomic<std::uint64_t> generation_{1};

@@ -94,10 +94,11 @@ Rtl* Registry::resolve_known() {
     std::shared_ptr<Library> next;
     {
       const std::lock_guard lock(mutex_);
-      any_pending_ = !pending_.empty();
-      if (pending_.empty())
+      const auto first = libraries_.upper_bound(examined_up_to_);
+      any_pending_ = first != libraries_.end();
+      if (!any_pending_)
         return nullptr;
-      next = pending_.begin()->second;
+      next = first->second;
     }
     if (!examine(*next))
       continue;
@@ -126,7 +127,7 @@ bool Registry::examine(Library& library) {
     const std::lock_guard lock(mutex_);
     if (ignored_.empty())
       ignored_ = ignored;
-    pending_.erase(library.number);
+    examined_up_to_ = library.number;
     return false;
   }
   static_cast<LibraryContents&>(library) = std::move(contents);
@@ -168,12 +169,8 @@ void Registry::enlist(const std::shared_ptr<Library>& library) {
   const std::lock_guard lock(mutex_);
   if (library->removed)
     return;
-  pending_.erase(library->number);
-  libraries_.emplace(library->number, library);
+  examined_up_to_ = library->number;
   kernels_.add(library);
-  for (std::size_t i = 0; i < library->table.entries.size(); ++i)
-    if (const HostEntry& entry = library->table.entries[i]; is_variable(entry))
-      variables_.emplace(reinterpret_cast<std::uintptr_t>(entry.address), LibraryEntry{library, i});
   generation_.fetch_add(1, std::memory_order_release);
 }
 
