@@ -6,53 +6,35 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <sys/uio.h>
 #include <unistd.h>
-#include <vector>
 
 namespace omptool {
 
-class OwnMemory {
-public:
-  enum class String { kThere, kNotThere, kForbidden };
-  // Returns kThere if a terminated string of fewer than `most` bytes begins there. kForbidden: the system lets nobody
-  // look.
-  String string_at(const char* address, std::size_t most) {
-    std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address);
-    while (most > 0) {
-      const std::uintptr_t offset = at % kPage;
-      if (const String page = fetch(at - offset); page != String::kThere)
-        return page;
-      const std::size_t piece = std::min<std::size_t>(most, kPage - offset);
-      if (std::memchr(bytes_.data() + offset, '\0', piece))
-        return String::kThere;
-      at += piece;
-      most -= piece;
-    }
-    return String::kNotThere;
-  }
+// kForbidden: the system lets nobody look.
+enum class StringAt { kThere, kNotThere, kForbidden };
 
-private:
-  static constexpr std::uintptr_t kPage = 4096; // no system has smaller ones
-  String fetch(std::uintptr_t page) {
-    if (page == fetched_ && !bytes_.empty())
-      return String::kThere;
-    bytes_.resize(kPage);
-    fetched_ = page;
-    const iovec here{bytes_.data(), kPage};
-    const iovec there{reinterpret_cast<void*>(page), kPage};
-    if (::process_vm_readv(::getpid(), &here, 1, &there, 1, 0) == static_cast<ssize_t>(kPage))
-      return String::kThere;
-    bytes_.clear();
-    return errno == EFAULT ? String::kNotThere : String::kForbidden;
+// Returns kThere if a terminated string of fewer than `most` bytes begins at the address.
+inline StringAt string_at(const char* address, std::size_t most) {
+  constexpr std::uintptr_t kPage = 4096; // no system has smaller ones
+  std::array<char, kPage> bytes;
+  for (std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address); most > 0;) {
+    const std::size_t piece = std::min<std::size_t>(most, kPage - at % kPage);
+    const iovec here{bytes.data(), piece};
+    const iovec there{reinterpret_cast<void*>(at), piece};
+    if (::process_vm_readv(::getpid(), &here, 1, &there, 1, 0) != static_cast<ssize_t>(piece))
+      return errno == EFAULT ? StringAt::kNotThere : StringAt::kForbidden;
+    if (std::memchr(bytes.data(), '\0', piece))
+      return StringAt::kThere;
+    at += piece;
+    most -= piece;
   }
-
-  std::uintptr_t fetched_ = 0; // the page that bytes_ holds; strings lie side by side
-  std::vector<char> bytes_;
-};
+  return StringAt::kNotThere;
+}
 
 } // namespace omptool

@@ -7,7 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-using omptool::OwnMemory;
+using omptool::string_at;
+using omptool::StringAt;
 
 TEST_CASE("a string is there if it can be read up to its end, and that is not too far") {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -16,15 +17,13 @@ TEST_CASE("a string is there if it can be read up to its end, and that is not to
   REQUIRE(pages != MAP_FAILED);
   std::memset(pages, 'x', 2 * page);
   REQUIRE(::mprotect(pages + 2 * page, page, PROT_NONE) == 0);
-  OwnMemory memory;
-  const auto there = [&](const char* at) { return memory.string_at(at, page) == OwnMemory::String::kThere; };
+  const auto there = [&](const char* at) { return string_at(at, page) == StringAt::kThere; };
   CHECK(!there(pages));
   CHECK(!there(pages + 2 * page - 3)); // runs into what cannot be read
   CHECK(!there(pages + 2 * page));
   CHECK(!there(nullptr));
   CHECK(!there(reinterpret_cast<const char*>(~std::uintptr_t{0})));
   pages[page + 4] = '\0';
-  memory = OwnMemory();
   CHECK(there(pages + page + 4)); // empty
   CHECK(there(pages + page - 5)); // over the end of a page
   CHECK(there(pages + 5));        // of a page less one byte

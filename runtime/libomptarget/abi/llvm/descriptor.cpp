@@ -154,16 +154,15 @@ std::string add_images(Bytes bytes, std::vector<RegisteredImage>& all) {
 }
 
 // Returns kThere if every name can be read and ends within 4 KiB (decision 27).
-OwnMemory::String names_in(Bytes table, std::size_t record) {
+StringAt names_in(Bytes table, std::size_t record) {
   constexpr std::size_t kLongestName = 4096;
   const std::size_t name_at = record == sizeof(Record56) ? offsetof(Record56, name) : offsetof(Record32, name);
   static_assert(offsetof(Record32, name) == offsetof(__tgt_offload_entry, name));
-  OwnMemory memory;
   for (std::uint64_t at = 0; at < table.size(); at += record)
-    if (const auto name = memory.string_at(*read<const char*>(table, at + name_at), kLongestName);
-        name != OwnMemory::String::kThere)
+    if (const StringAt name = string_at(*read<const char*>(table, at + name_at), kLongestName);
+        name != StringAt::kThere)
       return name;
-  return OwnMemory::String::kThere;
+  return StringAt::kThere;
 }
 
 // Returns whether the table can only be LLVM's. In a table of 24-byte records that is read as if they had 32, the
@@ -296,14 +295,14 @@ std::string read_library(const void* address, LibraryContents& contents) {
   const bool may_be_documents = table.size() % sizeof(__tgt_offload_entry) == 0;
   if (record == 0 && !may_be_documents)
     return "its entry table does not end where an entry ends";
-  using Name = OwnMemory::String;
-  const Name name = record ? names_in(table, record) : Name::kNotThere;
-  if (name == Name::kThere || (name == Name::kForbidden && is_unmistakable(table, record)))
+  using enum StringAt;
+  const StringAt name = record ? names_in(table, record) : kNotThere;
+  if (name == kThere || (name == kForbidden && is_unmistakable(table, record)))
     return read_entries(table, record, contents);
-  const Name other = may_be_documents ? names_in(table, sizeof(__tgt_offload_entry)) : Name::kNotThere;
-  if (other == Name::kThere)
+  const StringAt other = may_be_documents ? names_in(table, sizeof(__tgt_offload_entry)) : kNotThere;
+  if (other == kThere)
     return read_documents_entries(table, contents);
-  return name == Name::kForbidden || other == Name::kForbidden
+  return name == kForbidden || other == kForbidden
              ? "its entries may be LLVM's or omptarget.h's: to tell them apart needs process_vm_readv, which is "
                "forbidden"
              : "its entries are neither LLVM's nor those of omptarget.h";
