@@ -14,25 +14,21 @@
 namespace omptool {
 namespace {
 
-// Brings to the device what a region that fell back has left newer on the host. Returns false if it could not.
-bool make_current(Place place, const std::byte* memory, std::size_t length) {
-  return !place.device || place.device->data.host_side.make_device_current(memory, length).empty();
-}
-
-// The same for both ends of a copy that is about to be made.
+// Brings to both ends of a copy what a region that fell back has left newer on the host. Returns false if it could not.
 bool make_current(Place to, const std::byte* target, std::size_t target_length, Place from, const std::byte* source,
                   std::size_t source_length) {
-  if (to.device) // first: a fallback sees this, or is seen (data/table/activity.h)
-    to.device->data.activity.note();
-  return make_current(to, target, target_length) && make_current(from, source, source_length);
+  if (to) // first: a fallback sees this, or is seen (data/table/activity.h)
+    to->data.activity.note();
+  return (!to || to->data.host_side.make_device_current(target, target_length).empty()) &&
+         (!from || from->data.host_side.make_device_current(source, source_length).empty());
 }
 
 // A routine copies from or to the host; nobody knows what the program calls it.
 void report_copy(Place to, const void* target, Place from, const void* source, std::size_t size) {
-  if (!observe::hears_begins() || !to.device == !from.device)
+  if (!observe::hears_begins() || !to == !from)
     return;
-  const bool to_device = to.device != nullptr;
-  const int number = (to_device ? to : from).device->number;
+  const bool to_device = to != nullptr;
+  const int number = (to_device ? to : from)->number;
   const void* const host = to_device ? source : target;
   const void* const there = to_device ? target : source;
   observe::report(observe::ObjectCopied{
@@ -75,8 +71,8 @@ void report_rows(Place to, const std::byte* target, Place from, const std::byte*
 // By one call of the plugin. Nothing: it makes no such copies.
 std::optional<bool> copy_at_once(Place to, std::byte* target, Place from, const std::byte* source, Steps steps) {
   constexpr std::size_t kMostDimensions = 3;
-  const DeviceMemory* const there = to.device ? &to.device->memory : nullptr;
-  const DeviceMemory* const here = from.device ? &from.device->memory : nullptr;
+  const DeviceMemory* const there = to ? &to->memory : nullptr;
+  const DeviceMemory* const here = from ? &from->memory : nullptr;
   if (steps.size() > kMostDimensions || !DeviceMemory::copies_rectangles(there, here))
     return std::nullopt;
   const tgt_rectangle all = rectangle_of(steps);
@@ -107,30 +103,27 @@ bool copy_steps(Place to, std::byte* target, Place from, const std::byte* source
 } // namespace
 
 std::optional<Place> place_of(int number) {
-  if (number == number_of_devices())
-    return Place{nullptr};
-  if (Device* device = usable_device(number))
-    return Place{device};
-  return std::nullopt;
+  Device* const device = usable_device(number);
+  return device || number == number_of_devices() ? std::optional<Place>(device) : std::nullopt;
 }
 
 bool copy(Place to, std::byte* target, Place from, const std::byte* source, std::size_t length) {
   const std::int64_t size = static_cast<std::int64_t>(length);
   if (!make_current(to, target, length, from, source, length))
     return false;
-  if (to.device && from.device)
-    return to.device->memory.copy_from(target, from.device->memory, source, size);
+  if (to && from)
+    return to->memory.copy_from(target, from->memory, source, size);
   report_copy(to, target, from, source, length);
-  if (to.device)
-    return to.device->memory.submit(target, source, size);
-  if (from.device)
-    return from.device->memory.retrieve(target, source, size);
+  if (to)
+    return to->memory.submit(target, source, size);
+  if (from)
+    return from->memory.retrieve(target, source, size);
   std::memmove(target, source, length);
   return true;
 }
 
 bool fill(Device& device, std::byte* target, int value, std::size_t size) {
-  const Place to{&device}, host{nullptr};
+  const Place to = &device, host = nullptr;
   if (!make_current(to, target, size, host, nullptr, 0)) // what is next to it in the same object
     return false;
   // Tools may read what a copy reads, and know no other event for this.

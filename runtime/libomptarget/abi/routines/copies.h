@@ -11,10 +11,8 @@
 
 namespace omptool {
 
-// The place of one end of a copy.
-struct Place {
-  Device* device; // null: the host
-};
+// One end of a copy; null: the host.
+using Place = Device*;
 // Nothing for a number that names no usable place.
 std::optional<Place> place_of(int number);
 
