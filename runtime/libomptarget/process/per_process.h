@@ -26,7 +26,7 @@ public:
   static Object* parents() { return the_parents.load(std::memory_order_acquire); }
 
 private:
-  [[gnu::noinline]] static Object& make() {
+  [[gnu::noinline, gnu::cold]] static Object& make() {
     static constinit std::atomic<bool> is_watching{std::is_const_v<Object>};
     if (!is_watching.exchange(true))
       ::pthread_atfork(nullptr, nullptr, [] {
