@@ -57,10 +57,7 @@ void look_for_libomp() {
   has_looked.store(true, std::memory_order_release);
 }
 
-std::atomic<int>& own_default() {
-  static std::atomic<int> number{environment().default_device};
-  return number;
-}
+constinit std::atomic<int> own_default{-1}; // negative: the environment's
 
 // Libomp takes in every thread that asks it, and aborts when one does while it is ending. So this
 // library's exit handler, which runs before libomp's, ends the asking and waits for who is at it: their
@@ -97,7 +94,8 @@ int ask_libomp() {
 [[gnu::noinline]] int begin_to_ask() {
   static constinit std::atomic<bool> arranged{false};
   look_for_libomp();
-  const int own = own_default().load(std::memory_order_relaxed);
+  const int set = own_default.load(std::memory_order_relaxed);
+  const int own = set < 0 ? environment().default_device : set;
   if (!libomps_get.load(std::memory_order_relaxed))
     return own;
   last_answer = own;
@@ -124,8 +122,8 @@ void* find_in_libomp(const char* name) {
 void wait_for_infos(int count, void* infos) {
   if (count <= 0 || !infos)
     return;
-  auto* const thread_number = reinterpret_cast<ThreadNumber*>(find_in_libomp("__kmpc_global_thread_num"));
-  auto* const wait = reinterpret_cast<WaitDeps*>(find_in_libomp("__kmpc_omp_wait_deps"));
+  auto* const thread_number = find_in_libomp<ThreadNumber>("__kmpc_global_thread_num");
+  auto* const wait = find_in_libomp<WaitDeps>("__kmpc_omp_wait_deps");
   Location here;
   if (thread_number && wait) // without libomp there are no tasks
     wait(&here, thread_number(&here), count, static_cast<DependInfo*>(infos), 0, nullptr);
@@ -153,7 +151,7 @@ void set_default_device(int number) {
   if (auto* const set = libomps_set.load(std::memory_order_relaxed))
     set(number);
   else
-    own_default().store(number, std::memory_order_relaxed);
+    own_default.store(number, std::memory_order_relaxed);
 }
 
 } // namespace omptool

@@ -21,6 +21,9 @@ void look_for_libomp_again();
 
 // The function of that name, or null. Asks the dynamic linker.
 void* find_in_libomp(const char* name);
+template <typename Function> Function* find_in_libomp(const char* name) {
+  return reinterpret_cast<Function*>(find_in_libomp(name));
+}
 
 // Waits for the tasks that `count` dependences name: omp_depend_t objects, or libomp's own records
 // side by side.

@@ -18,18 +18,11 @@ namespace omptool::llvm {
 
 // Of libomp 16 and later. The caller is a task, so libomp is there.
 struct TaskCalls {
-  std::int32_t (*thread_number)(void* location);
-  bool (*has_task_team)(std::int32_t thread);
-  void** (*handle_of)(std::int32_t thread);
-  bool are_there;
-
-  TaskCalls() {
-    thread_number = reinterpret_cast<decltype(thread_number)>(find_in_libomp("__kmpc_global_thread_num"));
-    has_task_team = reinterpret_cast<decltype(has_task_team)>(find_in_libomp("__kmpc_omp_has_task_team"));
-    handle_of = reinterpret_cast<decltype(handle_of)>(find_in_libomp("__kmpc_omp_get_target_async_handle_ptr"));
-    // Intel's libomp has them all, but runs no task again: it waits for a call that nobody makes here.
-    are_there = thread_number && has_task_team && handle_of && !find_in_libomp("kmp_target_task_completed_cb");
-  }
+  std::int32_t (*thread_number)(void*) = find_in_libomp<std::int32_t(void*)>("__kmpc_global_thread_num");
+  bool (*has_task_team)(std::int32_t) = find_in_libomp<bool(std::int32_t)>("__kmpc_omp_has_task_team");
+  void** (*handle_of)(std::int32_t) = find_in_libomp<void**(std::int32_t)>("__kmpc_omp_get_target_async_handle_ptr");
+  // Intel's libomp has them all, but runs no task again: it waits for a call that nobody makes here.
+  bool are_there = thread_number && has_task_team && handle_of && !find_in_libomp("kmp_target_task_completed_cb");
 };
 
 // Returns where the task that runs on this thread has its handle. Null: the operations of the call have to end before
