@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/exports.h"
 
-#include "abi/llvm/info.h"
 #include "observe/listeners.h"
 #include "offload/fallback.h"
 #include "offload/offload.h"
@@ -11,16 +10,6 @@
 #include <cstdio>
 
 namespace omptool {
-namespace {
-
-// A routine that calls another is the one that the program calls.
-bool is_in_routine() {
-  const observe::Begun* const outer = observe::Within::innermost();
-  return outer && outer->call.action == Action::kRoutine;
-}
-
-} // namespace
-
 void ReportedCall::begin(observe::Call call, std::optional<std::int64_t> device) {
   observe::find_listeners();
   if (!observe::heard())
@@ -36,7 +25,9 @@ void ReportedCall::begin(observe::Call call, std::optional<std::int64_t> device)
   kernel_ = call.entry ? kernel_of(call.entry) : nullptr;
   if (kernel_)
     call.region = kernel_->name;
-  if (device || !is_in_routine())
+  // A routine that calls another is the one that the program calls.
+  const observe::Begun* const outer = observe::Within::innermost();
+  if (device || !outer || outer->call.action != Action::kRoutine)
     construct_.emplace(call);
 }
 
@@ -45,25 +36,6 @@ std::string describe_fault(const char* fault, const void* begin, std::int64_t si
   std::snprintf(text, sizeof text, "%s (address %p, size %lld, type 0x%llx)", fault, begin,
                 static_cast<long long>(size), static_cast<unsigned long long>(type));
   return text;
-}
-
-void register_library(const void* descriptor, LibraryReader read) noexcept {
-  guarded("__tgt_register_lib", [&] {
-    llvm::read_info();
-    if (descriptor)
-      Registry::obtain().add(descriptor, read);
-  });
-}
-
-void unregister_library(const void* descriptor) noexcept {
-  guarded("__tgt_unregister_lib", [&] {
-    Registry* const registry = Registry::current();
-    if (!registry || !descriptor)
-      return;
-    if (llvm::informs(llvm::kInfoTable) && registry->is_last(descriptor))
-      llvm::tell_tables();
-    registry->remove(descriptor);
-  });
 }
 
 } // namespace omptool

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "data/table/mapping_fault.h"
-#include "devices/library_contents.h"
 #include "observe/events/sink.h"
 #include "offload/construct.h"
 #include "process/message.h"
@@ -39,10 +38,6 @@ template <typename Body> auto guarded(const char* call, const Body& body) noexce
     die("%s: unknown exception", call);
   }
 }
-
-// The registration calls of every ABI. A null descriptor is ignored.
-void register_library(const void* descriptor, LibraryReader read) noexcept;
-void unregister_library(const void* descriptor) noexcept;
 
 using observe::Action;
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/llvm/info.h"
 
+#include "observe/events/source.h"
 #include "offload/offload.h"
 #include "process/per_process.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -36,19 +36,6 @@ std::string describe_object(int device, const MappedObject& object) {
   const std::string count = object.infinite ? "INF" : std::to_string(object.references);
   return hex(object.host.begin) + ' ' + hex(object.device) + ' ' + padded(std::to_string(object.host.size()), 8) + ' ' +
          padded(count, 11) + ' ' + padded(std::to_string(object.holds), 12) + ' ' + place.name + " at " + place.text();
-}
-
-// The parts between semicolons; the string begins with one.
-using Parts = std::array<std::string_view, 4>;
-
-Parts split(std::string_view source) {
-  Parts parts;
-  for (std::string_view& part : parts) {
-    source.remove_prefix(std::min<std::size_t>(source.size(), 1));
-    part = source.substr(0, source.find(';'));
-    source.remove_prefix(part.size());
-  }
-  return parts;
 }
 
 Place place_in(std::string_view name, std::string_view path, std::string_view line, std::string_view column) {
@@ -99,7 +86,7 @@ std::string hex(std::uintptr_t address) {
 Place place_of_construct(const char* source) {
   if (!source)
     return {};
-  const auto [file, function, line, column] = split(source);
+  const auto [file, function, line, column] = observe::parts_of(source);
   return place_in(function, file, line, column);
 }
 
@@ -108,7 +95,7 @@ Place place_of(const char* mapped) {
     return {};
   if (!std::strchr(mapped, ';'))
     return {mapped, "unknown", "0", "0"};
-  const auto [name, file, line, column] = split(mapped);
+  const auto [name, file, line, column] = observe::parts_of(mapped);
   return place_in(name, file, line, column);
 }
 
@@ -161,6 +148,25 @@ void tell_arguments(int device, const Call& call) {
     inform(device, std::string(kind_of(all.type[i], all.size[i])) + "(" + place_of(name).name + ")[" +
                        std::to_string(all.size[i]) + "] " + (all.type[i] & kTypeImplicit ? "(implicit)" : ""));
   }
+}
+
+void register_library(const void* descriptor, LibraryReader read) noexcept {
+  guarded("__tgt_register_lib", [&] {
+    read_info();
+    if (descriptor)
+      Registry::obtain().add(descriptor, read);
+  });
+}
+
+void unregister_library(const void* descriptor) noexcept {
+  guarded("__tgt_unregister_lib", [&] {
+    Registry* const registry = Registry::current();
+    if (!registry || !descriptor)
+      return;
+    if (informs(kInfoTable) && registry->is_last(descriptor))
+      tell_tables();
+    registry->remove(descriptor);
+  });
 }
 
 void die_of(const MappingFault& fault, const Call& call) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "abi/llvm/rows.h"
+#include "devices/library_contents.h"
 
 #include <atomic>
 
@@ -76,6 +77,10 @@ struct Call {
 };
 
 void tell_arguments(int device, const Call& call);
+
+// The registration calls of every ABI. A null descriptor is ignored. When the last library goes, the tables are told.
+void register_library(const void* descriptor, LibraryReader read) noexcept;
+void unregister_library(const void* descriptor) noexcept;
 
 // The program broke a rule of data mapping.
 [[noreturn]] void die_of(const MappingFault& fault, const Call& call);
