@@ -54,24 +54,22 @@ const Kernel::Loaded* Kernel::search(const Device& device, std::string& reason) 
       continue;
     for (const std::shared_ptr<LoadedImage>& image : there->images) {
       any_image = true;
-      if (void* const function = image->addresses[owner.index])
-        return remember(
-            {device.number, function, takes_shape(device, function), image, loaded.load(std::memory_order_relaxed)});
+      void* const function = image->addresses[owner.index];
+      if (!function)
+        continue;
+      for (const LibraryEntry& one : owners) // a region of its libraries runs there
+        if (Library::OnDevice* const on_device = one.library->on(device.number))
+          on_device->used = true;
+      kept.push_front(
+          {device.number, function, takes_shape(device, function), image, loaded.load(std::memory_order_relaxed)});
+      loaded.store(&kept.front(), std::memory_order_release);
+      return &kept.front();
     }
   }
   if (reason.empty())
     reason =
         any_image ? "the image for " + device.describe() + " lacks it" : "there is no image for " + device.describe();
   return nullptr;
-}
-
-const Kernel::Loaded* Kernel::remember(Loaded found) const {
-  for (const LibraryEntry& owner : owners)
-    if (Library::OnDevice* const there = owner.library->on(found.device))
-      there->used = true;
-  kept.push_front(std::move(found));
-  loaded.store(&kept.front(), std::memory_order_release);
-  return &kept.front();
 }
 
 const void* KernelTable::meant_by(const void* host_address, const void* caller) const {

@@ -47,8 +47,6 @@ struct Kernel {
   const Loaded* search(const Device& device, std::string& reason) const;
 
 private:
-  // A region of its libraries runs there.
-  const Loaded* remember(Loaded found) const;
   // Returns why the address does not say which kernel is meant, or "".
   std::string ambiguity() const;
 };

@@ -158,10 +158,6 @@ void map_global(const LoadedImage& image, std::size_t index) {
     globals.map_in_place(variable, name_of(entry));
 }
 
-} // namespace
-
-namespace {
-
 // The plugin says when it compiled the image that it has loaded last, or has failed to load.
 void report_compilation(const LoadedImage& image, std::size_t size) {
   using Clock = std::chrono::steady_clock;

@@ -82,11 +82,6 @@ std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
 
 // ---- kernels ----
 
-const void* Registry::meant_by(const void* host_address, const void* caller) {
-  const std::shared_lock lock(mutex_);
-  return kernels_.meant_by(host_address, caller);
-}
-
 std::shared_ptr<Kernel> Registry::find_kernel(const void* host_address) {
   resolve_pending();
   const std::shared_lock lock(mutex_);

@@ -29,15 +29,9 @@ public:
   static Registry* current() noexcept { return PerProcess<Registry>::known(); }
   // Makes one where there is none.
   static Registry& obtain() { return PerProcess<Registry>::get(); }
-  // The process is a child of fork() and nothing has registered anew.
-  static bool lost_by_fork() noexcept { return lost() != nullptr; }
-  // And its parent had devices.
-  static bool lost_any_device() noexcept { return lost() && lost()->device_count_ > 0; }
-  // Its kernel at an address, if it had used one. Nobody but this process looks into what it got, and it has no other
-  // thread that would change it.
-  static const Kernel* lost_kernel(const void* host_address) noexcept {
-    return lost() ? lost()->kernels_.published().load()->find(host_address).get() : nullptr;
-  }
+  // The parent's, where the process is a child of fork() and nothing has registered anew; else null. Nobody but this
+  // process looks into what it got, and it has no other thread that would change it.
+  static Registry* lost() noexcept { return current() ? nullptr : PerProcess<Registry>::parents(); }
   Registry() { request_barriers(); }
 
   // `read` says what is at the address; called when a device is first needed, from any thread, until
@@ -97,9 +91,17 @@ public:
     return known ? known : look_for(kernel, device, reason);
   }
   // An address that stands for the kernel of the caller's own executable or library, where several have a
-  // kernel of one name; to be asked for if there is any such kernel.
-  const void* meant_by(const void* host_address, const void* caller);
-  bool any_apart() const { return kernels_.any_apart(); }
+  // kernel of one name.
+  const void* meant_by(const void* host_address, const void* caller) {
+    if (!kernels_.any_apart()) [[likely]]
+      return host_address;
+    const std::shared_lock lock(mutex_);
+    return kernels_.meant_by(host_address, caller);
+  }
+  // Null: no library that has been examined has it. For who need not lock.
+  const Kernel* find_published(const void* host_address) const {
+    return kernels_.published().load()->find(host_address).get();
+  }
   // The kernel alone: its name and its library.
   std::shared_ptr<Kernel> find_kernel(const void* host_address);
   // Returns what is known of the images of the executable or library around the address, as far as it is the same of
@@ -114,7 +116,6 @@ public:
 
 private:
   friend class KernelUse;
-  static const Registry* lost() noexcept { return current() ? nullptr : PerProcess<Registry>::parents(); }
   static inline constinit std::atomic<bool> numbers_all{false}; // see number_all()
   static constexpr std::size_t kMostDevices = 4096;
   // Says what the calling thread is asking or preparing, innermost first: a registry's plugins, or a device. The core

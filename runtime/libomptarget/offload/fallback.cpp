@@ -45,8 +45,8 @@ void insist_on_data(const std::string& reason) {
 Selected select(std::int64_t device_id) {
   Registry* registry = Registry::current();
   if (!registry)
-    return {nullptr, Registry::lost_by_fork() ? "the process has forked since it registered its images"
-                                              : "no library has registered images"};
+    return {nullptr, Registry::lost() ? "the process has forked since it registered its images"
+                                      : "no library has registered images"};
   const int count = registry->device_count();
   const std::int64_t number = device_number(device_id);
   if (count == 0)

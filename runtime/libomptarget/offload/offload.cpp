@@ -187,7 +187,8 @@ std::int32_t run_region(std::int64_t asked, const void* host_address, Rows rows,
   if (selected.reason.empty())
     return stay_on_host(host_address, "the program asks for the host's device number");
   const std::shared_ptr<Kernel> kernel = kernel_of(host_address);
-  return fall_back(host_address, registry ? kernel.get() : Registry::lost_kernel(host_address), selected.reason);
+  const Registry* const lost = Registry::lost();
+  return fall_back(host_address, lost ? lost->find_published(host_address) : kernel.get(), selected.reason);
 }
 
 std::int32_t refuse_region(std::int64_t device_id, const void* host_address, std::optional<Rows> rows,

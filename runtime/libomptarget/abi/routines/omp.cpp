@@ -28,15 +28,6 @@ constexpr const char* kReasons[] = {
     "Association not found",
 };
 
-void* set_memory(void* target, int value, std::size_t size, int number) {
-  if (!target || size == 0)
-    return target;
-  if (is_host(number))
-    return std::memset(target, value, size);
-  Device* device = usable_device(number);
-  return device && fill(*device, static_cast<std::byte*>(target), value, size) ? target : nullptr;
-}
-
 // Answers what a routine asks about an address of the host. There is nothing at NULL; the host has all else, and
 // answers `of_host`.
 template <typename Answer, typename Ask>
@@ -138,7 +129,7 @@ OMPTOOL_EXPORT void omp_target_free(void* device_ptr, int device_num) {
     if (is_host(device_num)) {
       // In a child of fork() the host has a number that was a device's before: what is to be freed may be memory of
       // that device, and is left alone.
-      if (!Registry::lost_any_device())
+      if (Registry* const lost = Registry::lost(); !lost || !lost->device(0))
         std::free(device_ptr);
       return;
     }
@@ -206,14 +197,21 @@ OMPTOOL_EXPORT int omp_target_memcpy_rect(void* dst, const void* src, size_t ele
 }
 
 OMPTOOL_EXPORT void* omp_target_memset(void* target, int value, size_t size, int number) {
-  return reported(__func__, __builtin_return_address(0), [&] { return set_memory(target, value, size, number); });
+  return reported(__func__, __builtin_return_address(0), [&] {
+    if (!target || size == 0)
+      return target;
+    if (is_host(number))
+      return std::memset(target, value, size);
+    Device* const device = usable_device(number);
+    return device && fill(*device, static_cast<std::byte*>(target), value, size) ? target : nullptr;
+  });
 }
 
 OMPTOOL_EXPORT void* omp_target_memset_async(void* target, int value, size_t size, int number, int count,
                                              void** dependences) {
   return reported(__func__, __builtin_return_address(0), [&] {
     wait_for(count, dependences);
-    return set_memory(target, value, size, number);
+    return omp_target_memset(target, value, size, number);
   });
 }
 
