@@ -30,8 +30,6 @@ const char* source_of(const Location* where) {
   return where ? where->source : nullptr;
 }
 
-enum class Waiting { kWaits, kNowait };
-
 constexpr auto kLlvm = observe::Abi::kLlvm;
 
 // A number that names no device is the program's mistake, in LLVM's words; unless there are no devices,
@@ -63,8 +61,8 @@ auto translated(const char* name, const Describe& describe, const Body& body) no
 }
 
 // Returns libomp's handle where a task's work may go on when the task's function has returned.
-void** handle_for(Waiting waiting) {
-  return waiting == Waiting::kNowait && !observe::heard_on_thread() ? nowait_handle() : nullptr;
+void** handle_for(bool nowait) {
+  return nowait && !observe::heard_on_thread() ? nowait_handle() : nullptr;
 }
 
 // Returns the rows that the host needs of a construct that is not understood: those that it copies back. Objects that
@@ -81,11 +79,10 @@ std::vector<Row> to_host(Action action, Rows rows) {
   return wanted;
 }
 
-template <Action action, Waiting waiting>
+template <Action action, bool nowait>
 [[gnu::noinline]] void on_data(const char* name, const Location* where, std::int64_t device, const Arrays& arrays,
                                const void* caller) {
   const auto describe = [=, &arrays] {
-    const bool nowait = waiting == Waiting::kNowait;
     return Call{{kLlvm, action, name, caller, -1, nullptr, source_of(where), nowait}, device, arrays};
   };
   translated(name, describe, [=, &arrays] {
@@ -96,7 +93,7 @@ template <Action action, Waiting waiting>
       return refuse_data(device, to_host(action, rows), fault.text);
     if (fault)
       return say("%s: %s; the call is ignored", name, fault.text.c_str());
-    void** const handle = handle_for(waiting);
+    void** const handle = handle_for(nowait);
     if (!handle) [[likely]]
       return run_data(data_action_of(action), device, rows);
     EventPtr ended;
@@ -105,18 +102,18 @@ template <Action action, Waiting waiting>
   });
 }
 
-[[gnu::always_inline]] inline std::int32_t on_region(const char* name, Waiting waiting, std::int64_t device,
+[[gnu::always_inline]] inline std::int32_t on_region(const char* name, bool nowait, std::int64_t device,
                                                      const void* region, const Arrays& arrays, const void* caller,
                                                      const AskedShape& shape) {
   RowList rows;
   check_device(device);
-  if (Registry* const registry = Registry::current(); registry && registry->any_apart()) [[unlikely]]
+  if (Registry* const registry = Registry::current())
     region = registry->meant_by(region, caller);
   if (const RowFault fault = add_rows(arrays, Action::kRegion, rows, caller); fault.is_of_compiler)
     return refuse_region(device, region, rows, fault.text, Fault::kOfCompiler);
   else if (fault)
     return refuse_region(device, region, rows, std::string(name) + ": " + fault.text);
-  void** const handle = handle_for(waiting);
+  void** const handle = handle_for(nowait);
   if (!handle) [[likely]]
     return run_region(device, region, rows, shape);
   EventPtr ended;
@@ -146,14 +143,14 @@ constexpr std::int32_t kNone = -1; // a number of teams or threads that no claus
 // Clang 14 and before: no record, and no environment.
 std::int32_t on_old_region(const char* name, const Location* where, std::int64_t device, const void* region,
                            const Arrays& arrays, const void* caller, std::int32_t teams, std::int32_t threads) {
+  LaunchShape shape = shape_of(teams, threads, 0);
   const auto describe = [&] {
-    const std::uint32_t teams_said = teams == kNone ? 1 : static_cast<std::uint32_t>(std::max(teams, 0));
-    return Call{
-        {kLlvm, Action::kRegion, name, caller, -1, region, source_of(where), false, teams_said}, device, arrays};
+    const std::uint32_t asked = shape.asked.teams[0];
+    return Call{{kLlvm, Action::kRegion, name, caller, -1, region, source_of(where), false, asked}, device, arrays};
   };
   return translated(name, describe, [&] {
-    return on_region(name, Waiting::kWaits, device, region, arrays, caller,
-                     shape_of(teams, threads, take_trip_count(device)));
+    shape.asked.trip_count = take_trip_count(device);
+    return on_region(name, false, device, region, arrays, caller, shape);
   });
 }
 
@@ -182,8 +179,8 @@ LaunchShape shape_of_call(const void* call) {
   return shape_of(*numbers.arguments, numbers.teams, numbers.thread_limit);
 }
 
-Waiting waiting_of(const KernelArguments& arguments, const RecordVersion& version) {
-  return version.has_shape && (arguments.flags & kNowaitFlag) ? Waiting::kNowait : Waiting::kWaits;
+bool is_nowait(const KernelArguments& arguments, const RecordVersion& version) {
+  return version.has_shape && (arguments.flags & kNowaitFlag);
 }
 
 [[gnu::cold]] Call call_of(const char* name, const Location* where, std::int64_t device, const void* region,
@@ -191,7 +188,7 @@ Waiting waiting_of(const KernelArguments& arguments, const RecordVersion& versio
   Call call{{kLlvm, Action::kRegion, name, caller, -1, region, source_of(where)}, device, {}};
   const RecordVersion& version = version_of(arguments);
   if (version.is_known) {
-    call.reported.nowait = waiting_of(*arguments, version) == Waiting::kNowait;
+    call.reported.nowait = is_nowait(*arguments, version);
     call.arrays = arrays_of(*arguments, version);
   }
   if (version.has_shape && arguments->teams[0] != kNoTeams)
@@ -220,7 +217,7 @@ std::int32_t on_kernel(const char* name, const Location* where, std::int64_t dev
         const RecordVersion& version = version_of(arguments);
         if (!version.is_known || lacks_environment(*arguments, version)) [[unlikely]]
           return refuse_region(device, region, std::nullopt, fault_of(arguments, caller), Fault::kOfCompiler);
-        return on_region(name, waiting_of(*arguments, version), device, region, arrays_of(*arguments, version), caller,
+        return on_region(name, is_nowait(*arguments, version), device, region, arrays_of(*arguments, version), caller,
                          {LaunchShape::Origin::kCompiler, version.environment, &numbers, shape_of_call});
       });
 }
@@ -299,25 +296,25 @@ OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t devi
 
 // ---- data ----
 
-#define OMPTOOL_LLVM_DATA(function, action, waiting)                                                                   \
+#define OMPTOOL_LLVM_DATA(function, action, nowait)                                                                    \
   OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count, void** base,           \
                                void** begin, std::int64_t* size, std::int64_t* type, void** names, void** mappers) {   \
-    on_data<action, waiting>(__func__, where, device, {count, base, begin, size, type, names, mappers},                \
-                             __builtin_return_address(0));                                                             \
+    on_data<action, nowait>(__func__, where, device, {count, base, begin, size, type, names, mappers},                 \
+                            __builtin_return_address(0));                                                              \
   }
-OMPTOOL_LLVM_DATA(__tgt_target_data_begin_mapper, Action::kEnterData, Waiting::kWaits)
-OMPTOOL_LLVM_DATA(__tgt_target_data_begin_nowait_mapper, Action::kEnterData, Waiting::kNowait)
-OMPTOOL_LLVM_DATA(__tgt_target_data_end_mapper, Action::kExitData, Waiting::kWaits)
-OMPTOOL_LLVM_DATA(__tgt_target_data_end_nowait_mapper, Action::kExitData, Waiting::kNowait)
-OMPTOOL_LLVM_DATA(__tgt_target_data_update_mapper, Action::kUpdate, Waiting::kWaits)
-OMPTOOL_LLVM_DATA(__tgt_target_data_update_nowait_mapper, Action::kUpdate, Waiting::kNowait)
+OMPTOOL_LLVM_DATA(__tgt_target_data_begin_mapper, Action::kEnterData, false)
+OMPTOOL_LLVM_DATA(__tgt_target_data_begin_nowait_mapper, Action::kEnterData, true)
+OMPTOOL_LLVM_DATA(__tgt_target_data_end_mapper, Action::kExitData, false)
+OMPTOOL_LLVM_DATA(__tgt_target_data_end_nowait_mapper, Action::kExitData, true)
+OMPTOOL_LLVM_DATA(__tgt_target_data_update_mapper, Action::kUpdate, false)
+OMPTOOL_LLVM_DATA(__tgt_target_data_update_nowait_mapper, Action::kUpdate, true)
 #undef OMPTOOL_LLVM_DATA
 
 #define OMPTOOL_LLVM_OLD_DATA(function, name, action)                                                                  \
   OMPTOOL_EXPORT void function(std::int64_t device, std::uint32_t count, void** base, void** begin,                    \
                                std::int64_t* size, std::int64_t* type) {                                               \
-    on_data<action, Waiting::kWaits>(name, nullptr, device, {count, base, begin, size, type, nullptr, nullptr},        \
-                                     __builtin_return_address(0));                                                     \
+    on_data<action, false>(name, nullptr, device, {count, base, begin, size, type, nullptr, nullptr},                  \
+                           __builtin_return_address(0));                                                               \
   }
 OMPTOOL_LLVM_OLD_DATA(llvm_target_data_begin, "__tgt_target_data_begin", Action::kEnterData)
 OMPTOOL_LLVM_OLD_DATA(llvm_target_data_end, "__tgt_target_data_end", Action::kExitData)
