@@ -27,12 +27,15 @@ public:
 
 private:
   [[gnu::noinline, gnu::cold]] static Object& make() {
+    // Before anybody can have one: a thread may fork at once. To watch twice does no harm.
     static constinit std::atomic<bool> is_watching{std::is_const_v<Object>};
-    if (!is_watching.exchange(true))
+    if (!is_watching) {
       ::pthread_atfork(nullptr, nullptr, [] {
         if (Object* const left = the_one.exchange(nullptr))
           the_parents = left;
       });
+      is_watching = true;
+    }
     auto* const made = new Object;
     Object* known = nullptr;
     if (the_one.compare_exchange_strong(known, made))
