@@ -44,17 +44,17 @@ bool Globals::associate(HostRange host, void* device) {
   return known.infinite && known.host.begin == host.begin && known.host.end == host.end && known.device == device;
 }
 
-Globals::Disassociation Globals::disassociate(const void* host) {
+const char* Globals::disassociate(const void* host) {
   PresentTable::Lock lock(table_);
   Mapping* const found = table_.look_up_any(HostRange::of(host, 1), lock).mapping;
   if (!found || found->host.address() != host)
-    return Disassociation::kNothingThere;
+    return "Association not found";
   if (found->holds != 0)
-    return Disassociation::kHeld;
+    return "Trying to disassociate a pointer with a non-zero hold reference count";
   if (!found->infinite || found->is_named())
-    return Disassociation::kNotAssociated;
+    return "Trying to disassociate a pointer which was not mapped via omp_target_associate_ptr";
   table_.remove(*found, lock);
-  return Disassociation::kDone;
+  return nullptr;
 }
 
 } // namespace omptool

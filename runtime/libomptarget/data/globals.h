@@ -25,8 +25,8 @@ public:
   // Returns what was mapped there, or nothing.
   HostRange unmap_global(HostRange host);
   bool associate(HostRange host, void* device);
-  enum class Disassociation { kDone, kHeld, kNotAssociated, kNothingThere };
-  Disassociation disassociate(const void* host);
+  // Returns why the pointer stays associated, in LLVM's words; null: it does not.
+  const char* disassociate(const void* host);
 
 private:
   bool insert_infinite(HostRange host, void* device, const std::string& name, Sync sync, PresentTable::Lock& lock);

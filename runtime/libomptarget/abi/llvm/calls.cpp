@@ -131,9 +131,6 @@ struct TripCount {
 };
 thread_local constinit TripCount pushed [[gnu::tls_model("initial-exec")]]{};
 
-void push_trip_count(const char* name, std::int64_t device, std::uint64_t count) {
-  guarded(name, [&] { pushed = {device_number(device), count}; });
-}
 std::uint64_t take_trip_count(std::int64_t device) {
   return pushed.count != 0 && pushed.device == device_number(device) ? std::exchange(pushed.count, 0) : 0;
 }
@@ -288,10 +285,10 @@ OMPTOOL_LLVM_OLD_REGION(__tgt_target_teams_nowait, __func__, teams, threads, std
 #undef OMPTOOL_LLVM_OLD_REGION
 
 OMPTOOL_EXPORT void __kmpc_push_target_tripcount(std::int64_t device, std::uint64_t count) {
-  push_trip_count(__func__, device, count);
+  guarded(__func__, [&] { pushed = {device_number(device), count}; });
 }
 OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t device, std::uint64_t count) {
-  push_trip_count(__func__, device, count);
+  __kmpc_push_target_tripcount(device, count);
 }
 
 // ---- data ----

@@ -70,6 +70,12 @@ Clangs clangs_at(const void* address) {
   return object.path.empty() ? Clangs{} : PerProcess<KnownObjects>::get().clangs_of(object);
 }
 
+// What is known of the images of the executable or library around `address`.
+ImageOrigin images_at(const void* address) {
+  Registry* const registry = Registry::current();
+  return registry ? registry->images_at(address) : ImageOrigin{};
+}
+
 } // namespace
 
 std::string_view compilers_of(Bytes image) {
@@ -130,9 +136,8 @@ KernelForm form_of(const Clangs& clangs) {
 std::string of_newer_compiler(const std::string& fault, const void* address) {
   const Clangs of_caller = clangs_at(address);
   std::string clang = of_caller.name();
-  Registry* const registry = Registry::current();
-  if (registry && of_caller.newest <= kNewestGeneration.last_release) // its images may say more
-    if (std::string of_images = registry->images_at(address).compiler; !of_images.empty())
+  if (of_caller.newest <= kNewestGeneration.last_release) // its images may say more
+    if (std::string of_images = images_at(address).compiler; !of_images.empty())
       clang = std::move(of_images);
   const std::string newest = std::to_string(kNewestGeneration.last_release);
   return fault + ", which " + (clang.empty() ? "no clang up to " + newest + " writes" : clang + " wrote") +
@@ -141,10 +146,7 @@ std::string of_newer_compiler(const std::string& fault, const void* address) {
 
 bool is_surely_of_23(const void* address) {
   const Clangs clangs = clangs_at(address);
-  if (clangs.newest)
-    return form_of(clangs) == KernelForm::kArray;
-  Registry* const registry = Registry::current();
-  return registry && registry->images_at(address).form == KernelForm::kArray;
+  return (clangs.newest ? form_of(clangs) : images_at(address).form) == KernelForm::kArray;
 }
 
 } // namespace omptool::llvm

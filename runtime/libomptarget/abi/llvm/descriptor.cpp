@@ -104,10 +104,6 @@ EntryKind kind_of(const Record32& entry, bool host_memory) {
 
 std::atomic<std::int64_t> the_requirements{0}; // 0: nobody has said
 
-bool wants_host_memory() {
-  return the_requirements.load(std::memory_order_relaxed) & kUnifiedSharedMemory;
-}
-
 // Kernels of LLVM 15 to 17 have no environment, although 18's, which write the same version into their arguments, do.
 // The former wrap images; linked by a later clang, they still say who they are.
 ImageOrigin origin_of(Bytes image, bool wrapped) {
@@ -176,7 +172,7 @@ bool is_unmistakable(Bytes table, std::size_t record) {
 }
 
 std::string read_entries(Bytes table, std::size_t record, LibraryContents& contents) {
-  contents.host_memory = wants_host_memory();
+  contents.host_memory = the_requirements.load(std::memory_order_relaxed) & kUnifiedSharedMemory;
   contents.globals_required = true;
   for (std::uint64_t at = 0; at < table.size(); at += record) {
     const std::optional<Record32> entry = entry_at(table, record, at);

@@ -20,14 +20,6 @@ namespace {
 
 using Operation = observe::Operation::Kind;
 
-// By Disassociation: why a pointer stays associated, in LLVM's words.
-constexpr const char* kReasons[] = {
-    nullptr,
-    "Trying to disassociate a pointer with a non-zero hold reference count",
-    "Trying to disassociate a pointer which was not mapped via omp_target_associate_ptr",
-    "Association not found",
-};
-
 // Answers what a routine asks about an address of the host. There is nothing at NULL; the host has all else, and
 // answers `of_host`.
 template <typename Answer, typename Ask>
@@ -258,7 +250,7 @@ OMPTOOL_EXPORT int omp_target_disassociate_ptr(const void* ptr, int device_num) 
       return false;
     observe::Operation told{Operation::kDisassociate, device_num, ptr, nullptr};
     observe::begin(told);
-    const char* const reason = kReasons[static_cast<int>(device->data.globals.disassociate(ptr))];
+    const char* const reason = device->data.globals.disassociate(ptr);
     observe::end(told, !reason);
     if (reason)
       tell("omptarget error: ", "%s", reason);
