@@ -248,13 +248,12 @@ void Registry::unmap_globals(const Library& gone, Device& device) {
     std::map<std::uintptr_t, std::pair<std::shared_ptr<LoadedImage>, std::size_t>> others;
     {
       const std::shared_lock lock(mutex_);
-      for (const auto& [number, library] : libraries_)
-        if (const Library::OnDevice* const there = library->on(device.number))
+      const auto end = variables_.lower_bound(unmapped.end);
+      for (auto at = variables_.lower_bound(unmapped.begin); at != end; ++at)
+        if (Library::OnDevice* const there = at->second.library->on(device.number))
           for (const std::shared_ptr<LoadedImage>& image : there->images)
-            for (std::size_t i = 0; i < image->addresses.size(); ++i)
-              if (const HostRange host = memory_of(image->entries()[i]);
-                  image->addresses[i] && unmapped.begin <= host.begin && host.begin < unmapped.end)
-                others.try_emplace(host.begin, image, i);
+            if (image->addresses[at->second.index])
+              others.try_emplace(at->first, image, at->second.index);
     }
     for (const auto& [address, entry] : others)
       map_global(*entry.first, entry.second);

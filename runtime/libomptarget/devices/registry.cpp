@@ -21,6 +21,7 @@ void Registry::add(const void* descriptor, LibraryReader read) {
     observe::report(observe::LibraryRegistered{home.path});
   const std::lock_guard lock(mutex_);
   const auto library = std::make_shared<Library>(LibraryContents(), ++last_number_, read, std::move(home));
+  registered_.emplace(descriptor, library);
   libraries_.emplace(library->number, library);
   any_pending_ = true;
 }
@@ -62,12 +63,12 @@ bool Registry::is_over() {
 // Takes the library out of every list, so that new calls do not find it. Null: it has not registered.
 std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
   const std::lock_guard lock(mutex_);
-  const auto at = std::find_if(libraries_.begin(), libraries_.end(),
-                               [&](const auto& one) { return one.second->home.descriptor == descriptor; });
-  if (at == libraries_.end())
+  const auto at = registered_.find(descriptor);
+  if (at == registered_.end())
     return nullptr;
   const std::shared_ptr<Library> gone = at->second;
-  libraries_.erase(at);
+  registered_.erase(at);
+  libraries_.erase(gone->number);
   gone->removed = true;
   if (gone->number > examined_up_to_) { // nobody has read it, or another thread is reading it
     LibraryContents contents;
@@ -76,6 +77,12 @@ std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
     return gone;
   }
   kernels_.remove(gone);
+  for (const HostEntry& entry : gone->table.entries) {
+    const auto [first, last] = variables_.equal_range(reinterpret_cast<std::uintptr_t>(entry.address));
+    const auto own = std::find_if(first, last, [&](const auto& one) { return one.second.library == gone; });
+    if (own != last)
+      variables_.erase(own);
+  }
   forget_deferred(gone->home.object, gone->table);
   return gone;
 }

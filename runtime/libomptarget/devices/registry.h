@@ -13,6 +13,7 @@
 #include <functional>
 #include <set>
 #include <shared_mutex>
+#include <unordered_map>
 
 namespace omptool {
 
@@ -180,7 +181,9 @@ private:
   std::uint64_t last_number_ = 0;
   std::uint64_t examined_up_to_ = 0;                            // the number of a library; the later ones are pending
   std::map<std::uint64_t, std::shared_ptr<Library>> libraries_; // by number
-  std::string ignored_;                                         // the first library whose images are ignored, and why
+  std::unordered_multimap<const void*, std::shared_ptr<Library>> registered_; // by their descriptors
+  std::multimap<std::uintptr_t, LibraryEntry> variables_;                     // by address
+  std::string ignored_;            // the first library whose images are ignored, and why
   std::vector<Deferred> deferred_; // each device counts what it has done, so that all keep their places
   std::atomic<bool> any_pending_{false};
   std::atomic<std::uint64_t> generation_{1};

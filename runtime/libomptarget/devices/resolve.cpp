@@ -171,6 +171,9 @@ void Registry::enlist(const std::shared_ptr<Library>& library) {
     return;
   examined_up_to_ = library->number;
   kernels_.add(library);
+  for (std::size_t i = 0; i < library->table.entries.size(); ++i)
+    if (const HostEntry& entry = library->table.entries[i]; is_variable(entry))
+      variables_.emplace(reinterpret_cast<std::uintptr_t>(entry.address), LibraryEntry{library, i});
   generation_.fetch_add(1, std::memory_order_release);
 }
 
