@@ -68,7 +68,6 @@ void Begin::place_in_order(Rows rows, Held& held, Purpose purpose, Passage passa
     fill_own(rows, held, commands);
   {
     PresentTable::Lock lock(table_);
-    order_.wait_until_none_leaves(rows, lock);
     binder_.bind(rows, held, lock);
     order_.queue_behind(held, commands, lock);
     if (purpose == Purpose::kRegion && table_.any_host_current()) [[unlikely]]

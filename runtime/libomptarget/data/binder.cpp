@@ -93,13 +93,45 @@ bool Binder::needs_no_lock(Rows rows, bool& may_create) const {
   return true;
 }
 
-void Binder::unbind(Held& held, Lock& lock) {
-  for (Binding& binding : held.bound) {
-    for (Mapping* mapping : {binding.object, binding.cell})
-      if (mapping)
-        table_.unpin(*mapping, lock);
-    binding = {};
+// ---- waiting ----
+
+// Returns the memory that a row may have to do with: its object, its pointer's cell, and the members it grows over.
+std::vector<HostRange> Binder::places_of(Rows rows, std::size_t index) {
+  const Row& row = rows[index];
+  std::vector<HostRange> places;
+  if (!row.maps() && !row.has(kAttach))
+    return places;
+  if (row.any(kPointer | kAttach) && row.base)
+    places.push_back(cell_of(row));
+  if (row.size > 0 && row.maps()) {
+    HostRange reserved = range_of(row);
+    for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kReserve); ++i)
+      reserved = enclosing_range(reserved, range_of(rows[i]));
+    places.push_back(reserved);
+  } else if (const void* const address = empty_section(row)) {
+    const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address);
+    places.push_back({at - 1, at + 1}); // or it belongs to what ends there
   }
+  return places;
+}
+
+// A place is taken in one step: whoever waits in the midst of it would come after one construct by one object, and
+// before it by another. So what has to be waited for is, before anything is counted.
+void Binder::wait_until_none_leaves(Rows rows, Lock& lock) {
+  const auto leaving_in = [&](std::size_t index) {
+    for (const HostRange place : places_of(rows, index))
+      for (Mapping* const mapping : table_.overlapping(place, lock))
+        if (lock.touch(*mapping).state == Mapping::State::kLeaving)
+          return mapping;
+    return static_cast<Mapping*>(nullptr);
+  };
+  for (std::size_t i = 0; i < rows.size();)
+    if (Mapping* const leaving = leaving_in(i)) {
+      lock.wait_for(*leaving);
+      i = 0;
+    } else {
+      ++i;
+    }
 }
 
 // ---- all rows ----
@@ -219,6 +251,7 @@ void Binder::note_parts(Rows rows, std::size_t index, Bindings& bound, Lock& loc
 }
 
 void Binder::bind(Rows rows, Held& held, Lock& lock) {
+  wait_until_none_leaves(rows, lock);
   Bindings& bound = held.bound;
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].maps())
@@ -239,37 +272,6 @@ void Binder::bind(Rows rows, Held& held, Lock& lock) {
   }
 }
 
-void Binder::bind_released(const Row& row, Binding& binding, Lock& lock) {
-  binding.object =
-      table_.pin(row.size == 0 ? table_.look_up_empty(row, lock) : table_.find_known(row, range_of(row), lock), lock);
-  if (!binding.object && row.has(kPresent) && !sharing_.any())
-    throw absence(row.size == 0 ? HostRange::of(empty_section(row), 0) : range_of(row));
-  if (!row.has(kPointer))
-    return;
-  const Lookup found = table_.look_up(cell_of(row), lock);
-  if (found.overlap == Overlap::kWhole && (row.has(kCounts) || lock.touch(*found.mapping).is_apart()))
-    binding.cell = table_.pin(found.mapping, lock);
-}
-
-bool Binder::bind_updated(const Row& row, Binding& binding, Lock& lock) {
-  if (!row.maps() || row.size == 0)
-    return true;
-  Mapping* const found = table_.find_known(row, range_of(row), lock);
-  // Nothing less will do, even if the device can use the host's memory.
-  if (!found && row.has(kPresent) && !sharing_.is_only())
-    throw absence(range_of(row), "motion");
-  binding.object = table_.pin(found, lock);
-  if (!found)
-    return true;
-  if (lock.touch(*found).state == Mapping::State::kCreating) {
-    lock.wait_for(*found);
-    return false;
-  }
-  binding.host_current = found->host_current;
-  found->written = found->written || row.has(kTo);
-  return true;
-}
-
 // A pointer that is to be attached if either side of it is new: nothing is counted, and either may be
 // absent.
 void Binder::bind_attached(const Row& row, Binding& binding, const void* call, Lock& lock) {
@@ -282,6 +284,56 @@ void Binder::bind_attached(const Row& row, Binding& binding, const void* call, L
   const auto fresh = [&](Mapping* mapping) { return mapping && lock.touch(*mapping).creator == call; };
   binding.object_fresh = fresh(binding.object);
   binding.cell_fresh = fresh(binding.cell);
+}
+
+// ---- what earlier calls have mapped ----
+
+// Lets go of what has been found: others may have changed it.
+void Binder::unbind(Held& held, Lock& lock) {
+  for (Binding& binding : held.bound) {
+    for (Mapping* mapping : {binding.object, binding.cell})
+      if (mapping)
+        table_.unpin(*mapping, lock);
+    binding = {};
+  }
+}
+
+// Returns an object that another call is still filling: when that was done, others may have changed. Null: none is.
+Mapping* Binder::bind_known(const Row& row, Binding& binding, bool updates, Lock& lock) {
+  if (!row.maps() || (updates && row.size == 0))
+    return nullptr;
+  const HostRange wanted = row.size == 0 ? HostRange::of(empty_section(row), 0) : range_of(row);
+  binding.object =
+      table_.pin(row.size == 0 ? table_.look_up_empty(row, lock) : table_.find_known(row, wanted, lock), lock);
+  // For an update nothing less will do, even if the device can use the host's memory.
+  if (!binding.object && row.has(kPresent) && !(updates ? sharing_.is_only() : sharing_.any()))
+    throw absence(wanted, updates ? "motion" : "map type");
+  if (row.has(kPointer) && !updates) {
+    const Lookup found = table_.look_up(cell_of(row), lock);
+    if (found.overlap == Overlap::kWhole && (row.has(kCounts) || lock.touch(*found.mapping).is_apart()))
+      binding.cell = table_.pin(found.mapping, lock);
+  }
+  for (Mapping* const mapping : {binding.object, binding.cell})
+    if (mapping && lock.touch(*mapping).state == Mapping::State::kCreating)
+      return mapping;
+  if (updates && binding.object) {
+    binding.host_current = binding.object->host_current;
+    binding.object->written = binding.object->written || row.has(kTo);
+  }
+  return nullptr;
+}
+
+void Binder::bind_known(Rows rows, Held& held, bool updates, Lock& lock) {
+  for (bool again = true; again;) {
+    again = false;
+    unbind(held, lock);
+    wait_until_none_leaves(rows, lock);
+    for (std::size_t i = 0; i < rows.size() && !again; ++i)
+      if (Mapping* const filled = bind_known(rows[i], held.bound[i], updates, lock)) {
+        lock.wait_for(*filled);
+        again = true;
+      }
+  }
 }
 
 } // namespace omptool

@@ -33,7 +33,7 @@ public:
     }
     return true;
   }
-  // Finds, creates and counts what the rows name and have not yet.
+  // Finds, creates and counts what the rows name and have not yet, once nothing of it leaves.
   void bind(Rows rows, Held& held, Lock& lock);
   // Finds what earlier calls have mapped, of rows that release or update it. False: as above.
   bool find_exactly(Rows rows, Held& held, bool updates) {
@@ -46,15 +46,14 @@ public:
     }
     return held.all_plain;
   }
-  // Finds what an earlier call has mapped, of a row that releases it.
-  void bind_released(const Row& row, Binding& binding, Lock& lock);
-  // The same of a row that updates it. False: another call is still filling the object; when it was done, others may
-  // have changed.
-  bool bind_updated(const Row& row, Binding& binding, Lock& lock);
-  // Lets go of what has been found: others may have changed it.
-  void unbind(Held& held, Lock& lock);
+  // The same by the table's lock, once nothing of it is on its way in or out.
+  void bind_known(Rows rows, Held& held, bool updates, Lock& lock);
 
 private:
+  static std::vector<HostRange> places_of(Rows rows, std::size_t index);
+  void wait_until_none_leaves(Rows rows, Lock& lock);
+  void unbind(Held& held, Lock& lock);
+  Mapping* bind_known(const Row& row, Binding& binding, bool updates, Lock& lock);
   HostRange reserved_range(Rows rows, std::size_t index, Lock& lock);
   // Tells if each row may be an exact match. `may_create` becomes false where no row may create its object.
   bool needs_no_lock(Rows rows, bool& may_create) const;

@@ -17,24 +17,7 @@ void End::place_in_order(Rows rows, Held& held, CommandList& commands) {
   HostFallback::end();
   {
     Lock lock(table_);
-    const auto is_being_filled = [&](Mapping* mapping) {
-      return mapping && lock.touch(*mapping).state == Mapping::State::kCreating;
-    };
-    for (bool again = true; again;) {
-      again = false;
-      binder_.unbind(held, lock);
-      order_.wait_until_none_leaves(rows, lock);
-      for (std::size_t i = 0; i < rows.size() && !again; ++i) {
-        if (!rows[i].maps())
-          continue;
-        Binding& binding = held.bound[i];
-        binder_.bind_released(rows[i], binding, lock);
-        Mapping* const filled = is_being_filled(binding.object) ? binding.object : binding.cell;
-        again = is_being_filled(filled);
-        if (again)
-          lock.wait_for(*filled);
-      }
-    }
+    binder_.bind_known(rows, held, false, lock);
     order_.queue_behind(held, commands, lock);
     held.leaves_events = commands.leaves_events();
     release(rows, held, Release::kNormal, commands, lock);

@@ -2,52 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data/order.h"
 
-#include "data/table/row_ranges.h"
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 namespace omptool {
-
-// Returns the memory that a row may have to do with: its object, its pointer's cell, and the members it grows over.
-std::vector<HostRange> Order::places_of(Rows rows, std::size_t index) {
-  const Row& row = rows[index];
-  std::vector<HostRange> places;
-  if (!row.maps() && !row.has(kAttach))
-    return places;
-  if (row.any(kPointer | kAttach) && row.base)
-    places.push_back(cell_of(row));
-  if (row.size > 0 && row.maps()) {
-    HostRange reserved = range_of(row);
-    for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kReserve); ++i)
-      reserved = enclosing_range(reserved, range_of(rows[i]));
-    places.push_back(reserved);
-  } else if (const void* const address = empty_section(row)) {
-    const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address);
-    places.push_back({at - 1, at + 1}); // or it belongs to what ends there
-  }
-  return places;
-}
-
-// A place is taken in one step: whoever waits in the midst of it would come after one construct by one object, and
-// before it by another. So what has to be waited for is, before anything is counted.
-void Order::wait_until_none_leaves(Rows rows, Lock& lock) {
-  const auto leaving_in = [&](std::size_t index) {
-    for (const HostRange place : places_of(rows, index))
-      for (Mapping* const mapping : table_.overlapping(place, lock))
-        if (lock.touch(*mapping).state == Mapping::State::kLeaving)
-          return mapping;
-    return static_cast<Mapping*>(nullptr);
-  };
-  for (std::size_t i = 0; i < rows.size();)
-    if (Mapping* const leaving = leaving_in(i)) {
-      lock.wait_for(*leaving);
-      i = 0;
-    } else {
-      ++i;
-    }
-}
 
 void Order::queue_behind(Held& held, CommandList& commands, Lock& lock) {
   for (Binding& binding : held.bound) {

@@ -16,9 +16,6 @@ public:
   using Lock = PresentTable::Lock;
   explicit Order(PresentTable& table) : table_(table) {}
 
-  // A position is taken in one step: whoever waits in the midst of it would come after one construct by one object, and
-  // before it by another. So what has to be waited for is, before anything is counted.
-  void wait_until_none_leaves(Rows rows, Lock& lock);
   // Lets the construct's operations come after those that fill its objects, and after those that still copy back what
   // has been mapped where it creates some.
   void queue_behind(Held& held, CommandList& commands, Lock& lock);
@@ -30,7 +27,6 @@ public:
   void depart(Mapping& mapping, Held& held, CommandList& commands, Lock& lock);
 
 private:
-  static std::vector<HostRange> places_of(Rows rows, std::size_t index);
   bool forget_if_over(Mapping& mapping, Lock& lock);
   void come_after_departures(HostRange range, CommandList& commands, Lock& lock);
 

@@ -20,13 +20,7 @@ void Update::place_in_order(Rows rows, Held& held, CommandList& commands) {
   HostFallback::end();
   {
     PresentTable::Lock lock(table_);
-    for (bool again = true; again;) {
-      again = false;
-      binder_.unbind(held, lock);
-      order_.wait_until_none_leaves(rows, lock);
-      for (std::size_t i = 0; i < rows.size() && !again; ++i)
-        again = !binder_.bind_updated(rows[i], held.bound[i], lock); // it has waited
-    }
+    binder_.bind_known(rows, held, true, lock);
     order_.queue_behind(held, commands, lock);
     held.leaves_events = commands.leaves_events();
     for (std::size_t i = 0; i < rows.size() && held.leaves_events; ++i)
