@@ -69,7 +69,7 @@ bool DivergedCopies::give_to_host(Mapping& mapping, std::span<const HostRange> n
       return false;
   }
   if (mapping.diverged) {
-    std::erase_if(mapping.diverged->running, [&](const HostFallback& one) { return one.is_of_same_thread(fallback); });
+    std::erase_if(mapping.diverged->running, [](const HostFallback& one) { return one.is_over(); });
     mapping.diverged->running.push_back(fallback);
   }
   const auto guard = table_.guard(mapping);

@@ -2,39 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data/table/fallback_thread.h"
 
-#include "threads/thread_records.h"
+#include <utility>
 
 namespace omptool {
 namespace {
 
-constinit ThreadRecords<HostFallback::Thread> all_threads;
-thread_local constinit HostFallback::Thread* this_thread = nullptr; // once one of its regions has fallen back
+// Not destroyed with the thread: destructors of the program's may still make calls.
+thread_local constinit std::shared_ptr<std::atomic<bool>>* over = nullptr; // null: none runs
 
 struct Leaver {
   bool armed = false;
-  ~Leaver() {
-    if (!armed || !this_thread)
-      return;
-    HostFallback::end();
-    ThreadRecords<HostFallback::Thread>::give_back(*this_thread);
-    this_thread = nullptr;
-  }
+  ~Leaver() { HostFallback::end(); }
 };
 thread_local Leaver leaver;
 
 } // namespace
 
 HostFallback HostFallback::begin() {
-  if (!this_thread) {
-    this_thread = &all_threads.take();
-    leaver.armed = true;
-  }
-  return {*this_thread, ++this_thread->begun};
+  end();
+  leaver.armed = true;
+  over = new std::shared_ptr(std::make_shared<std::atomic<bool>>(false));
+  return HostFallback(*over);
 }
 
 void HostFallback::end() {
-  if (this_thread)
-    this_thread->over.store(this_thread->begun, std::memory_order_release);
+  if (const std::unique_ptr<std::shared_ptr<std::atomic<bool>>> own(std::exchange(over, nullptr)); own)
+    (*own)->store(true, std::memory_order_release);
 }
 
 } // namespace omptool

@@ -6,31 +6,23 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace omptool {
 
 class HostFallback {
 public:
-  // The calling thread is about to run one.
+  // The calling thread is about to run one; those that it ran are over.
   static HostFallback begin();
   // The calling thread has other work to do: those that it ran are over.
   static void end();
 
-  bool is_over() const { return thread_->over.load(std::memory_order_acquire) >= number_; }
-  bool is_of_same_thread(const HostFallback& other) const { return thread_ == other.thread_; }
-
-  struct Thread {
-    std::atomic<std::uint64_t> over{0}; // the last that is
-    std::uint64_t begun = 0;            // the last of all
-    std::atomic<bool> taken{true};
-    Thread* next = nullptr;
-  };
+  bool is_over() const { return over_->load(std::memory_order_acquire); }
 
 private:
-  HostFallback(const Thread& thread, std::uint64_t number) : thread_(&thread), number_(number) {}
-  const Thread* thread_;
-  std::uint64_t number_;
+  explicit HostFallback(std::shared_ptr<const std::atomic<bool>> over) : over_(std::move(over)) {}
+  std::shared_ptr<const std::atomic<bool>> over_;
 };
 
 } // namespace omptool
