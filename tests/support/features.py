@@ -352,8 +352,8 @@ NOT_DONE = """
   of `clang -flto` before the host's link.
 - omptool reads the device images in Windows' files. It writes no such file, and its runtime is for
   Linux.
-- omptool writes hosts for x86-64 and AArch64 alone. Programs for AArch64 were run by qemu, not on a
-  machine. omptool's runtime is for x86-64.
+- omptool writes hosts for x86-64 and AArch64 alone, and its runtime is for these. On AArch64 both
+  were run by qemu, not on a machine, and `run --check=full` does not look at what kernels do.
 - `doctor` does not look for libraries that LLVM's runtime opens itself. Intel's build opens
   `libffi.so`; without it, programs of clang 14 end at their first region.
 - Programs of Fortran are tested with flang 22 on the CPU device. Those for NVIDIA's GPUs were

@@ -29,7 +29,7 @@ std::atomic<std::uintptr_t> last_handle{0}; // that was given out, by this proce
 
 void wait_at_exit();
 
-// What one process has. A child of fork() has nothing to wait for.
+// The calls, callbacks and events of one process. A child of fork() has nothing to wait for.
 struct Outstanding {
   Outstanding() { std::atexit(wait_at_exit); }
 

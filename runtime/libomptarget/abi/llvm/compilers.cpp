@@ -70,7 +70,7 @@ Clangs clangs_at(const void* address) {
   return object.path.empty() ? Clangs{} : PerProcess<KnownObjects>::get().clangs_of(object);
 }
 
-// What is known of the images of the executable or library around `address`.
+// Says where the images of the executable or library around `address` come from.
 ImageOrigin images_at(const void* address) {
   Registry* const registry = Registry::current();
   return registry ? registry->images_at(address) : ImageOrigin{};
