@@ -19,7 +19,7 @@ public:
     Object* const known = the_one.load(std::memory_order_acquire);
     return known ? *known : make();
   }
-  // Null: nobody has asked for it.
+  // Null: this process has not made it.
   static Object* known() { return the_one.load(std::memory_order_acquire); }
 
   // Returns what the process had that forked this one, or one before it: given up unlocked and unfreed.

@@ -78,7 +78,8 @@ struct Call {
 
 void tell_arguments(int device, const Call& call);
 
-// The registration calls of every ABI. A null descriptor is ignored. When the last library goes, the tables are told.
+// The registration calls of every ABI, which ignore a null descriptor. When the last library goes, LIBOMPTARGET_INFO
+// prints the tables that it asks for.
 void register_library(const void* descriptor, LibraryReader read) noexcept;
 void unregister_library(const void* descriptor) noexcept;
 
