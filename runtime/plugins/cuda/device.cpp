@@ -25,7 +25,7 @@ std::int32_t Device::start() {
 }
 
 Outcome Device::find_limits() {
-  int cooperates = 0, usual_memory = 0;
+  int cooperates = 0, usual_memory = 0, shares_page_tables = 0;
   const std::pair<CUdevice_attribute, int*> wanted[] = {
       {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &limits_.most_threads},
       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &usual_memory},
@@ -34,6 +34,7 @@ Outcome Device::find_limits() {
       {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &limits_.units},
       {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &limits_.threads_of_unit},
       {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &cooperates},
+      {CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, &shares_page_tables},
   };
   for (const auto& [attribute, place] : wanted)
     if (const Outcome outcome = OMPTOOL_CUDA(context_.driver, cuDeviceGetAttribute, place, attribute, id_.device);
@@ -41,6 +42,7 @@ Outcome Device::find_limits() {
       return outcome;
   limits_.most_memory = std::max(limits_.most_memory, usual_memory);
   limits_.cooperates = cooperates != 0;
+  shares_page_tables_ = shares_page_tables != 0;
   return {"cuDeviceGetAttribute", CUDA_SUCCESS};
 }
 
@@ -102,11 +104,22 @@ std::int32_t Device::release(void* memory, std::int32_t kind) {
   return kind == OMPTARGET_MEMORY_DEVICE ? memory_.release(address(memory)) : host_memory_.release(memory, kind);
 }
 
-Outcome Device::submit_in(CUstream stream, void* target, const void* source, std::size_t size) const {
+// A GPU with the host's page tables copies from all memory of the host by itself.
+std::optional<Outcome> Device::stage(CUstream stream, Staging::Way way, const void* device, const void* host,
+                                     std::size_t size) {
+  return shares_page_tables_ ? std::nullopt
+                             : staging_.copy(stream, way, address(device), const_cast<void*>(host), size);
+}
+
+Outcome Device::submit_in(CUstream stream, void* target, const void* source, std::size_t size) {
+  if (const std::optional<Outcome> staged = stage(stream, Staging::Way::kToDevice, target, source, size))
+    return *staged;
   return OMPTOOL_CUDA(context_.driver, cuMemcpyHtoDAsync_v2, address(target), source, size, stream);
 }
 
-Outcome Device::retrieve_in(CUstream stream, void* target, const void* source, std::size_t size) const {
+Outcome Device::retrieve_in(CUstream stream, void* target, const void* source, std::size_t size) {
+  if (const std::optional<Outcome> staged = stage(stream, Staging::Way::kToHost, source, target, size))
+    return *staged;
   return OMPTOOL_CUDA(context_.driver, cuMemcpyDtoHAsync_v2, target, address(source), size, stream);
 }
 

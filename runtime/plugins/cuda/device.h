@@ -9,6 +9,7 @@
 #include "driver/context.h"
 #include "driver/host_memory.h"
 #include "driver/memory.h"
+#include "driver/staging.h"
 #include "driver/streams.h"
 #include "image.h"
 #include "launch.h"
@@ -16,6 +17,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 
 namespace omptool::cuda {
 
@@ -82,8 +84,10 @@ private:
   Outcome set_limits();
 
   // The context is the stream's.
-  Outcome submit_in(CUstream stream, void* target, const void* source, std::size_t size) const;
-  Outcome retrieve_in(CUstream stream, void* target, const void* source, std::size_t size) const;
+  std::optional<Outcome> stage(CUstream stream, Staging::Way way, const void* device, const void* host,
+                               std::size_t size);
+  Outcome submit_in(CUstream stream, void* target, const void* source, std::size_t size);
+  Outcome retrieve_in(CUstream stream, void* target, const void* source, std::size_t size);
   Outcome fill_in(CUstream stream, void* target, std::int32_t value, std::size_t size) const;
   Outcome receive_in(CUstream stream, void* target, const Device& from, const void* source, std::size_t size) const;
   // Queues what `move(stream)` does, and waits for it.
@@ -97,6 +101,8 @@ private:
   Marks marks_{context_};
   Memory memory_{context_};
   HostMemory host_memory_{context_};
+  Staging staging_{context_};
+  bool shares_page_tables_ = false; // with the host
   std::mutex mutex_;
   std::atomic<bool> is_ready_{false};
   plugin::Images<Image> images_;

@@ -61,7 +61,8 @@ enum CUdevice_attribute : int {
   CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS = 88,
   CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89,
   CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH = 95,
-  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
+  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+  CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES = 100
 };
 enum CUfunction_attribute : int {
   CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
@@ -74,6 +75,7 @@ enum CUjit_option : int {
   CU_JIT_ERROR_LOG_BUFFER = 5,
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
 };
+enum CUpointer_attribute : int { CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2 };
 enum CUlimit : int { CU_LIMIT_STACK_SIZE = 0, CU_LIMIT_MALLOC_HEAP_SIZE = 2 };
 
 constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
@@ -121,6 +123,7 @@ inline void* const CU_LAUNCH_PARAM_BUFFER_SIZE = reinterpret_cast<void*>(2);
   X(cuMemHostRegister_v2, void*, std::size_t, unsigned)                                                                \
   X(cuMemHostUnregister, void*)                                                                                        \
   X(cuMemHostGetDevicePointer_v2, CUdeviceptr*, void*, unsigned)                                                       \
+  X(cuPointerGetAttributes, unsigned, CUpointer_attribute*, void**, CUdeviceptr)                                       \
   X(cuMemcpyDtoH_v2, void*, CUdeviceptr, std::size_t)                                                                  \
   X(cuMemcpyHtoD_v2, CUdeviceptr, const void*, std::size_t)                                                            \
   X(cuMemcpyHtoDAsync_v2, CUdeviceptr, const void*, std::size_t, CUstream)                                             \

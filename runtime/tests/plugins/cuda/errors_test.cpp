@@ -94,6 +94,25 @@ SCENARIO_OF(queued_life) {
   return 0;
 }
 
+// Copies of much pageable memory.
+SCENARIO_OF(large_life) {
+  const OutsideOfTests asserts;
+  constexpr std::int64_t kSize = std::int64_t{9} << 20;
+  std::vector<char> values(kSize, 'a'), back(kSize, 'b');
+  void* const target = init_device(0) == 0 ? RTL(__tgt_rtl_data_alloc)(0, kSize) : nullptr;
+  for (int i = 0; target && i < 2; ++i) { // the second time it has what it needs
+    const bool is_sent = submit(target, values.data(), kSize) == 0;
+    if (is_sent && retrieve(back.data(), target, kSize) == 0)
+      EXPECT(back == values);
+    else
+      std::printf("failed: %s\n", RTL(__tgt_rtl_last_error)());
+  }
+  if (target)
+    RTL(__tgt_rtl_data_delete)(0, target);
+  std::printf("done\n");
+  return 0;
+}
+
 int device_blocks() {
   void* const fake = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   return reinterpret_cast<int (*)(int)>(::dlsym(fake, "fake_cuda_blocks"))(0);
@@ -289,6 +308,20 @@ TEST_CASE("whichever call for a table of indirect calls fails, nothing is left")
   for (const std::string function : {"cuDeviceGetAttribute", "cuModuleGetGlobal", "cuMemAlloc", "cuMemcpyDtoH",
                                      "cuMemcpyHtoD", "cuMemFree", "cuModuleUnload"})
     fail_each("indirect_life", 1, {"FAKE_CUDA_FAIL_IN=" + function, kResults[0]});
+}
+
+TEST_CASE("whichever call for a large copy fails, the copy fails or is right") {
+  std::size_t turn = 0;
+  for (const std::string function : {"cuPointerGetAttributes", "cuMemHostAlloc", "cuStreamCreate", "cuCtxSetCurrent",
+                                     "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuStreamSynchronize"})
+    fail_each("large_life", kStep, {"FAKE_CUDA_FAIL_IN=" + function, kResults[turn++ % std::size(kResults)]});
+}
+
+TEST_CASE("a large copy goes without buffers where there is no page-locked memory") {
+  const Outcome outcome = run_scenario("large_life", {"FAKE_CUDA_FAIL_IN=cuMemHostAlloc", "FAKE_CUDA_FAIL_AT=1",
+                                                      "FAKE_CUDA_FAIL_ON=1", "FAKE_CUDA_FAIL_WITH=2"});
+  CHECK(outcome.code == 0);
+  CHECK(!outcome.has("failed"));
 }
 
 TEST_CASE("an image for entries without names is refused") {

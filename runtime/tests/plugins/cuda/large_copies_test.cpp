@@ -6,6 +6,7 @@
 #include "conformance_queues.h"
 
 #include <numeric>
+#include <thread>
 
 namespace {
 
@@ -80,5 +81,31 @@ TEST_CASE("a large copy does not hold the call up behind a kernel, and does behi
   CHECK(out.wait() == 0);
   for (std::size_t i = 0; i < 1000; ++i)
     values[i] += 5;
+  CHECK(back == values);
+}
+
+TEST_CASE("much pageable memory is copied in pieces, by several threads") {
+  constexpr std::size_t kSize = 20 * kMiB + 12, kPieces = 11;
+  const bool is_staged = std::thread::hardware_concurrency() > 1;
+  loaded();
+  const Memory memory(kSize);
+  const std::vector<int> values = numbers(kSize);
+  const auto count = [&](const char* copy, const auto& what) {
+    CHECK(count_in(names_of(what), copy) == (is_staged ? kPieces : 1));
+  };
+  std::vector<int> back(values.size());
+  count("cuMemcpyHtoDAsync", [&] { CHECK(submit(memory.at(), values.data(), kSize) == 0); });
+  count("cuMemcpyDtoHAsync", [&] { CHECK(retrieve(back.data(), memory.at(), kSize) == 0); });
+  CHECK(back == values);
+  back.assign(back.size(), 0);
+  const Event ran = run_later(kernel(kAdd), {memory.at(), bits(1000), bits(5)});
+  const Event out = retrieve_later(back.data(), memory.at(), kSize, {ran});
+  count("cuMemcpyDtoHAsync", [&] { CHECK(out.wait() == 0); });
+  CHECK(back[999] == values[999] + 5);
+  CHECK(back[1000] == values[1000]);
+  CHECK(std::equal(back.begin() + 1000, back.end(), values.begin() + 1000));
+  const Event in = submit_later(memory.at(), values.data(), kSize, {out});
+  const Event again = retrieve_later(back.data(), memory.at(), kSize, {in});
+  CHECK(again.wait() == 0);
   CHECK(back == values);
 }

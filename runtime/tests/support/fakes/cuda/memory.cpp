@@ -209,6 +209,18 @@ FAKE_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* me
   return call.ends(is_page_locked(memory) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
+// Of one attribute, the type of the memory: 1 is the host's, 2 the device's, and 0 what the driver does not know.
+FAKE_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* wanted, void** values,
+                                            CUdeviceptr address) {
+  FAKE_CALL(call, cuPointerGetAttributes, count, address);
+  if (count != 1 || wanted[0] != CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+    return call.ends(CUDA_ERROR_INVALID_VALUE);
+  const std::lock_guard lock(lock_of_all);
+  const Range* const range = range_of(address, 1);
+  *static_cast<int*>(values[0]) = !range ? 0 : range->kind == Kind::kDevice || range->kind == Kind::kVariable ? 2 : 1;
+  return call.ends(CUDA_SUCCESS);
+}
+
 FAKE_EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr target, const void* source, std::size_t size) {
   FAKE_CALL(call, cuMemcpyHtoD, target, source, size);
   if (current_device() < 0)
