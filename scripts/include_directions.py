@@ -20,6 +20,7 @@ LEVELS = (
     ("libomptarget/abi/interface", "libomptarget/abi/proposal", "libomptarget/abi/routines"),
     ("libomptarget/abi/llvm",),
     ("libomptarget/abi",),
+    ("libomptarget/abi/info",),
     ("libomptarget/offload",),
     ("libomptarget/devices",),
     ("libomptarget/data",),

@@ -7,7 +7,7 @@
 #include "omptarget.h"
 
 #include "abi/calls_of_arrays.h"
-#include "abi/llvm/info.h"
+#include "abi/registration.h"
 #include "offload/outstanding.h"
 
 namespace omptool {
@@ -68,10 +68,10 @@ struct Arrays {
 extern "C" {
 
 OMPTOOL_EXPORT void omptarget_register_lib(__tgt_bin_desc* descriptor) {
-  llvm::register_library(descriptor, read_library);
+  register_library(descriptor, read_library);
 }
 OMPTOOL_EXPORT void omptarget_unregister_lib(__tgt_bin_desc* descriptor) {
-  llvm::unregister_library(descriptor);
+  unregister_library(descriptor);
 }
 OMPTOOL_EXPORT_AS(omptarget_register_lib, "__tgt_register_lib@OMPTARGET_4.5");
 OMPTOOL_EXPORT_AS(omptarget_unregister_lib, "__tgt_unregister_lib@OMPTARGET_4.5");

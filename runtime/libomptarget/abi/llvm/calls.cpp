@@ -5,12 +5,14 @@
 // is a translation into offload.h. Work that clang marks nowait goes on when the call has
 // returned, where libomp has a place to remember it (nowait.h); libomp has waited for what it depends on.
 #define OMPTARGET_NO_SYMVER
+#include "abi/info/info.h"
+#include "abi/llvm/call.h"
 #include "abi/llvm/compilers.h"
 #include "abi/llvm/descriptor.h"
-#include "abi/llvm/info.h"
 #include "abi/llvm/kernel_arguments.h"
 #include "abi/llvm/nowait.h"
 #include "abi/llvm/rows.h"
+#include "abi/registration.h"
 #include "offload/offload.h"
 #include "process/libomp.h"
 
@@ -51,7 +53,7 @@ auto translated(const char* name, const Describe& describe, const Body& body) no
       Call call = describe();
       call.reported.arguments = {call.arrays.count, call.arrays.begin, call.arrays.names};
       const ReportedCall reported(call.reported, call.device);
-      if (reported.device() >= 0 && informs(kInfoArguments))
+      if (reported.device() >= 0 && info::informs(info::kInfoArguments))
         tell_arguments(reported.device(), call);
       return body();
     } catch (const MappingFault& fault) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/llvm/rows.h"
 
+#include "abi/info/info.h"
 #include "abi/llvm/compilers.h"
-#include "abi/llvm/info.h"
 #include "abi/llvm/sections.h"
 #include "counted.h"
 
@@ -134,7 +134,7 @@ public:
       if (const char* fault = add(component, nullptr))
         return fault;
       if (observe::heard()) [[unlikely]]
-        name_rows(Rows(rows_).size(), static_cast<const char*>(component.name));
+        info::name_rows(Rows(rows_).size(), static_cast<const char*>(component.name));
     }
     if (is_argument(element.type))
       add_lookup(element, element.base, nullptr);
@@ -238,7 +238,7 @@ RowFault add_any_rows(const Arrays& arrays, Action action, RowList& rows, const 
     if (makes_room && !mapper)
       add_reserve(arrays, i, rows);
     if (told) [[unlikely]]
-      name_rows(Rows(rows).size(), arrays.names ? static_cast<const char*>(arrays.names[i]) : nullptr);
+      info::name_rows(Rows(rows).size(), arrays.names ? static_cast<const char*>(arrays.names[i]) : nullptr);
     if (!fault)
       continue;
     return {"argument " + std::to_string(i) + " " +

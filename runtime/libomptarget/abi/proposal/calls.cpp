@@ -5,7 +5,7 @@
 // counts a reference to it and is an argument of the region; the document's four map types say what is
 // copied. Where it and OpenMP 4.0, for which it is made, differ on when that is, libtarget.h tells.
 #include "abi/calls_of_arrays.h"
-#include "abi/llvm/info.h"
+#include "abi/registration.h"
 #include "process/libomp.h"
 #include "rtl/proposal_adapter.h"
 
@@ -66,10 +66,10 @@ struct Arrays {
 extern "C" {
 
 OMPTOOL_EXPORT void omptool_2013_register_lib(void* descriptor) {
-  llvm::register_library(descriptor, read_library);
+  register_library(descriptor, read_library);
 }
 OMPTOOL_EXPORT void omptool_2013_unregister_lib(void* descriptor) {
-  llvm::unregister_library(descriptor);
+  unregister_library(descriptor);
 }
 
 OMPTOOL_EXPORT void omptool_2013_data_begin(int device, int count, void** host, int* sizes, const void* types) {

@@ -5,7 +5,7 @@
 #define OMPTARGET_NO_SYMVER
 #include "omptarget.h"
 
-#include "abi/llvm/info.h"
+#include "abi/info/info.h"
 #include "abi/routines/routine.h"
 #include "process/libomp.h"
 
@@ -125,14 +125,14 @@ OMPTOOL_EXPORT int __tgt_get_device_info(std::int32_t number, void (*take)(const
 
 OMPTOOL_EXPORT void ompx_dump_mapping_tables(void) {
   guarded(__func__, [] {
-    for (const std::string& line : llvm::describe_tables())
+    for (const std::string& line : info::describe_tables())
       std::puts(line.c_str());
     std::fflush(stdout);
   });
 }
 
 OMPTOOL_EXPORT void __tgt_set_info_flag(std::uint32_t flags) {
-  llvm::set_info(flags);
+  info::set_info(flags);
 }
 
 // ---- memory ----

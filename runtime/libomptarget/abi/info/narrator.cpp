@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Listens to the constructs of every ABI, and prints what LIBOMPTARGET_INFO asks for.
-#include "abi/llvm/info.h"
+#include "abi/info/info.h"
+#include "data/table/row.h"
+#include "observe/events/sink.h"
+#include "process/message.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,7 +14,7 @@
 #include <mutex>
 #include <set>
 
-namespace omptool::llvm {
+namespace omptool::info {
 namespace {
 
 using observe::ObjectCopied;
@@ -327,4 +330,4 @@ void name_rows(std::size_t count, const char* declared) {
     log->name_rows(count, declared);
 }
 
-} // namespace omptool::llvm
+} // namespace omptool::info

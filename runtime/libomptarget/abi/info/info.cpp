@@ -1,9 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "abi/llvm/info.h"
+#include "abi/info/info.h"
 
 #include "observe/events/source.h"
 #include "offload/offload.h"
+#include "process/message.h"
 #include "process/per_process.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 #include <mutex>
 #include <string_view>
 
-namespace omptool::llvm {
+namespace omptool::info {
 namespace {
 
 // By device and where the object begins.
@@ -41,34 +42,6 @@ std::string describe_object(int device, const MappedObject& object) {
 Place place_in(std::string_view name, std::string_view path, std::string_view line, std::string_view column) {
   const std::string_view file = path.substr(path.rfind('/') + 1); // npos + 1 is 0
   return {std::string(name), std::string(file), std::string(line), std::string(column)};
-}
-
-constexpr const char* kError = "omptarget error: ";
-
-// LLVM's titles, "being" included.
-std::string title_of(const observe::Call& call) {
-  if (call.action == Action::kRegion)
-    return "Entering OpenMP kernel";
-  std::string title = "Updating data within the OpenMP data region with update";
-  if (call.action == Action::kEnterData)
-    title = "Entering OpenMP data region with being";
-  else if (call.action == Action::kExitData)
-    title = "Exiting OpenMP data region with end";
-  return title + (call.nowait ? "_nowait_mapper" : "_mapper");
-}
-
-const char* kind_of(std::int64_t type, std::int64_t size) {
-  if (type & kTypeAttach)
-    return type & kTypeAlways ? "attach:always" : "attach";
-  if ((type & kTypeTo) && (type & kTypeFrom))
-    return "tofrom";
-  if (type & (kTypeTo | kTypeFrom))
-    return type & kTypeTo ? "to" : "from";
-  if (type & kTypePrivate)
-    return "private";
-  if (type & kTypeLiteral)
-    return "firstprivate";
-  return size != 0 ? "alloc" : "use_address";
 }
 
 } // namespace
@@ -126,8 +99,8 @@ std::vector<std::string> describe_tables(const std::string& place) {
       continue;
     }
     lines.push_back(line_about(number, "OpenMP Host-Device pointer mappings after block at " + place + ":"));
-    lines.push_back(line_about(number, padded("Host Ptr", 18) + ' ' + padded("Target Ptr", 18) +
-                                           " Size (B) DynRefCount HoldRefCount Declaration"));
+    lines.push_back(
+        line_about(number, "Host Ptr           Target Ptr         Size (B) DynRefCount HoldRefCount Declaration"));
     for (const MappedObject& object : objects)
       lines.push_back(line_about(number, describe_object(number, object)));
   }
@@ -139,57 +112,4 @@ void tell_tables(const std::string& place) {
     tell("", "%s", line.c_str());
 }
 
-void tell_arguments(int device, const Call& call) {
-  const Arrays& all = call.arrays;
-  inform(device, title_of(call.reported) + " at " + place_of_construct(call.reported.source).text() + " with " +
-                     std::to_string(all.count) + " arguments:");
-  for (std::size_t i = 0; all.size && all.type && i < all.count; ++i) {
-    const char* const name = all.names ? static_cast<const char*>(all.names[i]) : nullptr;
-    inform(device, std::string(kind_of(all.type[i], all.size[i])) + "(" + place_of(name).name + ")[" +
-                       std::to_string(all.size[i]) + "] " + (all.type[i] & kTypeImplicit ? "(implicit)" : ""));
-  }
-}
-
-void register_library(const void* descriptor, LibraryReader read) noexcept {
-  guarded("__tgt_register_lib", [&] {
-    read_info();
-    if (descriptor)
-      Registry::obtain().add(descriptor, read);
-  });
-}
-
-void unregister_library(const void* descriptor) noexcept {
-  guarded("__tgt_unregister_lib", [&] {
-    Registry* const registry = Registry::current();
-    if (!registry || !descriptor)
-      return;
-    if (informs(kInfoTable) && registry->is_last(descriptor))
-      tell_tables();
-    registry->remove(descriptor);
-  });
-}
-
-void die_of(const MappingFault& fault, const Call& call) {
-  const bool maps_in = call.reported.action == Action::kEnterData || call.reported.action == Action::kRegion;
-  for (const char* const message : {fault.before.c_str(), fault.what()})
-    if (*message)
-      tell("omptarget message: ", "%s", message);
-  if (maps_in)
-    tell(kError, "Call to getTargetPointer returned null pointer (%s).",
-         fault.kind == MappingFault::Kind::kAbsent ? "'present' map type modifier"
-                                                   : "device failure or illegal mapping");
-  if (call.reported.action == Action::kRegion) {
-    tell(kError, "Call to targetDataBegin failed, abort target.");
-    tell(kError, "Failed to process data before launching the kernel.");
-  }
-  const Place place = place_of_construct(call.reported.source);
-  if (informs(kInfoTable))
-    tell_tables(place.text());
-  else
-    tell(kError, "Consult https://openmp.llvm.org/design/Runtimes.html for debugging options.");
-  if (!place.known())
-    tell(kError, "Source location information not present. Compile with -g or -gline-tables-only.");
-  die_at(place.known() ? place.text().c_str() : "", 1, "failure of target construct while offloading is mandatory");
-}
-
-} // namespace omptool::llvm
+} // namespace omptool::info

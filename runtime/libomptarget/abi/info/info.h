@@ -1,16 +1,19 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints what LIBOMPTARGET_INFO asks for, and why a call ends the program, in the words that users of LLVM's runtime
-// know (abi-facts.md, 10.1 and 10.2).
+// Prints what LIBOMPTARGET_INFO asks for, of programs of every ABI, in the words that users of LLVM's runtime know
+// (abi-facts.md, 10.1 and 10.2).
 #pragma once
 
-#include "abi/llvm/rows.h"
-#include "devices/library_contents.h"
+#include "host_range.h"
 
 #include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
-namespace omptool::llvm {
+namespace omptool::info {
 
 enum Info : std::uint32_t {
   kInfoArguments = 0x1, // what a construct is called with
@@ -69,21 +72,4 @@ inline constexpr const char* kNoConstruct = "libomptarget:0:0";
 std::vector<std::string> describe_tables(const std::string& place = kNoConstruct);
 void tell_tables(const std::string& place = kNoConstruct);
 
-// A call by the program.
-struct Call {
-  observe::Call reported;
-  std::int64_t device; // as the program gives it
-  Arrays arrays;
-};
-
-void tell_arguments(int device, const Call& call);
-
-// The registration calls of every ABI, which ignore a null descriptor. When the last library goes, LIBOMPTARGET_INFO
-// prints the tables that it asks for.
-void register_library(const void* descriptor, LibraryReader read) noexcept;
-void unregister_library(const void* descriptor) noexcept;
-
-// The program broke a rule of data mapping.
-[[noreturn]] void die_of(const MappingFault& fault, const Call& call);
-
-} // namespace omptool::llvm
+} // namespace omptool::info
