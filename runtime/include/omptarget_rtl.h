@@ -237,11 +237,6 @@ int32_t __tgt_rtl_async_data_fill(int32_t device_id, void* target_ptr, int32_t v
  * piece. */
 int32_t __tgt_rtl_data_exchange(int32_t from_device_id, void* source_ptr, int32_t to_device_id, void* target_ptr,
                                 int64_t size);
-/* The same, asynchronous; beside the nine only. The operation is one of to_device_id. Fallback: the synchronous one. */
-int32_t __tgt_rtl_async_data_exchange(int32_t from_device_id, void* source_ptr, int32_t to_device_id, void* target_ptr,
-                                      int64_t size, int32_t num_dep_events, tgt_event_t* dep_events,
-                                      tgt_event_t* completion_event);
-
 /* Rows of bytes, of which planes are made, of which there are several: the part of an array that is copied, at
  * distances of its own on each side. As tgt_launch_shape, it begins with its size. */
 typedef struct tgt_rectangle {

@@ -48,8 +48,6 @@ public:
   virtual std::int32_t queue_submit(void* target, const void* source, std::size_t size, const Dependences& order) = 0;
   virtual std::int32_t queue_retrieve(void* target, const void* source, std::size_t size, const Dependences& order) = 0;
   virtual std::int32_t queue_fill(void* target, std::int32_t value, std::size_t size, const Dependences& order) = 0;
-  virtual std::int32_t queue_receive(void* target, Device& from, const void* source, std::size_t size,
-                                     const Dependences& order) = 0;
   virtual std::int32_t queue_run(void* kernel, Arguments arguments, const tgt_launch_shape* shape,
                                  const Dependences& order) = 0;
 

@@ -311,17 +311,6 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_data_fill(int32_t device_id, void* ta
                     });
 }
 
-OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_data_exchange(int32_t from_device_id, void* source_ptr, int32_t to_device_id,
-                                                         void* target_ptr, int64_t size, int32_t num_dep_events,
-                                                         tgt_event_t* dep_events, tgt_event_t* completion_event) {
-  return on_device(from_device_id, 1, [&](Device& from) {
-    return move_later(to_device_id, size, {num_dep_events, dep_events, completion_event},
-                      [&](Device& to, std::size_t bytes, const Dependences& order) {
-                        return to.queue_receive(target_ptr, from, source_ptr, bytes, order);
-                      });
-  });
-}
-
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_run_target_region(int32_t device_id, void* target_entry_ptr,
                                                              void** target_vars_ptr, int32_t arg_num,
                                                              int32_t num_dep_events, tgt_event_t* dep_events,

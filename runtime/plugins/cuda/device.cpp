@@ -128,14 +128,6 @@ Outcome Device::fill_in(CUstream stream, void* target, std::int32_t value, std::
                       stream);
 }
 
-Outcome Device::receive_in(CUstream stream, void* target, const Device& from, const void* source,
-                           std::size_t size) const {
-  return &from == this
-             ? OMPTOOL_CUDA(context_.driver, cuMemcpyDtoDAsync_v2, address(target), address(source), size, stream)
-             : OMPTOOL_CUDA(context_.driver, cuMemcpyPeerAsync, address(target), context_.handle, address(source),
-                            from.context_.handle, size, stream);
-}
-
 template <typename Move> std::int32_t Device::move_now(const char* what, std::size_t size, const Move& move) {
   StreamOfCall stream(streams_);
   if (!stream.get())
@@ -163,7 +155,12 @@ std::int32_t Device::fill(void* target, std::int32_t value, std::size_t size) {
 
 std::int32_t Device::receive(void* target, plugin::Device& from, const void* source, std::size_t size) {
   const auto& other = static_cast<const Device&>(from);
-  return move_now(kReceive, size, [&](CUstream stream) { return receive_in(stream, target, other, source, size); });
+  return move_now(kReceive, size, [&](CUstream stream) {
+    return &other == this
+               ? OMPTOOL_CUDA(context_.driver, cuMemcpyDtoDAsync_v2, address(target), address(source), size, stream)
+               : OMPTOOL_CUDA(context_.driver, cuMemcpyPeerAsync, address(target), context_.handle, address(source),
+                              other.context_.handle, size, stream);
+  });
 }
 
 std::int32_t Device::run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape) {
@@ -207,14 +204,6 @@ std::int32_t Device::queue_retrieve(void* target, const void* source, std::size_
 std::int32_t Device::queue_fill(void* target, std::int32_t value, std::size_t size, const plugin::Dependences& order) {
   return queue_.add(*this, order, move_operation(context_, kFill, size, [=, this](CUstream stream) {
     return fill_in(stream, target, value, size);
-  }));
-}
-
-std::int32_t Device::queue_receive(void* target, plugin::Device& from, const void* source, std::size_t size,
-                                   const plugin::Dependences& order) {
-  const auto& other = static_cast<const Device&>(from);
-  return queue_.add(*this, order, move_operation(context_, kReceive, size, [=, this, &other](CUstream stream) {
-    return receive_in(stream, target, other, source, size);
   }));
 }
 

@@ -62,8 +62,6 @@ public:
                               const plugin::Dependences& order) override;
   std::int32_t queue_fill(void* target, std::int32_t value, std::size_t size,
                           const plugin::Dependences& order) override;
-  std::int32_t queue_receive(void* target, plugin::Device& from, const void* source, std::size_t size,
-                             const plugin::Dependences& order) override;
   std::int32_t queue_run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape,
                          const plugin::Dependences& order) override;
 
@@ -89,7 +87,6 @@ private:
   Outcome submit_in(CUstream stream, void* target, const void* source, std::size_t size);
   Outcome retrieve_in(CUstream stream, void* target, const void* source, std::size_t size);
   Outcome fill_in(CUstream stream, void* target, std::int32_t value, std::size_t size) const;
-  Outcome receive_in(CUstream stream, void* target, const Device& from, const void* source, std::size_t size) const;
   // Queues what `move(stream)` does, and waits for it.
   template <typename Move> std::int32_t move_now(const char* what, std::size_t size, const Move& move);
 

@@ -98,11 +98,6 @@ std::int32_t Device::queue_fill(void* target, std::int32_t value, std::size_t si
   return queue_.add(order, [=, this] { return fill(target, value, size); });
 }
 
-std::int32_t Device::queue_receive(void* target, plugin::Device&, const void* source, std::size_t size,
-                                   const plugin::Dependences& order) {
-  return queue_.add(order, [=] { return copy(target, source, size); });
-}
-
 std::int32_t Device::queue_run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* asked,
                                const plugin::Dependences& order) {
   const std::optional<Shape> shape = shape_of(asked);

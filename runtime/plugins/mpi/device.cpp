@@ -136,10 +136,6 @@ std::int32_t Device::queue_retrieve(void* target, const void* source, std::size_
 std::int32_t Device::queue_fill(void* target, std::int32_t value, std::size_t size, const plugin::Dependences& order) {
   return ask({Kind::kFill, 0, 0, address(target), 0, size, value}, {}, &order);
 }
-std::int32_t Device::queue_receive(void* target, plugin::Device& from, const void* source, std::size_t size,
-                                   const plugin::Dependences& order) {
-  return copy(target, from, source, size, &order);
-}
 std::int32_t Device::queue_run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape,
                                const plugin::Dependences& order) {
   return launch(kernel, arguments, shape, &order);

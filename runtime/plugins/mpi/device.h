@@ -55,8 +55,6 @@ public:
                               const plugin::Dependences& order) override;
   std::int32_t queue_fill(void* target, std::int32_t value, std::size_t size,
                           const plugin::Dependences& order) override;
-  std::int32_t queue_receive(void* target, plugin::Device& from, const void* source, std::size_t size,
-                             const plugin::Dependences& order) override;
   std::int32_t queue_run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape,
                          const plugin::Dependences& order) override;
 

@@ -165,11 +165,6 @@ std::int32_t Device::queue_fill(void* target, std::int32_t value, std::size_t si
   });
 }
 
-std::int32_t Device::queue_receive(void* target, plugin::Device& from, const void* source, std::size_t size,
-                                   const plugin::Dependences& order) {
-  return &from == this ? queue_copy(target, source, size, order) : not_reached();
-}
-
 std::int32_t Device::queue_run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* asked,
                                const plugin::Dependences& order) {
   const std::optional<plugin::FlatShape> shape = plugin::flat_shape(asked, kDevice);
