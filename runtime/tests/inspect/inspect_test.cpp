@@ -37,9 +37,19 @@ std::string content(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// Returns the bytes in memory of their size.
+std::unique_ptr<std::uint8_t[]> copy_of(const std::string& bytes) {
+  auto copy = std::make_unique<std::uint8_t[]>(bytes.size());
+  std::memcpy(copy.get(), bytes.data(), bytes.size());
+  return copy;
+}
+
+std::string text_of(const std::uint8_t* bytes, std::uint64_t size) {
+  return {reinterpret_cast<const char*>(bytes), size};
+}
+
 std::int64_t inspected(const std::string& file, std::uint64_t room = kRoom) {
-  const auto bytes = std::make_unique<std::uint8_t[]>(file.size());
-  std::copy(file.begin(), file.end(), bytes.get());
+  const auto bytes = copy_of(file);
   const auto out = std::make_unique<std::uint8_t[]>(room);
   std::int64_t size = -1;
   for (const std::int32_t depth : {0, 1, 2}) {
@@ -52,13 +62,12 @@ std::int64_t inspected(const std::string& file, std::uint64_t room = kRoom) {
 
 // Returns what a block of LZ4 inflates to, with room for `room` bytes; "" where the helper does not answer.
 std::string inflated(const std::string& block, std::uint64_t room, bool is_beginning = false) {
-  const auto bytes = std::make_unique<std::uint8_t[]>(block.size());
-  std::copy(block.begin(), block.end(), bytes.get());
+  const auto bytes = copy_of(block);
   const auto out = std::make_unique<std::uint8_t[]>(room);
   const std::int64_t size = omptool_lz4_image(bytes.get(), block.size(), out.get(), room, room, is_beginning);
   CHECK(size >= -1);
   CHECK(size <= static_cast<std::int64_t>(room));
-  return {out.get(), out.get() + std::max<std::int64_t>(size, 0)};
+  return text_of(out.get(), static_cast<std::uint64_t>(std::max<std::int64_t>(size, 0)));
 }
 
 // Memory of `room` bytes with both ends of a larger image, and zeros between them.
@@ -69,13 +78,12 @@ std::string ends(const std::string& image, std::uint64_t room) {
 
 // The ends of what a block of LZ4 inflates to; "" where the helper does not answer, or answers for another size.
 std::string inflated_ends(const std::string& block, std::uint64_t room, std::uint64_t size) {
-  const auto bytes = std::make_unique<std::uint8_t[]>(block.size());
-  std::copy(block.begin(), block.end(), bytes.get());
+  const auto bytes = copy_of(block);
   const auto out = std::make_unique<std::uint8_t[]>(room);
   if (omptool_lz4_image(bytes.get(), block.size(), out.get(), room, size, 0) != static_cast<std::int64_t>(size))
     return "";
-  std::fill(out.get() + (room - room / 4), out.get() + (room - room / 8), std::uint8_t{0});
-  return {out.get(), out.get() + room};
+  std::memset(out.get() + (room - room / 4), 0, room - room / 8 - (room - room / 4));
+  return text_of(out.get(), room);
 }
 
 // The cubin with zeros in front of its tables of headers, which are at its end.
@@ -94,11 +102,10 @@ std::string stretched(std::string file) {
 // Returns what the helper says of a cubin of which memory of `room` bytes has both ends.
 std::string said_of_ends(const std::string& file, std::uint64_t room) {
   const std::string kept = room < file.size() ? ends(file, room) : file;
-  const auto bytes = std::make_unique<std::uint8_t[]>(kept.size());
-  std::copy(kept.begin(), kept.end(), bytes.get());
+  const auto bytes = copy_of(kept);
   std::vector<std::uint8_t> out(kRoom);
   const std::int64_t size = omptool_inspect_cubin(bytes.get(), kept.size(), file.size(), 2, out.data(), out.size());
-  return {out.data(), out.data() + std::max<std::int64_t>(size, 0)};
+  return text_of(out.data(), static_cast<std::uint64_t>(std::max<std::int64_t>(size, 0)));
 }
 
 // A sequence of a block, with the bytes that follow its token where a length is 15 or more.
