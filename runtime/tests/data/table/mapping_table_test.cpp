@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 #include <map>
 #include <random>
+#include <ranges>
 #include <set>
 
 using namespace omptool;
@@ -16,23 +17,23 @@ namespace {
 
 using Oracle = std::map<std::uintptr_t, std::uintptr_t>; // byte -> begin of its mapping
 
-Overlap expected(const Oracle& oracle, HostRange wanted) {
-  std::set<std::uintptr_t> owners;
-  bool all = true;
-  for (std::uintptr_t at = wanted.begin; at < wanted.end; ++at)
-    if (const auto found = oracle.find(at); found != oracle.end())
-      owners.insert(found->second);
-    else
-      all = false;
-  return owners.empty() ? Overlap::kNone : all && owners.size() == 1 ? Overlap::kWhole : Overlap::kPartial;
+// Returns the bytes of the range that mappings hold.
+auto held(const Oracle& oracle, HostRange range) {
+  return std::ranges::subrange(oracle.lower_bound(range.begin), oracle.lower_bound(range.end));
 }
 
 std::set<std::uintptr_t> owners_of(const Oracle& oracle, HostRange range) {
   std::set<std::uintptr_t> owners;
-  for (std::uintptr_t at = range.begin; at < range.end; ++at)
-    if (const auto found = oracle.find(at); found != oracle.end())
-      owners.insert(found->second);
+  for (const auto& [byte, owner] : held(oracle, range))
+    owners.insert(owner);
   return owners;
+}
+
+Overlap expected(const Oracle& oracle, HostRange wanted) {
+  const std::size_t owners = owners_of(oracle, wanted).size();
+  const auto bytes = static_cast<std::uintptr_t>(std::ranges::distance(held(oracle, wanted)));
+  const bool all = bytes == wanted.end - wanted.begin;
+  return owners == 0 ? Overlap::kNone : all && owners == 1 ? Overlap::kWhole : Overlap::kPartial;
 }
 
 } // namespace
