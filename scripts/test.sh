@@ -91,18 +91,15 @@ crossed() {  # crossed TARGET...: the runtime for AArch64, on which pytest runs 
     { tail -n 40 "$log"; return 1; }
 }
 
-emulated() {  # emulated REGEX: tests of the runtime for AArch64, by their names, at two sizes of pages
-  local page status=0
-  for page in 4096 65536; do
-    echo "pages of $page bytes"
-    if [ -z "${CI:-}" ] && ! QEMU_PAGESIZE=$page scripts/emulated.sh true; then
-      echo 'not run'
-      continue
-    fi
-    QEMU_PAGESIZE=$page scripts/emulated.sh ctest --test-dir build/aarch64 -R "$1" --no-tests=error --output-on-failure \
-      --parallel "$at_once" || status=$?
-  done
-  return $status
+emulated() {  # emulated PAGE REGEX: tests of the runtime for AArch64, by their names, at pages of so many bytes
+  local folder=build/aarch64/pages-$1  # ctest's files of this run
+  export QEMU_PAGESIZE=$1
+  if [ -z "${CI:-}" ] && ! scripts/emulated.sh true; then
+    echo 'not run'
+    return
+  fi
+  mkdir -p "$folder" && echo "subdirs(\"$PWD/build/aarch64\")" >"$folder/CTestTestfile.cmake"
+  scripts/emulated.sh ctest --test-dir "$folder" -R "$2" --no-tests=error --output-on-failure --parallel "$cores"
 }
 
 units_alone() {  # what needs an include that another unit, or a precompiled header, had for it
@@ -131,16 +128,19 @@ case $what in
     begin 'compile, address + undefined' compile build/asan sanitized asan address,undefined
     begin 'compile, thread' compile build/tsan sanitized tsan thread
     finish
-    only 'compile, aarch64' crossed machine_tests conformance_tests image_conformance
+    only 'compile, aarch64' crossed core_tests conformance_tests image_conformance
     # One after the other: each keeps all cores busy, and kernels that wait for others spin.
     only 'runtime' runtime_tests build/package/runtime
     only 'runtime, address + undefined' runtime_tests build/asan
     only 'runtime, thread' runtime_tests build/tsan
-    only 'runtime, aarch64' emulated '^(machine.*|plugin\.host)$'
+    begin 'runtime, aarch64, 4 KiB pages' emulated 4096 '^(core.*|plugin\.host)$'
+    begin 'runtime, aarch64, 64 KiB pages' emulated 65536 '^(core.*|plugin\.host)$'
+    finish
     if [ "$what" = all ]; then
       only 'compile, units alone' units_alone
       only 'compile, all of aarch64' crossed runtime_checks
-      only 'runtime, all of aarch64' emulated '.*'
+      only 'all of aarch64, 4 KiB pages' emulated 4096 '.*'
+      only 'all of aarch64, 64 KiB pages' emulated 65536 '.*'
       every=(-m 'not field')
       alone 'long fuzzing' build/asan/tests/wire_fuzzer -max_total_time=120 -artifact_prefix=build/logs/ -verbosity=0
       alone 'long stress' env OMPTOOL_STRESS_PROGRAMS=1000 OMPTOOL_MANY_IMAGES=10000 ctest --test-dir build/package/runtime -R '^stress'
