@@ -8,11 +8,13 @@
 //   omptool-worker --dismiss   in place of a program that has ended without having used MPI
 #include "backend.h"
 #include "backoff.h"
+#include "machine.h"
 #include "mpi/transport/link.h"
 #include "output.h"
 #include "server.h"
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -40,6 +42,12 @@ std::string node() {
     return "an unknown node";
   const std::string whole = name.data();
   return whole.substr(0, whole.find('.'));
+}
+
+// MPI's handlers show a stack, and a plugin that says which kernel is at fault leaves alone what another handles.
+void leave_faults_to_plugins() {
+  for (const machine::FaultSignal& signal : machine::kFaultSignals)
+    std::signal(signal.number, SIG_DFL);
 }
 
 enum class Role { kFirst, kSplit, kDismiss };
@@ -79,6 +87,7 @@ void serve(mpi::Mpi& mpi, bool is_split) {
 
 int work(mpi::Mpi& mpi, Role role) {
   mpi.init(mpi::Level::kFunneled); // one thread makes all calls
+  leave_faults_to_plugins();
   if (mpi.size(mpi.world()) == 1)
     return complain("MPI's world is this process alone: start it by the launcher of " + mpi.path + " (" + mpi.version +
                     "), or name the launcher's MPI in OMPTOOL_MPI");
