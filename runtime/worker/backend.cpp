@@ -4,6 +4,7 @@
 
 #include "arguments.h"
 #include "common/description.h"
+#include "host_tables.h"
 #include "rtl/launch_shape.h"
 
 #include <cstring>
@@ -24,18 +25,24 @@ std::vector<std::int64_t> extents_of(const std::vector<mpi::Entry>& entries) {
   return any ? extents : std::vector<std::int64_t>();
 }
 
-// In the order of the entries.
-Buffer table_of(const tgt_target_table& table, const std::vector<mpi::Entry>& entries, const Rtl& rtl,
-                std::int32_t number) {
-  const auto takes_shape = rtl.call().takes_shape;
-  std::unordered_map<std::string_view, const __tgt_offload_entry*> by_name;
+// The entries of an image go by their names.
+using Own = std::unordered_map<std::string_view, const __tgt_offload_entry*>;
+
+Own own_of(const tgt_target_table& table) {
+  Own own;
   for (const __tgt_offload_entry* entry = table.EntriesBegin; entry != table.EntriesEnd; ++entry)
     if (entry->addr && entry->name)
-      by_name.try_emplace(entry->name, entry);
+      own.try_emplace(entry->name, entry);
+  return own;
+}
+
+// In the order of the entries.
+Buffer table_of(const Own& own, const std::vector<mpi::Entry>& entries, const Rtl& rtl, std::int32_t number) {
+  const auto takes_shape = rtl.call().takes_shape;
   std::vector<mpi::Loaded> found;
   for (const mpi::Entry& entry : entries) {
-    const auto at = by_name.find(entry.name);
-    if (at == by_name.end()) {
+    const auto at = own.find(entry.name);
+    if (at == own.end()) {
       found.push_back({0, entry.size, 0});
       continue;
     }
@@ -45,6 +52,25 @@ Buffer table_of(const tgt_target_table& table, const std::vector<mpi::Entry>& en
                      is_kernel && takes_shape && takes_shape(number, address) != 0});
   }
   return written(found);
+}
+
+// Those of an image in this process: each is where a variable of the image says. Returns that of one of them, or null.
+const void* add_host_tables(const Own& own, const std::vector<mpi::Entry>& entries) {
+  const void* variable = nullptr;
+  std::vector<HostTable> tables;
+  for (const mpi::Entry& entry : entries) {
+    const auto at = own.find(entry.name);
+    if (entry.extent == 0 || at == own.end() || at->second->size != sizeof(std::uintptr_t) ||
+        !is_in_image(at->second->addr))
+      continue;
+    variable = at->second->addr;
+    std::uintptr_t address = 0;
+    std::memcpy(&address, variable, sizeof address);
+    tables.push_back({entry.address, static_cast<std::uintptr_t>(entry.extent), address, entry.name});
+  }
+  if (variable)
+    add_tables(variable, tables);
+  return variable;
 }
 
 } // namespace
@@ -241,7 +267,10 @@ Outcome Backend::load(const Device& device, const Operation& operation) {
                                       : call.load_binary(device.number, &loaded->image);
   if (!table)
     return Outcome::failed(1, "plugin " + device.rtl->name() + device.rtl->last_error());
-  Outcome outcome{0, table_of(*table, loaded->entries, *device.rtl, device.number)};
+  const Own own = own_of(*table);
+  if (!call.load_indirect)
+    loaded->has_tables = add_host_tables(own, loaded->entries);
+  Outcome outcome{0, table_of(own, loaded->entries, *device.rtl, device.number)};
   const std::lock_guard lock(mutex_);
   loaded_.emplace(operation.target, std::move(loaded));
   return outcome;
@@ -257,6 +286,8 @@ Outcome Backend::unload(const Device& device, const Operation& operation) {
     gone = std::move(found->second);
     loaded_.erase(found);
   }
+  if (gone->has_tables)
+    remove_tables(gone->has_tables);
   const RtlFunctions& call = device.rtl->call();
   return call.unload_binary ? Outcome::of(call.unload_binary(device.number, &gone->image), *device.rtl) : Outcome();
 }

@@ -90,6 +90,7 @@ private:
     std::vector<mpi::Entry> entries;
     std::vector<__tgt_offload_entry> records;
     __tgt_device_image image;
+    const void* has_tables = nullptr; // host_tables.h has some of the image, which has this variable
   };
 
   const Device& device_of(const Operation& operation) const;

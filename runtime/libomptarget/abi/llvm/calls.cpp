@@ -348,8 +348,8 @@ OMPTOOL_EXPORT void __tgt_target_sync(void*, std::int32_t, void*, void*) {}
 // ---- what images for a CPU call ----
 
 // Since clang 23, each virtual call passes the address of its object's table through this. An object that the host made
-// has the host's, whose functions a CPU can call.
-OMPTOOL_EXPORT void* __llvm_omp_indirect_call_lookup(void* address) {
+// has the host's, whose functions a CPU can call. A worker of another machine has a function of its own (weak).
+[[gnu::weak]] OMPTOOL_EXPORT void* __llvm_omp_indirect_call_lookup(void* address) {
   return address;
 }
 }
