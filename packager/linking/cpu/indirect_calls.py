@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The function that device code of clang 23 and later calls before each virtual call.
 
-It turns the address of a virtual table, or of a function, of the host into that of the device. On a
-CPU both are the same. GPUs have it in clang's device library; for CPUs no release of LLVM's runtime
-up to 23 exports it, and images are linked with everything defined.
+It turns the address of a virtual table, or of a function, of the host into that of the device. On
+the host's CPU both are the same; on a worker's, the worker has the function (runtime/worker). GPUs
+have it in clang's device library; for CPUs no release of LLVM's runtime up to 23 exports it, and
+images are linked with everything defined.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from packager.elf.headers import SHT_PROGBITS, STT_FUNC
 from packager.host_machines import MACHINES
 from packager.linking.inputs import Part, device_symbols, unused
+from packager.records import NamedTuple
 from packager.triples import code_of
 from packager.writers.elf_types import (
     SHF_ALLOC,
@@ -21,6 +23,7 @@ from packager.writers.elf_types import (
     SHT_NOTE,
     STB_WEAK,
     STV_HIDDEN,
+    Relocation,
     Section,
     Symbol,
 )
@@ -28,10 +31,44 @@ from packager.writers.host_object import blank_host
 from packager.writers.object_writer import write_object
 
 LOOKUP = "__llvm_omp_indirect_call_lookup"
-# `void *lookup(void *address) { return address; }` by machine, as a target of indirect branches.
+WORKERS = "omptool_own_address"
+
+
+class _Code(NamedTuple):
+    """`void *lookup(void *p) { return workers ? workers(p) : p; }`, a target of indirect branches.
+
+    The address of `workers` comes from the image's table of such addresses: 0 where there is none.
+    """
+
+    words: str
+    relocations: tuple[Relocation, ...]
+
+    @property
+    def bytes(self) -> bytes:
+        return bytes.fromhex(self.words)
+
+
 CODE = {
-    "x86_64": bytes.fromhex("f30f1efa4889f8c3"),  # endbr64; mov rax,rdi; ret
-    "aarch64": bytes.fromhex("5f2403d5c0035fd6"),  # bti c; ret
+    "x86_64": _Code(
+        "f30f1efa"  # endbr64
+        "488b0500000000"  # mov rax, [rip + workers@GOTPCREL]
+        "4885c0"  # test rax, rax
+        "7402"  # jz over the next
+        "ffe0"  # jmp rax
+        "4889f8"  # mov rax, rdi
+        "c3",  # ret
+        (Relocation(7, WORKERS, 9, -4),),  # R_X86_64_GOTPCREL
+    ),
+    "aarch64": _Code(
+        "5f2403d5"  # bti c
+        "10000090"  # adrp x16, :got:workers
+        "100240f9"  # ldr x16, [x16, :got_lo12:workers]
+        "500000b4"  # cbz x16, over the next
+        "00021fd6"  # br x16
+        "c0035fd6",  # ret
+        # R_AARCH64_ADR_GOT_PAGE, R_AARCH64_LD64_GOT_LO12_NC
+        (Relocation(4, WORKERS, 311), Relocation(8, WORKERS, 312)),
+    ),
 }
 ALIGNMENT = 16
 
@@ -56,12 +93,20 @@ def written(triple: str, folder: Path) -> list[Path]:
         return []
     code = CODE[machine.name]
     sections = (
-        Section(".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, ALIGNMENT, (code,)),
+        Section(
+            ".text",
+            SHT_PROGBITS,
+            SHF_ALLOC | SHF_EXECINSTR,
+            ALIGNMENT,
+            (code.bytes,),
+            code.relocations,
+        ),
         Section(".note.gnu.property", SHT_NOTE, SHF_ALLOC, 8, (machine.note,)),
         Section(".note.GNU-stack", SHT_PROGBITS, 0, 1),
     )
-    function = Symbol(LOOKUP, 0, 0, len(code), STT_FUNC, STB_WEAK, STV_HIDDEN)
+    function = Symbol(LOOKUP, 0, 0, len(code.bytes), STT_FUNC, STB_WEAK, STV_HIDDEN)
+    workers = Symbol(WORKERS, binding=STB_WEAK)
     path = unused(folder, "indirect_calls.o")
     with path.open("wb") as file:
-        write_object(file, blank_host(machine), sections, [function])
+        write_object(file, blank_host(machine), sections, [function, workers])
     return [path]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -77,12 +78,27 @@ def test_what_a_region_names_is_the_device_s_whatever_the_program_exports(
     assert (done.returncode, done.stdout, done.stderr) == (0, "1 60 99\n", "")
 
 
-@pytest.mark.parametrize("version", ["22", "23"])
-def test_virtual_tables_are_the_devices(tmp_path: Path, version: str) -> None:
-    """Since clang 22 they have entries: that of a host's object is mapped to the image's."""
-    build, program = Build(version), tmp_path / "main"
+@pytest.mark.parametrize(
+    "build",
+    [
+        pytest.param(Build("22"), id="22"),
+        pytest.param(Build("23"), id="23"),
+        pytest.param(Build("23", "link"), id="23-link"),
+    ],
+)
+def test_virtual_tables_are_the_devices(
+    tmp_path: Path, build: Build, way: Mapping[str, str]
+) -> None:
+    """Since clang 22 they have entries: that of a host's object is mapped to the image's. Clang
+    22's code for a CPU reads the host's all the same, which a worker does not have.
+    """
+    program = tmp_path / "main"
     built(build, program, LINKED / "virtual.cpp", "-Wno-openmp-mapping")
     done = run(program)
+    if build.version == "22" and mpis.VARIABLE in way:
+        assert done.returncode < 0
+        assert re.search(r"a kernel uses the host's address of \w+_ZTV\w+Square\w+;", done.stderr)
+        return
     assert (done.returncode, done.stdout, done.stderr) == (0, "49 4 1\n", "")
     (file,) = dumped_files(program)
     tables = [entry for entry in file["entries"] if "_ZTV" in entry["name"]]
