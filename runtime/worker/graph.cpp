@@ -6,6 +6,7 @@
 #include "process/environment.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 namespace omptool::worker {
@@ -146,6 +147,7 @@ void Graph::perform(TaskPtr task) {
       backend_.await(task->operation, *task->queued, task->outcome);
     else if (task->outcome.result == 0) // nothing before it has failed
       task->outcome = safely([&] { return backend_.perform(task->operation); });
+    std::fflush(stdout); // what it has printed is in the job's output before the program hears of its end
     std::vector<TaskPtr> ready = finish(task);
     task = nullptr;
     for (TaskPtr& one : ready)

@@ -100,6 +100,15 @@ def test_kernels_print_in_the_output_of_the_job(mpi: Mpi, tmp_path: Path) -> Non
 
 
 @EACH
+def test_what_a_kernel_prints_has_left_the_worker_when_its_region_ends(
+    mpi: Mpi, tmp_path: Path
+) -> None:
+    program = built(Build("19"), tmp_path / "main", HERE / "unfinished_line.c")
+    done = with_workers(mpi, 1, program, tmp_path / "printed", **ONLY)
+    assert (done.returncode, (tmp_path / "printed").read_text()) == (0, "half a line"), done.stderr
+
+
+@EACH
 def test_a_program_without_regions_ends_with_its_workers(mpi: Mpi) -> None:
     done = with_workers(mpi, 2, "sh", "-c", "echo it ran")
     assert (done.returncode, done.stdout) == (0, "it ran\n"), done.stderr

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
+import mpis
 import pytest
 from builds import some_clangs
 from clangs import EVERY, INSTALLED, compiler, made
@@ -91,13 +93,18 @@ def test_a_variable_that_the_device_lacks_is_an_error(tmp_path: Path, policy: st
 
 @pytest.mark.parametrize("version", some_clangs(1, EVERY))
 def test_objects_of_a_library_live_on_the_device_as_long_as_it_is_loaded(
-    tmp_path: Path, version: str
+    tmp_path: Path, version: str, way: Mapping[str, str]
 ) -> None:
     """Constructors in their order before a region, destructors backwards when it is unloaded."""
     source, program = LIBRARIES / "objects.cpp", LIBRARIES / "loading.c"
     built = library(version, source, tmp_path / "libobjects.so")
     made(tmp_path / "main", *compiler(version, program), program)
     words = ran(tmp_path / "main", built).split()
+    if mpis.VARIABLE in way:  # the launcher puts what processes say in its own order
+        of_worker = [word for word in words if word in ("13", "24")]
+        words = [word for word in words if word not in of_worker]
+        assert of_worker == 2 * ["24", "13"]
+        words[1:1] = words[6:6] = of_worker[:2]
     assert words[-1] == "end"
     for half in (words[:5], words[5:-1]):
         assert half[0] == "1324"
