@@ -84,8 +84,17 @@ static Node* grown(int depth) {
   return depth == 0 ? nullptr : new Node{static_cast<double>(depth), grown(depth - 1), grown(depth - 1)};
 }
 
+// Since clang 22 a pointer is attached only where it or what it leads to is new: so the parent comes first there.
 static void enter(Node* node) {
 #pragma omp target enter data map(to : node[0 : 1])
+#if __clang_major__ >= 22
+  if (node->left) {
+#pragma omp target enter data map(to : node->left[0 : 1])
+  }
+  if (node->right) {
+#pragma omp target enter data map(to : node->right[0 : 1])
+  }
+#endif
   if (node->left) {
     enter(node->left);
 #pragma omp target enter data map(to : node->left[0 : 1])
