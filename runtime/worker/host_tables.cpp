@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdio>
 #include <dlfcn.h>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <unistd.h>
@@ -33,7 +34,7 @@ std::uintptr_t image_of(const void* address) {
 }
 
 // Images come and go rarely: somebody may still read the ones before, so they stay.
-template <typename Change> void change(const Change& how) {
+void change(const std::function<void(All&)>& how) {
   static auto& kept = *new std::vector<std::unique_ptr<const All>>;
   const std::lock_guard lock(mutex);
   auto all = std::make_unique<All>(kept.empty() ? All() : *kept.back());
