@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "workers.h"
 
+#include "backoff.h"
 #include "fault_signals.h"
 
 #include <algorithm>
@@ -27,15 +28,19 @@ void Workers::run(std::function<void()> work) {
   std::unique_lock lock(mutex_);
   if (!is_ending_) {
     waiting_.push_back(std::move(work));
+    any_.store(true, std::memory_order_release);
     if (waiting_.size() <= idle_) {
+      const bool is_seen = has_lookout_ && waiting_.size() == 1;
       lock.unlock();
-      more_.notify_one();
+      if (!is_seen)
+        more_.notify_one();
       return;
     }
     if (all_.size() >= most_ || start_thread() || !all_.empty())
       return;
     work = std::move(waiting_.back());
     waiting_.pop_back();
+    any_.store(!waiting_.empty(), std::memory_order_release);
   }
   lock.unlock();
   work();
@@ -44,7 +49,9 @@ void Workers::run(std::function<void()> work) {
 void Workers::serve(Worker& mine) {
   receive_fault_signals();
   std::unique_lock lock(mutex_);
-  for (;;) {
+  for (bool has_worked = false;; has_worked = true) {
+    if (has_worked && waiting_.empty() && !is_ending_ && !has_lookout_)
+      look_out(lock);
     more_.wait(lock, [this] { return !waiting_.empty() || is_ending_; });
     --idle_;
     if (waiting_.empty())
@@ -52,6 +59,7 @@ void Workers::serve(Worker& mine) {
     {
       const std::function<void()> work = std::move(waiting_.front());
       waiting_.pop_front();
+      any_.store(!waiting_.empty(), std::memory_order_release);
       lock.unlock();
       work();
     } // what it holds goes without the lock
@@ -60,6 +68,17 @@ void Workers::serve(Worker& mine) {
   }
   mine.has_ended = true;
   fewer_.notify_one();
+}
+
+// Waits a while without the lock: it is not woken for what comes then.
+void Workers::look_out(std::unique_lock<std::mutex>& lock) {
+  has_lookout_ = true;
+  lock.unlock();
+  bool is_time_to_sleep = false;
+  for (Backoff backoff; !any_.load(std::memory_order_acquire) && !is_time_to_sleep;)
+    backoff.pause([&](Backoff::Time) { is_time_to_sleep = true; });
+  lock.lock();
+  has_lookout_ = false;
 }
 
 void Workers::end() {

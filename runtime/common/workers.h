@@ -1,9 +1,11 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Threads for work that may block: as many as there is work at once, up to a number.
+// Threads for work that may block: as many as there is work at once, up to a number. One that has ended its work looks
+// out for more as long as that is cheaper than to be woken.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -39,6 +41,7 @@ private:
   };
 
   void serve(Worker& mine);
+  void look_out(std::unique_lock<std::mutex>& lock);
   bool start_thread(); // with the lock held
 
   const unsigned most_;
@@ -47,7 +50,9 @@ private:
   std::condition_variable fewer_;
   std::deque<std::function<void()>> waiting_;
   std::list<Worker> all_;
-  unsigned idle_ = 0; // of those that have taken nothing
+  unsigned idle_ = 0;            // of those that have taken nothing
+  bool has_lookout_ = false;     // one of these sees what comes first
+  std::atomic<bool> any_{false}; // something is waiting; written with the lock held
   bool is_ending_ = false;
 };
 
