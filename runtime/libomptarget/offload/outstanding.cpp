@@ -76,7 +76,8 @@ void count(Outstanding& all, std::ptrdiff_t calls, std::ptrdiff_t callbacks) {
   const std::lock_guard lock(all.mutex);
   all.calls += calls;
   all.callbacks += callbacks;
-  all.changed.notify_all();
+  if (all.calls == 0) // else nobody's wait is over
+    all.changed.notify_all();
 }
 
 void call_back(Outstanding& all, const Callback& callback) {

@@ -102,6 +102,7 @@ std::int32_t Completions::result_of(tgt_event_t native) const {
 // ---- what the core asks ----
 
 void Completions::when_done(tgt_event_t native, Then then) {
+  bool is_polled = false;
   {
     const Lock lock(mutex_);
     Entry& entry = entries_[native];
@@ -110,11 +111,13 @@ void Completions::when_done(tgt_event_t native, Then then) {
       ++waited_for_;
       ++changes_;
       changed_.notify_all();
+      more_.notify_one();
     }
+    is_polled = polled_;
   }
   if (then)
     finish(native, std::move(then));
-  else
+  else if (!is_polled)
     keep_going();
 }
 
@@ -209,7 +212,7 @@ void Completions::keep_going() {
       Lock lock(mutex_);
       do
         poll(lock, [this] { return waited_for_ == 0; });
-      while (changed_.wait_for(lock, kIdle, [this] { return waited_for_ > 0; }));
+      while (more_.wait_for(lock, kIdle, [this] { return waited_for_ > 0; }));
       polled_ = false;
     }).detach();
   } catch (const std::system_error&) { // the next operation asks again; who waits polls itself

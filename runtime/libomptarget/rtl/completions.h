@@ -72,6 +72,7 @@ private:
   const Rtl& rtl_;
   std::mutex mutex_; // the members below; no plugin call is made under it
   std::condition_variable changed_;
+  std::condition_variable more_; // for the thread that polls, when nothing was waited for
   std::unordered_map<tgt_event_t, Entry> entries_;
   std::size_t waited_for_ = 0; // entries with a `then`
   std::uint64_t changes_ = 0;  // events that were called back, or are waited for
