@@ -74,8 +74,7 @@ void Graph::start(TaskPtr task) {
     if (one->operation.tag != 0) {
       one->ran.began = mpi::now();
       const std::lock_guard lock(mutex_);
-      turn_.for_mpi.push_back(one);
-      changed_.notify_one();
+      give(turn_.for_mpi, one, true);
     } else if (one->is_for_queue && !one->queued && one->outcome.result == 0) {
       std::vector<TaskPtr> more = hand_over(one);
       ready.insert(ready.end(), more.begin(), more.end());
@@ -178,9 +177,18 @@ std::vector<TaskPtr> Graph::finish(const TaskPtr& task) {
     if (--one->before == 0)
       ready.push_back(std::move(one));
   }
-  turn_.done.push_back(task);
-  changed_.notify_one();
+  give(turn_.done, task, task->is_awaited);
   return ready;
+}
+
+// With the lock held: to the thread that calls MPI.
+void Graph::give(std::vector<TaskPtr>& to, const TaskPtr& task, bool is_awaited) {
+  const bool is_first = turn_.done.empty() && turn_.for_mpi.empty();
+  to.push_back(task);
+  if (is_awaited || is_first) {
+    due_.store(is_awaited ? 0 : task->ran.ended + kLeft, std::memory_order_release);
+    changed_.notify_one();
+  }
 }
 
 void Graph::end(const TaskPtr& task) {
@@ -196,15 +204,19 @@ void Graph::run(TaskPtr task, std::function<Outcome()> work, bool is_for_mpi) {
       return;
     }
     const std::lock_guard lock(mutex_);
-    turn_.for_mpi.push_back(task);
-    changed_.notify_one();
+    give(turn_.for_mpi, task, true);
   });
 }
 
 Graph::Turn Graph::next(std::chrono::nanoseconds time) {
+  const bool waits = time > std::chrono::nanoseconds::zero();
+  const std::int64_t due = due_.load(std::memory_order_acquire);
+  if (!waits && due != 0 && (due == kNever || mpi::now() < due))
+    return {};
   std::unique_lock lock(mutex_);
-  if (time > std::chrono::nanoseconds::zero())
+  if (waits)
     changed_.wait_for(lock, time, [&] { return !turn_.done.empty() || !turn_.for_mpi.empty(); });
+  due_.store(kNever, std::memory_order_relaxed);
   return std::exchange(turn_, {});
 }
 

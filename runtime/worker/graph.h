@@ -11,6 +11,7 @@
 #include "backend.h"
 #include "workers.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -46,7 +47,7 @@ public:
   // Takes the operations of one message, in their order. Throws mpi::Malformed.
   void add(std::vector<TaskPtr> tasks);
   // For the thread that calls MPI: tasks that are done, and tasks whose bytes travel alone and whose turn it is. Waits
-  // at most that long for one.
+  // at most that long for one. Without time it leaves those that nobody awaits for a while: others may come to them.
   struct Turn {
     std::vector<TaskPtr> done, for_mpi;
   };
@@ -58,11 +59,15 @@ public:
   bool is_idle();
 
 private:
+  static constexpr std::int64_t kNever = INT64_MAX;
+  static constexpr std::int64_t kLeft = 1'000'000; // ns, of tasks that nobody awaits
+
   void start(TaskPtr task); // without the lock
   std::vector<TaskPtr> hand_over(const TaskPtr& task);
   bool follow(Task& task, const Task& before) const;
   bool has_leader(const TaskPtr& task);
   void perform(TaskPtr task);
+  void give(std::vector<TaskPtr>& to, const TaskPtr& task, bool is_awaited);
   std::vector<TaskPtr> finish(const TaskPtr& task);
 
   Backend& backend_;
@@ -72,6 +77,7 @@ private:
   std::map<std::uint64_t, std::string> failed_; // why; those that the program may yet have others follow
   std::uint64_t last_id_ = 0;
   Turn turn_;
+  std::atomic<std::int64_t> due_{kNever}; // by this process's clock, the turn is; written with the lock held
   Workers& workers_;
 };
 
