@@ -82,7 +82,8 @@ bool Server::step(std::chrono::nanoseconds time) {
 }
 
 bool Server::take_messages() {
-  return link_.take(mpi::kControl, [&](int from, View bytes) {
+  const std::vector<mpi::Link::Received> messages = link_.receive(mpi::kControl);
+  link_.read(messages, [&](int from, View bytes) {
     if (from != mpi::kProgram)
       throw mpi::Malformed("rank " + std::to_string(from) + " sends operations, and is not the program");
     program_.hear();
@@ -102,6 +103,7 @@ bool Server::take_messages() {
     }
     graph_.add(std::move(tasks));
   });
+  return !messages.empty();
 }
 
 // Throws mpi::Malformed: bytes are to travel in a way that there is not.

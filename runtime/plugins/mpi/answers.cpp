@@ -19,15 +19,25 @@ std::string text_of(View bytes) {
 
 // ---- answers in ----
 
-bool Queue::progress() {
-  if (!lost_.empty())
+bool Queue::progress(plugin::Events::Lock& lock) {
+  if (is_over_)
     return false;
-  link_->post();
-  link_->take(kAnswers, [&](int worker, View message) { take(worker, message); });
+  const std::unique_lock turn(turn_, std::try_to_lock);
+  if (!turn)
+    return true; // the other thread says how it goes
+  std::vector<Link::Letter> letters = link_->gather();
+  is_all_sent_ = false;
+  lock.unlock();
+  link_->post(std::move(letters));
+  const std::vector<Link::Received> answers = link_->receive(kAnswers);
+  const bool is_all_sent = link_->tidy();
+  lock.lock();
+  is_all_sent_ = is_all_sent;
+  counts_ = link_->counts();
+  link_->read(answers, [&](int worker, View message) { take(worker, message); });
   heed_faults();
   if (!moving_.empty())
     move_on();
-  link_->tidy();
   look_after_workers();
   heed_faults();
   return pending_ != 0;
@@ -110,7 +120,7 @@ void Queue::finish(const PendingPtr& pending) {
 
 void Queue::await(const plugin::Event& event, plugin::Events::Lock& lock) {
   Backoff backoff;
-  while (progress(), !event.is_done) {
+  while (!event.is_done && (progress(lock), !event.is_done)) {
     lock.unlock();
     backoff.pause();
     lock.lock();

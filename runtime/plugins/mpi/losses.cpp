@@ -55,10 +55,10 @@ void Queue::keep_watch() {
   constexpr int kLooks = 16; // in a period
   for (;;) {
     std::this_thread::sleep_for(Pulse::Clock::duration(session_.heartbeat) / kLooks);
-    const plugin::Events::Lock lock = events_.lock();
-    if (!lost_.empty())
+    plugin::Events::Lock lock = events_.lock();
+    if (is_over_)
       return;
-    progress();
+    progress(lock);
   }
 }
 
@@ -109,24 +109,31 @@ bool Queue::can_finalize() const {
 
 // A worker that hangs would hold MPI_Finalize up: so each has to give a last sign.
 void Queue::dismiss() {
-  const plugin::Events::Lock lock = events_.lock();
-  for (Backoff backoff; progress();)
-    backoff.pause();
+  plugin::Events::Lock lock = events_.lock();
+  const auto progress_until = [&](const auto& is_so) {
+    for (Backoff backoff; progress(lock), !is_so();) {
+      lock.unlock();
+      backoff.pause();
+      lock.lock();
+    }
+  };
+  progress_until([&] { return pending_ == 0; });
   if (!lost_.empty())
     return;
+  lost_ = "the program has ended its use of MPI";
   for (std::size_t worker = 1; worker < peers_.size(); ++worker) {
     peers_[worker].is_heard = false;
     ping(worker);
   }
   const auto is_silent = [](const Peer& peer) { return !peer.is_heard && peer.lost.empty(); };
-  for (Backoff backoff; progress(), std::any_of(peers_.begin() + 1, peers_.end(), is_silent);)
-    backoff.pause();
+  progress_until([&] { return std::none_of(peers_.begin() + 1, peers_.end(), is_silent); });
   for (std::size_t worker = 1; worker < peers_.size(); ++worker)
     write(link_->records_for(worker),
           Operation{.kind = Kind::kGoodbye, .id = ++peers_[worker].last_id, .value = can_finalize() ? 0 : 1});
-  for (Backoff backoff; progress(), !link_->tidy();)
-    backoff.pause();
-  lost_ = "the program has ended its use of MPI";
+  progress_until([&] { return is_all_sent_ && !link_->has_records(); });
+  is_over_ = true;
+  lock.unlock();
+  const std::lock_guard turn(turn_); // another thread may still have it
 }
 
 } // namespace omptool::mpi

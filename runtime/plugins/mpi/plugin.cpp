@@ -84,8 +84,8 @@ Plugin::Plugin(Session session) : queue(events, std::move(session)) {
 }
 
 bool Plugin::process() {
-  const plugin::Events::Lock lock = events.lock();
-  return queue.progress();
+  plugin::Events::Lock lock = events.lock();
+  return queue.progress(lock);
 }
 
 bool Plugin::can_order(const plugin::Device& from, const plugin::Device& to) const {

@@ -13,7 +13,10 @@ public:
   explicit Plugin(Session session);
 
   void await(const plugin::EventPtr& event, plugin::Events::Lock& lock) override { queue.await(*event, lock); }
-  void look_at(const plugin::EventPtr&, plugin::Events::Lock&) override { queue.progress(); }
+  void look_at(const plugin::EventPtr& event, plugin::Events::Lock& lock) override {
+    if (!event->is_done)
+      queue.progress(lock);
+  }
   bool process() override;
   bool can_order(const plugin::Device& from, const plugin::Device& to) const override;
 

@@ -21,6 +21,7 @@ Queue::Queue(plugin::Events& events, Session session)
     : events_(events), session_(std::move(session)), peers_(session_.crew.greetings.size() + 1) {
   if (!session_.reason.empty()) {
     lost_ = session_.reason;
+    is_over_ = true;
     return;
   }
   link_ = std::make_unique<Link>(*session_.mpi, session_.crew.communicator);
@@ -145,7 +146,7 @@ std::int32_t Queue::finish_call(const PendingPtr& made, plugin::Events::Lock& lo
 bool Queue::await_turn(std::size_t worker, plugin::Events::Lock& lock) {
   const Peer& peer = peers_[worker];
   for (Backoff backoff; !peer.has_tag() && why_not(worker).empty();) {
-    progress();
+    progress(lock);
     lock.unlock();
     backoff.pause();
     lock.lock();
@@ -172,8 +173,7 @@ void Queue::send(const PendingPtr& pending, Operation operation, HostSide host) 
   pending->kind = operation.kind;
   pending->into = host.into;
   const std::size_t size = std::max(host.from.size(), host.into.size());
-  const bool has_to_wait = retrieving_.is_to_write(host.from, *pending);
-  if (size <= kSmall && !has_to_wait) {
+  if (size <= kSmall && !retrieving_.is_to_write(host.from, *pending)) {
     operation.bytes = host.from.empty() ? operation.bytes : host.from;
   } else {
     operation.tag = take_tag(peer);
@@ -194,10 +194,7 @@ void Queue::send(const PendingPtr& pending, Operation operation, HostSide host) 
   if (pending->tag == 0)
     return;
   moving_.push_back(pending);
-  if (has_to_wait)
-    pending->held_back = host.from;
-  else if (!host.from.empty())
-    pending->requests = link_->send(host.from, static_cast<int>(pending->worker), pending->tag);
+  pending->held_back = host.from;
 }
 
 } // namespace omptool::mpi

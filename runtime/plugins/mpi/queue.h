@@ -6,9 +6,12 @@
 // __tgt_rtl_process_dep, gets everybody's operations on. Only the signs of life that program and workers give each
 // other need a thread, which looks some times in a period.
 //
+// One thread at a time has the turn: it calls MPI, and meanwhile it gives up the lock of the events, so that others
+// hand over more. Who finds the turn taken leaves MPI to that thread.
+//
 // The bytes of a small copy to a device travel with its operation, those of a large one in messages of their own,
-// from the user's memory. Both leave when the call is made, and a worker writes them when the operation runs. Where a
-// copy from a device has yet to write these bytes, they leave when it has.
+// from the user's memory. Both leave without waiting for others, and a worker writes them when the operation runs.
+// Where a copy from a device has yet to write these bytes, they leave when it has.
 //
 // A worker that MPI reports an error about, that says what it must not, or that is silent too long is lost: its
 // operations fail, and those of the others go on.
@@ -21,6 +24,7 @@
 #include "transport/pulse.h"
 
 #include <map>
+#include <mutex>
 #include <string>
 
 namespace omptool::mpi {
@@ -40,12 +44,13 @@ public:
   std::int32_t exchange(std::size_t from, Operation giving, std::size_t worker, Operation taking,
                         const plugin::Dependences* order);
 
-  // With the lock held: sends what is gathered, and takes what has arrived. True: something is pending.
-  bool progress();
+  // With the lock held, which is given up in between: sends what is gathered, and takes what has arrived, if no other
+  // thread does. True: something is pending.
+  bool progress(plugin::Events::Lock& lock);
   // With the lock held, which is given up in between.
   void await(const plugin::Event& event, plugin::Events::Lock& lock);
   // With the lock held.
-  Link::Counts counts() const { return link_ ? link_->counts() : Link::Counts(); }
+  Link::Counts counts() const { return counts_; }
   // Tells the workers that nothing more comes, once all has been done.
   void dismiss();
   bool is_any_lost() const;
@@ -86,14 +91,18 @@ private:
 
   plugin::Events& events_;
   Session session_;
+  std::mutex turn_;            // held by the thread that calls MPI; nobody waits for it
   std::unique_ptr<Link> link_; // null: there are no workers
-  std::vector<Peer> peers_;    // by rank
+  Link::Counts counts_;
+  std::vector<Peer> peers_; // by rank
   Retrieving retrieving_;
   std::vector<PendingPtr> moving_; // those whose bytes travel alone
   std::size_t pending_ = 0;
   tgt_event_t no_event_ = nullptr;
   Pulse::Clock::time_point next_look_ = {};
-  std::string lost_; // why no worker is asked any more; "" if they are
+  std::string lost_;        // why no worker is asked any more; "" if they are
+  bool is_over_ = false;    // nothing comes from workers any more
+  bool is_all_sent_ = true; // of what has been gathered
 };
 
 } // namespace omptool::mpi

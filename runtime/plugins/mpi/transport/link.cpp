@@ -68,12 +68,20 @@ Buffer& Link::records_for(std::size_t rank) {
   return side.records;
 }
 
-void Link::post() {
-  for (const std::size_t rank : std::exchange(waiting_, {}))
+std::vector<Link::Letter> Link::gather() {
+  std::vector<Letter> letters;
+  for (const std::size_t rank : waiting_)
+    letters.push_back({rank, std::exchange(sides_[rank].records, {})});
+  waiting_.clear();
+  return letters;
+}
+
+void Link::post(std::vector<Letter> letters) {
+  for (Letter& letter : letters)
     if (hold_.is_on()) [[unlikely]]
-      hold_.keep(rank, std::exchange(sides_[rank].records, {}));
+      hold_.keep(letter.rank, std::move(letter.records));
     else
-      send_records(rank, std::exchange(sides_[rank].records, {}));
+      send_records(letter.rank, std::move(letter.records));
 }
 
 void Link::send_records(std::size_t rank, Buffer message) {
@@ -108,20 +116,22 @@ bool Link::tidy() {
   return unsent_ == 0 && hold_.is_empty();
 }
 
-bool Link::take(int tag, const std::function<void(int rank, View message)>& take) {
-  bool any = false;
-  while (std::optional<Arrived> arrived = next(tag)) {
-    const int rank = arrived->source;
-    with(rank, [&] {
+std::vector<Link::Received> Link::receive(int tag) {
+  std::vector<Received> all;
+  while (std::optional<Arrived> arrived = next(tag))
+    with(arrived->source, [&] {
       Buffer message(arrived->size);
       mpi_.receive(message, *arrived);
       ++counts_.received;
-      if (!sides_[static_cast<std::size_t>(rank)].is_dropped)
-        take(rank, message);
+      all.push_back({arrived->source, std::move(message)});
     });
-    any = true;
-  }
-  return any;
+  return all;
+}
+
+void Link::read(const std::vector<Received>& all, const std::function<void(int rank, View message)>& take) {
+  for (const Received& one : all)
+    if (!sides_[static_cast<std::size_t>(one.rank)].is_dropped)
+      with(one.rank, [&] { take(one.rank, one.message); });
 }
 
 // Returns the next message. It asks for each rank alone once MPI has reported an error without its rank.
@@ -133,7 +143,7 @@ std::optional<Arrived> Link::next(int tag) {
     } catch (const Error& error) {
       const std::vector<int> failed = mpi_.failed(communicator_);
       for (const int rank : failed)
-        if (!std::exchange(sides_.at(static_cast<std::size_t>(rank)).has_failed, true))
+        if (!sides_.at(static_cast<std::size_t>(rank)).has_failed.exchange(true))
           note(rank, error.what());
       is_one_by_one_ = failed.empty();
     }

@@ -12,6 +12,7 @@
 #include "mpi.h"
 #include "wire.h"
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <utility>
@@ -35,10 +36,18 @@ public:
   Link(Mpi& mpi, Communicator communicator);
 
   int size() const { return static_cast<int>(sides_.size()); }
-  // Records for a rank, which post() sends as one message.
+  // Records for a rank, which leave as one message. These functions touch nothing that others below do, but drop():
+  // they may have a lock of their own.
   Buffer& records_for(std::size_t rank);
-  void post();
   bool has_records() const { return !waiting_.empty(); }
+  struct Letter {
+    std::size_t rank;
+    Buffer records;
+  };
+  std::vector<Letter> gather(); // takes them all away
+
+  void post(std::vector<Letter> letters);
+  void post() { post(gather()); }
 
   // The bytes of a large copy, which stay where they are until is_over says so of the requests.
   std::vector<Request> send(View bytes, int to, int tag);
@@ -48,9 +57,14 @@ public:
   // Bytes that have not begun to come are not written to their place.
   void give_up(std::vector<Request>& requests);
 
-  // Calls take(rank, message) for each message with the tag that has arrived. True: there was one. An exception of
-  // `take` is a fault of the rank.
-  bool take(int tag, const std::function<void(int rank, View message)>& take);
+  // Returns the messages with the tag that have arrived.
+  struct Received {
+    int rank;
+    Buffer message;
+  };
+  std::vector<Received> receive(int tag);
+  // Calls take(rank, message) for each. An exception of `take` is a fault of the rank.
+  void read(const std::vector<Received>& all, const std::function<void(int rank, View message)>& take);
   // Frees what MPI has sent, and sends what is held back and due. True: all is sent. Call it again and again.
   bool tidy();
 
@@ -71,7 +85,8 @@ private:
   struct Side {
     Buffer records = {};
     std::deque<std::pair<Request, Buffer>> sent = {};
-    bool is_dropped = false, has_failed = false;
+    bool is_dropped = false;
+    std::atomic<bool> has_failed{false};
   };
 
   template <typename Call> void with(int rank, const Call& call);

@@ -49,8 +49,8 @@ struct Job {
   tgt_event_t join(int worker) { return ask(worker, {}); }
   // Tells how the event's operation has ended, or "pending".
   std::string end_of(tgt_event_t event) {
-    const plugin::Events::Lock lock = events.lock();
-    queue.progress();
+    plugin::Events::Lock lock = events.lock();
+    queue.progress(lock);
     const auto found = events.find(event);
     REQUIRE(found);
     return !found->is_done          ? "pending"
@@ -60,8 +60,8 @@ struct Job {
   // The operations that have come to a worker since it was asked last.
   std::vector<Operation> come(int worker) {
     {
-      const plugin::Events::Lock lock = events.lock();
-      queue.progress();
+      plugin::Events::Lock lock = events.lock();
+      queue.progress(lock);
     }
     std::vector<Operation> all;
     while (std::optional<Message> message = job.take(worker, kControl, kProgram)) {
@@ -177,8 +177,8 @@ TEST_CASE("a worker that is silent for a period is lost, and one that answers is
   const tgt_event_t silent = job.join(Job::kOne), slow = job.join(Job::kOther);
   while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(2500)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    const plugin::Events::Lock lock = job.events.lock();
-    job.queue.progress();
+    plugin::Events::Lock lock = job.events.lock();
+    job.queue.progress(lock);
     while (std::optional<Message> message = job.job.take(Job::kOther, kControl, kProgram))
       for (Reader reader(message->bytes); !reader.at_end();)
         if (read_operation(reader).kind == Kind::kPing)
