@@ -1,10 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Paces a thread that looks again and again at something which gets on only when it is looked at. It looks at once for
-// some microseconds, then gives way to other threads between two looks, then naps. The measured costs decide: it gives
-// way as long as that is cheaper than a nap, and a nap lasts a small part of the time waited, so that it adds little to
-// it. One thread uses it.
+// Paces a thread that looks again and again at something which gets on only when it is looked at. It gives way to
+// other threads between two looks, as what it waits for may need its core, and then naps. The measured costs decide: it
+// gives way as long as that is cheaper than a nap, and a nap lasts a small part of the time waited, so that it adds
+// little to it. Where giving way does not pay, it looks at once for some microseconds. One thread uses it.
 #pragma once
 
 #include <algorithm>
@@ -32,11 +32,9 @@ public:
     if (began_ == Clock::time_point())
       began_ = now;
     const Time waited = now - began_;
-    if (waited < kSpinning)
-      return;
     if (waited < cost_of_nap() && now.time_since_epoch() >= Time(no_yield_before.load(std::memory_order_relaxed)))
       yield(now);
-    else
+    else if (waited >= kSpinning)
       measured(now, std::clamp<Time>(waited / kPart, kLeast, longest_), nap);
   }
   void pause() {
