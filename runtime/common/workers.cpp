@@ -4,6 +4,7 @@
 
 #include "backoff.h"
 #include "fault_signals.h"
+#include "short_lock.h"
 
 #include <algorithm>
 #include <chrono>
@@ -25,7 +26,7 @@ bool Workers::start_thread() {
 }
 
 void Workers::run(std::function<void()> work) {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock = lock_shortly(mutex_);
   if (!is_ending_) {
     waiting_.push_back(std::move(work));
     any_.store(true, std::memory_order_release);
@@ -63,7 +64,7 @@ void Workers::serve(Worker& mine) {
       lock.unlock();
       work();
     } // what it holds goes without the lock
-    lock.lock();
+    lock = lock_shortly(mutex_);
     ++idle_;
   }
   mine.has_ended = true;
@@ -77,7 +78,7 @@ void Workers::look_out(std::unique_lock<std::mutex>& lock) {
   bool is_time_to_sleep = false;
   for (Backoff backoff; !any_.load(std::memory_order_acquire) && !is_time_to_sleep;)
     backoff.pause([&](Backoff::Time) { is_time_to_sleep = true; });
-  lock.lock();
+  lock = lock_shortly(mutex_);
   has_lookout_ = false;
 }
 

@@ -4,6 +4,7 @@
 
 #include "mpi/transport/clock.h"
 #include "process/environment.h"
+#include "short_lock.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -35,7 +36,7 @@ void Graph::add(std::vector<TaskPtr> tasks) {
   for (const TaskPtr& task : tasks)
     task->is_for_queue = backend_.has_queue_for(task->operation);
   {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = lock_shortly(mutex_);
     for (TaskPtr& task : tasks) {
       const Operation& operation = task->operation;
       if (operation.id != last_id_ + 1)
@@ -73,7 +74,7 @@ void Graph::start(TaskPtr task) {
     ready.pop_back();
     if (one->operation.tag != 0) {
       one->ran.began = mpi::now();
-      const std::lock_guard lock(mutex_);
+      const std::unique_lock lock = lock_shortly(mutex_);
       give(turn_.for_mpi, one, true);
     } else if (one->is_for_queue && !one->queued && one->outcome.result == 0) {
       std::vector<TaskPtr> more = hand_over(one);
@@ -119,7 +120,7 @@ std::vector<TaskPtr> Graph::hand_over(const TaskPtr& task) {
   std::vector<TaskPtr> ready;
   std::vector<QueuedPtr> over; // the plugin hears of it without the lock
   {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = lock_shortly(mutex_);
     over.swap(task->behind);
     task->queued = queued;
     std::erase_if(task->after, [&](const TaskPtr& one) {
@@ -160,7 +161,7 @@ void Graph::perform(TaskPtr task) {
 // Returns those that can begin now, and those that are to be waited for.
 std::vector<TaskPtr> Graph::finish(const TaskPtr& task) {
   task->ran.ended = mpi::now();
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = lock_shortly(mutex_);
   unfinished_.erase(task->operation.id);
   std::vector<TaskPtr> ready;
   for (TaskPtr& one : std::exchange(task->waits, {})) { // each is queued behind it
@@ -203,7 +204,7 @@ void Graph::run(TaskPtr task, std::function<Outcome()> work, bool is_for_mpi) {
       end(task);
       return;
     }
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = lock_shortly(mutex_);
     give(turn_.for_mpi, task, true);
   });
 }
@@ -213,7 +214,7 @@ Graph::Turn Graph::next(std::chrono::nanoseconds time) {
   const std::int64_t due = due_.load(std::memory_order_acquire);
   if (!waits && due != 0 && (due == kNever || mpi::now() < due))
     return {};
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock = lock_shortly(mutex_);
   if (waits)
     changed_.wait_for(lock, time, [&] { return !turn_.done.empty() || !turn_.for_mpi.empty(); });
   due_.store(kNever, std::memory_order_relaxed);
@@ -221,7 +222,7 @@ Graph::Turn Graph::next(std::chrono::nanoseconds time) {
 }
 
 bool Graph::is_idle() {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = lock_shortly(mutex_);
   return unfinished_.empty() && turn_.done.empty() && turn_.for_mpi.empty();
 }
 

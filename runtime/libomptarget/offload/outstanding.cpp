@@ -5,6 +5,7 @@
 #include "process/per_process.h"
 #include "rtl/completions.h"
 #include "rtl/core_workers.h"
+#include "short_lock.h"
 #include "threads/hazard_pointers.h"
 
 #include <atomic>
@@ -73,7 +74,7 @@ void wait_at_exit() {
 }
 
 void count(Outstanding& all, std::ptrdiff_t calls, std::ptrdiff_t callbacks) {
-  const std::lock_guard lock(all.mutex);
+  const std::unique_lock lock = lock_shortly(all.mutex);
   all.calls += calls;
   all.callbacks += callbacks;
   if (all.calls == 0) // else nobody's wait is over
@@ -94,7 +95,7 @@ void call_back(Outstanding& all, const Callback& callback) {
 
 tgt_event_t add_handle(EventPtr event) {
   Outstanding& all = PerProcess<Outstanding>::get();
-  const std::lock_guard lock(all.mutex);
+  const std::unique_lock lock = lock_shortly(all.mutex);
   const std::uintptr_t number = ++last_handle;
   all.events.emplace(number, std::move(event));
   return reinterpret_cast<tgt_event_t>(kMark + number);
@@ -103,7 +104,7 @@ tgt_event_t add_handle(EventPtr event) {
 Found find_event(tgt_event_t handle, bool takes) {
   Found found; // what was taken goes without the lock
   Outstanding& all = PerProcess<Outstanding>::get();
-  const std::lock_guard lock(all.mutex);
+  const std::unique_lock lock = lock_shortly(all.mutex);
   const auto at = all.events.find(number_of(handle));
   if (at == all.events.end()) {
     found.fault = fault_of(all, handle);

@@ -8,6 +8,7 @@
 #include "process/per_process.h"
 #include "rtl/core_workers.h"
 #include "rtl/rtl.h"
+#include "short_lock.h"
 
 #include <algorithm>
 #include <array>
@@ -63,7 +64,7 @@ void Completions::completed(tgt_event_t native) {
   Then then;
   bool is_released = false;
   {
-    const Lock lock(mutex_);
+    const Lock lock = lock_shortly(mutex_);
     Entry& entry = entries_[native];
     entry.completed = true;
     ++changes_;
@@ -104,7 +105,7 @@ std::int32_t Completions::result_of(tgt_event_t native) const {
 void Completions::when_done(tgt_event_t native, Then then) {
   bool is_polled = false;
   {
-    const Lock lock(mutex_);
+    const Lock lock = lock_shortly(mutex_);
     Entry& entry = entries_[native];
     if (!entry.completed) {
       entry.then = std::move(then);
@@ -156,14 +157,14 @@ Completions::Times Completions::times_of(tgt_event_t native) {
   const auto event_times = rtl_.call().event_times;
   if (std::uint64_t began = 0, ended = 0; event_times && event_times(native, &began, &ended) != 0)
     return {Time(std::chrono::nanoseconds(began)), Time(std::chrono::nanoseconds(ended))};
-  const Lock lock(mutex_);
+  const Lock lock = lock_shortly(mutex_);
   const auto known = entries_.find(native);
   return {{}, known == entries_.end() ? Time() : known->second.at};
 }
 
 void Completions::release(tgt_event_t native) {
   {
-    const Lock lock(mutex_);
+    const Lock lock = lock_shortly(mutex_);
     if (Entry& entry = entries_[native]; !entry.completed) {
       entry.released = true;
       return;
@@ -175,7 +176,7 @@ void Completions::release(tgt_event_t native) {
 
 bool Completions::progress() {
   {
-    const Lock lock(mutex_);
+    const Lock lock = lock_shortly(mutex_);
     if (waited_for_ == 0)
       return false;
   }
@@ -203,7 +204,7 @@ void Completions::keep_going() {
   if (!progress())
     return;
   {
-    const Lock lock(mutex_);
+    const Lock lock = lock_shortly(mutex_);
     if (std::exchange(polled_, true))
       return;
   }
@@ -216,7 +217,7 @@ void Completions::keep_going() {
       polled_ = false;
     }).detach();
   } catch (const std::system_error&) { // the next operation asks again; who waits polls itself
-    const Lock lock(mutex_);
+    const Lock lock = lock_shortly(mutex_);
     polled_ = false;
   }
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "omptarget_rtl.h"
+#include "short_lock.h"
 
 #include <cstdint>
 #include <memory>
@@ -49,7 +50,7 @@ std::int32_t result_of(const Event& event);
 class Events {
 public:
   using Lock = std::unique_lock<std::mutex>;
-  Lock lock() { return Lock(mutex_); }
+  Lock lock() { return lock_shortly(mutex_); }
 
   // With the lock held. Null, with last_error set: the event is released, or none of this plugin's.
   template <typename Operation = Event> std::shared_ptr<Operation> find(tgt_event_t event) const {
