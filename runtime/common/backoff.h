@@ -20,7 +20,7 @@ public:
   using Time = std::chrono::nanoseconds;
 
   static constexpr Time kUsual = std::chrono::milliseconds(1);
-  // `longest` nap: who waits for hours takes longer ones, which cost less.
+  // `longest` nap: who has waited for seconds takes longer ones than usual, which cost less.
   explicit Backoff(Time longest = kUsual) : longest_(longest) {}
 
   // Something has come, or more is waited for: the next may come soon.
@@ -35,7 +35,7 @@ public:
     if (waited < cost_of_nap() && now.time_since_epoch() >= Time(no_yield_before.load(std::memory_order_relaxed)))
       yield(now);
     else if (waited >= kSpinning)
-      measured(now, std::clamp<Time>(waited / kPart, kLeast, longest_), nap);
+      measured(now, std::clamp<Time>(waited / kPart, kLeast, std::clamp(waited / kSmallPart, kUsual, longest_)), nap);
   }
   void pause() {
     pause([](Time time) { std::this_thread::sleep_for(time); });
@@ -44,7 +44,7 @@ public:
 private:
   static constexpr Time kSpinning = std::chrono::microseconds(5);
   static constexpr Time kLeast = std::chrono::nanoseconds(1); // the kernel makes some 50 µs of it
-  static constexpr int kPart = 32;
+  static constexpr int kPart = 32, kSmallPart = 1024;
 
   // The time that the shortest nap takes here, as measured lately.
   static inline constinit std::atomic<Time::rep> nap_cost{60'000};
