@@ -50,16 +50,16 @@ void Graph::add(std::vector<TaskPtr> tasks) {
           throw mpi::Malformed("operation " + std::to_string(operation.id) + " is to follow " + std::to_string(id));
         if (const auto failed = failed_.find(id); failed != failed_.end())
           task->outcome = Outcome::failed(1, failed->second);
-        const auto found = unfinished_.find(id);
-        if (found == unfinished_.end())
+        const TaskPtr found = unfinished_.find(id);
+        if (!found)
           continue;
-        found->second->is_awaited = false;
-        if (follow(*task, *found->second))
+        found->is_awaited = false;
+        if (follow(*task, *found))
           continue;
-        found->second->after.push_back(task);
+        found->after.push_back(task);
         ++task->before;
       }
-      unfinished_.emplace(operation.id, task);
+      unfinished_.add(operation.id, task);
       if (task->before == 0)
         ready.push_back(task);
     }
@@ -97,11 +97,11 @@ bool Graph::follow(Task& task, const Task& before) const {
 // With the lock held. True: one of its leaders goes on, and the task is waited for behind it.
 bool Graph::has_leader(const TaskPtr& task) {
   while (!task->leaders.empty()) {
-    const auto found = unfinished_.find(task->leaders.back());
+    const TaskPtr found = unfinished_.find(task->leaders.back());
     task->leaders.pop_back();
-    if (found == unfinished_.end())
+    if (!found)
       continue;
-    found->second->waits.push_back(task);
+    found->waits.push_back(task);
     return true;
   }
   return false;
@@ -162,7 +162,7 @@ void Graph::perform(TaskPtr task) {
 std::vector<TaskPtr> Graph::finish(const TaskPtr& task) {
   task->ran.ended = mpi::now();
   const std::unique_lock lock = lock_shortly(mutex_);
-  unfinished_.erase(task->operation.id);
+  unfinished_.remove(task->operation.id);
   std::vector<TaskPtr> ready;
   for (TaskPtr& one : std::exchange(task->waits, {})) { // each is queued behind it
     one->ran.began = std::max(one->ran.began, task->ran.ended);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "backend.h"
+#include "mpi/transport/numbered.h"
 #include "workers.h"
 
 #include <atomic>
@@ -17,7 +18,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 namespace omptool::worker {
@@ -73,7 +73,7 @@ private:
   Backend& backend_;
   std::mutex mutex_; // the members below
   std::condition_variable changed_;
-  std::unordered_map<std::uint64_t, TaskPtr> unfinished_;
+  mpi::Numbered<Task> unfinished_;
   std::map<std::uint64_t, std::string> failed_; // why; those that the program may yet have others follow
   std::uint64_t last_id_ = 0;
   Turn turn_;

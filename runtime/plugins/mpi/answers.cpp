@@ -61,10 +61,9 @@ void Queue::take(Peer& peer, const Answer& answer, std::int64_t arrived) {
       throw Malformed("it has ended: " + text_of(answer.bytes));
     return;
   }
-  const auto found = peer.pending.find(answer.id);
-  if (found == peer.pending.end() || found->second->is_answered)
+  const PendingPtr pending = peer.pending.find(answer.id);
+  if (!pending || pending->is_answered)
     throw Malformed("it answers operation " + std::to_string(answer.id) + ", which does not wait for that");
-  const PendingPtr pending = found->second;
   const bool has_tag = answer.result == 0 && pending->is_copy_from_device();
   if (answer.tag != (has_tag ? pending->tag : 0))
     throw Malformed("it answers operation " + std::to_string(answer.id) + " with tag " + std::to_string(answer.tag));
@@ -107,7 +106,7 @@ void Queue::move_on() {
 
 void Queue::finish(const PendingPtr& pending) {
   Peer& peer = peers_[pending->worker];
-  peer.pending.erase(pending->id);
+  peer.pending.remove(pending->id);
   --pending_;
   if (pending->tag != 0)
     peer.free_tags.push_back(pending->tag);

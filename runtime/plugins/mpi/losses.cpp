@@ -6,7 +6,6 @@
 #include "queue.h"
 
 #include <thread>
-#include <utility>
 
 namespace omptool::mpi {
 
@@ -85,7 +84,7 @@ void Queue::lose(std::size_t worker, const std::string& how) {
   const auto is_of_worker = [&](const PendingPtr& pending) { return pending->worker == worker; };
   std::erase_if(moving_, is_of_worker);
   retrieving_.remove_of(worker);
-  for (const auto& [id, pending] : std::exchange(peer.pending, {})) {
+  for (const PendingPtr& pending : peer.pending.take_all()) {
     --pending_;
     link_->give_up(pending->requests);
     events_.end(*pending, peer.lost, true);

@@ -168,7 +168,7 @@ std::int32_t Queue::take_tag(Peer& peer) {
 void Queue::send(const PendingPtr& pending, Operation operation, HostSide host) {
   Peer& peer = peers_[pending->worker];
   pending->id = operation.id = ++peer.last_id;
-  const std::uint64_t oldest = peer.pending.empty() ? operation.id : peer.pending.begin()->first;
+  const std::uint64_t oldest = peer.pending.empty() ? operation.id : peer.pending.oldest();
   operation.unknown = static_cast<std::uint32_t>(std::min<std::uint64_t>(operation.id - oldest, UINT32_MAX));
   pending->kind = operation.kind;
   pending->into = host.into;
@@ -187,7 +187,7 @@ void Queue::send(const PendingPtr& pending, Operation operation, HostSide host) 
     peer.asked = now();
   pending->sent = peer.asked;
   write(records, operation);
-  peer.pending.emplace(operation.id, pending);
+  peer.pending.add(operation.id, pending);
   ++pending_;
   if (pending->is_copy_from_device())
     retrieving_.add(pending);

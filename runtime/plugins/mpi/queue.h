@@ -21,9 +21,9 @@
 #include "retrieving.h"
 #include "session.h"
 #include "transport/clock.h"
+#include "transport/numbered.h"
 #include "transport/pulse.h"
 
-#include <map>
 #include <mutex>
 #include <string>
 
@@ -60,7 +60,7 @@ private:
   // A worker, and its operations.
   struct Peer {
     std::uint64_t last_id = 0;
-    std::map<std::uint64_t, PendingPtr> pending;
+    Numbered<Pending> pending;
     std::int64_t asked = 0; // when the first of the operations that wait to be sent came
     WorkersClock clock;
     std::int32_t next_tag = kFirstTag;
