@@ -186,8 +186,9 @@ std::vector<TaskPtr> Graph::finish(const TaskPtr& task) {
 void Graph::give(std::vector<TaskPtr>& to, const TaskPtr& task, bool is_awaited) {
   const bool is_first = turn_.done.empty() && turn_.for_mpi.empty();
   to.push_back(task);
-  if (is_awaited || is_first) {
-    due_.store(is_awaited ? 0 : task->ran.ended + kLeft, std::memory_order_release);
+  const bool is_wanted = is_awaited || to.size() == kMany;
+  if (is_wanted || is_first) {
+    due_.store(is_wanted ? 0 : task->ran.ended + kLeft, std::memory_order_release);
     changed_.notify_one();
   }
 }

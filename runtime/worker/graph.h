@@ -59,6 +59,7 @@ public:
   bool is_idle();
 
 private:
+  static constexpr std::size_t kMany = 128; // tasks, which are taken while others run
   static constexpr std::int64_t kNever = INT64_MAX;
   static constexpr std::int64_t kLeft = 1'000'000; // ns, of tasks that nobody awaits
 

@@ -12,6 +12,7 @@ namespace omptool::worker {
 namespace {
 
 constexpr std::chrono::milliseconds kHeld{1};       // of an answer that others follow
+constexpr std::size_t kFull = 4096;                 // bytes of answers that leave without the last of the operations
 constexpr std::chrono::milliseconds kFarewell{500}; // for the last message
 constexpr Backoff::Time kLongestNap = std::chrono::milliseconds(4);
 constexpr int kPatience = 3; // periods without a sign of the program
@@ -272,7 +273,8 @@ void Server::answer(const Task& task, std::int32_t tag) {
 }
 
 void Server::post() {
-  if (!link_.has_records() || (!is_awaited_ && Clock::now() - oldest_ < kHeld))
+  const bool is_full = link_.has_records() && link_.records_for(mpi::kProgram).size() >= kFull;
+  if (!link_.has_records() || (!is_awaited_ && !is_full && Clock::now() - oldest_ < kHeld))
     return;
   link_.post();
   is_awaited_ = false;

@@ -14,6 +14,7 @@ namespace omptool::mpi {
 namespace {
 
 constexpr std::size_t kSmall = 16384; // bytes of a copy that travel with its operation
+constexpr std::size_t kFull = 16384;  // of records that leave while more are gathered: the worker begins with them
 
 } // namespace
 
@@ -77,10 +78,10 @@ std::int32_t Queue::queue(std::size_t worker, Operation operation, HostSide host
   events_.add(made);
   order.made = made->handle();
   operation.after = after;
-  if (made->failure.empty())
-    send(made, operation, host);
-  else
+  if (!made->failure.empty())
     events_.end(*made, made->failure, made->is_lost);
+  else if (send(made, operation, host); link_->records_for(worker).size() >= kFull)
+    progress(lock);
   return 0;
 }
 

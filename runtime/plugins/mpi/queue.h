@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hands operations to workers and takes their answers. Operations are gathered until somebody waits or asks: then those
-// for a worker leave in one message. Nothing here has a thread of its own: whoever waits, or calls
+// Hands operations to workers and takes their answers. Operations are gathered until somebody waits or asks, or there
+// are many: then those for a worker leave in one message. Nothing here has a thread of its own: whoever waits, or calls
 // __tgt_rtl_process_dep, gets everybody's operations on. Only the signs of life that program and workers give each
 // other need a thread, which looks some times in a period.
 //
