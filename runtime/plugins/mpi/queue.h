@@ -7,7 +7,7 @@
 // other need a thread, which looks some times in a period.
 //
 // One thread at a time has the turn: it calls MPI, and meanwhile it gives up the lock of the events, so that others
-// hand over more. Who finds the turn taken leaves MPI to that thread.
+// hand over more. Others that come meanwhile leave MPI to that thread.
 //
 // The bytes of a small copy to a device travel with its operation, those of a large one in messages of their own,
 // from the user's memory. Both leave without waiting for others, and a worker writes them when the operation runs.
