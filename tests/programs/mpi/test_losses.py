@@ -86,9 +86,9 @@ def test_a_stencil_goes_on_without_a_worker(
 def test_a_region_on_a_worker_that_dies_ends_the_program(
     mpi: Mpi, environment: dict[str, str], code: int, tmp_path: Path
 ) -> None:
-    """The kernel may have begun (decision 23). The launcher waits for all: no worker stays."""
-    program = built(Build("19"), tmp_path / "main", HERE / "stencil.c")
-    done = with_workers(mpi, 7, program, KILL, 0, **ONLY, **environment, **{HEARTBEAT: "2"})
+    """The kernel has begun (decision 23). The launcher waits for all: no worker stays."""
+    program = built(Build("19"), tmp_path / "main", HERE / "dies.c")
+    done = with_workers(mpi, 7, program, **ONLY, **environment, **{HEARTBEAT: "2"})
     assert "omptarget fatal error: region " in done.stderr
     assert "rank 3 on " in done.stderr
     assert done.stdout == "" or code
