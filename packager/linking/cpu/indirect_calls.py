@@ -37,7 +37,7 @@ WORKERS = "omptool_own_address"
 class _Code(NamedTuple):
     """`void *lookup(void *p) { return workers ? workers(p) : p; }`, a target of indirect branches.
 
-    The address of `workers` comes from the image's table of such addresses: 0 where there is none.
+    The image's global offset table has the address of `workers`, or 0 if no worker defines it.
     """
 
     words: str

@@ -11,7 +11,7 @@
 //
 // The bytes of a small copy to a device travel with its operation, those of a large one in messages of their own,
 // from the user's memory. Both leave without waiting for others, and a worker writes them when the operation runs.
-// Where a copy from a device has yet to write these bytes, they leave when it has.
+// They leave later if a copy from a device has yet to write them.
 //
 // A worker that MPI reports an error about, that says what it must not, or that is silent too long is lost: its
 // operations fail, and those of the others go on.
