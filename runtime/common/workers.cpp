@@ -13,20 +13,31 @@
 
 namespace omptool {
 
-bool Workers::start_thread() {
+thread_local constinit const Workers* Workers::home_ = nullptr;
+
+bool Workers::start_thread(Role first) {
   Worker& made = all_.emplace_back();
   try {
-    made.thread = std::thread([this, &made]() noexcept { serve(made); });
+    made.thread = std::thread([this, &made, first]() noexcept { serve(made, first); });
   } catch (const std::system_error&) {
     all_.pop_back();
     return false; // those that are there do it later
   }
-  ++idle_;
+  first == Role::kServes ? ++idle_ : has_watch_ = true;
+  return true;
+}
+
+// Something waits, and all that serve are at work.
+bool Workers::start_watch() {
+  if (!has_watch_)
+    return start_thread(Role::kWatches);
+  if (!is_watching_)
+    late_.notify_one();
   return true;
 }
 
 void Workers::run(std::function<void()> work) {
-  std::unique_lock lock = lock_shortly(mutex_);
+  Lock lock = lock_shortly(mutex_);
   if (!is_ending_) {
     waiting_.push_back(std::move(work));
     any_.store(true, std::memory_order_release);
@@ -37,7 +48,7 @@ void Workers::run(std::function<void()> work) {
         more_.notify_one();
       return;
     }
-    if (all_.size() >= most_ || start_thread() || !all_.empty())
+    if (serving() >= most_ || (serving() < at_once_ ? start_thread(Role::kServes) : start_watch()) || !all_.empty())
       return;
     work = std::move(waiting_.back());
     waiting_.pop_back();
@@ -47,9 +58,12 @@ void Workers::run(std::function<void()> work) {
   work();
 }
 
-void Workers::serve(Worker& mine) {
+void Workers::serve(Worker& mine, Role first) {
   receive_fault_signals();
-  std::unique_lock lock(mutex_);
+  home_ = this;
+  Lock lock(mutex_);
+  if (first == Role::kWatches)
+    watch(lock);
   for (bool has_worked = false;; has_worked = true) {
     if (has_worked && waiting_.empty() && !is_ending_ && !has_lookout_)
       look_out(lock);
@@ -60,7 +74,10 @@ void Workers::serve(Worker& mine) {
     {
       const std::function<void()> work = std::move(waiting_.front());
       waiting_.pop_front();
+      ++taken_;
       any_.store(!waiting_.empty(), std::memory_order_release);
+      if (waiting_.size() > idle_ && serving() >= at_once_ && serving() < most_ && !is_ending_)
+        start_watch();
       lock.unlock();
       work();
     } // what it holds goes without the lock
@@ -71,8 +88,22 @@ void Workers::serve(Worker& mine) {
   fewer_.notify_one();
 }
 
+// Returns when something has waited for that long, or when the threads are to end.
+void Workers::watch(Lock& lock) {
+  constexpr std::chrono::milliseconds kLate{1};
+  for (std::uint64_t taken = taken_ - 1; !is_ending_ && (waiting_.empty() || taken_ != taken);) {
+    is_watching_ = false;
+    late_.wait(lock, [this] { return !waiting_.empty() || is_ending_; });
+    is_watching_ = true;
+    taken = taken_;
+    late_.wait_for(lock, kLate, [this] { return is_ending_; });
+  }
+  has_watch_ = is_watching_ = false;
+  ++idle_;
+}
+
 // Waits a while without the lock: it is not woken for what comes then.
-void Workers::look_out(std::unique_lock<std::mutex>& lock) {
+void Workers::look_out(Lock& lock) {
   has_lookout_ = true;
   lock.unlock();
   bool is_time_to_sleep = false;
@@ -89,9 +120,10 @@ void Workers::end() {
   };
   std::list<Worker> ended;
   {
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     is_ending_ = true;
     more_.notify_all();
+    late_.notify_all();
     fewer_.wait_for(lock, kPatience, [&] { return std::all_of(all_.begin(), all_.end(), is_done); });
     for (auto at = all_.begin(); at != all_.end();) {
       const auto worker = at++;

@@ -3,10 +3,14 @@
 //
 // Threads for work that may block: as many as there is work at once, up to a number. One that has ended its work looks
 // out for more as long as that is cheaper than to be woken.
+//
+// Where work is short as a rule, many threads would only fight for the locks that it takes. Then few of them begin at
+// once, and one more begins when something has waited for a millisecond.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <list>
@@ -19,13 +23,14 @@ namespace omptool {
 // fork() has none of them, and needs new Workers.
 class Workers {
 public:
-  explicit Workers(unsigned most) : most_(most) {}
+  explicit Workers(unsigned most) : Workers(most, most) {}
+  Workers(unsigned most, unsigned at_once) : most_(most), at_once_(at_once) {}
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // Starts `work`, which throws nothing, on a thread of its own while fewer than `most` have some, else when one of
-  // them has ended its own, in the order of the calls. Where the system grants not even one thread, this one does it:
-  // the caller holds no lock.
+  // Starts `work`, which throws nothing, on a thread of its own while fewer than `at_once` have some, else when one of
+  // them has ended its own, in the order of the calls; or when it has waited, while fewer than `most` have some. Where
+  // the system grants not even one thread, this one does it: the caller holds no lock.
   void run(std::function<void()> work);
 
   // For a process that exits: ends the threads, and returns when they are gone; waits half a second for one that is at
@@ -34,24 +39,41 @@ public:
   // that comes later is the caller's.
   void end();
 
+  // Returns whether the calling thread is one of these.
+  bool here() const { return home_ == this; }
+
 private:
   struct Worker {
     std::thread thread;
     bool has_ended = false;
   };
 
-  void serve(Worker& mine);
-  void look_out(std::unique_lock<std::mutex>& lock);
-  bool start_thread(); // with the lock held
+  using Lock = std::unique_lock<std::mutex>;
+  enum class Role { kServes, kWatches };
 
-  const unsigned most_;
+  void serve(Worker& mine, Role first);
+  // With the lock held, which is given up in between:
+  void look_out(Lock& lock);
+  void watch(Lock& lock);
+  // With the lock held:
+  bool start_thread(Role first);
+  bool start_watch();
+  std::size_t serving() const { return all_.size() - (has_watch_ ? 1 : 0); }
+
+  static thread_local const Workers* home_ [[gnu::tls_model("initial-exec")]];
+
+  const unsigned most_, at_once_;
   std::mutex mutex_;
   std::condition_variable more_;
   std::condition_variable fewer_;
+  std::condition_variable late_; // for the watch
   std::deque<std::function<void()>> waiting_;
   std::list<Worker> all_;
   unsigned idle_ = 0;            // of those that have taken nothing
   bool has_lookout_ = false;     // one of these sees what comes first
+  bool has_watch_ = false;       // one more thread begins when something has waited
+  bool is_watching_ = false;     // it has seen that something waits
+  std::uint64_t taken_ = 0;      // how much has been taken so far
   std::atomic<bool> any_{false}; // something is waiting; written with the lock held
   bool is_ending_ = false;
 };

@@ -11,27 +11,21 @@
 namespace omptool::core_workers {
 namespace {
 
+// Two threads do what follows when operations have ended: it is short, but for the callbacks of programs and tools.
+constexpr unsigned kFinishing = 2;
+
 struct Pools {
-  Workers operating{environment().in_flight}, finishing{environment().in_flight};
+  Workers operating{environment().in_flight}, finishing{environment().in_flight, kFinishing};
 };
-
-thread_local bool is_one [[gnu::tls_model("initial-exec")]] = false;
-
-std::function<void()> marked(std::function<void()> work) {
-  return [work = std::move(work)] {
-    is_one = true;
-    work();
-  };
-}
 
 } // namespace
 
 void operate(std::function<void()> work) {
-  PerProcess<Pools>::get().operating.run(marked(std::move(work)));
+  PerProcess<Pools>::get().operating.run(std::move(work));
 }
 
 void finish(std::function<void()> work) {
-  PerProcess<Pools>::get().finishing.run(marked(std::move(work)));
+  PerProcess<Pools>::get().finishing.run(std::move(work));
 }
 
 void end() {
@@ -42,7 +36,8 @@ void end() {
 }
 
 bool here() {
-  return is_one;
+  const Pools* const known = PerProcess<Pools>::known();
+  return known && (known->operating.here() || known->finishing.here());
 }
 
 } // namespace omptool::core_workers

@@ -87,6 +87,43 @@ TEST_CASE("what is too much waits for its turn, in order") {
   CHECK(std::is_sorted(order.begin(), order.end()));
 }
 
+TEST_CASE("where few begin at once, others begin when something has waited") {
+  constexpr unsigned kMost = 12, kAtOnce = 2;
+  Workers& workers = lasting<Workers>(kMost, kAtOnce);
+  for (int round = 0; round < 3; ++round) {
+    auto& all_started = lasting<std::barrier<>>(std::ptrdiff_t{kMost});
+    auto& ended = lasting<std::latch>(std::ptrdiff_t{kMost});
+    for (unsigned i = 0; i < kMost; ++i)
+      workers.run([&] {
+        all_started.arrive_and_wait();
+        ended.count_down();
+      });
+    ended.wait();
+    CHECK(ended.try_wait());
+  }
+
+  Workers& few = lasting<Workers>(1u, kAtOnce);
+  auto& done = lasting<std::latch>(std::ptrdiff_t{2});
+  few.run([&] { few.run([&] { done.count_down(); }), done.count_down(); });
+  done.wait();
+  CHECK(done.try_wait());
+}
+
+TEST_CASE("a thread of these knows it, and others know that they are none") {
+  Workers &workers = lasting<Workers>(1u), &others = lasting<Workers>(1u);
+  auto& done = lasting<std::latch>(std::ptrdiff_t{1});
+  bool is_here = false, is_there = true;
+  workers.run([&] {
+    is_here = workers.here();
+    is_there = others.here();
+    done.count_down();
+  });
+  done.wait();
+  CHECK(is_here);
+  CHECK_FALSE(is_there);
+  CHECK_FALSE(workers.here());
+}
+
 TEST_CASE("work may hand out work, from several threads, and all of it is done") {
   constexpr int kThreads = 4, kEach = 200, kFurther = 3;
   Workers& workers = lasting<Workers>(8u);
