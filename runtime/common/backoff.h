@@ -44,7 +44,8 @@ public:
 private:
   static constexpr Time kSpinning = std::chrono::microseconds(5);
   static constexpr Time kLeast = std::chrono::nanoseconds(1); // the kernel makes some 50 µs of it
-  static constexpr int kPart = 32, kSmallPart = 1024;
+  static constexpr int kPart = 128, kSmallPart = 1024;
+  static constexpr int kRarely = 32; // times as long as another thread has had the core, this one does not give way
 
   // The time that the shortest nap takes here, as measured lately.
   static inline constinit std::atomic<Time::rep> nap_cost{60'000};
@@ -57,7 +58,7 @@ private:
     std::this_thread::yield();
     const Clock::time_point now = Clock::now();
     if (now - began > cost_of_nap())
-      no_yield_before.store((now + kPart * (now - began)).time_since_epoch().count(), std::memory_order_relaxed);
+      no_yield_before.store((now + kRarely * (now - began)).time_since_epoch().count(), std::memory_order_relaxed);
   }
 
   template <typename Nap> static void measured(Clock::time_point began, Time time, const Nap& nap) {

@@ -46,7 +46,7 @@ TEST_CASE("the first looks follow each other without a nap, again after somethin
 
 TEST_CASE("naps grow with the time waited, up to a millisecond") {
   Backoff backoff;
-  const std::vector<Backoff::Time> naps = naps_in(60ms, backoff);
+  const std::vector<Backoff::Time> naps = naps_in(120ms, backoff);
   REQUIRE_FALSE(naps.empty());
   CHECK(std::is_sorted(naps.begin(), naps.end()));
   CHECK(naps.back() <= 1ms);
