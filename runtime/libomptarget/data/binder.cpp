@@ -95,35 +95,32 @@ bool Binder::needs_no_lock(Rows rows, bool& may_create) const {
 
 // ---- waiting ----
 
-// Returns the memory that a row may have to do with: its object, its pointer's cell, and the members it grows over.
-std::vector<HostRange> Binder::places_of(Rows rows, std::size_t index) {
+// Returns the memory that a row may have to do with: its pointer's cell, and its object with the members it grows over.
+// Either may be empty.
+std::array<HostRange, 2> Binder::places_of(Rows rows, std::size_t index) {
   const Row& row = rows[index];
-  std::vector<HostRange> places;
   if (!row.maps() && !row.has(kAttach))
-    return places;
-  if (row.any(kPointer | kAttach) && row.base)
-    places.push_back(cell_of(row));
+    return {};
+  const HostRange cell = row.any(kPointer | kAttach) && row.base ? cell_of(row) : HostRange{};
   if (row.size > 0 && row.maps()) {
     HostRange reserved = range_of(row);
     for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kReserve); ++i)
       reserved = enclosing_range(reserved, range_of(rows[i]));
-    places.push_back(reserved);
-  } else if (const void* const address = empty_section(row)) {
-    const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address);
-    places.push_back({at - 1, at + 1}); // or it belongs to what ends there
+    return {cell, reserved};
   }
-  return places;
+  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(empty_section(row));
+  return {cell, at ? HostRange{at - 1, at + 1} : HostRange{}}; // or it belongs to what ends there
 }
 
 // A place is taken in one step: whoever waits in the midst of it would come after one construct by one object, and
 // before it by another. So what has to be waited for is, before anything is counted.
 void Binder::wait_until_none_leaves(Rows rows, Lock& lock) {
   const auto leaving_in = [&](std::size_t index) {
+    Mapping* leaving = nullptr;
     for (const HostRange place : places_of(rows, index))
-      for (Mapping* const mapping : table_.overlapping(place, lock))
-        if (lock.touch(*mapping).state == Mapping::State::kLeaving)
-          return mapping;
-    return static_cast<Mapping*>(nullptr);
+      if (!leaving && place.begin != place.end)
+        leaving = table_.find_leaving(place, lock);
+    return leaving;
   };
   for (std::size_t i = 0; i < rows.size();)
     if (Mapping* const leaving = leaving_in(i)) {

@@ -8,6 +8,8 @@
 #include "data/table/present_table.h"
 #include "data/table/row.h"
 
+#include <array>
+
 namespace omptool {
 
 class Binder {
@@ -50,7 +52,7 @@ public:
   void bind_known(Rows rows, Held& held, bool updates, Lock& lock);
 
 private:
-  static std::vector<HostRange> places_of(Rows rows, std::size_t index);
+  static std::array<HostRange, 2> places_of(Rows rows, std::size_t index);
   void wait_until_none_leaves(Rows rows, Lock& lock);
   void unbind(Held& held, Lock& lock);
   Mapping* bind_known(const Row& row, Binding& binding, bool updates, Lock& lock);

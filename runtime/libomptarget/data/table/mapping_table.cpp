@@ -198,18 +198,12 @@ Mapping* MappingTable::find_section(const void* address) const {
 }
 
 std::vector<Mapping*> MappingTable::overlapping(HostRange range) const {
-  std::vector<Mapping*> found;
-  const Place place = place_of(range.begin);
-  if (const Entry* const at = place.at_or_before; at && range.begin < at->end)
-    found.push_back(at->mapping);
-  std::size_t index = place.index;
-  for (const Block* block = place.block; block; block = block->next, index = block ? block->first : 0)
-    for (; index < block->last; ++index) {
-      if (block->entries[index].begin >= range.end)
-        return found;
-      found.push_back(block->entries[index].mapping);
-    }
-  return found;
+  std::vector<Mapping*> all;
+  find_overlapping(range, [&](Mapping* found) {
+    all.push_back(found);
+    return false;
+  });
+  return all;
 }
 
 // ---- changing ----

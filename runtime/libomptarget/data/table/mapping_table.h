@@ -168,6 +168,8 @@ public:
   Mapping* find_section(const void* address) const;
   // Every mapping that shares a byte with `range`, by address.
   std::vector<Mapping*> overlapping(HostRange range) const;
+  // The first of these for which is_sought(mapping) returns true, or null.
+  template <typename Sought> Mapping* find_overlapping(HostRange range, const Sought& is_sought) const;
   struct DeviceRange {
     std::uintptr_t begin;
     std::size_t size;
@@ -221,6 +223,22 @@ private:
   mutable Block* last_used_ = nullptr;
   std::size_t size_ = 0;
 };
+
+template <typename Sought> Mapping* MappingTable::find_overlapping(HostRange range, const Sought& is_sought) const {
+  const Place place = place_of(range.begin);
+  if (const Entry* const at = place.at_or_before; at && range.begin < at->end && is_sought(at->mapping))
+    return at->mapping;
+  std::size_t index = place.index;
+  for (const Block* block = place.block; block; block = block->next, index = block ? block->first : 0)
+    for (; index < block->last; ++index) {
+      const Entry& entry = block->entries[index];
+      if (entry.begin >= range.end)
+        return nullptr;
+      if (is_sought(entry.mapping))
+        return entry.mapping;
+    }
+  return nullptr;
+}
 
 template <typename Visit> std::vector<Mapping*> MappingTable::on_device(DeviceRange range, const Visit& before) const {
   std::vector<Mapping*> found;

@@ -136,6 +136,11 @@ public:
   Mapping* obtain(const Row& row, HostRange wanted, const void* call, Lock& lock, std::ptrdiff_t padding = 0);
   // Every object that shares a byte with the range, vacant ones too.
   Mappings overlapping(HostRange range, Lock&) const { return mappings_.overlapping(range); }
+  // The first of these that is leaving, or null.
+  Mapping* find_leaving(HostRange range, Lock& lock) const {
+    return mappings_.find_overlapping(
+        range, [&](Mapping* found) { return lock.touch(*found).state == Mapping::State::kLeaving; });
+  }
   // Returns the object that holds the byte, or null.
   Mapping* find(const void* address, Lock&) const { return mappings_.find(address); }
   Mappings on_device(MappingTable::DeviceRange range, Lock& lock);
