@@ -47,9 +47,9 @@ View take_bytes(Reader& message, std::uint64_t size, const char* what) {
 void Writer::raw(const void* begin, std::size_t size) {
   if (size == 0)
     return;
-  const std::size_t at = to_.size();
-  to_.resize(padded(at + size));
-  std::memcpy(to_.data() + at, begin, size);
+  const auto* const bytes = static_cast<const std::byte*>(begin);
+  to_.insert(to_.end(), bytes, bytes + size);
+  to_.resize(padded(to_.size()));
 }
 
 void Writer::bytes(View bytes) {
