@@ -39,7 +39,7 @@ from omptool.installation import libdir
 HERE = Path(__file__).parent
 UNPACKED = HERE.parent / "build" / "compilers"
 FLAGS = ("-O2", "-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu", "-lpthread")
-PARTS = ("constructs", "queued", "objects", "threads", "bandwidth", "register")
+PARTS = ("constructs", "nowait", "queued", "objects", "threads", "bandwidth", "register")
 QUEUED = {"OMPTOOL_HOST_QUEUES": "1"}
 Figures = dict[str, float]
 
@@ -140,6 +140,9 @@ def main() -> None:
                 beside_22(Program.compile(CLANG_23, Path(folder)), programs[-1], options.runs)
             else:
                 print("clang-23 is not here: scripts/compilers.sh unpacks it", file=sys.stderr)
+        if "nowait" in parts:
+            for program in programs:
+                beside_llvm(program, options.runs, "nowait")
         if "queued" in parts:
             for program in programs:
                 over_the_queue(program, options.runs)
@@ -154,7 +157,9 @@ def main() -> None:
 
 
 # These rows are measured in nanoseconds or milliseconds; all others are speeds or their ratios.
-TIME = re.compile(r"^(empty|scalar|map-.*|present|update-.*|enter|launch|leave|.*-ms)$")
+TIME = re.compile(
+    r"^(empty|scalar|map-.*|present|update-.*|chain-.*|.*-at-once|enter|launch|leave|.*-ms)$"
+)
 
 
 def show(title: str, headers: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -167,6 +172,8 @@ def asked(compiler: Compiler, name: str) -> str:
     """Return how many times faster than LLVM's runtime this row has to be."""
     if name in ("enter", "launch", "leave"):
         return "8" if compiler is CLANG_19 else ""
+    if name in ("chain-of-10", "64-at-once"):
+        return ""
     return str(compiler.of_updates if name.startswith("update") else compiler.target)
 
 
