@@ -96,12 +96,7 @@ bool Queue::is_any_lost() const {
 }
 
 bool Queue::can_finalize() const {
-  if (!link_)
-    return false;
-  for (std::size_t worker = 1; worker < peers_.size(); ++worker)
-    if (!peers_[worker].lost.empty() && !link_->is_known_to_have_failed(worker))
-      return false;
-  return true;
+  return link_ && !is_any_lost();
 }
 
 // ---- the end ----

@@ -52,7 +52,7 @@ void end() {
 // In the program's own MPI_Finalize, which cannot be skipped.
 void end_in_finalize() {
   end();
-  if (const Plugin* const known = the_one(); known && known->queue.is_any_lost() && !known->queue.can_finalize())
+  if (const Plugin* const known = the_one(); known && known->queue.is_any_lost())
     std::fputs("omptarget: plugin mpi has lost a worker, and this MPI_Finalize may wait for it for ever\n", stderr);
 }
 
@@ -64,7 +64,7 @@ void end_at_exit() {
   Session& session = known->queue.session();
   try {
     // Workers that were never met do not end: the launcher ends the job when this process ends without MPI_Finalize.
-    // So it does where MPI_Finalize would wait for a lost worker.
+    // So it may do where a worker is lost.
     if (session.is_ours && session.reason.empty() && known->queue.can_finalize() && !session.mpi->is_finalized())
       session.mpi->finalize();
   } catch (const Error&) { // the process is ending

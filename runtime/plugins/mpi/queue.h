@@ -54,7 +54,7 @@ public:
   // Tells the workers that nothing more comes, once all has been done.
   void dismiss();
   bool is_any_lost() const;
-  bool can_finalize() const; // MPI_Finalize waits for no lost worker
+  bool can_finalize() const; // MPI_Finalize may wait for a lost worker, also for one that MPI knows to have failed
 
 private:
   // A worker, and its operations.

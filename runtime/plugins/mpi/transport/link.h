@@ -72,8 +72,6 @@ public:
   std::vector<Fault> faults() { return std::exchange(faults_, {}); }
   // Nothing is sent to the rank any more, and nothing of it is taken.
   void drop(std::size_t rank);
-  // MPI itself knows that the rank has failed, and goes on without it.
-  bool is_known_to_have_failed(std::size_t rank) const { return sides_[rank].has_failed; }
 
   // Messages of records so far, without those that carry large copies.
   struct Counts {
