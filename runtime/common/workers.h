@@ -4,8 +4,8 @@
 // Threads for work that may block: as many as there is work at once, up to a number. One that has ended its work looks
 // out for more as long as that is cheaper than to be woken.
 //
-// Where work is short as a rule, many threads would only fight for the locks that it takes. Then few of them begin at
-// once, and one more begins when something has waited for a millisecond.
+// Many threads would only fight for the locks of work that is short as a rule. So few of them can begin at once for
+// such work, and one more begins when something has waited for a millisecond.
 #pragma once
 
 #include <atomic>
