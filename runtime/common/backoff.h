@@ -26,20 +26,40 @@ public:
   // Something has come, or more is waited for: the next may come soon.
   void reset() { began_ = {}; }
 
-  // Comes between two looks. Where it is time for a nap, calls nap(time), which may return earlier.
-  template <typename Nap> void pause(const Nap& nap) {
+  // Comes between two looks. Returns false if it is time for a nap.
+  bool look_again() {
     const Clock::time_point now = Clock::now();
     if (began_ == Clock::time_point())
       began_ = now;
     const Time waited = now - began_;
-    if (waited < cost_of_nap() && now.time_since_epoch() >= Time(no_yield_before.load(std::memory_order_relaxed)))
-      yield(now);
-    else if (waited >= kSpinning)
-      measured(now, std::clamp<Time>(waited / kPart, kLeast, std::clamp(waited / kSmallPart, kUsual, longest_)), nap);
+    if (waited >= cost_of_nap() || now.time_since_epoch() < Time(no_yield_before.load(std::memory_order_relaxed)))
+      return waited < kSpinning;
+    yield(now);
+    return true;
+  }
+
+  // The same, and where it is time for a nap, calls nap(time). That returns false if something has come, which ended
+  // it early: so it is no measure of naps, and the next may come soon.
+  template <typename Nap> void pause(const Nap& nap) {
+    if (look_again())
+      return;
+    const Clock::time_point now = Clock::now();
+    const Time waited = now - began_;
+    const Time time = std::clamp<Time>(waited / kPart, kLeast, std::clamp(waited / kSmallPart, kUsual, longest_));
+    if (nap(time))
+      note_cost(Clock::now() - now - time);
+    else
+      reset();
   }
   void pause() {
-    pause([](Time time) { std::this_thread::sleep_for(time); });
+    pause([](Time time) {
+      std::this_thread::sleep_for(time);
+      return true;
+    });
   }
+
+  // Returns the time that the shortest nap takes here, as measured lately.
+  static Time cost_of_nap() { return Time(nap_cost.load(std::memory_order_relaxed)); }
 
 private:
   static constexpr Time kSpinning = std::chrono::microseconds(5);
@@ -47,12 +67,9 @@ private:
   static constexpr int kPart = 128, kSmallPart = 1024;
   static constexpr int kRarely = 32; // times as long as another thread has had the core, this one does not give way
 
-  // The time that the shortest nap takes here, as measured lately.
   static inline constinit std::atomic<Time::rep> nap_cost{60'000};
   // A busy thread had the core while this process gave way: that paid only if it happens rarely.
   static inline constinit std::atomic<Time::rep> no_yield_before{0}; // by the clock
-
-  static Time cost_of_nap() { return Time(nap_cost.load(std::memory_order_relaxed)); }
 
   static void yield(Clock::time_point began) {
     std::this_thread::yield();
@@ -61,13 +78,10 @@ private:
       no_yield_before.store((now + kRarely * (now - began)).time_since_epoch().count(), std::memory_order_relaxed);
   }
 
-  template <typename Nap> static void measured(Clock::time_point began, Time time, const Nap& nap) {
-    nap(time);
-    const Time more = Clock::now() - began - time;
-    if (more <= Time::zero()) // somebody ended it
-      return;
+  static void note_cost(Time more) {
     constexpr int kKept = 7; // parts of eight of what was known
-    nap_cost.store((cost_of_nap() * kKept + std::min(more, kUsual)).count() / (kKept + 1), std::memory_order_relaxed);
+    nap_cost.store((cost_of_nap() * kKept + std::clamp(more, kLeast, kUsual)).count() / (kKept + 1),
+                   std::memory_order_relaxed);
   }
 
   Time longest_;

@@ -106,9 +106,8 @@ void Workers::watch(Lock& lock) {
 void Workers::look_out(Lock& lock) {
   has_lookout_ = true;
   lock.unlock();
-  bool is_time_to_sleep = false;
-  for (Backoff backoff; !any_.load(std::memory_order_acquire) && !is_time_to_sleep;)
-    backoff.pause([&](Backoff::Time) { is_time_to_sleep = true; });
+  for (Backoff backoff; !any_.load(std::memory_order_acquire) && backoff.look_again();) {
+  }
   lock = lock_shortly(mutex_);
   has_lookout_ = false;
 }

@@ -48,7 +48,8 @@ bool Server::serve() {
       if (step(std::chrono::nanoseconds::zero()))
         backoff.reset();
       else
-        backoff.pause([&](Backoff::Time time) { step(transfers_.empty() ? time : std::min(time, Backoff::kUsual)); });
+        backoff.pause(
+            [&](Backoff::Time time) { return !step(transfers_.empty() ? time : std::min(time, Backoff::kUsual)); });
     }
   } catch (const std::exception& error) {
     tell_end(error.what());

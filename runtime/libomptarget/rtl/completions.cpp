@@ -142,7 +142,7 @@ template <typename Condition> void Completions::poll(Lock& lock, const Condition
     if (!gets_on_by_itself)
       backoff.pause([&](Backoff::Time time) {
         Lock napping(mutex_);
-        changed_.wait_for(napping, time, has_changed);
+        return !changed_.wait_for(napping, time, has_changed);
       });
     lock.lock();
     if (gets_on_by_itself)

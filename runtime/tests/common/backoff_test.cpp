@@ -28,6 +28,7 @@ std::vector<Backoff::Time> naps_in(Backoff::Time time, Backoff& backoff) {
     backoff.pause([&](Backoff::Time nap) {
       naps.push_back(nap);
       std::this_thread::sleep_for(nap);
+      return true;
     });
   return naps;
 }
@@ -39,7 +40,7 @@ TEST_CASE("the first looks follow each other without a nap, again after somethin
   for (int round = 0; round < 20; ++round) {
     bool napped = false;
     backoff.reset();
-    backoff.pause([&](Backoff::Time) { napped = true; });
+    backoff.pause([&](Backoff::Time) { return napped = true; });
     CHECK_FALSE(napped);
   }
 }
@@ -60,14 +61,23 @@ TEST_CASE("a long wait takes little of the processor") {
   CHECK(cpu_time() - before < 60ms);
 }
 
-TEST_CASE("a nap that somebody ends early is no measure of naps") {
+TEST_CASE("a nap that something ends early is no measure of naps, and the looks begin anew") {
   Backoff backoff;
   naps_in(2ms, backoff); // long enough for naps that last
-  for (int i = 0; i < 100; ++i)
-    backoff.pause([](Backoff::Time) {});
-  bool naps = false;
-  backoff.reset();
-  for (const auto began = Backoff::Clock::now(); !naps && Backoff::Clock::now() - began < 1s;)
-    backoff.pause([&](Backoff::Time) { naps = true; });
-  CHECK(naps);
+  const Backoff::Time known = Backoff::cost_of_nap();
+  for (int ended = 0; ended < 100;)
+    backoff.pause([&](Backoff::Time) {
+      ++ended;
+      return false;
+    });
+  CHECK(Backoff::cost_of_nap() == known);
+  CHECK(backoff.look_again());
+}
+
+TEST_CASE("who sleeps in a way of their own is told when, and measures nothing") {
+  const Backoff::Time known = Backoff::cost_of_nap();
+  for (int round = 0; round < 100; ++round)
+    for (Backoff backoff; backoff.look_again();) {
+    }
+  CHECK(Backoff::cost_of_nap() == known);
 }
