@@ -49,11 +49,6 @@ std::string Event::wait_for_operations() {
   return failure_;
 }
 
-bool Event::wait_for(std::chrono::microseconds time) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, time, [&] { return is_done(); });
-}
-
 void Event::when(State state, Continuations& waiting, std::function<void()> then) {
   {
     const std::lock_guard lock(mutex_);

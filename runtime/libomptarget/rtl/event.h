@@ -8,7 +8,6 @@
 #include "rtl/rtl.h"
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -54,8 +53,6 @@ public:
   void wait() { wait_until(State::kDone); }
   // Until its operations have ended, which the construct may say later. "" or why they failed.
   std::string wait_for_operations();
-  // Waits at most that long. Returns whether it is done.
-  bool wait_for(std::chrono::microseconds time);
   // Runs `then` once, with no lock held: now, on this thread, if it is so already, else on the one that sets it.
   void when_queued(std::function<void()> then) { when(State::kQueued, at_queued_, std::move(then)); } // or done
   void when_done(std::function<void()> then) { when(State::kDone, at_done_, std::move(then)); }

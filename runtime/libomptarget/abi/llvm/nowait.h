@@ -6,12 +6,12 @@
 // threads for them.
 #pragma once
 
+#include "backoff.h"
 #include "observe/events/sink.h"
 #include "process/libomp.h"
 #include "process/per_process.h"
 #include "rtl/event.h"
 
-#include <chrono>
 #include <utility>
 
 namespace omptool::llvm {
@@ -43,17 +43,23 @@ struct Left {
   std::uint64_t construct; // as those who listen know it
 };
 
+// Waits as long as that costs less than to sleep. Returns false if libomp has to run the task again.
+inline bool is_soon_done(const Event& event) {
+  for (Backoff backoff; !event.is_done() && backoff.look_again();) {
+  }
+  return event.is_done();
+}
+
 // The task is over when the event has happened; at once without one.
 inline void leave(void** handle, EventPtr event) {
-  if (event)
+  if (event && !is_soon_done(*event))
     *handle = new Left{std::move(event), observe::Within::current()};
 }
 
-// Sets the handle to null if it is; waits a moment for that.
+// Sets the handle to null if it is.
 inline void query(void** handle) {
-  constexpr std::chrono::microseconds kMoment{50};
   auto* const left = handle ? static_cast<Left*>(*handle) : nullptr;
-  if (!left || !left->event->wait_for(kMoment))
+  if (!left || !is_soon_done(*left->event))
     return;
   if (observe::heard()) [[unlikely]]
     observe::report(observe::TaskEnds{left->construct});
