@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/exports.h"
 
+#include "abi/info/info.h"
 #include "observe/listeners.h"
 #include "offload/fallback.h"
 #include "offload/offload.h"
@@ -10,6 +11,7 @@
 #include <cstdio>
 
 namespace omptool {
+
 void ReportedCall::begin(observe::Call call, std::optional<std::int64_t> device) {
   observe::find_listeners();
   if (!observe::heard())
@@ -29,6 +31,25 @@ void ReportedCall::begin(observe::Call call, std::optional<std::int64_t> device)
   const observe::Begun* const outer = observe::Within::innermost();
   if (device || !outer || outer->call.action != Action::kRoutine)
     construct_.emplace(call);
+}
+
+void register_library(const void* descriptor, LibraryReader read) noexcept {
+  guarded("__tgt_register_lib", [&] {
+    info::read_info();
+    if (descriptor)
+      Registry::obtain().add(descriptor, read);
+  });
+}
+
+void unregister_library(const void* descriptor) noexcept {
+  guarded("__tgt_unregister_lib", [&] {
+    Registry* const registry = Registry::current();
+    if (!registry || !descriptor)
+      return;
+    if (info::informs(info::kInfoTable) && registry->is_last(descriptor))
+      info::tell_tables();
+    registry->remove(descriptor);
+  });
 }
 
 std::string describe_fault(const char* fault, const void* begin, std::int64_t size, std::uint64_t type) {

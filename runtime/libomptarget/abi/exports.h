@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exports functions from this library: visible, without an exception, and, where one name has two meanings, under an
-// explicit symbol version (exports.map names the versions). Constructs of every ABI are announced to those who listen.
+// explicit symbol version (exports.map names the versions). Shared by the ABIs: constructs are announced to those who
+// listen, and libraries register.
 #pragma once
 
 #include "data/table/mapping_fault.h"
+#include "devices/library_contents.h"
 #include "observe/events/sink.h"
 #include "offload/construct.h"
 #include "process/message.h"
@@ -59,6 +61,11 @@ private:
   std::shared_ptr<Kernel> kernel_; // whose name the construct has
   std::optional<observe::Construct> construct_;
 };
+
+// The registration calls of every ABI, which ignore a null descriptor. When the last library goes, LIBOMPTARGET_INFO
+// prints the tables that it asks for.
+void register_library(const void* descriptor, LibraryReader read) noexcept;
+void unregister_library(const void* descriptor) noexcept;
 
 // Returns the text of a fault of one row or element of a call's arrays, with what the program wrote there.
 std::string describe_fault(const char* fault, const void* begin, std::int64_t size, std::uint64_t type);

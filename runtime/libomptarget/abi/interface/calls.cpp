@@ -7,7 +7,6 @@
 #include "omptarget.h"
 
 #include "abi/calls_of_arrays.h"
-#include "abi/registration.h"
 #include "offload/outstanding.h"
 
 namespace omptool {

@@ -12,7 +12,6 @@
 #include "abi/llvm/kernel_arguments.h"
 #include "abi/llvm/nowait.h"
 #include "abi/llvm/rows.h"
-#include "abi/registration.h"
 #include "offload/offload.h"
 #include "process/libomp.h"
 

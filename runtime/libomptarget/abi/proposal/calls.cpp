@@ -5,7 +5,6 @@
 // counts a reference to it and is an argument of the region; the document's four map types say what is
 // copied. Where it and OpenMP 4.0, for which it is made, differ on when that is, libtarget.h tells.
 #include "abi/calls_of_arrays.h"
-#include "abi/registration.h"
 #include "process/libomp.h"
 #include "rtl/proposal_adapter.h"
 
