@@ -136,22 +136,6 @@ std::uint64_t take_trip_count(std::int64_t device) {
   return pushed.count != 0 && pushed.device == device_number(device) ? std::exchange(pushed.count, 0) : 0;
 }
 
-constexpr std::int32_t kNone = -1; // a number of teams or threads that no clause says
-
-// Clang 14 and before: no record, and no environment.
-std::int32_t on_old_region(const char* name, const Location* where, std::int64_t device, const void* region,
-                           const Arrays& arrays, const void* caller, std::int32_t teams, std::int32_t threads) {
-  LaunchShape shape = shape_of(teams, threads, 0);
-  const auto describe = [&] {
-    const std::uint32_t asked = shape.asked.teams[0];
-    return Call{{kLlvm, Action::kRegion, name, caller, -1, region, source_of(where), false, asked}, device, arrays};
-  };
-  return translated(name, describe, [&] {
-    shape.asked.trip_count = take_trip_count(device);
-    return on_region(name, false, device, region, arrays, caller, shape);
-  });
-}
-
 // The last element of the arrays is to stand for the launch environment, and does not.
 bool lacks_environment(const KernelArguments& all, const RecordVersion& version) {
   if (version.environment != EnvironmentPlace::kLast)
@@ -182,15 +166,13 @@ bool is_nowait(const KernelArguments& arguments, const RecordVersion& version) {
 }
 
 [[gnu::cold]] Call call_of(const char* name, const Location* where, std::int64_t device, const void* region,
-                           const KernelArguments* arguments, const void* caller) {
+                           const CallNumbers& numbers, const void* caller) {
   Call call{{kLlvm, Action::kRegion, name, caller, -1, region, source_of(where)}, device, {}};
-  const RecordVersion& version = version_of(arguments);
-  if (version.is_known) {
-    call.reported.nowait = is_nowait(*arguments, version);
-    call.arrays = arrays_of(*arguments, version);
+  if (const RecordVersion& version = version_of(numbers.arguments); version.is_known) {
+    call.reported.nowait = is_nowait(*numbers.arguments, version);
+    call.reported.teams = shape_of_call(&numbers).asked.teams[0];
+    call.arrays = arrays_of(*numbers.arguments, version);
   }
-  if (version.has_shape && arguments->teams[0] != kNoTeams)
-    call.reported.teams = arguments->teams[0];
   return call;
 }
 
@@ -210,7 +192,7 @@ std::int32_t on_kernel(const char* name, const Location* where, std::int64_t dev
   // Outside the closure: its two numbers are stored one by one, and would be copied at once, which stalls for 4 ns.
   const CallNumbers numbers{arguments, num_teams, thread_limit};
   return translated(
-      name, [=] { return call_of(name, where, device, region, arguments, caller); },
+      name, [=, &numbers] { return call_of(name, where, device, region, numbers, caller); },
       [=, &numbers] {
         const RecordVersion& version = version_of(arguments);
         if (!version.is_known || lacks_environment(*arguments, version)) [[unlikely]]
@@ -218,6 +200,16 @@ std::int32_t on_kernel(const char* name, const Location* where, std::int64_t dev
         return on_region(name, is_nowait(*arguments, version), device, region, arrays_of(*arguments, version), caller,
                          {LaunchShape::Origin::kCompiler, version.environment, &numbers, shape_of_call});
       });
+}
+
+constexpr std::int32_t kNone = -1; // a number of teams or threads that no clause says
+
+// Clang 14 and before write no record. The first version says all that these calls do.
+std::int32_t on_old_region(const char* name, const Location* where, std::int64_t device, const void* region,
+                           const Arrays& all, const void* caller, std::int32_t teams, std::int32_t threads) {
+  const KernelArguments arguments{
+      1, all.count, all.base, all.begin, all.size, all.type, all.names, all.mappers, take_trip_count(device)};
+  return on_kernel(name, where, device, teams, threads, region, &arguments, caller);
 }
 
 } // namespace

@@ -23,10 +23,10 @@ struct KernelArguments {
   void** mappers;
   std::uint64_t trip_count;
   // From version 2 on.
-  std::uint64_t flags;
-  std::uint32_t teams[3];
-  std::uint32_t threads[3];
-  std::uint32_t dynamic_memory;
+  std::uint64_t flags = 0;
+  std::uint32_t teams[3] = {};
+  std::uint32_t threads[3] = {};
+  std::uint32_t dynamic_memory = 0;
 };
 constexpr std::uint64_t kNowaitFlag = 1;
 // The fallback if a team's own memory is too small, since clang 23: 0 the region fails, 1 the kernel gets NULL, 2 it
@@ -52,16 +52,6 @@ inline const RecordVersion& version_of(const KernelArguments* arguments) {
   return kRecordVersions[arguments && arguments->version < std::size(kRecordVersions) ? arguments->version : 0];
 }
 
-// The shape that a call with these numbers asks for; negative ones say that it is not a construct of teams, and
-// leave the threads to the device.
-inline LaunchShape shape_of(std::int32_t num_teams, std::int32_t thread_limit, std::uint64_t trip_count) {
-  LaunchShape shape{LaunchShape::Origin::kCompiler};
-  shape.asked.teams[0] = num_teams < 0 ? 1 : static_cast<std::uint32_t>(num_teams);
-  shape.asked.threads[0] = static_cast<std::uint32_t>(std::max(thread_limit, 0));
-  shape.asked.trip_count = trip_count;
-  return shape;
-}
-
 // The further dimensions are 0 where they are not used.
 inline void take_dimensions(const std::uint32_t (&from)[3], std::uint32_t (&to)[3]) {
   if (from[0] != 0 && from[0] != kNoTeams)
@@ -70,11 +60,14 @@ inline void take_dimensions(const std::uint32_t (&from)[3], std::uint32_t (&to)[
     to[i] = std::max(from[i], 1U);
 }
 
-// The numbers beside the record, where it has none of its own.
+// Returns the shape that a call asks for. The numbers beside the record count where it has none of its own; negative
+// ones say that it is not a construct of teams, and leave the threads to the device.
 inline LaunchShape shape_of(const KernelArguments& arguments, std::int32_t num_teams, std::int32_t thread_limit) {
-  LaunchShape shape = shape_of(num_teams, thread_limit, arguments.trip_count);
   const RecordVersion& version = version_of(&arguments);
-  shape.environment = version.environment;
+  LaunchShape shape{LaunchShape::Origin::kCompiler, version.environment};
+  shape.asked.teams[0] = num_teams < 0 ? 1 : static_cast<std::uint32_t>(num_teams);
+  shape.asked.threads[0] = static_cast<std::uint32_t>(std::max(thread_limit, 0));
+  shape.asked.trip_count = arguments.trip_count;
   if (!version.has_shape)
     return shape;
   take_dimensions(arguments.teams, shape.asked.teams);
