@@ -15,6 +15,7 @@
 #include <mutex>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <utility>
 
 namespace omptool::llvm {
 namespace {
@@ -45,29 +46,25 @@ std::string compilers_of_file(const std::string& path) {
 }
 
 // The clangs of objects whose files have been read, as long as nothing is unloaded.
-class KnownObjects {
-public:
-  Clangs clangs_of(const LoadedObject& asked) {
-    const std::lock_guard lock(mutex_);
-    if (asked.unloads != unloads_)
-      clangs_.clear();
-    unloads_ = asked.unloads;
-    const auto [known, is_new] = clangs_.try_emplace(asked.object.begin);
-    if (is_new)
-      known->second = clangs_in(compilers_of_file(asked.path));
-    return known->second;
-  }
-
-private:
-  std::mutex mutex_;
-  std::uint64_t unloads_ = 0;
-  std::map<std::uintptr_t, Clangs> clangs_; // by where the object begins
+struct KnownObjects {
+  std::mutex mutex;
+  std::uint64_t unloads = 0;
+  std::map<std::uintptr_t, Clangs> clangs; // by where the object begins
 };
 
 // The clangs that compiled the executable or library around `address`.
 Clangs clangs_at(const void* address) {
   const LoadedObject object = loaded_object_of(address);
-  return object.path.empty() ? Clangs{} : PerProcess<KnownObjects>::get().clangs_of(object);
+  if (object.path.empty())
+    return {};
+  KnownObjects& known = PerProcess<KnownObjects>::get();
+  const std::lock_guard lock(known.mutex);
+  if (std::exchange(known.unloads, object.unloads) != object.unloads)
+    known.clangs.clear();
+  const auto [at, is_new] = known.clangs.try_emplace(object.object.begin);
+  if (is_new)
+    at->second = clangs_in(compilers_of_file(object.path));
+  return at->second;
 }
 
 // Says where the images of the executable or library around `address` come from.
