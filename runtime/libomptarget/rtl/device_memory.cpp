@@ -32,12 +32,8 @@ void DeviceMemory::tell_of_leak(const void* host, std::int64_t size, std::string
       host, static_cast<long long>(size), rtl_.last_error().c_str());
 }
 
-bool DeviceMemory::submit_by_rtl(void* device, const void* host, std::int64_t size) const {
-  return !is_lost() && took(call().data_submit(rtl_id_, device, const_cast<void*>(host), size));
-}
-
-bool DeviceMemory::retrieve_by_rtl(void* host, const void* device, std::int64_t size) const {
-  return !is_lost() && took(call().data_retrieve(rtl_id_, host, const_cast<void*>(device), size));
+bool DeviceMemory::move_by_rtl(Mover mover, void* to, const void* from, std::int64_t size) const {
+  return !is_lost() && took((call().*mover)(rtl_id_, to, const_cast<void*>(from), size));
 }
 
 void DeviceMemory::note_loss() const {
@@ -93,7 +89,7 @@ bool DeviceMemory::fill(void* device, int value, std::int64_t size) const {
     pattern.fill(static_cast<unsigned char>(value));
     constexpr auto kMost = static_cast<std::int64_t>(pattern.size());
     for (std::int64_t at = 0; at < size; at += kMost)
-      if (!submit_now(static_cast<std::byte*>(device) + at, pattern.data(), std::min(size - at, kMost)))
+      if (!move_now(kSubmit, static_cast<std::byte*>(device) + at, pattern.data(), std::min(size - at, kMost)))
         return false;
     return true;
   });
@@ -122,8 +118,8 @@ bool DeviceMemory::copy_through_host(void* device, const DeviceMemory& other, co
   const std::shared_ptr<void> buffer = host_buffer(*this, other, std::min(size, kMost));
   for (std::int64_t at = 0; at < size; at += kMost) {
     const std::int64_t piece = std::min(size - at, kMost);
-    if (!other.retrieve_now(buffer.get(), static_cast<const std::byte*>(source) + at, piece) ||
-        !submit_now(static_cast<std::byte*>(device) + at, buffer.get(), piece))
+    if (!other.move_now(kRetrieve, buffer.get(), static_cast<const std::byte*>(source) + at, piece) ||
+        !move_now(kSubmit, static_cast<std::byte*>(device) + at, buffer.get(), piece))
       return false;
   }
   return true;

@@ -50,10 +50,11 @@ public:
     });
   }
   bool submit(void* device, const void* host, std::int64_t size) const {
-    return reported(Kind::kToDevice, host, device, size, [=, this] { return submit_now(device, host, size); });
+    return reported(Kind::kToDevice, host, device, size, [=, this] { return move_now(kSubmit, device, host, size); });
   }
   bool retrieve(void* host, const void* device, std::int64_t size) const {
-    return reported(Kind::kFromDevice, host, device, size, [=, this] { return retrieve_now(host, device, size); });
+    return reported(Kind::kFromDevice, host, device, size,
+                    [=, this] { return move_now(kRetrieve, host, device, size); });
   }
   // False when the device could not free it.
   bool free(void* device, std::ptrdiff_t padding = 0) const {
@@ -146,21 +147,17 @@ private:
     observe::end(operation, result);
     return result;
   }
+  // A plugin's function that moves bytes.
+  using Mover = decltype(RtlFunctions::data_submit) RtlFunctions::*;
+  static constexpr Mover kSubmit = &RtlFunctions::data_submit, kRetrieve = &RtlFunctions::data_retrieve;
   // Without telling anybody.
-  bool submit_now(void* device, const void* host, std::int64_t size) const {
+  bool move_now(Mover mover, void* to, const void* from, std::int64_t size) const {
     if (!moves_itself_)
-      return submit_by_rtl(device, host, size);
-    std::memmove(device, host, static_cast<std::size_t>(size));
+      return move_by_rtl(mover, to, from, size);
+    std::memmove(to, from, static_cast<std::size_t>(size));
     return true;
   }
-  bool retrieve_now(void* host, const void* device, std::int64_t size) const {
-    if (!moves_itself_)
-      return retrieve_by_rtl(host, device, size);
-    std::memmove(host, device, static_cast<std::size_t>(size));
-    return true;
-  }
-  bool submit_by_rtl(void* device, const void* host, std::int64_t size) const;
-  bool retrieve_by_rtl(void* host, const void* device, std::int64_t size) const;
+  bool move_by_rtl(Mover mover, void* to, const void* from, std::int64_t size) const;
   // Calls a plugin's optional function. Nothing: the fallback is to do it.
   template <typename Function, typename... Values>
   std::optional<bool> try_now(Function function, Values... values) const {
