@@ -94,6 +94,7 @@ struct RegisteredImage {
   ImageOrigin origin = {};
   std::vector<Rtl*> rtls = {}; // that accept it, in the order in which they are asked
   std::string refusals = {};   // of the plugins, where none accepts it
+  Bytes bytes() const { return {static_cast<const std::byte*>(begin), static_cast<const std::byte*>(end)}; }
 };
 
 struct LibraryContents {
@@ -110,31 +111,19 @@ using LibraryReader = std::string (*)(const void* descriptor, LibraryContents& c
 // More is a damaged descriptor, not a program.
 constexpr std::uint32_t kMostImages = 1U << 16;
 
-// Calls `take` with the begin and the end of each image in a descriptor's list. Returns why the list is damaged, or the
-// first fault that `take` returns, or "".
-template <typename Image, typename Take>
-std::string read_images(std::int64_t count, const Image* list, const Take& take) {
+// Adds the images in a descriptor's list. Returns why the list is damaged, or "".
+template <typename Image>
+std::string read_images(std::int64_t count, const Image* list, std::vector<RegisteredImage>& images) {
   if (count < 0 || count > std::int64_t{kMostImages})
     return "it counts " + counted(count, "image") + "; " + std::to_string(kMostImages) + " are the most";
   if (count > 0 && !list)
     return "it counts " + counted(count, "image") + ", but has no list of them";
   for (std::int64_t i = 0; i < count; ++i) {
-    auto* const begin = static_cast<std::byte*>(list[i].ImageStart);
-    auto* const end = static_cast<std::byte*>(list[i].ImageEnd);
-    if (!is_range(begin, end))
+    if (!is_range(static_cast<std::byte*>(list[i].ImageStart), static_cast<std::byte*>(list[i].ImageEnd)))
       return "image " + std::to_string(i) + " ends before it begins";
-    if (std::string fault = take(begin, end); !fault.empty())
-      return fault;
+    images.push_back({list[i].ImageStart, list[i].ImageEnd});
   }
   return {};
-}
-// The same of a descriptor whose images are taken as they are.
-template <typename Image>
-std::string read_images(std::int64_t count, const Image* list, std::vector<RegisteredImage>& images) {
-  return read_images(count, list, [&](std::byte* begin, std::byte* end) {
-    images.push_back({begin, end});
-    return std::string();
-  });
 }
 
 } // namespace omptool

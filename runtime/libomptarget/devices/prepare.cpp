@@ -181,8 +181,7 @@ Registry::Images Registry::load_images(const std::shared_ptr<Library>& library, 
     const auto began = std::chrono::steady_clock::now();
     if (!loaded->load(reading_))
       return images;
-    const auto size =
-        static_cast<std::size_t>(static_cast<const char*>(image.end) - static_cast<const char*>(image.begin));
+    const std::size_t size = image.bytes().size();
     report_compilation(*loaded, size);
     if (loaded->table) {
       images.push_back(loaded);

@@ -4,7 +4,6 @@
 // Takes in what has registered: reads descriptors, asks plugins, numbers devices.
 #include "devices/registry.h"
 
-#include "bytes.h"
 #include "machine.h"
 #include "observe/events/sink.h"
 #include "process/message.h"
@@ -23,10 +22,7 @@ std::string fault_of_cpu(const RegisteredImage& image) {
     const char* name;
   } kMachines[] = {{EM_386, "i386"},      {EM_X86_64, "x86_64"}, {EM_AARCH64, "aarch64"},
                    {EM_PPC64, "ppc64le"}, {EM_RISCV, "riscv64"}, {EM_S390, "s390x"}};
-  const auto* const begin = static_cast<const std::byte*>(image.begin);
-  const auto* const end = static_cast<const std::byte*>(image.end);
-  const Bytes bytes(begin, begin < end ? static_cast<std::size_t>(end - begin) : 0);
-  const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(bytes, 0);
+  const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(image.bytes(), 0);
   for (const auto& [number, name] : kMachines)
     if (header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 && header->e_machine == number &&
         number != machine::kElf)

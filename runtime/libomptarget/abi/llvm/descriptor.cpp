@@ -281,8 +281,11 @@ std::string read_library(const void* address, LibraryContents& contents) {
   const Descriptor& descriptor = *static_cast<const Descriptor*>(address);
   if (!is_range(descriptor.entries_begin, descriptor.entries_end))
     return "its entry table ends before it begins";
-  const auto add = [&](std::byte* begin, std::byte* end) { return add_images({begin, end}, contents.images); };
-  if (std::string fault = read_images(descriptor.image_count, descriptor.images, add); !fault.empty())
+  std::vector<RegisteredImage> listed;
+  std::string fault = read_images(descriptor.image_count, descriptor.images, listed);
+  for (std::size_t i = 0; i < listed.size() && fault.empty(); ++i)
+    fault = add_images(listed[i].bytes(), contents.images);
+  if (!fault.empty())
     return fault;
   const Bytes table(descriptor.entries_begin, descriptor.entries_end);
   if (const std::uint16_t version = newer_version(table); version)
