@@ -74,79 +74,25 @@ std::optional<int> machine_of(const __tgt_device_image& image) {
   return bytes[kMachineAt + is_big] | bytes[kMachineAt + !is_big] << 8;
 }
 
-// One plugin, with the functions that the core calls. Made once for each, never freed: devices outlive every library.
-class Adapter {
-public:
-  explicit Adapter(void* handle) : handle_(handle) {}
-  // Returns the functions that are missing, or "".
-  std::string bind();
-  void* handle() const { return handle_; }
-
-  std::int32_t number_of_devices() { return call_.number_of_devices(); }
-  std::int32_t is_valid_binary(__tgt_device_image* image);
-  std::int32_t init_device(std::int32_t device) {
-    call_.init_device(device);
-    return 0;
-  }
-  tgt_target_table* load_binary(std::int32_t device, __tgt_device_image* image);
-  void* data_alloc(std::int32_t device, std::int64_t size) {
-    return fits_int(size) ? call_.data_alloc(device, static_cast<int>(size)) : nullptr;
-  }
-  std::int32_t data_submit(std::int32_t device, void* target, void* host, std::int64_t size) {
-    if (!fits_int(size))
-      return 1;
-    return result_of("__tgt_rtl_data_submit", call_.data_submit(device, target, host, static_cast<int>(size)));
-  }
-  std::int32_t data_retrieve(std::int32_t device, void* host, void* target, std::int64_t size) {
-    if (!fits_int(size))
-      return 1;
-    return result_of("__tgt_rtl_data_retrieve", call_.data_retrieve(device, host, target, static_cast<int>(size)));
-  }
-  std::int32_t data_delete(std::int32_t device, void* target) {
-    return result_of("__tgt_rtl_data_delete", call_.data_delete(device, target));
-  }
-  std::int32_t run_target_region(std::int32_t device, void* entry, void** variables, std::int32_t count) {
-    return run("__tgt_rtl_run_target_region", call_.run_target_region, device, entry, variables, count);
-  }
-  std::int32_t run_target_team_region(std::int32_t device, void* entry, void** variables, std::int32_t count,
-                                      std::int32_t, std::int32_t) {
-    return run("__tgt_rtl_run_target_team_region", call_.run_target_team_region, device, entry, variables, count);
-  }
-
-private:
-  // A plugin's table with the host's names, for as long as the image is loaded: for ever.
-  struct Loaded {
-    std::vector<__tgt_offload_entry> entries;
-    tgt_target_table table{};
-    Loaded* next = nullptr;
-  };
-  std::string fault_of(const __tgt_device_image& image) const;
-  std::string fault_of(const Table* table, const __tgt_device_image& image) const;
-  static std::int32_t run(const char* name, int (*call)(int, void*, void*), std::int32_t device, void* entry,
-                          void** variables, std::int32_t count);
-
-  void* handle_;
-  Functions call_;
-  std::atomic<Loaded*> loaded_{nullptr};
+// A plugin's table with the host's names, for as long as the image is loaded: for ever.
+struct Loaded {
+  std::vector<__tgt_offload_entry> entries;
+  tgt_target_table table{};
+  Loaded* next = nullptr;
 };
 
-std::string Adapter::bind() {
-  RtlSymbols symbols{handle_};
-  symbols.require("__tgt_rtl_device_type", call_.device_type);
-  symbols.require_common(call_);
-  return symbols.missing;
-}
+// Made once for each plugin, never freed: devices outlive every library.
+struct Plugin {
+  void* handle;
+  Functions call = {};
+  std::atomic<Loaded*> loaded{nullptr};
+};
 
-std::int32_t Adapter::is_valid_binary(__tgt_device_image* image) {
-  set_reason(fault_of(*image));
-  return reason.front() == '\0';
-}
-
-std::string Adapter::fault_of(const __tgt_device_image& image) const {
+std::string fault_of(const Plugin& plugin, const __tgt_device_image& image) {
   const std::optional<int> machine = machine_of(image);
   if (!machine)
     return "the image is not in ELF";
-  const int type = call_.device_type(0);
+  const int type = plugin.call.device_type(0);
   if (std::any_of(image.EntriesBegin, image.EntriesEnd, [](const __tgt_offload_entry& entry) { return entry.name; }))
     return "it is for programs of libtarget.h, whose entries have no names";
   if (type != *machine)
@@ -156,7 +102,7 @@ std::string Adapter::fault_of(const __tgt_device_image& image) const {
 
 // Returns what is wrong with the plugin's table, or "". The plugin may say how large an entry is; a size other than the
 // host's shows that the two tables do not belong together.
-std::string Adapter::fault_of(const Table* table, const __tgt_device_image& image) const {
+std::string fault_of(const Table* table, const __tgt_device_image& image) {
   const auto wanted = static_cast<std::size_t>(image.EntriesEnd - image.EntriesBegin);
   if (!table)
     return "__tgt_rtl_load_binary returned no table";
@@ -173,31 +119,35 @@ std::string Adapter::fault_of(const Table* table, const __tgt_device_image& imag
 }
 
 // Pairs by position.
-tgt_target_table* Adapter::load_binary(std::int32_t device, __tgt_device_image* image) {
-  const std::int64_t size = size_of(*image);
+tgt_target_table* load(Plugin& plugin, std::int32_t device, const __tgt_device_image& image) {
+  const std::int64_t size = size_of(image);
   if (!fits_int(size))
     return nullptr;
   const auto* const table =
-      reinterpret_cast<const Table*>(call_.load_binary(device, image->ImageStart, static_cast<int>(size)));
-  if (const std::string fault = fault_of(table, *image); !fault.empty()) {
-    set_reason(fault);
+      reinterpret_cast<const Table*>(plugin.call.load_binary(device, image.ImageStart, static_cast<int>(size)));
+  set_reason(fault_of(table, image));
+  if (reason.front())
     return nullptr;
-  }
   auto* const made = new Loaded;
   for (const Entry* entry = table->begin; entry != table->end; ++entry) {
-    const __tgt_offload_entry& host = image->EntriesBegin[entry - table->begin];
+    const __tgt_offload_entry& host = image.EntriesBegin[entry - table->begin];
     made->entries.push_back({entry->address, host.name, host.size});
   }
   made->table = {made->entries.data(), made->entries.data() + made->entries.size()};
-  made->next = loaded_.load(std::memory_order_relaxed);
-  while (!loaded_.compare_exchange_weak(made->next, made, std::memory_order_release, std::memory_order_relaxed)) {
+  made->next = plugin.loaded.load(std::memory_order_relaxed);
+  while (!plugin.loaded.compare_exchange_weak(made->next, made, std::memory_order_release, std::memory_order_relaxed)) {
   }
   return &made->table;
 }
 
+std::int32_t move(const char* name, int (*call)(int, void*, void*, int), std::int32_t device, void* to, void* from,
+                  std::int64_t size) {
+  return fits_int(size) ? result_of(name, call(device, to, from, static_cast<int>(size))) : 1;
+}
+
 // The plugin does not learn the count, so what it may read goes on behind the arguments.
-std::int32_t Adapter::run(const char* name, int (*call)(int, void*, void*), std::int32_t device, void* entry,
-                          void** variables, std::int32_t count) {
+std::int32_t run(const char* name, int (*call)(int, void*, void*), std::int32_t device, void* entry, void** variables,
+                 std::int32_t count) {
   constexpr std::size_t kReadable = 8;
   const std::size_t used = static_cast<std::size_t>(count);
   PerRow<void*> table(std::max(used + 1, kReadable));
@@ -208,19 +158,44 @@ std::int32_t Adapter::run(const char* name, int (*call)(int, void*, void*), std:
 
 // The core calls plain functions, which must know their plugin by themselves: each place has its own.
 constexpr std::size_t kMostPlugins = 8;
-std::array<std::atomic<Adapter*>, kMostPlugins> adapters{};
+std::array<std::atomic<Plugin*>, kMostPlugins> plugins{};
 
-template <std::size_t kPlace, auto kMember, typename Result, typename... Parameters>
-auto plain(Result (Adapter::*)(Parameters...)) {
-  return +[](Parameters... given) { return (adapters[kPlace].load(std::memory_order_acquire)->*kMember)(given...); };
+template <std::size_t kPlace> Plugin& at() {
+  return *plugins[kPlace].load(std::memory_order_acquire);
 }
 
 template <std::size_t kPlace> RtlFunctions functions_of() {
   RtlFunctions all;
-#define OMPTOOL_RTL_PLAIN(function) all.function = plain<kPlace, &Adapter::function>(&Adapter::function);
-  OMPTOOL_RTL_COMMON(OMPTOOL_RTL_PLAIN)
-  OMPTOOL_RTL_PLAIN(is_valid_binary)
-  OMPTOOL_RTL_PLAIN(init_device)
+  all.number_of_devices = [] { return at<kPlace>().call.number_of_devices(); };
+  all.is_valid_binary = [](__tgt_device_image* image) {
+    set_reason(fault_of(at<kPlace>(), *image));
+    return reason.front() ? 0 : 1;
+  };
+  all.init_device = [](std::int32_t device) {
+    at<kPlace>().call.init_device(device);
+    return 0;
+  };
+  all.load_binary = [](std::int32_t device, __tgt_device_image* image) { return load(at<kPlace>(), device, *image); };
+  all.data_alloc = [](std::int32_t device, std::int64_t size) {
+    return fits_int(size) ? at<kPlace>().call.data_alloc(device, static_cast<int>(size)) : nullptr;
+  };
+  all.data_submit = [](std::int32_t device, void* target, void* host, std::int64_t size) {
+    return move("__tgt_rtl_data_submit", at<kPlace>().call.data_submit, device, target, host, size);
+  };
+  all.data_retrieve = [](std::int32_t device, void* host, void* target, std::int64_t size) {
+    return move("__tgt_rtl_data_retrieve", at<kPlace>().call.data_retrieve, device, host, target, size);
+  };
+  all.data_delete = [](std::int32_t device, void* target) {
+    return result_of("__tgt_rtl_data_delete", at<kPlace>().call.data_delete(device, target));
+  };
+  all.run_target_region = [](std::int32_t device, void* entry, void** variables, std::int32_t count) {
+    return run("__tgt_rtl_run_target_region", at<kPlace>().call.run_target_region, device, entry, variables, count);
+  };
+  all.run_target_team_region = [](std::int32_t device, void* entry, void** variables, std::int32_t count, std::int32_t,
+                                  std::int32_t) {
+    return run("__tgt_rtl_run_target_team_region", at<kPlace>().call.run_target_team_region, device, entry, variables,
+               count);
+  };
   all.last_error = []() -> const char* { return reason.front() ? reason.data() : nullptr; };
   return all;
 }
@@ -239,14 +214,17 @@ bool is_plugin(void* handle) {
 // Without a lock, which a child of fork() might find held; threads that come at once with the same plugin get the same
 // place.
 std::string adapt(void* handle, RtlFunctions& functions) {
-  auto mine = std::make_unique<Adapter>(handle);
-  if (const std::string missing = mine->bind(); !missing.empty())
-    return "it lacks " + missing;
+  auto mine = std::make_unique<Plugin>(handle);
+  RtlSymbols symbols{handle};
+  symbols.require("__tgt_rtl_device_type", mine->call.device_type);
+  symbols.require_common(mine->call);
+  if (!symbols.missing.empty())
+    return "it lacks " + symbols.missing;
   for (std::size_t place = 0; place < kMostPlugins; ++place) {
-    Adapter* known = nullptr;
-    if (adapters[place].compare_exchange_strong(known, mine.get(), std::memory_order_acq_rel))
+    Plugin* known = nullptr;
+    if (plugins[place].compare_exchange_strong(known, mine.get(), std::memory_order_acq_rel))
       known = mine.release();
-    if (known->handle() == handle) {
+    if (known->handle == handle) {
       functions = functions_of(place, std::make_index_sequence<kMostPlugins>());
       return {};
     }
