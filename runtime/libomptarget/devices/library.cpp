@@ -5,7 +5,6 @@
 #include "counted.h"
 #include "observe/events/sink.h"
 #include "process/message.h"
-#include "rtl/launch_shape.h"
 
 #include <algorithm>
 #include <span>
@@ -54,9 +53,8 @@ std::string pair_by_name(Records there, Records host, std::vector<void*>& addres
 LoadedImage::LoadedImage(Device& its_device, std::shared_ptr<const Library> its_library,
                          const RegisteredImage& its_image)
     : device(its_device), library(std::move(its_library)), image(library->raw(its_image)),
-      passings(passings_of(its_image.origin.form, its_image.origin.is_old,
-                           !takes_compilers_shapes(device.rtl.call(), device.rtl_id),
-                           is_apart(device.rtl.call(), device.rtl_id))),
+      passings(passings_of(its_image.origin.form, its_image.origin.is_old, !device.memory.takes_shapes(),
+                           device.memory.is_apart())),
       compiler(its_image.origin.compiler) {}
 
 bool LoadedImage::load(std::mutex& reading) {

@@ -130,8 +130,7 @@ std::string second_copy(const LoadedImage& image, const std::vector<std::shared_
 
 // Returns why kernels on the device cannot use the host's memory, as the end of a message, or "".
 std::string fault_of_memory(const Device& device) {
-  const auto reaches_host_memory = device.rtl.call().reaches_host_memory;
-  if (device.data.sharing.any() || !reaches_host_memory || reaches_host_memory(device.rtl_id) != 0)
+  if (device.data.sharing.any() || device.memory.reaches_host())
     return {};
   return " (it requires unified_shared_memory" + device.rtl.last_error() + ")";
 }

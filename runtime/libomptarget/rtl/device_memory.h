@@ -102,6 +102,10 @@ public:
   bool takes_shapes() const { return takes_shapes_; }
   // Returns whether this thread makes each copy itself, at once.
   bool moves_itself() const { return moves_itself_; }
+  // Returns whether kernels can use the host's memory.
+  bool reaches_host() const { return says(call().reaches_host_memory, true); }
+  // Returns whether kernels that an OpenMP compiler made for a CPU cannot.
+  bool is_apart() const { return !takes_shapes_ && call().run_shaped && !reaches_host(); }
   // Returns whether the host can use the addresses that allocate() returns.
   bool is_addressable() const { return inactive_ || says(call().memory_is_addressable); }
   std::string last_error() const { return is_lost() ? " (the device is lost)" : rtl_.last_error(); }
