@@ -86,8 +86,7 @@ Outcome Outcome::of(std::int32_t result, const Rtl& rtl) {
 
 // The plugin for workers is for programs.
 Backend::Backend() {
-  std::vector<UnreadFolder> unread;
-  for (std::unique_ptr<Rtl>& rtl : find_rtls(unread)) {
+  for (std::unique_ptr<Rtl>& rtl : find_rtls()) {
     if (rtl->name() == "mpi" || !rtl->refusal().empty())
       continue;
     for (std::int32_t number = 0; number < rtl->device_count(); ++number)

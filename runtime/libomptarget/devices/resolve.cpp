@@ -66,7 +66,7 @@ void Registry::open_rtls() {
   if (rtls_found_.load(std::memory_order_acquire))
     return;
   std::vector<UnreadFolder> unread;
-  std::vector<std::unique_ptr<Rtl>> found = find_rtls(unread);
+  std::vector<std::unique_ptr<Rtl>> found = find_rtls(&unread);
   static std::atomic<bool> told{false};
   if (!told.exchange(true)) { // faults that end the use neither of a plugin nor of all of them
     for (const UnreadFolder& folder : unread)

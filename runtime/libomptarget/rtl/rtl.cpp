@@ -160,12 +160,12 @@ std::string Rtl::last_error() const {
   return reason ? std::string(" (") + reason + ")" : std::string();
 }
 
-std::vector<PluginFile> plugin_files(std::vector<UnreadFolder>& unread) {
+std::vector<PluginFile> plugin_files(std::vector<UnreadFolder>* unread) {
   std::map<std::string, std::string> paths;
   const std::vector<std::string> folders = plugin_folders();
   for (const std::string& folder : folders)
-    if (std::string reason = add_from(folder, paths); !reason.empty() && &folder != &folders.back())
-      unread.push_back({folder, std::move(reason)});
+    if (std::string reason = add_from(folder, paths); unread && !reason.empty() && &folder != &folders.back())
+      unread->push_back({folder, std::move(reason)});
 
   const std::vector<std::string>& only = environment().plugins;
   static std::atomic<bool> reported{false}; // threads may look at once
@@ -185,7 +185,7 @@ std::vector<PluginFile> plugin_files(std::vector<UnreadFolder>& unread) {
   return files;
 }
 
-std::vector<std::unique_ptr<Rtl>> find_rtls(std::vector<UnreadFolder>& unread) {
+std::vector<std::unique_ptr<Rtl>> find_rtls(std::vector<UnreadFolder>* unread) {
   std::vector<std::unique_ptr<Rtl>> plugins;
   for (const PluginFile& file : plugin_files(unread))
     plugins.push_back(std::make_unique<Rtl>(file.name, file.path));

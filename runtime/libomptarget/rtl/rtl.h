@@ -169,10 +169,10 @@ struct PluginFile {
 
 // Those of OMPTOOL_PLUGIN_PATH and of this library's own folder, in name order; the first of a name wins.
 // OMPTOOL_PLUGINS leaves out the others, and gives the order.
-std::vector<PluginFile> plugin_files(std::vector<UnreadFolder>& unread);
+std::vector<PluginFile> plugin_files(std::vector<UnreadFolder>* unread = nullptr);
 
 // The plugins in these files.
-std::vector<std::unique_ptr<Rtl>> find_rtls(std::vector<UnreadFolder>& unread);
+std::vector<std::unique_ptr<Rtl>> find_rtls(std::vector<UnreadFolder>* unread = nullptr);
 
 // For a process without any plugin: the folders that were searched, and what to do.
 std::string why_no_plugin();

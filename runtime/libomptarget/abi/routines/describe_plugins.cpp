@@ -12,7 +12,7 @@ OMPTOOL_EXPORT int32_t omptool_describe_plugins(void (*row)(void* context, const
                                                 void* context) {
   return guarded(__func__, [&] {
     std::vector<UnreadFolder> unread;
-    const std::vector<std::unique_ptr<Rtl>> rtls = find_rtls(unread);
+    const std::vector<std::unique_ptr<Rtl>> rtls = find_rtls(&unread);
     for (const UnreadFolder& folder : unread)
       row(context, "OMPTOOL_PLUGIN_PATH", folder.path.c_str(), "refused", folder.reason.c_str(), 0);
     for (const std::unique_ptr<Rtl>& rtl : rtls) {
@@ -36,8 +36,7 @@ OMPTOOL_EXPORT int32_t omptool_describe_devices(void (*row)(void* context, const
                                                 void* context) {
   return guarded(__func__, [&] {
     std::int32_t described = 0;
-    std::vector<UnreadFolder> unread;
-    for (const std::unique_ptr<Rtl>& rtl : find_rtls(unread))
+    for (const std::unique_ptr<Rtl>& rtl : find_rtls())
       for (std::int32_t device = 0; device < rtl->device_count(); ++device)
         if (const std::optional<tgt_device_description> said = rtl->describe(device)) {
           row(context, rtl->name().c_str(), device, &*said);
@@ -50,8 +49,7 @@ OMPTOOL_EXPORT int32_t omptool_describe_devices(void (*row)(void* context, const
 OMPTOOL_EXPORT int32_t omptool_list_plugins(void (*row)(void* context, const char* name, const char* path),
                                             void* context) {
   return guarded(__func__, [&] {
-    std::vector<UnreadFolder> unread;
-    const std::vector<PluginFile> files = plugin_files(unread);
+    const std::vector<PluginFile> files = plugin_files();
     for (const PluginFile& file : files)
       row(context, file.name.c_str(), file.path.c_str());
     return static_cast<int32_t>(files.size());
@@ -68,8 +66,7 @@ OMPTOOL_EXPORT int32_t omptool_try_image(const void* image, uint64_t size, int32
     __tgt_offload_entry entry{nullptr, has_names ? name : nullptr, 0};
     __tgt_device_image asked{begin, begin + size, &entry, &entry + 1};
     std::int32_t accepted = 0;
-    std::vector<UnreadFolder> unread;
-    for (const std::unique_ptr<Rtl>& rtl : find_rtls(unread)) {
+    for (const std::unique_ptr<Rtl>& rtl : find_rtls()) {
       const bool accepts = rtl->refusal().empty() && rtl->call().is_valid_binary(&asked) != 0;
       const std::string reason = accepts ? std::string() : rtl->refusal().empty() ? rtl->last_error() : rtl->refusal();
       row(context, rtl->name().c_str(), accepts, reason.c_str());
