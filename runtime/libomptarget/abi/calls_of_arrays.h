@@ -61,14 +61,13 @@ template <typename Arrays>
 void on_data(Action action, const char* function, const void* code, const Arrays& arrays,
              const Later* later = nullptr) {
   const std::int64_t device = arrays.known_device();
-  const DataAction what = data_action_of(action);
   guarded(function, [&] {
     const ReportedCall reported({Arrays::kAbi, action, function, code, -1, nullptr, nullptr, later != nullptr}, device);
     with_rows(arrays, [&](Rows rows, const std::string& fault) {
       if (later)
-        data_later(what, device, rows, *later, fault);
+        data_later(action, device, rows, *later, fault);
       else if (fault.empty())
-        run_data(what, device, rows);
+        run_data(action, device, rows);
       else
         say("%s: %s; the call is ignored", function, fault.c_str());
     });

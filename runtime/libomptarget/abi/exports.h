@@ -41,8 +41,6 @@ template <typename Body> auto guarded(const char* call, const Body& body) noexce
   }
 }
 
-using observe::Action;
-
 // Announces a call while it lasts, if anybody listens.
 class ReportedCall {
 public:
@@ -69,12 +67,5 @@ void unregister_library(const void* descriptor) noexcept;
 
 // Returns the text of a fault of one row or element of a call's arrays, with what the program wrote there.
 std::string describe_fault(const char* fault, const void* begin, std::int64_t size, std::uint64_t type);
-
-// Returns what the core does for a construct that runs no kernel.
-constexpr DataAction data_action_of(Action action) {
-  return action == Action::kEnterData  ? DataAction::kBegin
-         : action == Action::kExitData ? DataAction::kEnd
-                                       : DataAction::kUpdate;
-}
 
 } // namespace omptool

@@ -147,7 +147,7 @@ std::int32_t run_region_later(std::int64_t asked, const void* host_address, Rows
   return give_up(*device, host_address, kernel.get(), rows, reason);
 }
 
-void data_later(DataAction action, std::int64_t device_id, Rows rows, const Later& call, std::string fault) {
+void data_later(Action action, std::int64_t device_id, Rows rows, const Later& call, std::string fault) {
   const Events events = find_events(call, fault);
   if (!fault.empty()) {
     say("%s: %s; the call is ignored", call.function, fault.c_str());

@@ -88,11 +88,11 @@ template <typename Body> bool carry_out(Body&& body, std::string& reason) {
   return true;
 }
 
-enum class DataAction { kBegin, kEnd, kUpdate };
+using observe::Action;
 
 // All of a construct that moves data and runs no kernel, and whose call waits.
-void carry_out(DataAction action, Device& device, Rows rows);
+void carry_out(Action action, Device& device, Rows rows);
 // One whose call returns before it has ended.
-std::unique_ptr<Construct> data_construct_for_later(DataAction action, Device& device, Rows rows);
+std::unique_ptr<Construct> data_construct_for_later(Action action, Device& device, Rows rows);
 
 } // namespace omptool

@@ -85,20 +85,20 @@ public:
 } // namespace
 
 // The steps are one function here: their bounds cost as much as they do themselves.
-[[gnu::flatten]] void carry_out(DataAction action, Device& device, Rows rows) {
+[[gnu::flatten]] void carry_out(Action action, Device& device, Rows rows) {
   std::string none; // they are never abandoned
-  if (action == DataAction::kBegin)
+  if (action == Action::kEnterData)
     carry_out(BeginConstruct(device, rows, Use::kNow), none);
-  else if (action == DataAction::kEnd)
+  else if (action == Action::kExitData)
     carry_out(EndConstruct(device, rows, Use::kNow), none);
   else
     carry_out(UpdateConstruct(device, rows, Use::kNow), none);
 }
 
-std::unique_ptr<Construct> data_construct_for_later(DataAction action, Device& device, Rows rows) {
-  if (action == DataAction::kBegin)
+std::unique_ptr<Construct> data_construct_for_later(Action action, Device& device, Rows rows) {
+  if (action == Action::kEnterData)
     return std::make_unique<BeginConstruct>(device, rows, Use::kLater);
-  if (action == DataAction::kEnd)
+  if (action == Action::kExitData)
     return std::make_unique<EndConstruct>(device, rows, Use::kLater);
   return std::make_unique<UpdateConstruct>(device, rows, Use::kLater);
 }

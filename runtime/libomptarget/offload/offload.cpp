@@ -226,7 +226,7 @@ void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason) {
     say("the runtime ignores a construct that maps or updates data: %s", reason.c_str());
 }
 
-void run_data(DataAction action, std::int64_t device_id, Rows rows) {
+void run_data(Action action, std::int64_t device_id, Rows rows) {
   if (Device* const device = ready_device(Registry::current(), device_id)) [[likely]]
     return carry_out(action, *device, rows);
   if (device_id == kEveryDevice) {

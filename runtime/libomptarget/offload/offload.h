@@ -27,7 +27,7 @@ enum class Fault { kOfCall, kOfCompiler };
 std::int32_t refuse_region(std::int64_t device_id, const void* host_address, std::optional<Rows> rows,
                            const std::string& reason, Fault fault = Fault::kOfCall);
 // Begins, ends or updates data.
-void run_data(DataAction action, std::int64_t device_id, Rows rows);
+void run_data(Action action, std::int64_t device_id, Rows rows);
 // Ignores a construct for `reason`, which it prints once; copies the objects of `rows` to the host.
 void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason);
 
@@ -51,7 +51,7 @@ struct Later {
 std::int32_t run_region_later(std::int64_t device_id, const void* host_address, Rows rows, const AskedShape& shape,
                               const Later& call, std::string fault = {});
 // The same of data. A call with a fault does nothing, and says so; its event completes all the same.
-void data_later(DataAction action, std::int64_t device_id, Rows rows, const Later& call, std::string fault = {});
+void data_later(Action action, std::int64_t device_id, Rows rows, const Later& call, std::string fault = {});
 
 // Returns true if the devices keep an event of the first, which the program holds, before what is to come after it on
 // the second. Numbers are those of programs.

@@ -13,7 +13,7 @@
 
 namespace omptool {
 
-Pending::Pending(DataAction action, Device& device, Rows rows, tgt_callback_param_t param)
+Pending::Pending(Action action, Device& device, Rows rows, tgt_callback_param_t param)
     : device_(device), rows_(rows.begin(), rows.end()), callback_(outstanding::callback_for(param)),
       construct_(data_construct_for_later(action, device, rows_)) {}
 

@@ -20,7 +20,7 @@ namespace omptool {
 class Pending : public std::enable_shared_from_this<Pending> {
 public:
   // The rows are copied.
-  Pending(DataAction action, Device& device, Rows rows, tgt_callback_param_t param);
+  Pending(Action action, Device& device, Rows rows, tgt_callback_param_t param);
   // A region; what its kernel names is kept from being unloaded. `reads_now`: its private data is read when it is
   // placed, rather than when its turn comes.
   Pending(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel, const Resolved& there, Rows rows,

@@ -4,6 +4,7 @@
 
 #include "observe/check/full/full.h"
 #include "process/message.h"
+#include "rtl/launch_shape.h"
 
 #include <algorithm>
 #include <array>
@@ -44,7 +45,7 @@ void DeviceMemory::note_loss() const {
 bool DeviceMemory::shares_host_memory() {
   moves_itself_ = says(call().moves_like_memmove);
   chains_ = rtl_.has_queues() && says(call().prefers_queues, true) && !moves_itself_;
-  takes_shapes_ = (call().run_shaped || call().async_run_shaped) && !says(call().kernels_make_teams);
+  takes_shapes_ = takes_compilers_shapes(call(), rtl_id_);
   const bool says_so = says(call().shares_host_memory);
   if (call().shares_host_memory && !says_so)
     return false;

@@ -75,6 +75,11 @@ constexpr LaunchShape with_environment(LaunchShape shape, Passing how) {
   return shape;
 }
 
+// Returns whether the core tells the plugin the shape of kernels that an OpenMP compiler made.
+inline bool takes_compilers_shapes(const RtlFunctions& rtl, std::int32_t rtl_id) {
+  return (rtl.run_shaped || rtl.async_run_shaped) && !(rtl.kernels_make_teams && rtl.kernels_make_teams(rtl_id) != 0);
+}
+
 // Runs a kernel by the function that can say most of its shape: `shaped`, which may be null, or `teams`. Asynchronous
 // ones take `more`. Returns the result of the function.
 template <typename Shaped, typename Teams, typename... More>

@@ -8,8 +8,8 @@
 
 #include <doctest/doctest.h>
 
+using omptool::Action;
 using omptool::CommandList;
-using omptool::DataAction;
 using omptool::Device;
 using omptool::Held;
 using omptool::Passage;
@@ -29,9 +29,9 @@ struct Present {
   Present(const Present&) = delete;
   Present& operator=(const Present&) = delete;
 
-  void begin() { carry_out(DataAction::kBegin, device, {&row, 1}); }
-  void end() { carry_out(DataAction::kEnd, device, {&row, 1}); }
-  void update() { carry_out(DataAction::kUpdate, device, {&row, 1}); }
+  void begin() { carry_out(Action::kEnterData, device, {&row, 1}); }
+  void end() { carry_out(Action::kExitData, device, {&row, 1}); }
+  void update() { carry_out(Action::kUpdate, device, {&row, 1}); }
 
   bool takes_the_short_way() {
     CommandList commands(device.memory);

@@ -19,7 +19,7 @@ namespace {
 struct Shared {
   Shared() {
     device.memory.shares_host_memory();
-    carry_out(DataAction::kBegin, device, rows());
+    carry_out(Action::kEnterData, device, rows());
   }
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
@@ -27,7 +27,7 @@ struct Shared {
   Rows rows() const { return {&row, 1}; }
   // Returns whether both are there at the end.
   bool have_arrived() {
-    carry_out(DataAction::kEnd, device, rows());
+    carry_out(Action::kExitData, device, rows());
     return values[0] == 10 && values[1] == 20;
   }
 

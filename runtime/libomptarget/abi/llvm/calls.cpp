@@ -96,9 +96,9 @@ template <Action action, bool nowait>
       return say("%s: %s; the call is ignored", name, fault.text.c_str());
     void** const handle = handle_for(nowait);
     if (!handle) [[likely]]
-      return run_data(data_action_of(action), device, rows);
+      return run_data(action, device, rows);
     EventPtr ended;
-    data_later(data_action_of(action), device, rows, {name, 0, nullptr, nullptr, nullptr, &ended});
+    data_later(action, device, rows, {name, 0, nullptr, nullptr, nullptr, &ended});
     leave(handle, std::move(ended));
   });
 }
