@@ -4,13 +4,12 @@
 // Takes in what has registered: reads descriptors, asks plugins, numbers devices.
 #include "devices/registry.h"
 
+#include "elf_file.h"
 #include "machine.h"
 #include "observe/events/sink.h"
 #include "process/message.h"
 
 #include <algorithm>
-#include <cstring>
-#include <elf.h>
 
 namespace omptool {
 namespace {
@@ -22,10 +21,9 @@ std::string fault_of_cpu(const RegisteredImage& image) {
     const char* name;
   } kMachines[] = {{EM_386, "i386"},      {EM_X86_64, "x86_64"}, {EM_AARCH64, "aarch64"},
                    {EM_PPC64, "ppc64le"}, {EM_RISCV, "riscv64"}, {EM_S390, "s390x"}};
-  const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(image.bytes(), 0);
+  const std::optional<Elf64_Ehdr> header = elf_header(image.bytes());
   for (const auto& [number, name] : kMachines)
-    if (header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 && header->e_machine == number &&
-        number != machine::kElf)
+    if (header && header->e_machine == number && number != machine::kElf)
       return std::string("it is for ") + name + ", and this machine is " + machine::kName;
   return {};
 }

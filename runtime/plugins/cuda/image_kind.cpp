@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "image_kind.h"
 
+#include "elf_file.h"
+
 #include <algorithm>
 #include <cctype>
 #include <cstring>
-#include <elf.h>
 #include <string_view>
 
 namespace omptool::cuda {
@@ -136,8 +137,7 @@ std::string name_of(const Code& code) {
 } // namespace
 
 ImageKind kind_of(Bytes image) {
-  const std::optional<Elf64_Ehdr> elf = read<Elf64_Ehdr>(image, 0);
-  if (elf && std::memcmp(elf->e_ident, ELFMAG, SELFMAG) == 0)
+  if (const std::optional<Elf64_Ehdr> elf = elf_header(image))
     return elf->e_ident[EI_CLASS] == ELFCLASS64 && elf->e_machine == EM_CUDA ? ImageKind::kCubin : ImageKind::kNone;
   if (const std::optional<FatbinHeader> fatbin = read<FatbinHeader>(image, 0); fatbin && fatbin->magic == kFatbinMagic)
     return fatbin->header_size >= sizeof *fatbin && fatbin->header_size <= image.size() &&

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "elf_image.h"
 
+#include "elf_file.h"
 #include "machine.h"
 
-#include <cstring>
-#include <elf.h>
 #include <string>
 #include <string_view>
 
@@ -42,15 +41,6 @@ std::optional<Elf64_Phdr> segment_of(Bytes image, Elf64_Word type) {
         segment && segment->p_type == type)
       return segment;
   return std::nullopt;
-}
-
-// The section's name, as far as it lies inside the string table.
-std::string_view name_of(Bytes image, const Elf64_Shdr& strings, const Elf64_Shdr& section) {
-  if (strings.sh_offset > image.size() || strings.sh_size > image.size() - strings.sh_offset ||
-      section.sh_name >= strings.sh_size)
-    return {};
-  const char* const begin = reinterpret_cast<const char*>(image.data()) + strings.sh_offset + section.sh_name;
-  return {begin, ::strnlen(begin, strings.sh_size - section.sh_name)};
 }
 
 // Section headers come last. Where the table of their names is gone, so may be the data before it.
@@ -112,8 +102,8 @@ const char* fault_of_dynamic(Bytes image) {
 } // namespace
 
 const char* fault_of(Bytes image) {
-  const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(image, 0);
-  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+  const std::optional<Elf64_Ehdr> header = elf_header(image);
+  if (!header)
     return "it is not an ELF file";
   if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
     return "it is not a 64-bit little-endian ELF file";
@@ -140,19 +130,15 @@ const char* fault_of(Bytes image) {
 }
 
 std::optional<TableLocation> entry_table(Bytes image) {
-  const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(image, 0);
-  if (!header || header->e_shentsize != sizeof(Elf64_Shdr))
-    return std::nullopt;
-  const std::optional<Elf64_Shdr> strings = read_nth<Elf64_Shdr>(image, header->e_shoff, header->e_shstrndx);
-  for (std::uint64_t i = 0; strings && i < header->e_shnum; ++i) {
-    const std::optional<Elf64_Shdr> section = read_nth<Elf64_Shdr>(image, header->e_shoff, i);
-    if (!section || !(section->sh_flags & SHF_ALLOC))
-      continue;
+  std::uint64_t record = 0;
+  const auto is_table = [&](std::string_view name, const Elf64_Shdr& section) {
     for (const auto& table : kTables)
-      if (name_of(image, *strings, *section) == table.section)
-        return TableLocation{section->sh_addr, section->sh_size, table.record};
-  }
-  return std::nullopt;
+      if ((section.sh_flags & SHF_ALLOC) && name == table.section)
+        record = table.record;
+    return record != 0;
+  };
+  const std::optional<Elf64_Shdr> section = find_section(image, is_table);
+  return section ? std::optional(TableLocation{section->sh_addr, section->sh_size, record}) : std::nullopt;
 }
 
 std::uint64_t readable_from(Bytes image, std::uint64_t address) {

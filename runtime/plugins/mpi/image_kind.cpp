@@ -2,19 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "image_kind.h"
 
+#include "elf_file.h"
 #include "machine.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
-#include <elf.h>
 
 namespace omptool::mpi {
 
 ImageKind kind_of(Bytes image) {
   constexpr std::uint32_t kSpirv = 0x07230203, kBitcode = 0xdec04342, kFatBinary = 0xba55ed50;
   constexpr std::size_t kStart = 4096; // of PTX, which may begin with comments
-  if (const auto header = read<Elf64_Ehdr>(image, 0); header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0)
+  if (const std::optional<Elf64_Ehdr> header = elf_header(image))
     return header->e_machine == machine::kElf ? ImageKind::kCpu
            : header->e_machine == EM_CUDA     ? ImageKind::kCuda
                                               : ImageKind::kUnknown;

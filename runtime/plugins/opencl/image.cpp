@@ -4,11 +4,11 @@
 
 #include "common/calls.h"
 #include "compile/compiled.h"
+#include "elf_file.h"
 #include "loader.h"
 
 #include <algorithm>
 #include <cstring>
-#include <elf.h>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -23,12 +23,8 @@ constexpr std::uint16_t kIntelCpu = 0xff04; // e_type of what Intel's driver for
 
 // Returns whether the bytes are an ELF file of Intel's compilers or drivers, for clCreateProgramWithBinary.
 bool is_intel_binary(Bytes bytes) {
-  Elf64_Ehdr header{};
-  if (bytes.size() < sizeof header)
-    return false;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-         (header.e_machine == kIntelGpu || (header.e_machine == EM_X86_64 && header.e_type == kIntelCpu));
+  const std::optional<Elf64_Ehdr> header = elf_header(bytes);
+  return header && (header->e_machine == kIntelGpu || (header->e_machine == EM_X86_64 && header->e_type == kIntelCpu));
 }
 
 Bytes bytes_of(const __tgt_device_image& image) {

@@ -3,13 +3,12 @@
 #include "abi/llvm/compilers.h"
 
 #include "devices/registry.h"
+#include "elf_file.h"
 #include "file.h"
 #include "process/loaded_object.h"
 #include "process/per_process.h"
 
 #include <algorithm>
-#include <cstring>
-#include <elf.h>
 #include <fcntl.h>
 #include <map>
 #include <mutex>
@@ -19,16 +18,6 @@
 
 namespace omptool::llvm {
 namespace {
-
-// Linkers keep each string once, so that the section is short whatever the image's size.
-constexpr std::uint64_t kMaxSections = 1024, kMaxComment = 1 << 16;
-
-std::string_view content(Bytes image, const Elf64_Shdr& section, std::uint64_t from = 0) {
-  if (section.sh_type == SHT_NOBITS || section.sh_offset > image.size() ||
-      section.sh_size > image.size() - section.sh_offset || from > section.sh_size)
-    return {};
-  return {reinterpret_cast<const char*>(image.data()) + section.sh_offset + from, section.sh_size - from};
-}
 
 // Returns the file's `.comment`; "" where it cannot be read, or has none.
 std::string compilers_of_file(const std::string& path) {
@@ -76,21 +65,10 @@ ImageOrigin images_at(const void* address) {
 } // namespace
 
 std::string_view compilers_of(Bytes image) {
-  const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(image, 0);
-  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
-      header->e_shentsize != sizeof(Elf64_Shdr))
-    return {};
-  const std::optional<Elf64_Shdr> names = read_nth<Elf64_Shdr>(image, header->e_shoff, header->e_shstrndx);
-  const std::uint64_t count = std::min<std::uint64_t>(header->e_shnum, kMaxSections);
-  for (std::uint64_t i = 1; names && i < count; ++i) {
-    const std::optional<Elf64_Shdr> candidate = read_nth<Elf64_Shdr>(image, header->e_shoff, i);
-    if (!candidate)
-      break;
-    constexpr std::string_view kName{".comment\0", 9};
-    if (content(image, *names, candidate->sh_name).starts_with(kName))
-      return content(image, *candidate).substr(0, kMaxComment);
-  }
-  return {};
+  constexpr std::uint64_t kMost = 1 << 16; // linkers keep each string once
+  const std::optional<Elf64_Shdr> comment =
+      find_section(image, [](std::string_view name, const Elf64_Shdr&) { return name == ".comment"; });
+  return comment ? content_of(image, *comment).substr(0, kMost) : std::string_view();
 }
 
 Clangs clangs_in(std::string_view compilers) {
