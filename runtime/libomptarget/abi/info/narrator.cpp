@@ -57,12 +57,10 @@ std::string place_in(const ObjectSeen& object, HostRange wanted) {
          ", Size=" + std::to_string(wanted.size());
 }
 
-std::string used(const SeenRow& row, std::int64_t count, const std::string& action) {
+// `more`: references that it has beside those counted now.
+std::string used(const SeenRow& row, std::int64_t more = 0, const std::string& action = kSuppressed) {
   return "Mapping exists with " + place_in(*row.object, row.range()) + ", " +
-         counts(*row.object, row.has(kHold), count, action);
-}
-std::string used(const SeenRow& row) {
-  return used(row, row.count_of(*row.object), kSuppressed);
+         counts(*row.object, row.has(kHold), row.count_of(*row.object) + more, action);
 }
 
 std::string describe(const ObjectCopied& copied) {
@@ -216,8 +214,7 @@ private:
       const std::string action = !row.counts_object()         ? " (update suppressed"
                                  : row.has(kDelete) && leaves ? " (reset"
                                                               : " (decremented";
-      note(kInfoFound, order_of(i),
-           used(row, row.count_of(object) + later, action + (leaves ? ", delayed deletion)" : ")")));
+      note(kInfoFound, order_of(i), used(row, later, action + (leaves ? ", delayed deletion)" : ")")));
       if (leaves && known_.insert(object.host.begin).second)
         note(kInfoChanged, kLast + order_of(i),
              "Removing map entry with " + place_in(object, row.range()) +
