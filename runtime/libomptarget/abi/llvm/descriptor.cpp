@@ -102,6 +102,15 @@ EntryKind kind_of(const Record32& entry, bool host_memory) {
   return entry.size == 0 ? EntryKind::kKernel : EntryKind::kGlobal;
 }
 
+// The bits of `requires` clauses, as __tgt_register_requires and entries announce them.
+constexpr std::int64_t kUnifiedSharedMemory = 0x8;
+constexpr struct {
+  std::int64_t bit;
+  const char* clause;
+} kClauses[] = {{0x2, "reverse_offload"},
+                {0x4, "unified_address"},
+                {kUnifiedSharedMemory, "unified_shared_memory"},
+                {0x10, "dynamic_allocators"}};
 std::atomic<std::int64_t> the_requirements{0}; // 0: nobody has said
 
 // Kernels of LLVM 15 to 17 have no environment, although 18's, which write the same version into their arguments, do.
@@ -245,13 +254,6 @@ std::size_t record_size(Bytes table) {
 }
 
 void require(std::int64_t mask, const void* where) {
-  constexpr struct {
-    std::int64_t bit;
-    const char* clause;
-  } kClauses[] = {{kReverseOffload, "reverse_offload"},
-                  {kUnifiedAddress, "unified_address"},
-                  {kUnifiedSharedMemory, "unified_shared_memory"},
-                  {kDynamicAllocators, "dynamic_allocators"}};
   std::int64_t first = 0;
   constexpr std::int64_t kSaid = 1; // LLVM's bit for no requirement, here in any case
   if (the_requirements.compare_exchange_strong(first, mask | kSaid))

@@ -9,14 +9,6 @@
 
 namespace omptool::llvm {
 
-// `requires` clauses of a translation unit, as __tgt_register_requires and entries announce them.
-enum Requires : std::int64_t {
-  kReverseOffload = 0x2,
-  kUnifiedAddress = 0x4,
-  kUnifiedSharedMemory = 0x8,
-  kDynamicAllocators = 0x10,
-};
-
 // Bytes of each record in a table of entries: 32 or 56; 0 when the table fits neither.
 std::size_t record_size(Bytes table);
 
