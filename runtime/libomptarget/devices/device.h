@@ -40,7 +40,7 @@ struct Device {
   std::size_t deferred_done = 0;              // under `preparing`
   std::uint64_t loaded_up_to = 0;             // the number of a library; under the registry's lock
   std::atomic<bool> usable{false};            // it has been initialised
-  std::atomic<std::uint64_t> prepared_for{0}; // the registry's generation that it has caught up with
+  std::atomic<std::uint64_t> prepared_for{0}; // once usable: the registry's generation that it has caught up with
   std::atomic<std::size_t> regions{0};        // begun and not ended; see Placement
 };
 

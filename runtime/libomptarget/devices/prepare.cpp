@@ -47,17 +47,16 @@ bool Registry::prepare_now(Device& device) {
       Busy::is_with(&device))
     return device.usable.load(std::memory_order_acquire);
   const Busy here{&device};
-  const bool started = start(device);
-  if (started)
-    while (const std::shared_ptr<Library> library = next_to_load(device))
-      load(library, device);
+  if (!start(device))
+    return false;
+  while (const std::shared_ptr<Library> library = next_to_load(device))
+    load(library, device);
   const observe::Postponed postponed;
   const std::lock_guard lock(device.preparing);
-  if (started)
-    run_deferred(device);
+  run_deferred(device);
   if (device.prepared_for.load(std::memory_order_relaxed) < generation)
     device.prepared_for.store(generation, std::memory_order_release);
-  return device.usable.load(std::memory_order_acquire);
+  return true;
 }
 
 std::string Registry::reason_of(Device& device) {

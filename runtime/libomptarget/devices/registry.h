@@ -64,8 +64,7 @@ public:
   // Nothing is left to do.
   bool is_prepared(const Device& device) const {
     return !any_pending_.load(std::memory_order_acquire) &&
-           device.prepared_for.load(std::memory_order_acquire) == generation_.load(std::memory_order_acquire) &&
-           device.usable.load(std::memory_order_acquire);
+           device.prepared_for.load(std::memory_order_acquire) == generation_.load(std::memory_order_acquire);
   }
   std::string reason_of(Device& device);
   // Every library that registered is gone: the program is ending, or has unloaded all of them.
