@@ -6,15 +6,6 @@
 #include <utility>
 
 namespace omptool {
-namespace {
-
-bool takes_shape(const Device& device, void* function) {
-  const auto ask = device.rtl.call().takes_shape;
-  return ask && ask(device.rtl_id, function) != 0;
-}
-
-} // namespace
-
 std::vector<HostRange> Kernel::globals() const {
   std::vector<HostRange> all;
   for (const LibraryEntry& owner : owners)
@@ -60,8 +51,9 @@ const Kernel::Loaded* Kernel::search(const Device& device, std::string& reason) 
       for (const LibraryEntry& one : owners) // a region of its libraries runs there
         if (Library::OnDevice* const on_device = one.library->on(device.number))
           on_device->used = true;
-      kept.push_front(
-          {device.number, function, takes_shape(device, function), image, loaded.load(std::memory_order_relaxed)});
+      const auto ask = device.rtl.call().takes_shape;
+      const bool takes_shape = ask && ask(device.rtl_id, function) != 0;
+      kept.push_front({device.number, function, takes_shape, image, loaded.load(std::memory_order_relaxed)});
       loaded.store(&kept.front(), std::memory_order_release);
       return &kept.front();
     }

@@ -112,26 +112,24 @@ void Registry::load(const std::shared_ptr<Library>& library, Device& device) {
 
 namespace {
 
-// Returns why the image's kernels would see another variable than the host's, as the end of a message, or "". An image
-// of the same library has the variable already, and a variable has one copy on a device.
-std::string second_copy(const LoadedImage& image, const std::vector<std::shared_ptr<LoadedImage>>& others) {
+// Returns why kernels cannot use the variables of the image's library, as the end of a message, or "". A variable has
+// one copy on a device; an image of the same library may have it already.
+std::string fault_of_variables(const LoadedImage& image, const std::vector<std::shared_ptr<LoadedImage>>& others) {
   const std::vector<HostEntry>& entries = image.entries();
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (!is_variable(entries[i]) ||
-        (entries[i].kind != EntryKind::kGlobal && entries[i].kind != EntryKind::kOwnPointer))
+    if (!is_variable(entries[i]))
       continue;
+    const bool has_copy = entries[i].kind == EntryKind::kGlobal || entries[i].kind == EntryKind::kOwnPointer;
     const auto has = [&](const std::shared_ptr<LoadedImage>& other) { return other->addresses[i]; };
-    if (image.addresses[i] && std::any_of(others.begin(), others.end(), has))
+    if (has_copy && image.addresses[i] && std::any_of(others.begin(), others.end(), has))
       return " (another image of this library has its global variable " + std::string(name_of(entries[i])) + ")";
+    if (image.library->globals_required && !image.addresses[i])
+      return " (it lacks the global variable " + std::string(name_of(entries[i])) + ")";
   }
+  const Device& device = image.device;
+  if (image.library->host_memory && !device.data.sharing.any() && !device.memory.reaches_host())
+    return " (it requires unified_shared_memory" + device.rtl.last_error() + ")";
   return {};
-}
-
-// Returns why kernels on the device cannot use the host's memory, as the end of a message, or "".
-std::string fault_of_memory(const Device& device) {
-  if (device.data.sharing.any() || device.memory.reaches_host())
-    return {};
-  return " (it requires unified_shared_memory" + device.rtl.last_error() + ")";
 }
 
 // Maps an entry of the image's library, if it is a variable that the image has. Another library may have mapped the
@@ -206,31 +204,23 @@ void Registry::publish(Library& library, Device& device, const Images& images, s
       return;
     }
   }
-  for (const HostRange& global : library.table.globals)
-    device.data.globals.unmap_global(global);
+  unmap_globals(library, device);
 }
 
 // Makes a loaded image part of its device: variables are mapped, constructors run. Returns what it
 // lacks, as the end of a message, or "".
 std::string Registry::adopt(LoadedImage& image, const Images& others) {
   const Library& library = *image.library;
-  const std::vector<HostEntry>& entries = image.entries();
-  std::string why = image.pair_entries();
-  if (why.empty())
-    why = second_copy(image, others);
-  for (std::size_t i = 0; i < entries.size() && why.empty(); ++i)
-    if (library.globals_required && is_variable(entries[i]) && !image.addresses[i])
-      why = " (it lacks the global variable " + std::string(name_of(entries[i])) + ")";
-  if (why.empty() && library.host_memory)
-    why = fault_of_memory(image.device);
-  if (!why.empty())
+  if (std::string why = image.pair_entries(); !why.empty())
+    return why;
+  if (std::string why = fault_of_variables(image, others); !why.empty())
     return why;
   if (library.host_memory)
     image.device.data.sharing.raise_to(Sharing::Mode::kRequired);
-  for (std::size_t i = 0; i < entries.size(); ++i)
+  for (std::size_t i = 0; i < image.entries().size(); ++i)
     map_global(image, i);
   if (const std::string failed = image.run_all(EntryKind::kConstructor); !failed.empty()) {
-    why = " (its constructor " + failed + " could not run" + image.device.rtl.last_error() + ")";
+    std::string why = " (its constructor " + failed + " could not run" + image.device.rtl.last_error() + ")";
     unmap_globals(library, image.device);
     return why;
   }
