@@ -28,7 +28,7 @@ HostRange place_named_by(const Row& row) {
 } // namespace
 
 // The present objects that rows and globals name, and what their attached pointers lead to.
-Mappings HostSide::present(Rows rows, std::span<const HostRange> globals, Lock& lock) {
+Mappings HostSide::named(Rows rows, std::span<const HostRange> globals, Lock& lock) {
   Mappings found;
   const auto add = [&](HostRange range) {
     for (Mapping* const mapping : table_.overlapping(range, lock))
@@ -52,28 +52,16 @@ Mappings HostSide::present(Rows rows, std::span<const HostRange> globals, Lock& 
 }
 
 // The same, once none of them is on its way in or out.
-Mappings HostSide::named(Rows rows, std::span<const HostRange> globals, Lock& lock) {
+Mappings HostSide::named_and_ready(Rows rows, std::span<const HostRange> globals, Lock& lock) {
   for (;;) {
-    Mappings found = present(rows, globals, lock);
-    const auto unsettled = std::find_if(found.begin(), found.end(), [&](Mapping* mapping) {
-      return lock.touch(*mapping).state != Mapping::State::kReady && mapping->state != Mapping::State::kGone;
+    Mappings found = named(rows, globals, lock);
+    const auto unsettled = std::find_if(found.begin(), found.end(), [](const Mapping* mapping) {
+      return mapping->state != Mapping::State::kReady;
     });
     if (unsettled == found.end())
       return found;
     lock.wait_for(**unsettled);
   }
-}
-
-// The ready objects whose device memory a kernel may be given the address of: is_device_ptr, or a pointer
-// to nothing that is mapped. Caller holds the lock.
-Mappings HostSide::named_by_device_address(Rows rows, Lock& lock) {
-  Mappings found;
-  for (const Row& row : rows)
-    if (const std::uintptr_t address = possible_device_address(row))
-      for (Mapping* const mapping : table_.on_device({address, 1}, lock))
-        if (mapping->state == Mapping::State::kReady)
-          found.push_back(mapping);
-  return found;
 }
 
 // Waits for the copies that constructs have queued to and from these objects and what has been mapped there before.
@@ -95,14 +83,15 @@ void HostSide::wait_until_resolved(const Pins& objects, Rows rows) {
 
 void HostSide::note_stale(Rows rows, std::span<const HostRange> globals, Held& held, CommandList& commands,
                           Lock& lock) {
-  Mappings all = present(rows, globals, lock);
-  const Mappings more = named_by_device_address(rows, lock);
-  all.insert(all.end(), more.begin(), more.end());
-  for (const Row& row : rows) // use_device_ptr leaves the host's address of what the device did not take
-    if (const std::uintptr_t address = possible_device_address(row))
-      if (Mapping* const host = table_.find(reinterpret_cast<const void*>(address), lock);
-          host && lock.touch(*host).unusable)
+  Mappings all = named(rows, globals, lock);
+  for (const Row& row : rows)
+    if (const std::uintptr_t address = possible_device_address(row)) { // is_device_ptr, or a pointer to nothing mapped
+      const Mappings there = table_.on_device({address, 1}, lock);
+      all.insert(all.end(), there.begin(), there.end());
+      Mapping* const host = table_.find(reinterpret_cast<const void*>(address), lock);
+      if (host && lock.touch(*host).unusable) // use_device_ptr leaves the host's address of what the device did not take
         all.push_back(host);
+    }
   for (Mapping* const mapping : all) {
     if (lock.touch(*mapping).state != Mapping::State::kReady || !(mapping->host_current || mapping->unusable))
       continue;
@@ -113,32 +102,22 @@ void HostSide::note_stale(Rows rows, std::span<const HostRange> globals, Held& h
   }
 }
 
-std::string HostSide::make_device_current(Held& held) {
-  return give_all_to_device(std::exchange(held.stale, {}));
-}
-
 std::string HostSide::make_device_current(const void* device, std::size_t size) {
   HostFallback::end();
+  if (!table_.any_host_current())
+    return {};
   Pins stale;
-  if (table_.any_host_current()) {
+  {
     Lock lock(table_);
     for (Mapping* const mapping : table_.on_device({reinterpret_cast<std::uintptr_t>(device), size}, lock))
       if (mapping->state == Mapping::State::kReady)
         stale.add(table_, *mapping, lock);
   }
-  return submit_host_current(stale);
-}
-
-// Returns which of them could not be copied, or "".
-std::string HostSide::submit_host_current(const Pins& stale) {
-  if (stale.empty())
-    return {};
   wait_until_resolved(stale);
-  return give_all_to_device(stale);
+  return make_device_current(stale);
 }
 
-// The same where nothing is queued for them.
-std::string HostSide::give_all_to_device(const Pins& stale) {
+std::string HostSide::make_device_current(const Pins& stale) {
   const observe::Postponed postponed;
   const std::unique_lock moving = diverged_.lock();
   for (Mapping* const mapping : stale) {
@@ -197,27 +176,19 @@ std::string HostSide::keep_on_device(Rows rows) {
     const std::uintptr_t address = possible_device_address(row);
     if (!address)
       continue;
-    std::string why = is_out_of_reach(address) ? "which the host cannot use" : submit_at(row);
-    if (why.empty())
-      continue;
+    std::string why = "which the host cannot use";
+    if (!is_out_of_reach(address)) {
+      why = make_device_current(reinterpret_cast<const void*>(address), 1);
+      if (why.empty())
+        continue;
+      why.insert(0, "but ");
+    }
     char text[96];
     std::snprintf(text, sizeof text, "%sits argument %d may %s memory of the device (%p), ", doubts.empty() ? "" : "; ",
                   std::max(argument, 0), row.has(kArgument) ? "be" : "lead to", reinterpret_cast<void*>(address));
     doubts += text + why;
   }
   return doubts;
-}
-
-// Brings memory up to date on the device whose address the row may be. Returns why that failed, or "".
-std::string HostSide::submit_at(const Row& row) {
-  Pins there;
-  if (table_.any_host_current()) {
-    Lock lock(table_);
-    for (Mapping* const mapping : named_by_device_address(Rows(&row, 1), lock))
-      there.add(table_, *mapping, lock);
-  }
-  const std::string failure = submit_host_current(there);
-  return failure.empty() ? failure : "but " + failure;
 }
 
 std::string HostSide::make_host_current(Rows rows, std::span<const HostRange> globals, const std::string& region) {
@@ -230,7 +201,7 @@ std::string HostSide::make_host_current(Rows rows, std::span<const HostRange> gl
   Pins all;
   {
     Lock lock(table_);
-    for (Mapping* const mapping : named(rows, globals, lock))
+    for (Mapping* const mapping : named_and_ready(rows, globals, lock))
       all.add(table_, *mapping, lock);
   }
   wait_until_resolved(all, rows);

@@ -28,8 +28,8 @@ public:
   // The region comes after the copies that earlier constructs have queued to and from it.
   void note_stale(Rows rows, std::span<const HostRange> globals, Held& held, CommandList& commands, Lock& lock);
   // A region is about to run: the device gets what the host computed in regions that fell back before it took its
-  // position. Returns which object could not be copied, or "".
-  std::string make_device_current(Held& held);
+  // position. Nothing is queued for these objects. Returns which of them could not be copied, or "".
+  std::string make_device_current(const Pins& stale);
   // A region that may write is about to run, and has found that objects are newer on the host, since it took its
   // position for all it knows. Returns which of those that it uses could not be copied, or "".
   std::string fill_unwritten(Held& held, std::span<const HostRange> globals, CommandList& commands);
@@ -41,15 +41,11 @@ public:
   std::string make_host_current(Rows rows, std::span<const HostRange> globals, const std::string& region);
 
 private:
-  Mappings present(Rows rows, std::span<const HostRange> globals, Lock& lock);
   Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
-  Mappings named_by_device_address(Rows rows, Lock& lock);
+  Mappings named_and_ready(Rows rows, std::span<const HostRange> globals, Lock& lock);
   void wait_until_resolved(const Pins& objects, Rows rows = {});
-  std::string submit_host_current(const Pins& stale);
-  std::string give_all_to_device(const Pins& stale);
   std::string not_taken(const Mapping& mapping) const;
   std::string keep_on_device(Rows rows);
-  std::string submit_at(const Row& row);
   bool is_out_of_reach(std::uintptr_t address);
   void forget_deleted(Rows rows);
 

@@ -136,7 +136,7 @@ bool Region::fill(std::string& reason) {
 [[gnu::noinline]] bool Region::bring_up_to_date(std::string& reason) {
   reason = commands_.wait(); // what follows is done at once
   if (reason.empty())
-    reason = device_.data.host_side.make_device_current(held_);
+    reason = device_.data.host_side.make_device_current(std::exchange(held_.stale, {}));
   return reason.empty();
 }
 
