@@ -44,7 +44,7 @@ void Begin::make_room_in_order(Rows rows, Held& held) {
 void Begin::fill_own(Rows rows, Held& held, CommandList& commands) {
   provide(held);
   for (Binding& own : held.bound) {
-    if (!own.object_fresh)
+    if (!own.object.fresh)
       continue;
     own.filled = true;
     HostRange copied{0, 0};
@@ -55,7 +55,7 @@ void Begin::fill_own(Rows rows, Held& held, CommandList& commands) {
       copied = range_of(row);
       table_.note_written(own.object);
       if (!transfers_.copy(Direction::kToDevice, *own.object, range_of(row), commands))
-        break_own(*own.object, own.refused, held);
+        break_own(own.object, held);
     }
   }
   publish(rows, held);
@@ -85,9 +85,9 @@ std::string Begin::lacks(Held& held) {
 }
 
 // The device did not take what the call owes to its own object, or has no room for it: it is for the host alone.
-void Begin::break_own(Mapping& mapping, bool& refused, Held& held) {
-  refused = held.lacks = true;
-  table_.break_object(mapping);
+void Begin::break_own(RowObject& own, Held& held) {
+  own.refused = held.lacks = true;
+  table_.break_object(*own);
 }
 
 // Nobody can tell which copy has failed after it was queued: all that the call created is for the host alone. Returns
@@ -97,15 +97,14 @@ std::string Begin::refuse(Rows rows, Held& held, const std::string& why) {
   if (why.empty())
     return {};
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Binding& binding = held.bound[i];
+    Binding& binding = held.bound[i];
     const bool updates = rows[i].maps() && binding.object && rows[i].has(kTo | kAlways) && rows[i].size > 0;
     const bool attaches = binding.cell && rows[i].any(kPointer | kAttach);
-    if ((updates && !binding.object_fresh) || (attaches && !binding.cell_fresh))
+    if ((updates && !binding.object.fresh) || (attaches && !binding.cell.fresh))
       die("%s", why.c_str());
-    if (binding.object_fresh)
-      table_.break_object(*binding.object);
-    if (binding.cell_fresh)
-      table_.break_object(*binding.cell);
+    for (RowObject* const one : binding.both())
+      if (one->fresh)
+        table_.break_object(**one);
   }
   return fault(held, " (" + why + ")");
 }
@@ -114,10 +113,10 @@ std::string Begin::refuse(Rows rows, Held& held, const std::string& why) {
 void Begin::wait_for_others(Held& held) {
   PresentTable::Lock lock(table_);
   for (Binding& binding : held.bound)
-    for (Mapping* mapping : {binding.object, binding.cell}) {
-      while (mapping && lock.touch(*mapping).state == Mapping::State::kCreating)
-        lock.wait_for(*mapping);
-      held.lacks = held.lacks || (mapping && mapping->unusable);
+    for (RowObject* const one : binding.both()) {
+      while (*one && lock.touch(**one).state == Mapping::State::kCreating)
+        lock.wait_for(**one);
+      held.lacks = held.lacks || (*one && (*one)->unusable);
     }
 }
 
@@ -129,11 +128,10 @@ std::string Begin::not_there(const Mapping& mapping, const std::string& why) con
 // Returns the object of the call that has no usable copy on the device, or "".
 std::string Begin::fault(Held& held, const std::string& why) {
   PresentTable::Lock lock(table_);
-  for (const Binding& binding : held.bound)
-    for (Mapping* mapping : {binding.object, binding.cell})
-      if (mapping && (lock.touch(*mapping).unusable || (binding.refused && mapping == binding.object) ||
-                      (binding.cell_refused && mapping == binding.cell)))
-        return not_there(*mapping, why.empty() ? memory_.last_error() : why);
+  for (Binding& binding : held.bound)
+    for (RowObject* const one : binding.both())
+      if (*one && (lock.touch(**one).unusable || one->refused))
+        return not_there(**one, why.empty() ? memory_.last_error() : why);
   for (Mapping* const mapping : held.stale)
     if (lock.touch(*mapping).unusable)
       return not_there(*mapping, why.empty() ? memory_.last_error() : why);
@@ -148,28 +146,21 @@ bool Begin::refresh(Rows rows, Bindings& bound, Purpose purpose, CommandList& co
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
     Binding& binding = bound[i];
-    if (row.has(kAttach) && !attach_later(row, binding, commands)) {
-      binding.cell_refused = true;
-      done = false;
-      const auto guard = table_.guard(*binding.cell);
-      if (purpose == Purpose::kData)
-        table_.set_unusable(*binding.cell);
-    }
-    if (!row.maps())
-      continue;
-    if (binding.object && !binding.object_fresh && row.has(kTo | kAlways) && row.size > 0) {
+    if (row.maps() && binding.object && !binding.object.fresh && row.has(kTo | kAlways) && row.size > 0) {
       if (diverged_.send(*binding.object, common(range_of(row), binding.object->host), commands)) {
         table_.note_written(binding.object);
       } else {
         if (purpose == Purpose::kData)
           die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(),
               commands.failure().c_str());
-        binding.refused = true;
+        binding.object.refused = true;
         done = false;
       }
     }
-    if (row.has(kPointer) && !binding.cell_fresh && !transfers_.attach(row, binding, commands)) {
-      binding.cell_refused = true;
+    const bool owes_pointer = row.maps() && row.has(kPointer) && !binding.cell.fresh;
+    if ((row.has(kAttach) && !attach_later(row, binding, commands)) ||
+        (owes_pointer && !transfers_.attach(row, binding, commands))) {
+      binding.cell.refused = true;
       done = false;
       const auto guard = table_.guard(*binding.cell);
       if (purpose == Purpose::kData)
@@ -198,7 +189,7 @@ void Begin::return_pointers(Rows rows, Held& held) {
 
 // For a kAttach row, once everything of the call is in place.
 bool Begin::attach_later(const Row& row, Binding& binding, CommandList& commands) {
-  const bool wanted = binding.object_fresh || binding.cell_fresh || row.has(kAlways);
+  const bool wanted = binding.object.fresh || binding.cell.fresh || row.has(kAlways);
   if (!binding.object || !binding.cell || !wanted)
     return true;
   // The rest follows the address in the descriptors of Fortran.

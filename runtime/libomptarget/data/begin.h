@@ -89,42 +89,41 @@ private:
   // Gives memory to what this call created; no lock is held, and nobody else looks at the objects. One that the
   // device has no room for is for the host alone.
   void provide(Held& held) {
-    for (Binding& binding : held.bound) {
-      if (binding.object_fresh)
-        provide(*binding.object, binding.refused, held);
-      if (binding.cell_fresh) [[unlikely]]
-        provide(*binding.cell, binding.cell_refused, held);
-    }
+    for (Binding& binding : held.bound)
+      for (RowObject* const one : binding.both())
+        if (one->fresh)
+          provide(*one, held);
   }
-  void provide(Mapping& mapping, bool& refused, Held& held) {
+  void provide(RowObject& fresh, Held& held) {
+    Mapping& mapping = *fresh;
     if (mapping.device || mapping.unusable) // by another row: nobody else writes that
       return;
     std::byte* const device = memory_.allocate(mapping.host.size(), mapping.host.address(), mapping.padding,
                                                mapping.enclosing ? kStructAlignment : 1);
     if (!device) [[unlikely]]
-      return break_own(mapping, refused, held);
+      return break_own(fresh, held);
     mapping.device.set(device);
   }
   // Fills what this call created.
   void copy_in(const Row& row, Binding& binding, Held& held, CommandList& commands) {
-    if (binding.object_fresh && !binding.filled && !binding.repeated && row.has(kTo) && row.size > 0 &&
+    if (binding.object.fresh && !binding.filled && !binding.repeated && row.has(kTo) && row.size > 0 &&
         !transfers_.copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host), commands))
         [[unlikely]]
-      break_own(*binding.object, binding.refused, held);
-    if (row.has(kPointer) && binding.cell_fresh && !transfers_.attach(row, binding, commands)) [[unlikely]]
-      break_own(*binding.cell, binding.cell_refused, held);
+      break_own(binding.object, held);
+    if (row.has(kPointer) && binding.cell.fresh && !transfers_.attach(row, binding, commands)) [[unlikely]]
+      break_own(binding.cell, held);
   }
   // Tells others that what this call created is complete.
   void publish(Rows rows, Held& held) {
     for (std::size_t i = 0; held.creates && i < rows.size(); ++i) {
       Binding& binding = held.bound[i];
-      if (binding.object_fresh)
+      if (binding.object.fresh)
         table_.publish(*binding.object, rows[i].has(kTo), &held.bound);
-      if (binding.cell_fresh) [[unlikely]]
+      if (binding.cell.fresh) [[unlikely]]
         table_.publish(*binding.cell, false, &held.bound);
     }
   }
-  void break_own(Mapping& mapping, bool& refused, Held& held);
+  void break_own(RowObject& own, Held& held);
   void fill_own(Rows rows, Held& held, CommandList& commands);
   void wait_for_others(Held& held);
   bool attach_later(const Row& row, Binding& binding, CommandList& commands);

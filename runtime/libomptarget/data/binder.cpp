@@ -171,11 +171,12 @@ void Binder::bind_counted(Rows rows, std::size_t index, Binding& binding, const 
   const auto count = [&](Mapping& mapping) { ++(row.has(kHold) ? mapping.holds : mapping.references); };
   const HostRange reserved = reserved_range(rows, index, lock);
   if (reserved.size() == 0)
-    binding.object = table_.pin(table_.look_up_empty(row, lock), lock);
+    binding.object.mapping = table_.pin(table_.look_up_empty(row, lock), lock);
   else
-    binding.object = table_.pin(table_.obtain(leads_to_host(row, lock) ? without(row, kClose) : row, reserved, call,
-                                              lock, is_enclosing(rows, index, reserved) ? padding_of(reserved) : 0),
-                                lock);
+    binding.object.mapping =
+        table_.pin(table_.obtain(leads_to_host(row, lock) ? without(row, kClose) : row, reserved, call, lock,
+                                 is_enclosing(rows, index, reserved) ? padding_of(reserved) : 0),
+                   lock);
   if (reserved.size() == 0 && !binding.object && row.has(kPresent) && sharing_.needs_copy(row))
     throw absence(HostRange::of(empty_section(row), 0));
   if (binding.object) {
@@ -186,7 +187,8 @@ void Binder::bind_counted(Rows rows, std::size_t index, Binding& binding, const 
   }
   if (row.has(kPointer) && row.has(kCounts)) {
     // The pointee must be present, which says nothing about its pointer.
-    binding.cell = table_.pin(table_.obtain(without(row, kPresent | kImplicit), cell_of(row), call, lock), lock);
+    binding.cell.mapping =
+        table_.pin(table_.obtain(without(row, kPresent | kImplicit), cell_of(row), call, lock), lock);
     if (binding.cell)
       count(*binding.cell);
   }
@@ -208,20 +210,13 @@ Mapping* Binder::obtain_part(const Row& row, HostRange wanted, const void* call,
   return part;
 }
 
-void Binder::bind_parts(const Row& row, Binding& binding, const void* call, Lock& lock) {
-  if (!row.has(kCounts)) {
-    Mapping*& place = row.has(kPointer) ? binding.cell : binding.object;
-    const HostRange wanted = place_of(row);
-    if (wanted.size() > 0)
-      place = table_.pin(obtain_part(row, wanted, call, lock), lock);
-    else if (row.has(kSection))
-      place = table_.pin(table_.look_up_empty(row, lock), lock);
-  }
-  const auto fresh = [&](Mapping* mapping) {
-    return mapping && lock.touch(*mapping).state == Mapping::State::kCreating && mapping->creator == call;
-  };
-  binding.object_fresh = binding.object_fresh || fresh(binding.object);
-  binding.cell_fresh = fresh(binding.cell);
+void Binder::bind_part(const Row& row, Binding& binding, const void* call, Lock& lock) {
+  Mapping*& place = (row.has(kPointer) ? binding.cell : binding.object).mapping;
+  const HostRange wanted = place_of(row);
+  if (wanted.size() > 0)
+    place = table_.pin(obtain_part(row, wanted, call, lock), lock);
+  else if (row.has(kSection))
+    place = table_.pin(table_.look_up_empty(row, lock), lock);
 }
 
 // Keeps account of which parts of a struct the program maps: the holes of a enclosing range hold nothing.
@@ -232,7 +227,7 @@ void Binder::note_parts(Rows rows, std::size_t index, Bindings& bound, Lock& loc
     return;
   Mapping& object = lock.touch(*binding.object);
   const bool first_use =
-      binding.object_fresh && std::none_of(bound.begin(), bound.begin() + static_cast<std::ptrdiff_t>(index),
+      binding.object.fresh && std::none_of(bound.begin(), bound.begin() + static_cast<std::ptrdiff_t>(index),
                                            [&](const Binding& other) { return other.object == binding.object; });
   const HostRange part = range_of(row);
   if (const HostRange enclosing = first_use ? object.host : part; is_enclosing(rows, index, enclosing)) {
@@ -254,33 +249,35 @@ void Binder::bind(Rows rows, Held& held, Lock& lock) {
     if (rows[i].maps())
       bind_counted(rows, i, bound[i], &bound, lock);
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].has(kAttach))
+      bind_attached(rows[i], bound[i], lock);
+    else if (rows[i].maps() && !rows[i].has(kCounts))
+      bind_part(rows[i], bound[i], &bound, lock);
+    for (RowObject* const one : bound[i].both()) {
+      if (!*one)
+        continue;
+      const Mapping& mapping = lock.touch(**one);
+      one->fresh = one->fresh || mapping.creator == &bound;
+      held.creates = held.creates || one->fresh;
+      held.lacks = held.lacks || mapping.unusable;
+      held.awaits = held.awaits || (mapping.state != Mapping::State::kReady && mapping.creator != &bound);
+    }
     if (rows[i].maps()) {
-      bind_parts(rows[i], bound[i], &bound, lock);
       note_parts(rows, i, bound, lock);
-      bound[i].repeated = bound[i].object_fresh && is_repeated(rows, i, bound);
-    } else if (rows[i].has(kAttach)) {
-      bind_attached(rows[i], bound[i], &bound, lock);
+      bound[i].repeated = bound[i].object.fresh && is_repeated(rows, i, bound);
     }
-    for (Mapping* mapping : {bound[i].object, bound[i].cell}) {
-      held.lacks = held.lacks || (mapping && lock.touch(*mapping).unusable);
-      held.awaits = held.awaits || (mapping && mapping->state != Mapping::State::kReady && mapping->creator != &bound);
-    }
-    held.creates = held.creates || bound[i].object_fresh || bound[i].cell_fresh;
   }
 }
 
 // A pointer that is to be attached if either side of it is new: nothing is counted, and either may be
 // absent.
-void Binder::bind_attached(const Row& row, Binding& binding, const void* call, Lock& lock) {
+void Binder::bind_attached(const Row& row, Binding& binding, Lock& lock) {
   if (!row.base || !row.begin || row.size < kPointerSize)
     return;
   binding.pointer = pointer_value(row);
   const Lookup cell = table_.look_up(HostRange::of(row.base, row.size), lock);
-  binding.cell = cell.overlap == Overlap::kWhole ? table_.pin(cell.mapping, lock) : nullptr;
-  binding.object = table_.pin(table_.look_up_empty(row, lock), lock);
-  const auto fresh = [&](Mapping* mapping) { return mapping && lock.touch(*mapping).creator == call; };
-  binding.object_fresh = fresh(binding.object);
-  binding.cell_fresh = fresh(binding.cell);
+  binding.cell.mapping = cell.overlap == Overlap::kWhole ? table_.pin(cell.mapping, lock) : nullptr;
+  binding.object.mapping = table_.pin(table_.look_up_empty(row, lock), lock);
 }
 
 // ---- what earlier calls have mapped ----
@@ -288,9 +285,9 @@ void Binder::bind_attached(const Row& row, Binding& binding, const void* call, L
 // Lets go of what has been found: others may have changed it.
 void Binder::unbind(Held& held, Lock& lock) {
   for (Binding& binding : held.bound) {
-    for (Mapping* mapping : {binding.object, binding.cell})
-      if (mapping)
-        table_.unpin(*mapping, lock);
+    for (RowObject* const one : binding.both())
+      if (*one)
+        table_.unpin(**one, lock);
     binding = {};
   }
 }
@@ -300,7 +297,7 @@ Mapping* Binder::bind_known(const Row& row, Binding& binding, bool updates, Lock
   if (!row.maps() || (updates && row.size == 0))
     return nullptr;
   const HostRange wanted = row.size == 0 ? HostRange::of(empty_section(row), 0) : range_of(row);
-  binding.object =
+  binding.object.mapping =
       table_.pin(row.size == 0 ? table_.look_up_empty(row, lock) : table_.find_known(row, wanted, lock), lock);
   // For an update nothing less will do, even if the device can use the host's memory.
   if (!binding.object && row.has(kPresent) && !(updates ? sharing_.is_only() : sharing_.any()))
@@ -308,11 +305,11 @@ Mapping* Binder::bind_known(const Row& row, Binding& binding, bool updates, Lock
   if (row.has(kPointer) && !updates) {
     const Lookup found = table_.look_up(cell_of(row), lock);
     if (found.overlap == Overlap::kWhole && (row.has(kCounts) || lock.touch(*found.mapping).is_apart()))
-      binding.cell = table_.pin(found.mapping, lock);
+      binding.cell.mapping = table_.pin(found.mapping, lock);
   }
-  for (Mapping* const mapping : {binding.object, binding.cell})
-    if (mapping && lock.touch(*mapping).state == Mapping::State::kCreating)
-      return mapping;
+  for (RowObject* const one : binding.both())
+    if (*one && lock.touch(**one).state == Mapping::State::kCreating)
+      return *one;
   if (updates && binding.object) {
     binding.host_current = binding.object->host_current;
     binding.object->written = binding.object->written || row.has(kTo);

@@ -27,8 +27,7 @@ public:
       if (!rows[i].maps())
         continue;
       const PresentTable::Entered entered = table_.enter(rows[i], may_create, &held.bound);
-      held.bound[i].object = entered.object;
-      held.bound[i].object_fresh = entered.is_fresh;
+      held.bound[i].object = {entered.object, entered.is_fresh};
       held.creates = held.creates || entered.is_fresh;
       if (!entered.object) [[unlikely]]
         return false;
@@ -42,7 +41,7 @@ public:
     for (std::size_t i = 0; i < rows.size() && held.all_plain; ++i) {
       if (!rows[i].maps()) [[unlikely]]
         continue;
-      held.bound[i].object = table_.find(rows[i], updates);
+      held.bound[i].object.mapping = table_.find(rows[i], updates);
       if (!held.bound[i].object) [[unlikely]]
         return false;
     }
@@ -63,8 +62,8 @@ private:
   bool leads_to_host(const Row& row, Lock& lock);
   void bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock);
   Mapping* obtain_part(const Row& row, HostRange wanted, const void* call, Lock& lock);
-  void bind_parts(const Row& row, Binding& binding, const void* call, Lock& lock);
-  void bind_attached(const Row& row, Binding& binding, const void* call, Lock& lock);
+  void bind_part(const Row& row, Binding& binding, const void* call, Lock& lock);
+  void bind_attached(const Row& row, Binding& binding, Lock& lock);
   void note_parts(Rows rows, std::size_t index, Bindings& bound, Lock& lock);
 
   PresentTable& table_;

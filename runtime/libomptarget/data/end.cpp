@@ -51,9 +51,9 @@ void End::release(Rows rows, Held& held, Release how, CommandList& commands, Loc
 
 void End::release_first(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands, Lock& lock) {
   for (std::size_t i = 0; i < count; ++i)
-    for (Mapping* mapping : {held.bound[i].object, held.bound[i].cell})
-      if (mapping)
-        lock.touch(*mapping);
+    for (RowObject* const one : held.bound[i].both())
+      if (*one)
+        lock.touch(**one);
   for (std::size_t i = count; i-- > 0;)
     if (rows[i].maps()) {
       if (held.bound[i].object)
@@ -61,20 +61,17 @@ void End::release_first(std::size_t count, Rows rows, Held& held, Release how, C
       if (held.bound[i].cell)
         drop_cell(rows[i], *held.bound[i].cell);
     }
-  const auto leave = [&](Mapping* mapping) {
-    if (!mapping || !is_left(*mapping, held))
-      return false;
-    held.any_leaves = true;
-    if (held.leaves_events || !mapping->pending(commands.own_end()).empty())
-      order_.depart(*mapping, held, commands, lock);
-    else
-      mapping->state = Mapping::State::kLeaving;
-    return true;
-  };
-  for (std::size_t i = 0; i < count; ++i) {
-    held.bound[i].object_leaves = leave(held.bound[i].object);
-    held.bound[i].cell_leaves = leave(held.bound[i].cell);
-  }
+  for (std::size_t i = 0; i < count; ++i)
+    for (RowObject* const one : held.bound[i].both()) {
+      one->leaves = *one && is_left(**one, held);
+      if (!one->leaves)
+        continue;
+      held.any_leaves = true;
+      if (held.leaves_events || !(*one)->pending(commands.own_end()).empty())
+        order_.depart(**one, held, commands, lock);
+      else
+        (*one)->state = Mapping::State::kLeaving;
+    }
 }
 
 // ---- the copies back ----
@@ -82,13 +79,13 @@ void End::release_first(std::size_t count, Rows rows, Held& held, Release how, C
 // Another construct may have ended meanwhile: what it has left to an abandoned region still holds its results.
 bool End::holds_results(const Mapping& object, Held& held) {
   return std::none_of(held.bound.begin(), held.bound.end(),
-                      [&](const Binding& one) { return one.object == &object && one.object_fresh; });
+                      [&](const Binding& one) { return one.object == &object && one.object.fresh; });
 }
 
 // Tells if the row that gives up the object copies the bytes of this one back.
 bool End::is_repeated(Rows rows, const Row& row, const Mapping& object, Held& held) {
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (held.bound[i].object_leaves && held.bound[i].object == &object && rows[i].has(kFrom) &&
+    if (held.bound[i].object.leaves && held.bound[i].object == &object && rows[i].has(kFrom) &&
         range_of(rows[i]).contains(range_of(row)))
       return true;
   return false;
@@ -104,12 +101,10 @@ void End::fail(const Mapping& object, const CommandList& commands, std::string_v
 // The caller gives the objects up next.
 void End::forget_departures(Held& held, const EventPtr& end) {
   Lock lock(table_);
-  for (const Binding& one : held.bound) {
-    if (one.object_leaves)
-      table_.forget_departure(one.object->host, end, lock);
-    if (one.cell_leaves)
-      table_.forget_departure(one.cell->host, end, lock);
-  }
+  for (Binding& binding : held.bound)
+    for (const RowObject* const one : binding.both())
+      if (one->leaves)
+        table_.forget_departure((*one)->host, end, lock);
 }
 
 } // namespace omptool

@@ -45,7 +45,7 @@ public:
       Mapping* const object = held.bound[i].object;
       if (!object || !row.maps() || !row.has(kFrom) || row.size <= 0)
         continue;
-      const bool is_last = held.bound[i].object_leaves;
+      const bool is_last = held.bound[i].object.leaves;
       const bool is_wanted = is_last || held.gives_up(*object)
                                  ? (how == Release::kNormal || holds_results(*object, held)) &&
                                        (is_last || !is_repeated(rows, row, *object, held))
@@ -57,19 +57,17 @@ public:
   // All that was queued has ended. No lock may be held.
   void finish(Held& held, CommandList& commands, std::string_view region = {}) {
     for (const Binding& one : held.bound) {
-      if (one.object && !one.object_leaves && one.pinned)
+      if (one.object && !one.object.leaves && one.pinned)
         table_.unpin(*one.object);
-      if (one.cell && !one.cell_leaves) [[unlikely]]
+      if (one.cell && !one.cell.leaves) [[unlikely]]
         table_.unpin(*one.cell);
     }
     if (held.departs) [[unlikely]]
       forget_departures(held, commands.own_end());
-    for (std::size_t i = 0; held.any_leaves && i < held.bound.size(); ++i) {
-      if (held.bound[i].object_leaves)
-        give_up(*held.bound[i].object, region);
-      if (held.bound[i].cell_leaves) [[unlikely]]
-        give_up(*held.bound[i].cell, region);
-    }
+    for (std::size_t i = 0; held.any_leaves && i < held.bound.size(); ++i)
+      for (RowObject* const one : held.bound[i].both())
+        if (one->leaves)
+          give_up(**one, region);
   }
 
 private:
@@ -111,7 +109,7 @@ private:
     drop(row, object, how);
     if (is_left(object, held)) {
       object.state = Mapping::State::kLeaving;
-      held.any_leaves = binding.object_leaves = true;
+      held.any_leaves = binding.object.leaves = true;
     } else if (object.state == Mapping::State::kReady && !row.has(kAlways) && !is_told) {
       --object.pins; // nothing more is done with it for this row
       binding.pinned = false;

@@ -9,25 +9,31 @@
 #include "per_row.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace omptool {
 
-// Binds one row of a running call to its objects, which are pinned until the call is over.
+// An object that a row of a running call refers to, pinned until the call is over.
+struct RowObject {
+  Mapping* mapping = nullptr; // null: not present
+  bool fresh = false;         // created by this call
+  bool refused = false;       // the device did not take what this call owes to it
+  bool leaves = false;        // the row gives up the last reference
+  operator Mapping*() const { return mapping; }
+  Mapping* operator->() const { return mapping; }
+};
+
+// Binds one row of a running call to its objects.
 struct Binding {
-  Mapping* object = nullptr;  // what begin and size name; null: not present
-  Mapping* cell = nullptr;    // of a kPointer row: what holds the pointer
-  void* pointer = nullptr;    // of a kPointer or kAttach row: what it held when the call was made
-  bool object_fresh = false;  // created by this call
-  bool cell_fresh = false;    // so is the cell
-  bool filled = false;        // the object was created and filled before the call had its position
-  bool repeated = false;      // an earlier row of the call copies the same bytes to the new object
-  bool refused = false;       // the device did not take what this call owes to the object
-  bool cell_refused = false;  // or to the cell
-  bool object_leaves = false; // this row gives up the last reference
-  bool pinned = true;         // until the row lets go of an object that stays
-  bool cell_leaves = false;   // and that to the cell
-  bool host_current = false;  // at the time the call began to copy
+  RowObject object;          // what begin and size name
+  RowObject cell;            // of a kPointer or kAttach row: what holds the pointer
+  void* pointer = nullptr;   // of these: what it held when the call was made
+  bool filled = false;       // the object was created and filled before the call had its position
+  bool repeated = false;     // an earlier row of the call copies the same bytes to the new object
+  bool pinned = true;        // until the row lets go of an object that stays
+  bool host_current = false; // at the time the call began to copy
+  std::array<RowObject*, 2> both() { return {&object, &cell}; }
 };
 using Bindings = PerRow<Binding>;
 
@@ -41,8 +47,9 @@ struct Held {
   }
   // Some row gives up the object: several may name it.
   bool gives_up(const Mapping& object) {
-    return any_leaves && std::any_of(bound.begin(), bound.end(), [&](const Binding& one) {
-             return (one.object_leaves && one.object == &object) || (one.cell_leaves && one.cell == &object);
+    const auto gives = [&](const RowObject& one) { return one.leaves && one == &object; };
+    return any_leaves && std::any_of(bound.begin(), bound.end(), [&](const Binding& binding) {
+             return gives(binding.object) || gives(binding.cell);
            });
   }
 

@@ -9,16 +9,15 @@
 namespace omptool {
 
 void Order::queue_behind(Held& held, CommandList& commands, Lock& lock) {
-  for (Binding& binding : held.bound) {
-    for (Mapping* mapping : {binding.object, binding.cell})
-      if (mapping && lock.touch(*mapping).queued && !forget_if_over(*mapping, lock))
-        if (const EventPtr& written = mapping->details()->written; written && !written->is_done())
+  for (Binding& binding : held.bound)
+    for (const RowObject* const one : binding.both()) {
+      if (*one && lock.touch(**one).queued && !forget_if_over(**one, lock))
+        if (const EventPtr& written = (*one)->details()->written; written && !written->is_done())
           commands.after(written);
-    if (binding.object_fresh)
-      come_after_departures(binding.object->host, commands, lock);
-    if (binding.cell_fresh)
-      come_after_departures(binding.cell->host, commands, lock);
-  }
+      if (one->fresh)
+        for (EventPtr& ended : table_.departures((*one)->host, lock))
+          commands.after(std::move(ended));
+    }
 }
 
 // Forgets the object's events if all have ended, so that exact matches find it again. The caller holds its shard's
@@ -36,18 +35,13 @@ bool Order::forget_if_over(Mapping& mapping, Lock& lock) {
   return true;
 }
 
-void Order::come_after_departures(HostRange range, CommandList& commands, Lock& lock) {
-  for (EventPtr& ended : table_.departures(range, lock))
-    commands.after(std::move(ended));
-}
-
 void Order::leave_events(Rows rows, Held& held, Purpose purpose, CommandList& commands, Lock& lock) {
   const bool uses = purpose == Purpose::kRegion;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
     Binding& binding = held.bound[i];
     if (binding.object)
-      leave_event(*binding.object, binding.object_fresh || row.has(kTo | kAlways), uses, commands, lock);
+      leave_event(*binding.object, binding.object.fresh || row.has(kTo | kAlways), uses, commands, lock);
     if (binding.cell)
       leave_event(*binding.cell, true, uses, commands, lock);
   }
@@ -68,8 +62,6 @@ void Order::leave_event(Mapping& mapping, bool transfers, bool uses, CommandList
     details.users.push_back(commands.ended());
 }
 
-// Takes it out of the table at once, so that nobody waits for it there. Its bytes go back when all that uses it has
-// ended, and who maps the memory again comes after that.
 void Order::depart(Mapping& mapping, Held& held, CommandList& commands, Lock& lock) {
   for (EventPtr& event : mapping.pending(commands.own_end()))
     commands.after(std::move(event));

@@ -28,7 +28,6 @@ public:
 
 private:
   bool forget_if_over(Mapping& mapping, Lock& lock);
-  void come_after_departures(HostRange range, CommandList& commands, Lock& lock);
 
   PresentTable& table_;
 };

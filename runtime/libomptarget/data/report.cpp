@@ -42,9 +42,9 @@ void RowsReport::see(Rows rows, Bindings& bound) {
     if (seen_.kind == observe::RowsSeen::Kind::kMapped && row.maps())
       one.pointer = bound[i].pointer;
     if (const Mapping* const object = bound[i].object; object && !object->is_in_place())
-      describe(*object, bound[i].object_fresh, one.object.emplace());
+      describe(*object, bound[i].object.fresh, one.object.emplace());
     if (const Mapping* const cell = bound[i].cell; cell && !cell->is_in_place())
-      describe(*cell, bound[i].cell_fresh, one.cell.emplace());
+      describe(*cell, bound[i].cell.fresh, one.cell.emplace());
   }
 }
 
