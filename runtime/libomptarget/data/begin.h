@@ -102,7 +102,7 @@ private:
                                                mapping.enclosing ? kStructAlignment : 1);
     if (!device) [[unlikely]]
       return break_own(fresh, held);
-    mapping.device.set(device);
+    mapping.device.store(device, std::memory_order_relaxed);
   }
   // Fills what this call created.
   void copy_in(const Row& row, Binding& binding, Held& held, CommandList& commands) {

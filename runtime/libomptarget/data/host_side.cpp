@@ -46,7 +46,7 @@ Mappings HostSide::named(Rows rows, std::span<const HostRange> globals, Lock& lo
   for (const HostRange global : globals)
     add(global);
   for (std::size_t i = 0; i < found.size(); ++i) // grows while it runs
-    for (const AttachedPointer& pointer : found[i]->pointers())
+    for (const auto& [cell, pointer] : found[i]->pointers())
       add({pointer.pointee, pointer.pointee + 1});
   return found;
 }

@@ -28,11 +28,6 @@ std::vector<HostRange> pieces_of(HostRange range, std::vector<HostRange> holes) 
   return pieces;
 }
 
-void add_pointers(const Mapping& mapping, std::vector<HostRange>& holes) {
-  for (const AttachedPointer& pointer : mapping.pointers())
-    holes.push_back({pointer.cell, pointer.cell + sizeof(void*)});
-}
-
 } // namespace
 
 bool Transfers::copy_pieces(Direction direction, const Mapping& mapping, HostRange range, CommandList& commands,
@@ -57,7 +52,8 @@ std::vector<HostRange> Transfers::without_pointers(const Mapping& mapping, HostR
   std::vector<HostRange> holes(except.begin(), except.end());
   {
     const auto guard = table_.guard(mapping);
-    add_pointers(mapping, holes);
+    for (const auto& [cell, pointer] : mapping.pointers())
+      holes.push_back({cell, cell + sizeof(void*)});
   }
   return pieces_of(range, std::move(holes));
 }
@@ -75,12 +71,6 @@ bool Transfers::copy_whole(Direction direction, const Mapping& mapping, std::spa
   const bool queued = std::all_of(parts.begin(), parts.end(), [&](const HostRange& part) {
     return copy(direction, mapping, part, commands, except);
   });
-  return commands.wait().empty() && queued;
-}
-
-bool Transfers::copy_now(Direction direction, const Mapping& mapping, HostRange range) {
-  CommandList commands(memory_);
-  const bool queued = copy(direction, mapping, range, commands);
   return commands.wait().empty() && queued;
 }
 
@@ -102,21 +92,13 @@ bool Transfers::attach(const Row& row, Binding& binding, CommandList& commands) 
   const bool possible = binding.cell->device && (!object || object->device);
   {
     const auto guard = table_.guard(*binding.cell);
-    std::vector<AttachedPointer>& pointers = binding.cell->make_details().pointers;
-    const auto at =
-        std::lower_bound(pointers.begin(), pointers.end(), cell,
-                         [](const AttachedPointer& known, std::uintptr_t sought) { return known.cell < sought; });
-    const bool known = at != pointers.end() && at->cell == cell;
-    if (known && at->arrived && (at->device_value == value || !value)) {
+    AttachedPointer& known = binding.cell->make_details().pointers[cell];
+    if (known.arrived && (known.device_value == value || !value)) {
       if (value) // another object may have got the memory of the one before
-        at->pointee = reinterpret_cast<std::uintptr_t>(host_value);
+        known.pointee = reinterpret_cast<std::uintptr_t>(host_value);
       return possible || !binding.cell->device;
     }
-    const AttachedPointer now{cell, value, reinterpret_cast<std::uintptr_t>(host_value), possible};
-    if (known)
-      *at = now;
-    else
-      pointers.insert(at, now);
+    known = {value, reinterpret_cast<std::uintptr_t>(host_value), possible};
   }
   if (!possible)
     return !binding.cell->device;
@@ -126,8 +108,7 @@ bool Transfers::attach(const Row& row, Binding& binding, CommandList& commands) 
   if (commands.submit(binding.cell->at(cell), commands.keep(&value, sizeof value), kPointerSize))
     return true;
   const auto guard = table_.guard(*binding.cell);
-  for (AttachedPointer& pointer : binding.cell->make_details().pointers)
-    pointer.arrived = pointer.arrived && pointer.cell != cell;
+  binding.cell->make_details().pointers[cell].arrived = false;
   return false;
 }
 

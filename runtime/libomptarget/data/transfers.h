@@ -28,8 +28,7 @@ public:
       return copy_pieces(direction, mapping, range, commands, except);
     return move(direction, mapping, range, commands);
   }
-  // The same at once.
-  bool copy_now(Direction direction, const Mapping& mapping, HostRange range);
+  // The same of the whole object, at once.
   bool copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except);
   // Initialises the device's copy of a pointer with the base device address of its pointee. A pointer to nothing that
   // is present becomes null, unless it already points somewhere on the device.

@@ -26,11 +26,11 @@ namespace omptool {
 // A pointer inside a mapped object whose device value is an address of the device. Copies of the
 // object in either direction leave it alone.
 struct AttachedPointer {
-  std::uintptr_t cell = 0;      // host address of the pointer
   void* device_value = nullptr; // what the device's copy holds
   std::uintptr_t pointee = 0;   // the host value at the time
-  bool arrived = true;          // false: the device did not take it
+  bool arrived = false;         // false: the device did not take it, or has yet to
 };
+using AttachedPointers = std::map<std::uintptr_t, AttachedPointer>; // by the host addresses of the pointers
 
 // The two sides of an object after a region that uses it fell back. Other threads' kernels, and the
 // region's host version, may still be writing, each on its own side; to tell what is new from what is
@@ -38,25 +38,6 @@ struct AttachedPointer {
 struct Diverged {
   std::vector<std::byte> before;     // of both sides; empty: the device holds nothing yet
   std::vector<HostFallback> running; // that may still be
-};
-
-// The device address of an object. The call that creates the object writes it without a lock; others may read null
-// until the object is published.
-class DeviceAddress {
-public:
-  explicit DeviceAddress(std::byte* begin) : begin_(begin) {}
-  std::byte* get() const { return begin_.load(std::memory_order_relaxed); }
-  operator std::byte*() const { return get(); }
-  void set(std::byte* begin) { begin_.store(begin, std::memory_order_relaxed); }
-  // Returns it, and is null from now on.
-  std::byte* take() {
-    std::byte* const begin = get();
-    set(nullptr);
-    return begin;
-  }
-
-private:
-  std::atomic<std::byte*> begin_;
 };
 
 // Objects are divided by their beginnings among shards with a lock each; those in the same kilobyte share one.
@@ -78,13 +59,13 @@ struct alignas(64) Mapping : small_blocks::Allocated {
 
   // Most objects have none of these.
   struct Details : small_blocks::Allocated {
-    std::string name;                      // of a global variable; not changed once others see the object
-    std::string released_by;               // the region that dropped the last reference, if a region did
-    std::vector<AttachedPointer> pointers; // by cell
-    std::vector<HostRange> parts;          // of a enclosing range: what the program maps
-    EventPtr written;                      // the last transfer to the device that was queued; null: none was
-    std::vector<EventPtr> users;           // what uses the object and may not have ended
-    bool apart = false;                    // part of a struct, outside of what the struct's row reserves
+    std::string name;        // of a global variable; not changed once others see the object
+    std::string released_by; // the region that dropped the last reference, if a region did
+    AttachedPointers pointers;
+    std::vector<HostRange> parts; // of a enclosing range: what the program maps
+    EventPtr written;             // the last transfer to the device that was queued; null: none was
+    std::vector<EventPtr> users;  // what uses the object and may not have ended
+    bool apart = false;           // part of a struct, outside of what the struct's row reserves
   };
 
   Mapping(HostRange range, std::byte* device_begin, const DeviceMemory* memory)
@@ -93,7 +74,9 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 
-  std::byte* at(std::uintptr_t address) const { return device.get() + (address - host.begin); }
+  std::byte* at(std::uintptr_t address) const {
+    return device.load(std::memory_order_relaxed) + (address - host.begin);
+  }
 
   // Null: there are none.
   const Details* details() const { return details_.load(std::memory_order_acquire); }
@@ -107,12 +90,12 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   bool is_in_place() const { return own_value && device == host.address(); }
   bool is_named() const { return details() && !details()->name.empty(); }
   std::string name() const { return details() ? details()->name : std::string(); }
-  std::vector<AttachedPointer> pointers() const {
-    return details() ? details()->pointers : std::vector<AttachedPointer>();
-  }
+  AttachedPointers pointers() const { return details() ? details()->pointers : AttachedPointers(); }
 
   const HostRange host;
-  DeviceAddress device; // null: the device had no memory for it, host only
+  // Null: the device had no memory for it, host only. The call that creates the object writes it without a lock; others
+  // may read null until the object is published.
+  std::atomic<std::byte*> device;
   std::int64_t references = 0;
   std::uintptr_t base; // what the program's pointer to the object was: host.begin or before it
   // It lives while it is in the table, and while calls have pinned it under its shard's lock: a launch counts there
@@ -245,7 +228,8 @@ template <typename Visit> std::vector<Mapping*> MappingTable::on_device(DeviceRa
   for (const auto& [key, block] : blocks_)
     for (const Entry& entry : block->all()) {
       before(*entry.mapping);
-      const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(entry.mapping->device.get());
+      const std::uintptr_t begin =
+          reinterpret_cast<std::uintptr_t>(entry.mapping->device.load(std::memory_order_relaxed));
       const std::size_t size = entry.end - entry.begin;
       // Differences: a sum of an address and a size may overflow.
       if (begin && (begin <= range.begin ? range.begin - begin < size : begin - range.begin < range.size))

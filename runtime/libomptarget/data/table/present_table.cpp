@@ -46,8 +46,8 @@ std::byte* PresentTable::take_out(Mapping& mapping, std::string_view region) {
   lock.touch(mapping);
   if (!is_last_user(mapping))
     mapping.make_details().released_by = region;
-  else if (mapping.device && mapping.owner)
-    device = mapping.device.take();
+  else if (mapping.owner)
+    device = mapping.device.exchange(nullptr);
   if (mapping.state == Mapping::State::kLeaving)
     remove(mapping, lock);
   else
