@@ -9,11 +9,6 @@
 
 namespace omptool {
 
-// Memory that nobody has written to yet holds nothing new (decision 33). Caller holds the shard's lock.
-bool DivergedCopies::is_untouched(const Mapping& mapping) const {
-  return !mapping.written && activity_.none_since(mapping.born);
-}
-
 // Returns whether the device has nothing that the host lacks, and whether it may from now on. A launch that is not seen
 // here sees the object as the host's (data/table/activity.h), and waits for the lock that the caller holds.
 bool DivergedCopies::is_current_on_host(Mapping& mapping, bool& can_diverge) {
@@ -22,15 +17,7 @@ bool DivergedCopies::is_current_on_host(Mapping& mapping, bool& can_diverge) {
   if (mapping.host_current)
     return true;
   table_.set_host_current(mapping, true);
-  return is_untouched(mapping);
-}
-
-// Takes what both sides have now, but for `newer`, which only the host has, as what they had before.
-// False: the device did not take part.
-bool DivergedCopies::note_before(Mapping& mapping, std::span<const HostRange> newer) {
-  const auto* const here = static_cast<const std::byte*>(mapping.host.address());
-  mapping.diverged->before.assign(here, here + mapping.host.size());
-  return let_host_win(mapping, newer);
+  return !mapping.written && activity_.none_since(mapping.born); // memory that nobody has written to (decision 33)
 }
 
 // Takes the host's bytes in these ranges for the newer ones. False: the device did not take part.
@@ -65,8 +52,12 @@ bool DivergedCopies::give_to_host(Mapping& mapping, std::span<const HostRange> n
       return false;
     if (can_diverge)
       mapping.diverged = std::make_unique<Diverged>();
-    if (can_diverge && !current && !note_before(mapping, newer))
-      return false;
+    if (can_diverge && !current) { // both sides have the same now, but for what is newer
+      const auto* const here = static_cast<const std::byte*>(mapping.host.address());
+      mapping.diverged->before.assign(here, here + mapping.host.size());
+      if (!let_host_win(mapping, newer))
+        return false;
+    }
   }
   if (mapping.diverged) {
     std::erase_if(mapping.diverged->running, [](const HostFallback& one) { return one.is_over(); });

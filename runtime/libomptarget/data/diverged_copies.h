@@ -32,9 +32,6 @@ public:
   // The device gets what the host versions have written so far. Later writes of those that still run go there with the
   // next region that needs them. False: the device did not take part. The caller holds the lock.
   bool give_to_device(Mapping& mapping);
-  // Returns whether the device has nothing of an object that is newer on the host, so that what a kernel changes could
-  // not be told. The caller holds the lock.
-  static bool is_unwritten(const Mapping* mapping) { return mapping->diverged && mapping->diverged->before.empty(); }
 
   // As Transfers::copy() to the device, of an object whose copies may have diverged.
   bool send(Mapping& mapping, HostRange range, CommandList& commands) {
@@ -53,9 +50,7 @@ private:
   bool send_to_newer(Mapping& mapping, HostRange range, CommandList& commands);
   bool fetch_to_newer(Mapping& mapping, HostRange range, CommandList& commands);
   enum class Toward { kHost, kBoth };
-  bool is_untouched(const Mapping& mapping) const;
   bool is_current_on_host(Mapping& mapping, bool& can_diverge);
-  bool note_before(Mapping& mapping, std::span<const HostRange> newer);
   bool let_host_win(Mapping& mapping, std::span<const HostRange> ranges);
   std::vector<HostRange> shared_pieces(const Mapping& mapping, HostRange within);
   bool fill_all(Mapping& mapping);

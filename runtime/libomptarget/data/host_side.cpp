@@ -55,9 +55,8 @@ Mappings HostSide::named(Rows rows, std::span<const HostRange> globals, Lock& lo
 Mappings HostSide::named_and_ready(Rows rows, std::span<const HostRange> globals, Lock& lock) {
   for (;;) {
     Mappings found = named(rows, globals, lock);
-    const auto unsettled = std::find_if(found.begin(), found.end(), [](const Mapping* mapping) {
-      return mapping->state != Mapping::State::kReady;
-    });
+    const auto unsettled = std::find_if(
+        found.begin(), found.end(), [](const Mapping* mapping) { return mapping->state != Mapping::State::kReady; });
     if (unsettled == found.end())
       return found;
     lock.wait_for(**unsettled);
@@ -89,7 +88,8 @@ void HostSide::note_stale(Rows rows, std::span<const HostRange> globals, Held& h
       const Mappings there = table_.on_device({address, 1}, lock);
       all.insert(all.end(), there.begin(), there.end());
       Mapping* const host = table_.find(reinterpret_cast<const void*>(address), lock);
-      if (host && lock.touch(*host).unusable) // use_device_ptr leaves the host's address of what the device did not take
+      if (host &&
+          lock.touch(*host).unusable) // use_device_ptr leaves the host's address of what the device did not take
         all.push_back(host);
     }
   for (Mapping* const mapping : all) {
@@ -100,6 +100,27 @@ void HostSide::note_stale(Rows rows, std::span<const HostRange> globals, Held& h
       commands.after(mapping->details()->written);
     held.stale.add(table_, *mapping, lock);
   }
+}
+
+std::string HostSide::make_device_current(Held& held, std::span<const HostRange> globals, CommandList& commands) {
+  Pins stale = std::exchange(held.stale, {});
+  {
+    Lock lock(table_);
+    const auto add = [&](Mapping* mapping) {
+      if (mapping && lock.touch(*mapping).host_current)
+        stale.add(table_, *mapping, lock);
+    };
+    for (Binding& binding : held.bound)
+      for (RowObject* const one : binding.both())
+        add(*one);
+    for (const HostRange global : globals)
+      for (Mapping* const mapping : table_.overlapping(global, lock))
+        add(mapping);
+  }
+  if (stale.empty())
+    return {};
+  const std::string failure = commands.wait(); // what follows is done at once
+  return failure.empty() ? submit(stale) : failure;
 }
 
 std::string HostSide::make_device_current(const void* device, std::size_t size) {
@@ -114,10 +135,11 @@ std::string HostSide::make_device_current(const void* device, std::size_t size) 
         stale.add(table_, *mapping, lock);
   }
   wait_until_resolved(stale);
-  return make_device_current(stale);
+  return submit(stale);
 }
 
-std::string HostSide::make_device_current(const Pins& stale) {
+// Nothing is queued for these objects.
+std::string HostSide::submit(const Pins& stale) {
   const observe::Postponed postponed;
   const std::unique_lock moving = diverged_.lock();
   for (Mapping* const mapping : stale) {
@@ -127,42 +149,8 @@ std::string HostSide::make_device_current(const Pins& stale) {
         continue;
     }
     if (!diverged_.give_to_device(*mapping))
-      return not_taken(*mapping);
+      return "the device did not take a copy of " + describe(*mapping) + memory_.last_error();
   }
-  return {};
-}
-
-std::string HostSide::not_taken(const Mapping& mapping) const {
-  return "the device did not take a copy of " + describe(mapping) + memory_.last_error();
-}
-
-std::string HostSide::fill_unwritten(Held& held, std::span<const HostRange> globals, CommandList& commands) {
-  Pins used;
-  {
-    Lock lock(table_);
-    const auto add = [&](Mapping* mapping) {
-      if (mapping && lock.touch(*mapping).host_current && mapping->device && !mapping->unusable)
-        used.add(table_, *mapping, lock);
-    };
-    for (const Binding& binding : held.bound) {
-      add(binding.object);
-      add(binding.cell);
-    }
-    for (const HostRange global : globals)
-      for (Mapping* const mapping : table_.overlapping(global, lock))
-        add(mapping);
-  }
-  const observe::Postponed postponed;
-  std::unique_lock moving = diverged_.lock();
-  if (std::none_of(used.begin(), used.end(), DivergedCopies::is_unwritten))
-    return {};
-  moving.unlock();
-  if (std::string failure = commands.wait(); !failure.empty()) // what follows is done at once
-    return failure;
-  moving.lock();
-  for (Mapping* const mapping : used)
-    if (DivergedCopies::is_unwritten(mapping) && !diverged_.give_to_device(*mapping))
-      return not_taken(*mapping);
   return {};
 }
 

@@ -27,13 +27,10 @@ public:
   // In the step in which a region takes its position: what its kernel may read that only the host has as it should be.
   // The region comes after the copies that earlier constructs have queued to and from it.
   void note_stale(Rows rows, std::span<const HostRange> globals, Held& held, CommandList& commands, Lock& lock);
-  // A region is about to run: the device gets what the host computed in regions that fell back before it took its
-  // position. Nothing is queued for these objects. Returns which of them could not be copied, or "".
-  std::string make_device_current(const Pins& stale);
-  // A region that may write is about to run, and has found that objects are newer on the host, since it took its
-  // position for all it knows. Returns which of those that it uses could not be copied, or "".
-  std::string fill_unwritten(Held& held, std::span<const HostRange> globals, CommandList& commands);
-  // As make_device_current() for device memory that a copy by address is about to read or to write in part.
+  // A region is about to run: the device gets what the host computed in regions that fell back before, and in those
+  // that have done so since this one took its position. Returns which object could not be copied, or "".
+  std::string make_device_current(Held& held, std::span<const HostRange> globals, CommandList& commands);
+  // The same for device memory that a copy by address is about to read or to write in part.
   std::string make_device_current(const void* device, std::size_t size);
   // A region is about to run on the host instead: the host gets what the device computed. Ends the program when an
   // object cannot be copied. Afterwards kDelete rows are unmapped. Returns what is to be said of arguments that may be
@@ -43,8 +40,8 @@ public:
 private:
   Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
   Mappings named_and_ready(Rows rows, std::span<const HostRange> globals, Lock& lock);
+  std::string submit(const Pins& stale);
   void wait_until_resolved(const Pins& objects, Rows rows = {});
-  std::string not_taken(const Mapping& mapping) const;
   std::string keep_on_device(Rows rows);
   bool is_out_of_reach(std::uintptr_t address);
   void forget_deleted(Rows rows);

@@ -111,8 +111,7 @@ bool Region::resolve_arguments(std::string& reason) {
 // Objects that others create have their memory when the copies are queued.
 bool Region::fill(std::string& reason) {
   return device_.data.beginning.copy_in(rows_, held_, Purpose::kRegion, commands_, reason) &&
-         (resolved_ || resolve_arguments(reason)) && (!(held_.flags & (kPrivate | kAttach)) || fill_private(reason)) &&
-         (held_.stale.empty() || bring_up_to_date(reason));
+         (resolved_ || resolve_arguments(reason)) && (!(held_.flags & (kPrivate | kAttach)) || fill_private(reason));
 }
 
 [[gnu::noinline]] bool Region::fill_private(std::string& reason) {
@@ -132,14 +131,6 @@ bool Region::fill(std::string& reason) {
   return true;
 }
 
-// The device gets what the host has newer.
-[[gnu::noinline]] bool Region::bring_up_to_date(std::string& reason) {
-  reason = commands_.wait(); // what follows is done at once
-  if (reason.empty())
-    reason = device_.data.host_side.make_device_current(std::exchange(held_.stale, {}));
-  return reason.empty();
-}
-
 std::optional<HandedOver> Region::hand_over(Placed, std::string& reason) {
   if (!fill(reason) || !run(reason)) [[unlikely]]
     return std::nullopt;
@@ -150,16 +141,16 @@ std::optional<HandedOver> Region::hand_over(Placed, std::string& reason) {
 // A kernel that has not begun falls back; one that may have begun must not run again on the host.
 bool Region::run(std::string& reason) {
   const std::uint64_t noted = device_.data.activity.note();
-  if (device_.data.table.any_host_current() && !fill_unwritten(noted, reason)) [[unlikely]]
+  if (device_.data.table.any_host_current() && !bring_up_to_date(noted, reason)) [[unlikely]]
     return false;
   const std::int32_t result =
       commands_.run({there_.function, arguments_.data(), arguments_.count(), shape_, there_.how}, kernel_.name);
   return result == 0 || take_back(result, noted, reason);
 }
 
-// Another thread's region may have fallen back since this one took its position, before it was noted.
-[[gnu::cold, gnu::noinline]] bool Region::fill_unwritten(std::uint64_t noted, std::string& reason) {
-  reason = device_.data.host_side.fill_unwritten(held_, kernel_.globals(), commands_);
+// The device gets what the host has newer, also from a region that has fallen back before this one was noted.
+[[gnu::cold, gnu::noinline]] bool Region::bring_up_to_date(std::uint64_t noted, std::string& reason) {
+  reason = device_.data.host_side.make_device_current(held_, kernel_.globals(), commands_);
   if (!reason.empty())
     device_.data.activity.take_back(noted);
   return reason.empty();

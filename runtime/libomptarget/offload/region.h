@@ -123,12 +123,11 @@ public:
 private:
   bool fill(std::string& reason);
   bool run(std::string& reason);
-  bool fill_unwritten(std::uint64_t noted, std::string& reason);
+  bool bring_up_to_date(std::uint64_t noted, std::string& reason);
   bool take_back(std::int32_t result, std::uint64_t noted, std::string& reason);
   bool resolve_arguments(std::string& reason);
   bool allocate_private(std::size_t index, void*& argument);
   bool fill_private(std::string& reason);
-  bool bring_up_to_date(std::string& reason);
   void release(Release how);
 
   const Kernel& kernel_;

@@ -53,7 +53,7 @@ public:
   void note() {
     data().activity.note();
     if (data().table.any_host_current())
-      CHECK(data().host_side.fill_unwritten(held_, {}, commands_) == "");
+      CHECK(data().host_side.make_device_current(held_, {}, commands_) == "");
   }
   void run() {
     std::byte* const there = held_.bound[0].object->at(reinterpret_cast<std::uintptr_t>(shared_.values));
