@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data/begin.h"
 
-#include "data/report.h"
 #include "data/table/row_ranges.h"
 #include "observe/events/sink.h"
 #include "process/message.h"
@@ -24,14 +23,8 @@ void* null_for(const Row& row) {
 
 void Begin::make_room_in_order(Rows rows, Held& held) {
   provide(held);
-  if (observe::heard()) {
-    RowsReport report(observe::RowsSeen::Kind::kMapped, memory_.number(), sharing_.any());
-    {
-      PresentTable::Lock lock(table_);
-      report.see(rows, held.bound);
-    }
-    report.tell();
-  }
+  if (observe::heard())
+    report(Seen::kMapped, rows, held);
   if (!held.leaves_events)
     return;
   publish(rows, held); // its events tell others when the bytes are there
@@ -39,8 +32,8 @@ void Begin::make_room_in_order(Rows rows, Held& held) {
     wait_for_others(held);
 }
 
-// Some rows have created their objects already, and others have to wait: nobody may wait for these meanwhile. They get
-// their bytes now, also those that only other rows bring.
+// Some rows have created their objects already, and others have to wait: a construct that takes its position meanwhile
+// comes before this one, and uses these. They get their bytes now, also those that only other rows bring.
 void Begin::fill_own(Rows rows, Held& held, CommandList& commands) {
   provide(held);
   for (Binding& own : held.bound) {
@@ -67,17 +60,18 @@ void Begin::place_in_order(Rows rows, Held& held, Purpose purpose, Passage passa
   if (held.creates)
     fill_own(rows, held, commands);
   {
-    PresentTable::Lock lock(table_);
+    Lock lock(table_);
     binder_.bind(rows, held, lock);
-    order_.queue_behind(held, commands, lock);
     if (purpose == Purpose::kRegion && table_.any_host_current()) [[unlikely]]
       host_side_.note_stale(rows, globals, held, commands, lock);
-    held.leaves_events = commands.leaves_events();
+    order_.queue_behind(held, commands, lock);
     if (held.leaves_events)
       order_.leave_events(rows, held, purpose, commands, lock);
     if (passage == Passage::kThrough)
-      end_.release(rows, held, Release::kNormal, commands, lock);
+      end_.release_in_order(rows, held, Release::kNormal, commands, lock);
   }
+  if (passage == Passage::kThrough && observe::heard()) [[unlikely]]
+    report(Seen::kReleased, rows, held);
 }
 
 std::string Begin::lacks(Held& held) {
@@ -111,7 +105,7 @@ std::string Begin::refuse(Rows rows, Held& held, const std::string& why) {
 
 // Waits until what other calls create is there. No call does so with an unfinished object of its own.
 void Begin::wait_for_others(Held& held) {
-  PresentTable::Lock lock(table_);
+  Lock lock(table_);
   for (Binding& binding : held.bound)
     for (RowObject* const one : binding.both()) {
       while (*one && lock.touch(**one).state == Mapping::State::kCreating)
@@ -127,7 +121,7 @@ std::string Begin::not_there(const Mapping& mapping, const std::string& why) con
 
 // Returns the object of the call that has no usable copy on the device, or "".
 std::string Begin::fault(Held& held, const std::string& why) {
-  PresentTable::Lock lock(table_);
+  Lock lock(table_);
   for (Binding& binding : held.bound)
     for (RowObject* const one : binding.both())
       if (*one && (lock.touch(**one).unusable || one->refused))

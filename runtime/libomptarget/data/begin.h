@@ -4,10 +4,9 @@
 // The beginning of a construct: its objects are found or made, counted and filled.
 #pragma once
 
-#include "data/binder.h"
+#include "data/data_step.h"
 #include "data/end.h"
 #include "data/host_side.h"
-#include "data/order.h"
 #include "data/transfers.h"
 #include "observe/events/sink.h"
 
@@ -16,12 +15,11 @@
 
 namespace omptool {
 
-class Begin {
+class Begin : DataStep {
 public:
-  Begin(const DeviceMemory& memory, const Sharing& sharing, PresentTable& table, Binder& binder, Order& order,
-        Transfers& transfers, DivergedCopies& diverged, HostSide& host_side, End& end)
-      : memory_(memory), sharing_(sharing), table_(table), binder_(binder), order_(order), transfers_(transfers),
-        diverged_(diverged), host_side_(host_side), end_(end) {}
+  Begin(const DeviceMemory& memory, const Sharing& sharing, PresentTable& table, DivergedCopies& diverged,
+        Transfers& transfers, HostSide& host_side, End& end)
+      : DataStep(memory, sharing, table, diverged), transfers_(transfers), host_side_(host_side), end_(end) {}
 
   // First the construct's position among all constructs on the device (decision 24): its objects are found or made and
   // counted, and its commands come after what they wait for. kThrough: they are released in the same step. Then memory
@@ -131,13 +129,7 @@ private:
   std::string fault(Held& held, const std::string& why);
   bool refresh(Rows rows, Bindings& bound, Purpose purpose, CommandList& commands);
 
-  const DeviceMemory& memory_;
-  const Sharing& sharing_;
-  PresentTable& table_;
-  Binder& binder_;
-  Order& order_;
   Transfers& transfers_;
-  DivergedCopies& diverged_;
   HostSide& host_side_;
   End& end_;
 };

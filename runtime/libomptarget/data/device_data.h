@@ -7,12 +7,10 @@
 
 #include "data/allocations.h"
 #include "data/begin.h"
-#include "data/binder.h"
 #include "data/diverged_copies.h"
 #include "data/end.h"
 #include "data/globals.h"
 #include "data/host_side.h"
-#include "data/order.h"
 #include "data/presence.h"
 #include "data/table/present_table.h"
 #include "data/transfers.h"
@@ -33,11 +31,9 @@ struct DeviceData {
   Transfers transfers{memory, table, sharing};
   DivergedCopies diverged{memory, table, activity, transfers};
   HostSide host_side{memory, sharing, table, allocations, diverged};
-  Binder binder{table, sharing};
-  Order order{table};
-  End ending{memory, sharing, table, binder, order, diverged};
-  Begin beginning{memory, sharing, table, binder, order, transfers, diverged, host_side, ending};
-  Update updating{memory, sharing, table, binder, order, diverged};
+  End ending{memory, sharing, table, diverged};
+  Begin beginning{memory, sharing, table, diverged, transfers, host_side, ending};
+  Update updating{memory, sharing, table, diverged};
 };
 
 } // namespace omptool

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data/end.h"
 
-#include "data/report.h"
 #include "data/table/row_ranges.h"
 #include "observe/events/sink.h"
 #include "process/message.h"
@@ -19,49 +18,32 @@ void End::place_in_order(Rows rows, Held& held, CommandList& commands) {
     Lock lock(table_);
     binder_.bind_known(rows, held, false, lock);
     order_.queue_behind(held, commands, lock);
-    held.leaves_events = commands.leaves_events();
-    release(rows, held, Release::kNormal, commands, lock);
+    release_in_order(rows, held, Release::kNormal, commands, lock);
   }
+  if (observe::heard()) [[unlikely]]
+    report(Seen::kReleased, rows, held);
 }
 
 // ---- release ----
 
-void End::release_in_order(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands, bool is_told) {
-  if (!is_told) {
-    Lock lock(table_);
-    return release_first(count, rows, held, how, commands, lock);
-  }
-  RowsReport report(observe::RowsSeen::Kind::kReleased, memory_.number(), sharing_.any());
-  {
-    Lock lock(table_);
-    release_first(count, rows, held, how, commands, lock);
-    report.see(rows, held.bound);
-  }
-  report.tell();
+void End::release_in_order(Rows rows, Held& held, Release how, CommandList& commands) {
+  Lock lock(table_);
+  release_in_order(rows, held, how, commands, lock);
 }
 
-void End::release(Rows rows, Held& held, Release how, CommandList& commands, Lock& lock) {
-  release_first(rows.size(), rows, held, how, commands, lock);
-  if (observe::heard()) [[unlikely]] {
-    RowsReport report(observe::RowsSeen::Kind::kReleased, memory_.number(), sharing_.any());
-    report.see(rows, held.bound);
-    report.tell(); // when the lock is released
-  }
-}
-
-void End::release_first(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands, Lock& lock) {
-  for (std::size_t i = 0; i < count; ++i)
+void End::release_in_order(Rows rows, Held& held, Release how, CommandList& commands, Lock& lock) {
+  for (std::size_t i = 0; i < rows.size(); ++i)
     for (RowObject* const one : held.bound[i].both())
       if (*one)
         lock.touch(**one);
-  for (std::size_t i = count; i-- > 0;)
+  for (std::size_t i = rows.size(); i-- > 0;)
     if (rows[i].maps()) {
       if (held.bound[i].object)
         drop(rows[i], *held.bound[i].object, how);
       if (held.bound[i].cell)
         drop_cell(rows[i], *held.bound[i].cell);
     }
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < rows.size(); ++i)
     for (RowObject* const one : held.bound[i].both()) {
       one->leaves = *one && is_left(**one, held);
       if (!one->leaves)

@@ -4,20 +4,16 @@
 // The end of a construct: what nobody refers to any more is copied back and goes.
 #pragma once
 
-#include "data/binder.h"
-#include "data/diverged_copies.h"
-#include "data/order.h"
+#include "data/data_step.h"
 
 #include <string_view>
 
 namespace omptool {
 
-class End {
+class End : DataStep {
 public:
-  using Lock = PresentTable::Lock;
-  End(const DeviceMemory& memory, const Sharing& sharing, PresentTable& table, Binder& binder, Order& order,
-      DivergedCopies& diverged)
-      : memory_(memory), sharing_(sharing), table_(table), binder_(binder), order_(order), diverged_(diverged) {}
+  using DataStep::DataStep;
+  using DataStep::Lock;
 
   // Finds what rows that an earlier call mapped refer to, and takes the position of a construct that releases them.
   void take_position(Rows rows, Held& held, CommandList& commands) {
@@ -32,11 +28,13 @@ public:
     std::size_t left = rows.size();
     while (left > 0 && !held.leaves_events && release_at_once(rows[left - 1], held, held.bound[left - 1], how, is_told))
       --left;
-    if (left > 0 || is_told) [[unlikely]]
-      release_in_order(left, rows, held, how, commands, is_told);
+    if (left > 0) [[unlikely]]
+      release_in_order(rows.first(left), held, how, commands);
+    if (is_told) [[unlikely]]
+      report(Seen::kReleased, rows, held);
   }
-  // The same under the table's lock.
-  void release(Rows rows, Held& held, Release how, CommandList& commands, Lock& lock);
+  // The same under the table's lock. The caller tells listeners when that is released.
+  void release_in_order(Rows rows, Held& held, Release how, CommandList& commands, Lock& lock);
   // Queues the copies back. A failure ends the program. `region` names the region that has run, for the message; "":
   // none has.
   void copy_back(Rows rows, Held& held, Release how, CommandList& commands, std::string_view region = {}) {
@@ -116,9 +114,7 @@ private:
     }
     return true;
   }
-  [[gnu::noinline]] void release_in_order(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands,
-                                          bool is_told);
-  void release_first(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands, Lock& lock);
+  [[gnu::noinline]] void release_in_order(Rows rows, Held& held, Release how, CommandList& commands);
   static bool holds_results(const Mapping& object, Held& held);
   static bool is_repeated(Rows rows, const Row& row, const Mapping& object, Held& held);
   [[noreturn]] static void fail(const Mapping& object, const CommandList& commands, std::string_view region);
@@ -129,13 +125,6 @@ private:
       memory_.release(device, host.address(), host.size(), region, padding);
   }
   void forget_departures(Held& held, const EventPtr& end);
-
-  const DeviceMemory& memory_;
-  const Sharing& sharing_;
-  PresentTable& table_;
-  Binder& binder_;
-  Order& order_;
-  DivergedCopies& diverged_;
 };
 
 } // namespace omptool

@@ -18,6 +18,7 @@ void Order::queue_behind(Held& held, CommandList& commands, Lock& lock) {
         for (EventPtr& ended : table_.departures((*one)->host, lock))
           commands.after(std::move(ended));
     }
+  held.leaves_events = commands.leaves_events();
 }
 
 // Forgets the object's events if all have ended, so that exact matches find it again. The caller holds its shard's

@@ -2,31 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data/update.h"
 
-#include "data/report.h"
 #include "process/message.h"
 
 namespace omptool {
 
-void Update::report(Rows rows, Held& held) {
-  RowsReport report(observe::RowsSeen::Kind::kUpdated, memory_.number(), sharing_.any());
-  {
-    PresentTable::Lock lock(table_);
-    report.see(rows, held.bound);
-  }
-  report.tell();
-}
-
 void Update::place_in_order(Rows rows, Held& held, CommandList& commands) {
   HostFallback::end();
-  {
-    PresentTable::Lock lock(table_);
-    binder_.bind_known(rows, held, true, lock);
-    order_.queue_behind(held, commands, lock);
-    held.leaves_events = commands.leaves_events();
-    for (std::size_t i = 0; i < rows.size() && held.leaves_events; ++i)
-      if (held.bound[i].object)
-        order_.leave_event(*held.bound[i].object, rows[i].has(kTo), rows[i].has(kFrom), commands, lock);
-  }
+  Lock lock(table_);
+  binder_.bind_known(rows, held, true, lock);
+  order_.queue_behind(held, commands, lock);
+  for (std::size_t i = 0; i < rows.size() && held.leaves_events; ++i)
+    if (held.bound[i].object)
+      order_.leave_event(*held.bound[i].object, rows[i].has(kTo), rows[i].has(kFrom), commands, lock);
 }
 
 void Update::fail(Direction direction, const Mapping& object, const CommandList& commands) {

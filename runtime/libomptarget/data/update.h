@@ -4,20 +4,16 @@
 // `target update`: copies between the two sides of objects that are there.
 #pragma once
 
-#include "data/binder.h"
-#include "data/diverged_copies.h"
-#include "data/order.h"
+#include "data/data_step.h"
 #include "process/read_only.h"
 
 #include <cstring>
 
 namespace omptool {
 
-class Update {
+class Update : DataStep {
 public:
-  Update(const DeviceMemory& memory, const Sharing& sharing, PresentTable& table, Binder& binder, Order& order,
-         DivergedCopies& diverged)
-      : memory_(memory), sharing_(sharing), table_(table), binder_(binder), order_(order), diverged_(diverged) {}
+  using DataStep::DataStep;
 
   // Finds the objects that are there, and takes the position of a construct that copies them.
   void take_position(Rows rows, Held& held, CommandList& commands) {
@@ -28,7 +24,7 @@ public:
     if (!is_exact || !binder_.find_exactly(rows, held, true)) [[unlikely]]
       place_in_order(rows, held, commands);
     if (is_told) [[unlikely]]
-      report(rows, held);
+      report(Seen::kUpdated, rows, held);
   }
   // Queues the copies. A failure ends the program.
   void copy(Rows rows, Held& held, CommandList& commands) {
@@ -62,16 +58,8 @@ private:
              return true;
            });
   }
-  void report(Rows rows, Held& held);
   [[noreturn]] static void fail(Direction direction, const Mapping& object, const CommandList& commands);
   void place_in_order(Rows rows, Held& held, CommandList& commands);
-
-  const DeviceMemory& memory_;
-  const Sharing& sharing_;
-  PresentTable& table_;
-  Binder& binder_;
-  Order& order_;
-  DivergedCopies& diverged_;
 };
 
 } // namespace omptool

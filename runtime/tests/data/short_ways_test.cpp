@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checks which objects the short ways take, on a device like the CPU: those that no asynchronous construct uses.
+#include "data/binder.h"
 #include "data/memmove_plugin.h"
 #include "devices/registry.h"
 #include "offload/construct.h"
@@ -36,7 +37,7 @@ struct Present {
   bool takes_the_short_way() {
     CommandList commands(device.memory);
     Held held({&row, 1});
-    const bool taken = device.data.binder.bind_exactly({&row, 1}, held);
+    const bool taken = omptool::Binder(device.data.table, device.data.sharing).bind_exactly({&row, 1}, held);
     device.data.ending.release({&row, 1}, held, Release::kNormal, commands);
     device.data.ending.finish(held, commands);
     return taken;
