@@ -136,20 +136,13 @@ void Binder::wait_until_none_leaves(Rows rows, Lock& lock) {
 // Returns the range that the row is to create: its own and, of the parts of its struct that lie beside it, those
 // between which and it nothing else is mapped (decision 30).
 HostRange Binder::reserved_range(Rows rows, std::size_t index, Lock& lock) {
-  for (;;) {
-    HostRange reserved = range_of(rows[index]);
-    bool grown = false;
-    for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kReserve); ++i) {
-      const HostRange larger = enclosing_range(reserved, range_of(rows[i]));
-      if (any_other(rows, larger, reserved) || table_.look_up(larger, lock).overlap == Overlap::kPartial)
-        continue;
+  HostRange reserved = range_of(rows[index]);
+  for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kReserve); ++i) {
+    const HostRange larger = enclosing_range(reserved, range_of(rows[i]));
+    if (!any_other(rows, larger, reserved) && table_.look_up(larger, lock).overlap != Overlap::kPartial)
       reserved = larger;
-      grown = true;
-    }
-    // Looking up may have waited, and another thread have mapped something there.
-    if (!grown || table_.look_up(reserved, lock).overlap != Overlap::kPartial)
-      return reserved;
   }
+  return reserved;
 }
 
 // Tells if kernels find the host's pointee by the pointer of the row: they read it in the host's memory, or it is that

@@ -85,9 +85,9 @@ void HostSide::note_stale(Rows rows, std::span<const HostRange> globals, Held& h
   Mappings all = named(rows, globals, lock);
   for (const Row& row : rows)
     if (const std::uintptr_t address = possible_device_address(row)) { // is_device_ptr, or a pointer to nothing mapped
-      const Mappings there = table_.on_device({address, 1}, lock);
+      const Mappings there = table_.on_device(address, 1, lock);
       all.insert(all.end(), there.begin(), there.end());
-      Mapping* const host = table_.find(reinterpret_cast<const void*>(address), lock);
+      Mapping* const host = table_.look_up_any({address, address + 1}, lock).mapping;
       if (host &&
           lock.touch(*host).unusable) // use_device_ptr leaves the host's address of what the device did not take
         all.push_back(host);
@@ -130,7 +130,7 @@ std::string HostSide::make_device_current(const void* device, std::size_t size) 
   Pins stale;
   {
     Lock lock(table_);
-    for (Mapping* const mapping : table_.on_device({reinterpret_cast<std::uintptr_t>(device), size}, lock))
+    for (Mapping* const mapping : table_.on_device(reinterpret_cast<std::uintptr_t>(device), size, lock))
       if (mapping->state == Mapping::State::kReady)
         stale.add(table_, *mapping, lock);
   }
@@ -230,7 +230,7 @@ bool HostSide::is_out_of_reach(std::uintptr_t address) {
   if (allocations_.hold(address))
     return true;
   Lock lock(table_);
-  return !table_.on_device({address, 1}, lock).empty();
+  return !table_.on_device(address, 1, lock).empty();
 }
 
 } // namespace omptool

@@ -185,10 +185,6 @@ Lookup MappingTable::find(HostRange wanted) const {
   return {};
 }
 
-Mapping* MappingTable::find(const void* address) const {
-  return find(HostRange::of(address, 1)).mapping;
-}
-
 Mapping* MappingTable::find_section(const void* address) const {
   const std::uintptr_t sought = reinterpret_cast<std::uintptr_t>(address);
   const Place place = place_of(sought);
@@ -221,7 +217,6 @@ bool MappingTable::insert(std::unique_ptr<Mapping>& mapping) {
     split(place);
   place.block->insert(place.index, entry);
   static_cast<void>(mapping.release());
-  ++size_;
   return true;
 }
 
@@ -231,7 +226,6 @@ std::unique_ptr<Mapping> MappingTable::erase(Mapping& mapping) {
   const std::size_t at =
       block.entries[block.first].mapping == &mapping ? block.first : block.past(mapping.host.begin) - 1;
   block.erase(at);
-  --size_;
   if (block.first == block.last && block.previous)
     erase_block(block);
   return std::unique_ptr<Mapping>(&mapping);

@@ -144,8 +144,6 @@ public:
 
   // Returns how an object of at least one byte lies to what is mapped.
   Lookup find(HostRange wanted) const;
-  // The mapping that holds the byte at `address`, or null.
-  Mapping* find(const void* address) const;
   // The mapping that a section of no bytes at `address` belongs to: the one that holds the byte, or
   // the next one if the address is a base pointer of it. Null: neither.
   Mapping* find_section(const void* address) const;
@@ -153,18 +151,10 @@ public:
   std::vector<Mapping*> overlapping(HostRange range) const;
   // The first of these for which is_sought(mapping) returns true, or null.
   template <typename Sought> Mapping* find_overlapping(HostRange range, const Sought& is_sought) const;
-  struct DeviceRange {
-    std::uintptr_t begin;
-    std::size_t size;
-  };
-  // Every mapping whose device memory shares a byte with `range`; looks at all of them, each after
-  // before(mapping).
-  template <typename Visit> std::vector<Mapping*> on_device(DeviceRange range, const Visit& before) const;
   // Takes it. False: something overlaps it, and nothing has been done.
   bool insert(std::unique_ptr<Mapping>& mapping);
   // Gives it back.
   std::unique_ptr<Mapping> erase(Mapping& mapping);
-  std::size_t size() const { return size_; }
 
 private:
   // The end is here so that a search looks at no mapping.
@@ -204,7 +194,6 @@ private:
 
   std::map<std::uintptr_t, std::unique_ptr<Block>> blocks_; // by key; the first stays, even if empty
   mutable Block* last_used_ = nullptr;
-  std::size_t size_ = 0;
 };
 
 template <typename Sought> Mapping* MappingTable::find_overlapping(HostRange range, const Sought& is_sought) const {
@@ -221,21 +210,6 @@ template <typename Sought> Mapping* MappingTable::find_overlapping(HostRange ran
         return entry.mapping;
     }
   return nullptr;
-}
-
-template <typename Visit> std::vector<Mapping*> MappingTable::on_device(DeviceRange range, const Visit& before) const {
-  std::vector<Mapping*> found;
-  for (const auto& [key, block] : blocks_)
-    for (const Entry& entry : block->all()) {
-      before(*entry.mapping);
-      const std::uintptr_t begin =
-          reinterpret_cast<std::uintptr_t>(entry.mapping->device.load(std::memory_order_relaxed));
-      const std::size_t size = entry.end - entry.begin;
-      // Differences: a sum of an address and a size may overflow.
-      if (begin && (begin <= range.begin ? range.begin - begin < size : begin - range.begin < range.size))
-        found.push_back(entry.mapping);
-    }
-  return found;
 }
 
 } // namespace omptool

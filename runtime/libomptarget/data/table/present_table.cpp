@@ -20,11 +20,11 @@ PresentTable::Entered PresentTable::create(const Row& row, const void* call) {
   created->base = base_of(row);
   if (!row.has(kTo))
     created->born = activity_.birth();
-  Mapping* const fresh = created.get();
   Lock lock(*this);
-  if (!departures(fresh->host, lock).empty() || !add(std::move(created), lock))
+  if (!departures(created->host, lock).empty())
     return {};
-  return {fresh, true};
+  Mapping* const fresh = add(std::move(created), lock);
+  return {fresh, fresh != nullptr};
 }
 
 // ---- leaving ----
@@ -66,31 +66,18 @@ void PresentTable::Lock::wait_for(Mapping& mapping) {
   observe::note_pause();
 }
 
-void PresentTable::Lock::wake_those_who_wait_for(Mapping& mapping) {
-  if (mapping.awaited)
-    table_.changed_.notify_all();
-  mapping.awaited = false;
-}
-
 void PresentTable::Lock::release_shards() {
   for (std::size_t word = 0; word < held_.size(); ++word)
     for (; held_[word]; held_[word] &= held_[word] - 1)
       table_.index_.shard(64 * word + static_cast<std::size_t>(std::countr_zero(held_[word]))).lock.unlock();
 }
 
-bool PresentTable::add(std::unique_ptr<Mapping> mapping, Lock& lock) {
-  Mapping& added = *mapping;
-  if (!mappings_.insert(mapping))
-    return false;
-  ObjectIndex::insert(lock.shard_of(added), added);
-  regions_.add(added.host);
-  return true;
-}
-
-// Adds an object where nothing is.
-Mapping* PresentTable::put(std::unique_ptr<Mapping> mapping, Lock& lock) {
+Mapping* PresentTable::add(std::unique_ptr<Mapping> mapping, Lock& lock) {
   Mapping* const added = mapping.get();
-  add(std::move(mapping), lock);
+  if (!mappings_.insert(mapping))
+    return nullptr;
+  ObjectIndex::insert(lock.shard_of(*added), *added);
+  regions_.add(added->host);
   return added;
 }
 
@@ -107,14 +94,22 @@ void PresentTable::take_from_table(Mapping& mapping, Lock& lock) {
   ObjectIndex::erase(shard, mapping);
   regions_.remove(mapping.host);
   std::unique_ptr<Mapping> own = mappings_.erase(mapping);
-  lock.wake_those_who_wait_for(mapping);
+  if (std::exchange(mapping.awaited, false))
+    changed_.notify_all();
   if (mapping.pins > 0) // the last of those calls gives it up
     static_cast<void>(own.release());
   lock.give_up(std::move(own));
 }
 
-Mappings PresentTable::on_device(MappingTable::DeviceRange range, Lock& lock) {
-  return mappings_.on_device(range, [&](Mapping& mapping) { lock.touch(mapping); });
+Mappings PresentTable::on_device(std::uintptr_t begin, std::size_t size, Lock& lock) {
+  Mappings found = overlapping({0, UINTPTR_MAX}, lock);
+  std::erase_if(found, [&](Mapping* mapping) {
+    const std::uintptr_t there = reinterpret_cast<std::uintptr_t>(lock.touch(*mapping).device.load());
+    const std::uintptr_t own_size = mapping->host.end - mapping->host.begin;
+    // Differences: a sum of an address and a size may overflow.
+    return !there || (there <= begin ? begin - there >= own_size : there - begin >= size);
+  });
+  return found;
 }
 
 bool PresentTable::is_there(Mapping& mapping, Lock& lock) {
@@ -169,7 +164,7 @@ Mapping* PresentTable::grow(Mapping& variable, HostRange wanted, Lock& lock) {
   grown->holds = variable.holds;
   grown->make_details().name = variable.name();
   remove(variable, lock);
-  return put(std::move(grown), lock);
+  return add(std::move(grown), lock);
 }
 
 // The object that holds `wanted`, or null; it is a fault when the row maps more than is there, if that is a copy.
@@ -202,14 +197,14 @@ Mapping* PresentTable::obtain(const Row& row, HostRange wanted, const void* call
   if (!sharing_.needs_copy(row)) {
     auto in_place = std::make_unique<Mapping>(wanted, static_cast<std::byte*>(wanted.address()), nullptr);
     in_place->own_value = true;
-    return put(std::move(in_place), lock);
+    return add(std::move(in_place), lock);
   }
   auto created = std::make_unique<Mapping>(wanted, nullptr, &memory_);
   created->padding = padding;
   created->state = Mapping::State::kCreating;
   created->creator = call;
   created->born = activity_.birth();
-  return put(std::move(created), lock);
+  return add(std::move(created), lock);
 }
 
 // The device did not take what the call created: it is for the host alone, unless it has left already.

@@ -65,7 +65,6 @@ public:
         gone_.push_back(std::move(gone));
     }
     void wait_for(Mapping& mapping);
-    void wake_those_who_wait_for(Mapping& mapping);
 
   private:
     friend class PresentTable;
@@ -112,8 +111,8 @@ public:
 
   // ---- objects ----
 
-  // Returns false, with nothing done, if something is mapped there.
-  bool add(std::unique_ptr<Mapping> mapping, Lock& lock);
+  // Returns the object; null, with nothing done: something is mapped there.
+  Mapping* add(std::unique_ptr<Mapping> mapping, Lock& lock);
   // Calls that use it keep the record; its device memory goes with it.
   void remove(Mapping& mapping, Lock& lock);
   // The same of one whose bytes have yet to go back: what is to be known of it for that stays.
@@ -141,9 +140,8 @@ public:
     return mappings_.find_overlapping(
         range, [&](Mapping* found) { return lock.touch(*found).state == Mapping::State::kLeaving; });
   }
-  // Returns the object that holds the byte, or null.
-  Mapping* find(const void* address, Lock&) const { return mappings_.find(address); }
-  Mappings on_device(MappingTable::DeviceRange range, Lock& lock);
+  // Every object whose device memory shares a byte with the range; looks at all of them.
+  Mappings on_device(std::uintptr_t begin, std::size_t size, Lock& lock);
 
   // ---- what is known of an object ----
 
@@ -191,7 +189,6 @@ private:
   static bool is_last_user(const Mapping& mapping) { return mapping.pins == 1; }
   [[gnu::noinline]] std::byte* take_out(Mapping& mapping, std::string_view region);
   static std::unique_ptr<Mapping> last_pin(Mapping& mapping);
-  Mapping* put(std::unique_ptr<Mapping> mapping, Lock& lock);
   Mapping* grow(Mapping& variable, HostRange wanted, Lock& lock);
 
   const DeviceMemory& memory_;

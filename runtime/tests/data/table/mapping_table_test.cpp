@@ -73,13 +73,13 @@ TEST_CASE("the mapping table agrees with a map of bytes on random ranges") {
     }
     const void* address = reinterpret_cast<const void*>(place(random));
     const auto holder = oracle.find(reinterpret_cast<std::uintptr_t>(address));
-    const Mapping* const held = table.find(address);
+    const Mapping* const held = table.find(HostRange::of(address, 1)).mapping;
     REQUIRE((held != nullptr) == (holder != oracle.end()));
     if (held) {
       CHECK(held->host.begin == holder->second);
     }
   }
-  CHECK(table.size() > 0);
+  CHECK(!table.overlapping({0, UINTPTR_MAX}).empty());
 }
 
 TEST_CASE("the mapping table agrees with a plain map, whatever the order in which memory is mapped and unmapped") {
@@ -98,8 +98,8 @@ TEST_CASE("the mapping table agrees with a plain map, whatever the order in whic
     all.erase(at);
   };
   const auto agree = [&] {
-    REQUIRE(table.size() == all.size());
     const std::vector<Mapping*> found = table.overlapping({0, UINTPTR_MAX});
+    REQUIRE(found.size() == all.size());
     REQUIRE(std::equal(found.begin(), found.end(), all.begin(), all.end(),
                        [](const Mapping* one, const auto& other) { return one == other.second; }));
   };
