@@ -64,9 +64,14 @@ void Begin::place_in_order(Rows rows, Held& held, Purpose purpose, Passage passa
     binder_.bind(rows, held, lock);
     if (purpose == Purpose::kRegion && table_.any_host_current()) [[unlikely]]
       host_side_.note_stale(rows, globals, held, commands, lock);
-    order_.queue_behind(held, commands, lock);
-    if (held.leaves_events)
-      order_.leave_events(rows, held, purpose, commands, lock);
+    queue_behind(held, commands, lock);
+    for (std::size_t i = 0; i < rows.size() && held.leaves_events; ++i) {
+      const RowObject &object = held.bound[i].object, &cell = held.bound[i].cell;
+      if (object)
+        leave_event(*object, object.fresh || rows[i].has(kTo | kAlways), purpose == Purpose::kRegion, commands, lock);
+      if (cell)
+        leave_event(*cell, true, purpose == Purpose::kRegion, commands, lock);
+    }
     if (passage == Passage::kThrough)
       end_.release_in_order(rows, held, Release::kNormal, commands, lock);
   }
@@ -114,22 +119,21 @@ void Begin::wait_for_others(Held& held) {
     }
 }
 
-std::string Begin::not_there(const Mapping& mapping, const std::string& why) const {
-  return (mapping.device ? "the device did not take a copy of " : "the device has no memory for ") + describe(mapping) +
-         why;
-}
-
 // Returns the object of the call that has no usable copy on the device, or "".
 std::string Begin::fault(Held& held, const std::string& why) {
   Lock lock(table_);
+  const Mapping* missing = nullptr;
   for (Binding& binding : held.bound)
     for (RowObject* const one : binding.both())
-      if (*one && (lock.touch(**one).unusable || one->refused))
-        return not_there(**one, why.empty() ? memory_.last_error() : why);
+      if (!missing && *one && (lock.touch(**one).unusable || one->refused))
+        missing = *one;
   for (Mapping* const mapping : held.stale)
-    if (lock.touch(*mapping).unusable)
-      return not_there(*mapping, why.empty() ? memory_.last_error() : why);
-  return {};
+    if (!missing && lock.touch(*mapping).unusable)
+      missing = mapping;
+  if (!missing)
+    return {};
+  return (missing->device ? "the device did not take a copy of " : "the device has no memory for ") +
+         describe(*missing) + (why.empty() ? memory_.last_error() : why);
 }
 
 // Copies and pointers that a call owes to objects which were there before it. When a region's copy

@@ -125,7 +125,6 @@ private:
   void fill_own(Rows rows, Held& held, CommandList& commands);
   void wait_for_others(Held& held);
   bool attach_later(const Row& row, Binding& binding, CommandList& commands);
-  std::string not_there(const Mapping& mapping, const std::string& why) const;
   std::string fault(Held& held, const std::string& why);
   bool refresh(Rows rows, Bindings& bound, Purpose purpose, CommandList& commands);
 

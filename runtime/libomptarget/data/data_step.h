@@ -1,13 +1,15 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The parts of a device that the steps of constructs use: their beginning, their end, and updates.
+// The steps of constructs that handle data: their beginning, their end, and updates. They share the parts of the
+// device, and the order of its constructs (decision 24): what each comes after when it takes its position, and the
+// events that it leaves for those that come later.
 #pragma once
 
 #include "data/binder.h"
 #include "data/diverged_copies.h"
-#include "data/order.h"
-#include "data/report.h"
+#include "observe/events/sink.h"
+#include "rtl/command_list.h"
 
 namespace omptool {
 
@@ -19,17 +21,26 @@ public:
 protected:
   using Lock = PresentTable::Lock;
   using Seen = observe::RowsSeen::Kind;
-  // Tells listeners of the rows, as their objects are now. No lock may be held.
-  void report(Seen kind, Rows rows, Held& held) const {
-    report_rows(kind, memory_.number(), sharing_, table_, rows, held);
-  }
+
+  // Lets the construct's operations come after those that fill its objects, and after those that still copy back what
+  // has been mapped where it creates some.
+  void queue_behind(Held& held, CommandList& commands, Lock& lock);
+  // Leaves what the constructs that come later are to come after.
+  void leave_event(Mapping& mapping, bool transfers, bool uses, CommandList& commands, Lock& lock);
+  // Takes an object that leaves out of the table at once, so that nobody waits for it there. Its bytes go back when all
+  // that uses it has ended, and who maps the memory again comes after that.
+  void depart(Mapping& mapping, Held& held, CommandList& commands, Lock& lock);
+  // Tells listeners of the rows, as their objects are now. No lock may be held: the sink would copy the rows.
+  void report(Seen kind, Rows rows, Held& held);
 
   const DeviceMemory& memory_;
   const Sharing& sharing_;
   PresentTable& table_;
   DivergedCopies& diverged_;
   Binder binder_{table_, sharing_};
-  Order order_{table_};
+
+private:
+  static bool forget_if_over(Mapping& mapping, Lock& lock);
 };
 
 } // namespace omptool

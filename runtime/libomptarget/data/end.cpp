@@ -17,7 +17,7 @@ void End::place_in_order(Rows rows, Held& held, CommandList& commands) {
   {
     Lock lock(table_);
     binder_.bind_known(rows, held, false, lock);
-    order_.queue_behind(held, commands, lock);
+    queue_behind(held, commands, lock);
     release_in_order(rows, held, Release::kNormal, commands, lock);
   }
   if (observe::heard()) [[unlikely]]
@@ -50,7 +50,7 @@ void End::release_in_order(Rows rows, Held& held, Release how, CommandList& comm
         continue;
       held.any_leaves = true;
       if (held.leaves_events || !(*one)->pending(commands.own_end()).empty())
-        order_.depart(**one, held, commands, lock);
+        depart(**one, held, commands, lock);
       else
         (*one)->state = Mapping::State::kLeaving;
     }

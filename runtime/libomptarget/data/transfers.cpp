@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data/transfers.h"
 
-#include "data/report.h"
 #include "data/table/row_ranges.h"
 #include "observe/events/sink.h"
 
@@ -26,6 +25,13 @@ std::vector<HostRange> pieces_of(HostRange range, std::vector<HostRange> holes) 
   if (at < range.end)
     pieces.push_back({at, range.end});
   return pieces;
+}
+
+// To be called where somebody hears what begins. `cell`: of a pointer that is attached, where it is on the host.
+void report_copy(int device, bool to_device, const Mapping& mapping, const void* host, const void* there,
+                 std::int64_t size, const void* cell = nullptr) {
+  observe::report(observe::ObjectCopied{observe::Within::current(), device, to_device, host, there, size, mapping.host,
+                                        mapping.name(), cell});
 }
 
 } // namespace

@@ -10,10 +10,10 @@ void Update::place_in_order(Rows rows, Held& held, CommandList& commands) {
   HostFallback::end();
   Lock lock(table_);
   binder_.bind_known(rows, held, true, lock);
-  order_.queue_behind(held, commands, lock);
+  queue_behind(held, commands, lock);
   for (std::size_t i = 0; i < rows.size() && held.leaves_events; ++i)
     if (held.bound[i].object)
-      order_.leave_event(*held.bound[i].object, rows[i].has(kTo), rows[i].has(kFrom), commands, lock);
+      leave_event(*held.bound[i].object, rows[i].has(kTo), rows[i].has(kFrom), commands, lock);
 }
 
 void Update::fail(Direction direction, const Mapping& object, const CommandList& commands) {
