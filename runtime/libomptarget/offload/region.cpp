@@ -21,45 +21,6 @@ std::string no_private_copy(const Row& row, const std::string& why) {
 
 } // namespace
 
-// ---- private copies ----
-
-bool PrivateCopies::allocate(std::size_t index, const Row& row, const void* source, void*& argument) {
-  Copy& copy = copies_[index];
-  // A row of no bytes says nothing in `begin`.
-  const void* const begin = row.size == 0 && !row.has(kSection) ? row.base : row.begin;
-  copy = {nullptr, begin, std::max<std::int64_t>(row.size, 1), source};
-  copy.device = device_.memory.allocate(copy.size, begin, 0, row.size == 0 ? kStructAlignment : 1);
-  if (!copy.device)
-    return false;
-  argument = device_base(copy.device, begin, row.base);
-  return true;
-}
-
-bool PrivateCopies::fill(std::size_t index, const Row& row, CommandList& commands) {
-  const Copy& copy = copies_[index];
-  return !row.has(kTo) || row.size <= 0 || commands.submit(copy.device, copy.source, row.size);
-}
-
-bool PrivateCopies::attach(const void* cell, void* value, CommandList& commands) {
-  for (const Copy& copy : copies_) {
-    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(cell) - reinterpret_cast<std::uintptr_t>(copy.host);
-    if (!copy.device || offset > static_cast<std::uintptr_t>(copy.size) ||
-        static_cast<std::uintptr_t>(copy.size) - offset < sizeof value)
-      continue;
-    const observe::Shown shown(cell);
-    if (!commands.submit(copy.device + offset, commands.keep(&value, sizeof value), sizeof value))
-      return false;
-  }
-  return true;
-}
-
-void PrivateCopies::release_all() {
-  for (Copy& copy : copies_) {
-    if (std::byte* const device = std::exchange(copy.device, nullptr))
-      device_.memory.release(device, copy.host, copy.size, region_);
-  }
-}
-
 // ---- placed ----
 
 Placed Region::place() {
@@ -99,11 +60,20 @@ bool Region::resolve_arguments(std::string& reason) {
   return true;
 }
 
+// False: the device has no memory for it.
 [[gnu::noinline]] bool Region::allocate_private(std::size_t index, void*& argument) {
   const Row& row = rows_[index];
   const bool is_read = reads_now_ && row.has(kTo) && row.size > 0;
   const void* const source = is_read ? commands_.keep(row.begin, static_cast<std::size_t>(row.size)) : row.begin;
-  return copies_.allocate(index, row, source, argument);
+  // A row of no bytes says nothing in `begin`.
+  const void* const begin = row.size == 0 && !row.has(kSection) ? row.base : row.begin;
+  PrivateCopy& copy = copies_[index];
+  copy = {nullptr, begin, std::max<std::int64_t>(row.size, 1), source};
+  copy.device = device_.memory.allocate(copy.size, begin, 0, row.size == 0 ? kStructAlignment : 1);
+  if (!copy.device)
+    return false;
+  argument = device_base(copy.device, begin, row.base);
+  return true;
 }
 
 // ---- handed over ----
@@ -116,17 +86,32 @@ bool Region::fill(std::string& reason) {
 
 [[gnu::noinline]] bool Region::fill_private(std::string& reason) {
   for (std::size_t i = 0; i < rows_.size(); ++i)
-    if (is_private(rows_[i]) && !copies_.fill(i, rows_[i], commands_)) {
+    if (is_private(rows_[i]) && rows_[i].has(kTo) && rows_[i].size > 0 &&
+        !commands_.submit(copies_[i].device, copies_[i].source, rows_[i].size)) {
       reason = no_private_copy(rows_[i], commands_.failure());
       return false;
     }
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     void* const value = rows_[i].has(kAttach) ? device_.data.beginning.pointee(rows_[i], held_.bound[i]) : nullptr;
-    if (value && !copies_.attach(rows_[i].base, value, commands_)) {
+    if (value && !attach_private(rows_[i].base, value)) {
       reason =
           "the device did not take a pointer to the object at " + describe(range_of(rows_[i])) + commands_.failure();
       return false;
     }
+  }
+  return true;
+}
+
+// Writes a pointer into the private copies that hold the one at `cell`. False: the device did not take it.
+bool Region::attach_private(const void* cell, void* value) {
+  for (const PrivateCopy& copy : copies_) {
+    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(cell) - reinterpret_cast<std::uintptr_t>(copy.host);
+    if (!copy.device || offset > static_cast<std::uintptr_t>(copy.size) ||
+        static_cast<std::uintptr_t>(copy.size) - offset < sizeof value)
+      continue;
+    const observe::Shown shown(cell);
+    if (!commands_.submit(copy.device + offset, commands_.keep(&value, sizeof value), sizeof value))
+      return false;
   }
   return true;
 }
@@ -197,8 +182,14 @@ void Region::release(Release how) {
   return true;
 }
 
+void Region::release_all_private() {
+  for (PrivateCopy& copy : copies_)
+    if (std::byte* const device = std::exchange(copy.device, nullptr))
+      device_.memory.release(device, copy.host, copy.size, kernel_.name);
+}
+
 void Region::finish(HandedOver) {
-  copies_.release();
+  release_private();
   end(kernel_.name);
 }
 

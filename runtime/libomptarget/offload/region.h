@@ -66,42 +66,6 @@ private:
   void** last_; // behind it
 };
 
-// Device memory of kPrivate rows, for the length of one launch.
-class PrivateCopies {
-public:
-  PrivateCopies(Device& device, const std::string& region, std::size_t rows)
-      : device_(device), region_(region), copies_(rows) {}
-  ~PrivateCopies() { release(); }
-  PrivateCopies(const PrivateCopies&) = delete;
-  PrivateCopies& operator=(const PrivateCopies&) = delete;
-
-  // Allocates the row's copy, which begins with the bytes at `source`. `argument` becomes the device address of its
-  // base. False: the device has no memory for it.
-  bool allocate(std::size_t index, const Row& row, const void* source, void*& argument);
-  // Sends the bytes that the copy begins with. False: the device did not take them.
-  bool fill(std::size_t index, const Row& row, CommandList& commands);
-  // Writes a pointer into the copies that hold the one at `cell`. False: a device did not take it.
-  bool attach(const void* cell, void* value, CommandList& commands);
-  // Nothing uses them any more.
-  [[gnu::always_inline]] void release() {
-    if (copies_.size() != 0)
-      release_all();
-  }
-
-private:
-  void release_all();
-
-  struct Copy {
-    std::byte* device;
-    const void* host;
-    std::int64_t size;
-    const void* source; // what it begins with
-  };
-  Device& device_;
-  const std::string& region_;
-  PerRow<Copy> copies_;
-};
-
 class Region final : public Construct {
 public:
   // All that is named here has to live as long as this. Of a call that returns before (kLater), the region's objects
@@ -109,8 +73,8 @@ public:
   Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const AskedShape& shape,
          CommandList::Use use, bool reads_now = false)
       : Construct(device, rows, use), kernel_(kernel), there_(there), shape_(shape), reads_now_(reads_now),
-        copies_(device, kernel.name, held_.flags & kPrivate ? rows.size() : 0), arguments_(there.how.how, rows.size()) {
-  }
+        copies_(held_.flags & kPrivate ? rows.size() : 0), arguments_(there.how.how, rows.size()) {}
+  ~Region() override { release_private(); }
 
   Placed place() override;
   bool settle(const Placed&, std::string& reason) override;
@@ -128,13 +92,26 @@ private:
   bool resolve_arguments(std::string& reason);
   bool allocate_private(std::size_t index, void*& argument);
   bool fill_private(std::string& reason);
+  bool attach_private(const void* cell, void* value);
+  [[gnu::always_inline]] void release_private() {
+    if (copies_.size() != 0)
+      release_all_private();
+  }
+  void release_all_private();
   void release(Release how);
 
   const Kernel& kernel_;
   const Resolved& there_;
   const AskedShape& shape_;
   const bool reads_now_; // its private data, rather than in the queue's order
-  PrivateCopies copies_;
+  // Device memory of a kPrivate row.
+  struct PrivateCopy {
+    std::byte* device;
+    const void* host;
+    std::int64_t size;
+    const void* source; // what it begins with
+  };
+  PerRow<PrivateCopy> copies_; // of each row, if there are any
   Arguments arguments_;
   bool resolved_ = false;
 };
