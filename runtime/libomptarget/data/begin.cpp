@@ -145,7 +145,8 @@ bool Begin::refresh(Rows rows, Bindings& bound, Purpose purpose, CommandList& co
     const Row& row = rows[i];
     Binding& binding = bound[i];
     if (row.maps() && binding.object && !binding.object.fresh && row.has(kTo | kAlways) && row.size > 0) {
-      if (diverged_.send(*binding.object, common(range_of(row), binding.object->host), commands)) {
+      if (diverged_.copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host),
+                         commands)) {
         table_.note_written(binding.object);
       } else {
         if (purpose == Purpose::kData)
@@ -192,7 +193,8 @@ bool Begin::attach_later(const Row& row, Binding& binding, CommandList& commands
     return true;
   // The rest follows the address in the descriptors of Fortran.
   const HostRange rest{cell_of(row).end, cell_of(row).begin + static_cast<std::uintptr_t>(row.size)};
-  if (!transfers_.attach(row, binding, commands) || (rest.size() > 0 && !diverged_.send(*binding.cell, rest, commands)))
+  if (!transfers_.attach(row, binding, commands) ||
+      (rest.size() > 0 && !diverged_.copy(Direction::kToDevice, *binding.cell, rest, commands)))
     return false;
   if (rest.size() > 0)
     table_.note_written(binding.cell);

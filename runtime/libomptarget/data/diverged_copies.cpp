@@ -98,31 +98,20 @@ bool DivergedCopies::fill_all(Mapping& mapping) {
 }
 
 // The same where the host may have the newer side.
-bool DivergedCopies::send_to_newer(Mapping& mapping, HostRange range, CommandList& commands) {
+bool DivergedCopies::copy_diverged(Direction direction, Mapping& mapping, HostRange range, CommandList& commands) {
   if (table_.is_host_current(mapping)) {
     if (!commands.wait().empty()) // what follows is done at once
       return false;
     const observe::Postponed postponed;
     const std::lock_guard moving(moving_);
+    const bool to_host = direction == Direction::kToHost;
     if (mapping.diverged && !mapping.diverged->before.empty())
-      return let_host_win(mapping, {&range, 1}) && merge_copies(mapping, range, Toward::kBoth);
-  }
-  return transfers_.copy(Direction::kToDevice, mapping, range, commands);
-}
-
-bool DivergedCopies::fetch_to_newer(Mapping& mapping, HostRange range, CommandList& commands) {
-  if (table_.is_host_current(mapping)) {
-    if (!commands.wait().empty())
-      return false;
-    const observe::Postponed postponed;
-    const std::lock_guard moving(moving_);
-    if (mapping.diverged)
-      return mapping.diverged->before.empty() || merge_copies(mapping, range, Toward::kHost);
-    const auto guard = table_.guard(mapping);
-    if (mapping.host_current)
+      return to_host ? merge_copies(mapping, range, Toward::kHost)
+                     : let_host_win(mapping, {&range, 1}) && merge_copies(mapping, range, Toward::kBoth);
+    if (to_host && (mapping.diverged || table_.is_host_current(mapping)))
       return true;
   }
-  return transfers_.copy(Direction::kToHost, mapping, range, commands);
+  return transfers_.copy(direction, mapping, range, commands);
 }
 
 // Each side, or the host alone, gets what the other has changed. False: the device did not take part.

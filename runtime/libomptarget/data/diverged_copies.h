@@ -33,22 +33,15 @@ public:
   // next region that needs them. False: the device did not take part. The caller holds the lock.
   bool give_to_device(Mapping& mapping);
 
-  // As Transfers::copy() to the device, of an object whose copies may have diverged.
-  bool send(Mapping& mapping, HostRange range, CommandList& commands) {
+  // As Transfers::copy(), of an object whose copies may have diverged, or that only the host has.
+  bool copy(Direction direction, Mapping& mapping, HostRange range, CommandList& commands) {
     if (table_.any_host_current()) [[unlikely]]
-      return send_to_newer(mapping, range, commands);
-    return transfers_.copy(Direction::kToDevice, mapping, range, commands);
-  }
-  // As Transfers::copy() to the host, of an object whose copies may have diverged, or that only the host has.
-  bool fetch(Mapping& mapping, HostRange range, CommandList& commands) {
-    if (table_.any_host_current()) [[unlikely]]
-      return fetch_to_newer(mapping, range, commands);
-    return transfers_.copy(Direction::kToHost, mapping, range, commands);
+      return copy_diverged(direction, mapping, range, commands);
+    return transfers_.copy(direction, mapping, range, commands);
   }
 
 private:
-  bool send_to_newer(Mapping& mapping, HostRange range, CommandList& commands);
-  bool fetch_to_newer(Mapping& mapping, HostRange range, CommandList& commands);
+  bool copy_diverged(Direction direction, Mapping& mapping, HostRange range, CommandList& commands);
   enum class Toward { kHost, kBoth };
   bool is_current_on_host(Mapping& mapping, bool& can_diverge);
   bool let_host_win(Mapping& mapping, std::span<const HostRange> ranges);

@@ -48,7 +48,8 @@ public:
                                  ? (how == Release::kNormal || holds_results(*object, held)) &&
                                        (is_last || !is_repeated(rows, row, *object, held))
                                  : how == Release::kNormal && row.has(kAlways);
-      if (is_wanted && !diverged_.fetch(*object, common(range_of(row), object->host), commands)) [[unlikely]]
+      if (is_wanted && !diverged_.copy(Direction::kToHost, *object, common(range_of(row), object->host), commands))
+          [[unlikely]]
         fail(*object, commands, region);
     }
   }

@@ -34,9 +34,9 @@ public:
       if (!binding.object || (binding.host_current && !table_.is_usable(*binding.object))) [[unlikely]]
         continue;
       const HostRange there = common(range_of(rows[i]), binding.object->host);
-      if (rows[i].has(kTo) && !diverged_.send(*binding.object, there, commands)) [[unlikely]]
+      if (rows[i].has(kTo) && !diverged_.copy(Direction::kToDevice, *binding.object, there, commands)) [[unlikely]]
         fail(Direction::kToDevice, *binding.object, commands);
-      if (rows[i].has(kFrom) && !diverged_.fetch(*binding.object, there, commands)) [[unlikely]]
+      if (rows[i].has(kFrom) && !diverged_.copy(Direction::kToHost, *binding.object, there, commands)) [[unlikely]]
         fail(Direction::kToHost, *binding.object, commands);
     }
   }
