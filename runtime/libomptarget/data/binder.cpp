@@ -112,23 +112,19 @@ std::array<HostRange, 2> Binder::places_of(Rows rows, std::size_t index) {
   return {cell, at ? HostRange{at - 1, at + 1} : HostRange{}}; // or it belongs to what ends there
 }
 
+Mapping* Binder::find_leaving(Rows rows, Lock& lock) {
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (const HostRange place : places_of(rows, i))
+      if (Mapping* const leaving = place.size() > 0 ? table_.find_leaving(place, lock) : nullptr)
+        return leaving;
+  return nullptr;
+}
+
 // A place is taken in one step: whoever waits in the midst of it would come after one construct by one object, and
 // before it by another. So what has to be waited for is, before anything is counted.
 void Binder::wait_until_none_leaves(Rows rows, Lock& lock) {
-  const auto leaving_in = [&](std::size_t index) {
-    Mapping* leaving = nullptr;
-    for (const HostRange place : places_of(rows, index))
-      if (!leaving && place.begin != place.end)
-        leaving = table_.find_leaving(place, lock);
-    return leaving;
-  };
-  for (std::size_t i = 0; i < rows.size();)
-    if (Mapping* const leaving = leaving_in(i)) {
-      lock.wait_for(*leaving);
-      i = 0;
-    } else {
-      ++i;
-    }
+  while (Mapping* const leaving = find_leaving(rows, lock))
+    lock.wait_for(*leaving);
 }
 
 // ---- all rows ----

@@ -52,6 +52,7 @@ public:
 
 private:
   static std::array<HostRange, 2> places_of(Rows rows, std::size_t index);
+  Mapping* find_leaving(Rows rows, Lock& lock);
   void wait_until_none_leaves(Rows rows, Lock& lock);
   void unbind(Held& held, Lock& lock);
   Mapping* bind_known(const Row& row, Binding& binding, bool updates, Lock& lock);

@@ -11,22 +11,6 @@
 namespace omptool {
 namespace {
 
-// The range without the holes.
-std::vector<HostRange> pieces_of(HostRange range, std::vector<HostRange> holes) {
-  std::sort(holes.begin(), holes.end(), [](HostRange a, HostRange b) { return a.begin < b.begin; });
-  std::vector<HostRange> pieces;
-  std::uintptr_t at = range.begin;
-  for (const HostRange hole : holes) {
-    const HostRange piece{at, std::min(hole.begin, range.end)};
-    if (piece.begin < piece.end)
-      pieces.push_back(piece);
-    at = std::max(at, hole.end);
-  }
-  if (at < range.end)
-    pieces.push_back({at, range.end});
-  return pieces;
-}
-
 // To be called where somebody hears what begins. `cell`: of a pointer that is attached, where it is on the host.
 void report_copy(int device, bool to_device, const Mapping& mapping, const void* host, const void* there,
                  std::int64_t size, const void* cell = nullptr) {
@@ -61,7 +45,18 @@ std::vector<HostRange> Transfers::without_pointers(const Mapping& mapping, HostR
     for (const auto& [cell, pointer] : mapping.pointers())
       holes.push_back({cell, cell + sizeof(void*)});
   }
-  return pieces_of(range, std::move(holes));
+  std::sort(holes.begin(), holes.end(), [](HostRange a, HostRange b) { return a.begin < b.begin; });
+  std::vector<HostRange> pieces;
+  std::uintptr_t at = range.begin;
+  for (const HostRange hole : holes) {
+    const HostRange piece{at, std::min(hole.begin, range.end)};
+    if (piece.begin < piece.end)
+      pieces.push_back(piece);
+    at = std::max(at, hole.end);
+  }
+  if (at < range.end)
+    pieces.push_back({at, range.end});
+  return pieces;
 }
 
 std::vector<HostRange> Transfers::parts_of(const Mapping& mapping) {

@@ -31,10 +31,6 @@ bool first_time(const void* host_address, const Kernel* kernel, ReportOnce kind)
   return true;
 }
 
-std::vector<HostRange> globals_of(const Kernel* kernel) {
-  return kernel ? kernel->globals() : std::vector<HostRange>{};
-}
-
 } // namespace
 
 void insist_on_data(const std::string& reason) {
@@ -100,7 +96,8 @@ std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std
 // Not silenced: where the doubt is right, the host version ends the program without a word.
 void copy_to_host(Device& device, const void* host_address, const Kernel* kernel, Rows rows) {
   const std::string name = name_of(host_address, kernel);
-  const std::string doubts = device.data.host_side.make_host_current(rows, globals_of(kernel), name);
+  const std::vector<HostRange> globals = kernel ? kernel->globals() : std::vector<HostRange>{};
+  const std::string doubts = device.data.host_side.make_host_current(rows, globals, name);
   if (!doubts.empty() && first_time(host_address, kernel, ReportOnce::kMayUseDevice))
     tell("omptarget: ", "region %s: %s", name.c_str(), doubts.c_str());
 }

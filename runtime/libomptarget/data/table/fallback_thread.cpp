@@ -10,17 +10,14 @@ namespace {
 // Not destroyed with the thread: destructors of the program's may still make calls.
 thread_local constinit std::shared_ptr<std::atomic<bool>>* over = nullptr; // null: none runs
 
-struct Leaver {
-  bool armed = false;
-  ~Leaver() { HostFallback::end(); }
-};
-thread_local Leaver leaver;
-
 } // namespace
 
 HostFallback HostFallback::begin() {
+  struct Leaver {
+    ~Leaver() { end(); }
+  };
+  static thread_local const Leaver leaver;
   end();
-  leaver.armed = true;
   over = new std::shared_ptr(std::make_shared<std::atomic<bool>>(false));
   return HostFallback(*over);
 }
