@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "offload/outstanding.h"
 
+#include "number_map.h"
 #include "process/per_process.h"
 #include "rtl/completions.h"
 #include "rtl/core_workers.h"
@@ -16,7 +17,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <unordered_map>
 #include <utility>
 
 namespace omptool::outstanding {
@@ -38,7 +38,7 @@ struct Outstanding {
   std::condition_variable changed;
   std::ptrdiff_t calls = 0;
   std::ptrdiff_t callbacks = 0; // of ended calls, waiting or running
-  std::unordered_map<std::uintptr_t, EventPtr> events;
+  NumberMap<EventPtr> events;
   const std::uintptr_t inherited = last_handle; // that a process before this one gave out
 };
 
@@ -97,7 +97,7 @@ tgt_event_t add_handle(EventPtr event) {
   Outstanding& all = PerProcess<Outstanding>::get();
   const std::unique_lock lock = lock_shortly(all.mutex);
   const std::uintptr_t number = ++last_handle;
-  all.events.emplace(number, std::move(event));
+  all.events[number] = std::move(event);
   return reinterpret_cast<tgt_event_t>(kMark + number);
 }
 
@@ -105,14 +105,10 @@ Found find_event(tgt_event_t handle, bool takes) {
   Found found; // what was taken goes without the lock
   Outstanding& all = PerProcess<Outstanding>::get();
   const std::unique_lock lock = lock_shortly(all.mutex);
-  const auto at = all.events.find(number_of(handle));
-  if (at == all.events.end()) {
+  if (const EventPtr* const known = all.events.find(number_of(handle)); !known)
     found.fault = fault_of(all, handle);
-    return found;
-  }
-  found.event = at->second;
-  if (takes)
-    all.events.erase(at);
+  else
+    found.event = takes ? all.events.take(number_of(handle)) : *known;
   return found;
 }
 

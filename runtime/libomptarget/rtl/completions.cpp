@@ -54,6 +54,8 @@ struct Completions::All {
 };
 
 Completions& Completions::of(const Rtl& rtl) {
+  if (Completions* const known = rtl.completions_.load(std::memory_order_acquire))
+    return *known;
   std::call_once(rtl.asked_, [&] { rtl.completions_ = PerProcess<All>::get().add(rtl); });
   return *rtl.completions_;
 }
@@ -65,7 +67,7 @@ void Completions::completed(tgt_event_t native) {
   bool is_released = false;
   {
     const Lock lock = lock_shortly(mutex_);
-    Entry& entry = entries_[native];
+    Entry& entry = entries_[number_of(native)];
     entry.completed = true;
     ++changes_;
     if (observe::heard()) [[unlikely]]
@@ -76,7 +78,7 @@ void Completions::completed(tgt_event_t native) {
     changed_.notify_all();
     is_released = entry.released;
     if (is_released)
-      entries_.erase(native);
+      entries_.take(number_of(native));
   }
   if (then)
     finish(native, std::move(then));
@@ -106,7 +108,7 @@ void Completions::when_done(tgt_event_t native, Then then) {
   bool is_polled = false;
   {
     const Lock lock = lock_shortly(mutex_);
-    Entry& entry = entries_[native];
+    Entry& entry = entries_[number_of(native)];
     if (!entry.completed) {
       entry.then = std::move(then);
       ++waited_for_;
@@ -128,7 +130,7 @@ std::string Completions::wait(tgt_event_t native) {
     return describe(wait_event(native));
   {
     Lock lock(mutex_);
-    poll(lock, [&] { return entries_[native].completed; });
+    poll(lock, [&] { return entries_[number_of(native)].completed; });
   }
   return describe(result_of(native));
 }
@@ -158,18 +160,18 @@ Completions::Times Completions::times_of(tgt_event_t native) {
   if (std::uint64_t began = 0, ended = 0; event_times && event_times(native, &began, &ended) != 0)
     return {Time(std::chrono::nanoseconds(began)), Time(std::chrono::nanoseconds(ended))};
   const Lock lock = lock_shortly(mutex_);
-  const auto known = entries_.find(native);
-  return {{}, known == entries_.end() ? Time() : known->second.at};
+  const Entry* const known = entries_.find(number_of(native));
+  return {{}, known ? known->at : Time()};
 }
 
 void Completions::release(tgt_event_t native) {
   {
     const Lock lock = lock_shortly(mutex_);
-    if (Entry& entry = entries_[native]; !entry.completed) {
+    if (Entry& entry = entries_[number_of(native)]; !entry.completed) {
       entry.released = true;
       return;
     }
-    entries_.erase(native);
+    entries_.take(number_of(native));
   }
   rtl_.call().release_dep(native);
 }

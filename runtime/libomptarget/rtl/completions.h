@@ -9,6 +9,7 @@
 // has the address, none is released before it has been called back.
 #pragma once
 
+#include "number_map.h"
 #include "omptarget_rtl.h"
 
 #include <chrono>
@@ -17,7 +18,6 @@
 #include <functional>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 
 namespace omptool {
 
@@ -64,6 +64,7 @@ private:
   using Lock = std::unique_lock<std::mutex>;
 
   explicit Completions(const Rtl& rtl) : rtl_(rtl) {}
+  static std::uintptr_t number_of(tgt_event_t native) { return reinterpret_cast<std::uintptr_t>(native); }
   void finish(tgt_event_t native, Then then);
   void keep_going();
   template <typename Condition> void poll(Lock& lock, const Condition& is_over);
@@ -73,10 +74,10 @@ private:
   std::mutex mutex_; // the members below; no plugin call is made under it
   std::condition_variable changed_;
   std::condition_variable more_; // for the thread that polls, when nothing was waited for
-  std::unordered_map<tgt_event_t, Entry> entries_;
-  std::size_t waited_for_ = 0; // entries with a `then`
-  std::uint64_t changes_ = 0;  // events that were called back, or are waited for
-  bool polled_ = false;        // by a thread, as long as there are any, and for a while after that
+  NumberMap<Entry> entries_;     // by the numbers of their events
+  std::size_t waited_for_ = 0;   // entries with a `then`
+  std::uint64_t changes_ = 0;    // events that were called back, or are waited for
+  bool polled_ = false;          // by a thread, as long as there are any, and for a while after that
 };
 
 } // namespace omptool

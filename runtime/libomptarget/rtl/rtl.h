@@ -152,7 +152,7 @@ private:
   std::string why_none_;      // before counted_
   int device_count_ = 0;      // before counted_
   mutable std::once_flag asked_;
-  mutable Completions* completions_ = nullptr; // once asked for
+  mutable std::atomic<Completions*> completions_{nullptr}; // once asked for
 };
 
 // A folder of OMPTOOL_PLUGIN_PATH that nobody can look into, and why.

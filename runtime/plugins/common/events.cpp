@@ -26,9 +26,8 @@ std::int32_t result_of(const Event& event) {
 
 EventPtr Events::find_event(tgt_event_t event) const {
   const auto number = reinterpret_cast<std::uintptr_t>(event);
-  const auto at = events_.find(number);
-  if (at != events_.end() && !at->second->is_released)
-    return at->second;
+  if (const EventPtr* const known = events_.find(number); known && !(*known)->is_released)
+    return *known;
   fail("event " + std::to_string(number) + " is released, or none of this plugin's");
   return nullptr;
 }
@@ -38,7 +37,7 @@ void Events::end(Event& event, std::string failure, bool is_lost) {
   event.failure = std::move(failure);
   event.is_lost = is_lost;
   if (event.is_released)
-    events_.erase(event.number);
+    events_.take(event.number);
   else if (const tgt_callback_fct callback = the_callback)
     callback(event.handle());
 }
@@ -51,7 +50,7 @@ std::int32_t Events::release(tgt_event_t event) {
     return 1;
   gone->is_released = true;
   if (gone->is_done)
-    events_.erase(gone->number);
+    events_.take(gone->number);
   return 0;
 }
 

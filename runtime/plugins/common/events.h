@@ -5,6 +5,7 @@
 // lock, which is that of all that the plugin keeps of its operations, too.
 #pragma once
 
+#include "number_map.h"
 #include "omptarget_rtl.h"
 #include "short_lock.h"
 
@@ -13,7 +14,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <unordered_map>
 
 namespace omptool::plugin {
 
@@ -57,7 +57,7 @@ public:
     return std::static_pointer_cast<Operation>(find_event(event));
   }
   // With the lock held. From now on it is found, and valid until release().
-  void add(const EventPtr& event) { events_.emplace(event->number, event); }
+  void add(const EventPtr& event) { events_[event->number] = event; }
   // With the lock held: the operation has completed, which is called back once.
   void end(Event& event, std::string failure, bool is_lost);
 
@@ -71,7 +71,7 @@ private:
   EventPtr find_event(tgt_event_t event) const;
 
   std::mutex mutex_;
-  std::unordered_map<std::uintptr_t, EventPtr> events_; // not done, or not released
+  NumberMap<EventPtr> events_; // not done, or not released
 };
 
 } // namespace omptool::plugin
