@@ -32,9 +32,8 @@ EventPtr Events::find_event(tgt_event_t event) const {
   return nullptr;
 }
 
-void Events::end(Event& event, std::string failure, bool is_lost) {
+void Events::end(Event& event, bool is_lost) {
   event.is_done = true;
-  event.failure = std::move(failure);
   event.is_lost = is_lost;
   if (event.is_released)
     events_.take(event.number);

@@ -36,7 +36,7 @@ struct Event {
   // Under the lock of the table.
   bool is_done = false;
   bool is_released = false;
-  std::string failure;  // once it is done: why it failed, or ""
+  std::string failure;  // why it fails, or ""; final once it is done
   bool is_lost = false; // the device is, and that is why it failed
 
   bool has_failed() const { return is_done && !failure.empty(); }
@@ -58,8 +58,8 @@ public:
   }
   // With the lock held. From now on it is found, and valid until release().
   void add(const EventPtr& event) { events_[event->number] = event; }
-  // With the lock held: the operation has completed, which is called back once.
-  void end(Event& event, std::string failure, bool is_lost);
+  // With the lock held: the operation has completed, well or with the event's failure, which is called back once.
+  void end(Event& event, bool is_lost);
 
   // The operation goes on. 0, or 1, with last_error set.
   std::int32_t release(tgt_event_t event);

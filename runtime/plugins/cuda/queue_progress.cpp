@@ -40,7 +40,8 @@ void Queue::end(Operation& operation, std::string failure, bool is_lost) {
   operation.gather = nullptr;
   if (const CUdeviceptr lent = std::exchange(operation.lent, 0))
     lent_.emplace_back(&operation.chain->device, lent);
-  events_.end(operation, std::move(failure), is_lost);
+  operation.failure = std::move(failure);
+  events_.end(operation, is_lost);
 }
 
 // The driver says that something has failed, and not what: copies do not, once they are queued, but kernels do.

@@ -77,7 +77,7 @@ void Queue::complete(Operation& operation, std::vector<Operation*>& free) {
   operation.dependents.clear();
   for (Waiter* waiter = operation.waiters; waiter; waiter = waiter->next)
     waiter->woken.notify_one(); // with the lock held: it lies on the other thread's stack
-  events_.end(operation, std::move(operation.failure), false);
+  events_.end(operation, false);
 }
 
 void Queue::await(Operation& operation, Lock& lock) {

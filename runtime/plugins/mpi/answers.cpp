@@ -112,7 +112,7 @@ void Queue::finish(const PendingPtr& pending) {
     peer.free_tags.push_back(pending->tag);
   if (pending->is_copy_from_device())
     retrieving_.remove(pending);
-  events_.end(*pending, pending->failure, pending->result == OMPTARGET_RTL_DEVICE_LOST);
+  events_.end(*pending, pending->result == OMPTARGET_RTL_DEVICE_LOST);
 }
 
 // ---- waiting ----

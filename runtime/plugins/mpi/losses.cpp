@@ -87,7 +87,8 @@ void Queue::lose(std::size_t worker, const std::string& how) {
   for (const PendingPtr& pending : peer.pending.take_all()) {
     --pending_;
     link_->give_up(pending->requests);
-    events_.end(*pending, peer.lost, true);
+    pending->failure = peer.lost;
+    events_.end(*pending, true);
   }
 }
 

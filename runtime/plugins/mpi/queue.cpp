@@ -79,7 +79,7 @@ std::int32_t Queue::queue(std::size_t worker, Operation operation, HostSide host
   order.made = made->handle();
   operation.after = after;
   if (!made->failure.empty())
-    events_.end(*made, made->failure, made->is_lost);
+    events_.end(*made, made->is_lost);
   else if (send(made, operation, host); link_->records_for(worker).size() >= kFull)
     progress(lock);
   return 0;
@@ -129,7 +129,7 @@ std::int32_t Queue::exchange(std::size_t from, Operation giving, std::size_t wor
     send(other, giving, {});
     send(made, taking, {});
   } else
-    events_.end(*made, made->failure, made->is_lost);
+    events_.end(*made, made->is_lost);
   return order ? 0 : finish_call(made, lock);
 }
 

@@ -142,7 +142,8 @@ void Queue::complete(Operation& operation, cl_int status) {
   operation.running = {};
   if (const cl_event own = std::exchange(operation.event, nullptr))
     cl_.clReleaseEvent(own);
-  events_.end(operation, std::move(failure), is_lost);
+  operation.failure = std::move(failure);
+  events_.end(operation, is_lost);
 }
 
 void Queue::look_at(Operation& operation) {
