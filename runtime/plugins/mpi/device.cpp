@@ -76,9 +76,10 @@ std::int32_t Device::release(void* memory, std::int32_t) {
 
 // ---- operations ----
 
-std::int32_t Device::ask(Operation operation, HostSide host, const plugin::Dependences* order) {
+std::int32_t Device::ask(Operation&& operation, HostSide host, const plugin::Dependences* order) {
   operation.device = place_.number;
-  return order ? queue_.queue(place_.worker, operation, host, *order) : queue_.call(place_.worker, operation, host);
+  return order ? queue_.queue(place_.worker, std::move(operation), host, *order)
+               : queue_.call(place_.worker, operation, host);
 }
 
 std::int32_t Device::copy(void* target, plugin::Device& from, const void* source, std::size_t size,
@@ -103,7 +104,7 @@ std::int32_t Device::launch(void* kernel, plugin::Arguments arguments, const tgt
     running.shape = *shape;
     running.shape.size = sizeof running.shape;
   }
-  return ask(running, {}, order);
+  return ask(std::move(running), {}, order);
 }
 
 std::int32_t Device::submit(void* target, const void* source, std::size_t size) {

@@ -63,7 +63,7 @@ public:
 
 private:
   // Does it now, where there is no order, or later.
-  std::int32_t ask(Operation operation, HostSide host, const plugin::Dependences* order);
+  std::int32_t ask(Operation&& operation, HostSide host, const plugin::Dependences* order);
   std::int32_t copy(void* target, plugin::Device& from, const void* source, std::size_t size,
                     const plugin::Dependences* order);
   std::int32_t launch(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape,

@@ -17,9 +17,9 @@ namespace omptool::mpi {
 struct Pending;
 using PendingPtr = std::shared_ptr<Pending>;
 
-// Operations of a stream run one after another, so that each comes behind the last.
+// Operations of a stream run one after another on one worker, so that each comes behind the last.
 struct Stream {
-  std::weak_ptr<Pending> last;
+  std::uint64_t last = 0; // that one's number; 0: there is none
 };
 
 // Under the lock of the events.

@@ -39,19 +39,20 @@ Queue::Queue(plugin::Events& events, Session session)
 
 // Finds what the operation follows, and makes its event. The event ends at once if one of those has failed. Returns 0,
 // or a failure, with last_error set.
-std::int32_t Queue::order_of(Pending& made, const plugin::Dependences& order, std::vector<std::uint64_t>& after) {
+std::int32_t Queue::order_of(Pending& made, const plugin::Dependences& order) {
+  after_.clear();
   for (std::size_t i = 0; i < order.before.size(); ++i) {
     if (!order.before[i])
       continue;
     const PendingPtr before = events_.find<Pending>(order.before[i]);
     if (!before)
       return 1;
-    if (i == 0)
+    if (i == 0 && before->worker == made.worker)
       made.stream = before->stream;
     if (!before->is_done && before->worker != made.worker)
       return fail("the operation is to follow one of another worker");
     if (!before->is_done)
-      after.push_back(before->id);
+      after_.push_back(before->id);
     else if (before->has_failed()) {
       made.failure = before->failure;
       made.is_lost = before->is_lost && before->worker == made.worker;
@@ -59,25 +60,23 @@ std::int32_t Queue::order_of(Pending& made, const plugin::Dependences& order, st
   }
   if (!made.stream)
     made.stream = std::make_shared<Stream>();
-  if (const PendingPtr last = made.stream->last.lock();
-      last && !last->is_done && std::find(after.begin(), after.end(), last->id) == after.end())
-    after.push_back(last->id);
+  const std::uint64_t last = made.stream->last;
+  if (peers_[made.worker].pending.holds(last) && std::find(after_.begin(), after_.end(), last) == after_.end())
+    after_.push_back(last);
   return 0;
 }
 
-std::int32_t Queue::queue(std::size_t worker, Operation operation, HostSide host, const plugin::Dependences& order) {
+std::int32_t Queue::queue(std::size_t worker, Operation&& operation, HostSide host, const plugin::Dependences& order) {
   plugin::Events::Lock lock = events_.lock();
   if (!await_turn(worker, lock))
     return OMPTARGET_RTL_DEVICE_LOST;
   const auto made = std::make_shared<Pending>();
   made->worker = worker;
-  std::vector<std::uint64_t> after;
-  if (const std::int32_t result = order_of(*made, order, after); result != 0)
+  if (const std::int32_t result = order_of(*made, order); result != 0)
     return result;
-  made->stream->last = made;
   events_.add(made);
   order.made = made->handle();
-  operation.after = after;
+  operation.after = after_;
   if (!made->failure.empty())
     events_.end(*made, made->is_lost);
   else if (send(made, operation, host); link_->records_for(worker).size() >= kFull)
@@ -111,13 +110,10 @@ std::int32_t Queue::exchange(std::size_t from, Operation giving, std::size_t wor
   other->worker = from;
   other->is_released = true;
   made->is_released = !order;
-  std::vector<std::uint64_t> after;
-  if (const std::int32_t result = order_of(*made, order ? *order : plugin::Dependences{{}, no_event_}, after);
-      result != 0)
+  if (const std::int32_t result = order_of(*made, order ? *order : plugin::Dependences{{}, no_event_}); result != 0)
     return result;
-  taking.after = after;
+  taking.after = after_;
   if (order) {
-    made->stream->last = made;
     events_.add(made);
     order->made = made->handle();
   }
@@ -166,11 +162,13 @@ std::int32_t Queue::take_tag(Peer& peer) {
   return tag;
 }
 
-void Queue::send(const PendingPtr& pending, Operation operation, HostSide host) {
+void Queue::send(const PendingPtr& pending, Operation& operation, HostSide host) {
   Peer& peer = peers_[pending->worker];
   pending->id = operation.id = ++peer.last_id;
   const std::uint64_t oldest = peer.pending.empty() ? operation.id : peer.pending.oldest();
   operation.unknown = static_cast<std::uint32_t>(std::min<std::uint64_t>(operation.id - oldest, UINT32_MAX));
+  if (pending->stream)
+    pending->stream->last = operation.id;
   pending->kind = operation.kind;
   pending->into = host.into;
   const std::size_t size = std::max(host.from.size(), host.into.size());

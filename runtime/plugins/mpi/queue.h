@@ -36,7 +36,7 @@ public:
   Session& session() { return session_; }
 
   // Asks rank `worker` for an operation behind others. 0, or a failure, with last_error set.
-  std::int32_t queue(std::size_t worker, Operation operation, HostSide host, const plugin::Dependences& order);
+  std::int32_t queue(std::size_t worker, Operation&& operation, HostSide host, const plugin::Dependences& order);
   // The same without an order, and waits for it. Returns what the worker's plugin has returned.
   std::int32_t call(std::size_t worker, Operation operation, HostSide host = {}, Buffer* reply = nullptr);
 
@@ -72,11 +72,11 @@ private:
     bool has_tag() const { return !free_tags.empty() || next_tag <= kLastTag; }
   };
 
-  std::int32_t order_of(Pending& made, const plugin::Dependences& order, std::vector<std::uint64_t>& after);
+  std::int32_t order_of(Pending& made, const plugin::Dependences& order);
   std::int32_t finish_call(const PendingPtr& made, plugin::Events::Lock& lock);
   bool await_turn(std::size_t worker, plugin::Events::Lock& lock);
   std::int32_t take_tag(Peer& peer);
-  void send(const PendingPtr& pending, Operation operation, HostSide host);
+  void send(const PendingPtr& pending, Operation& operation, HostSide host);
   void take(int worker, View message);
   void take(Peer& peer, const Answer& answer, std::int64_t arrived);
   void move_on();
@@ -96,7 +96,8 @@ private:
   Link::Counts counts_;
   std::vector<Peer> peers_; // by rank
   Retrieving retrieving_;
-  std::vector<PendingPtr> moving_; // those whose bytes travel alone
+  std::vector<PendingPtr> moving_;   // those whose bytes travel alone
+  std::vector<std::uint64_t> after_; // what the next operation comes after, by number
   std::size_t pending_ = 0;
   tgt_event_t no_event_ = nullptr;
   Pulse::Clock::time_point next_look_ = {};

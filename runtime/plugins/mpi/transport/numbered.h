@@ -22,6 +22,7 @@ public:
 
   bool empty() const { return all_.empty(); }
   std::uint64_t oldest() const { return first_; } // of some
+  bool holds(std::uint64_t number) const { return has(number) && all_[index(number)]; }
   // Returns null for the number of one that has ended, or that was never added.
   Ptr find(std::uint64_t number) const { return has(number) ? all_[index(number)] : nullptr; }
   // The number is larger than all before.

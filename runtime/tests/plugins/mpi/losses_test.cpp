@@ -14,6 +14,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 
 using namespace omptool;
 using namespace omptool::mpi;
@@ -43,7 +44,7 @@ struct Job {
 
   tgt_event_t ask(int worker, Operation operation, HostSide host = {}) {
     tgt_event_t event = nullptr;
-    REQUIRE(queue.queue(static_cast<std::size_t>(worker), operation, host, {{}, event}) == 0);
+    REQUIRE(queue.queue(static_cast<std::size_t>(worker), std::move(operation), host, {{}, event}) == 0);
     return event;
   }
   tgt_event_t join(int worker) { return ask(worker, {}); }
