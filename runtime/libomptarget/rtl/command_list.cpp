@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <span>
 #include <utility>
 
 namespace omptool {
@@ -89,10 +91,8 @@ std::int32_t CommandList::run_in_order(KernelCall kernel, const std::string& nam
 template <typename Call, typename... Values>
 std::int32_t CommandList::link(observe::Operation reported, const Call& call, const Values&... values) {
   Chain& own = chain();
-  const std::vector<EventPtr> behind = std::exchange(own.awaited, {}); // whose natives live until the call has returned
-  own.behind.insert(own.behind.end(), behind.begin(), behind.end());
-  PerRow<tgt_event_t> dependences(1 + behind.size());
-  const std::optional<std::int32_t> count = collect(behind, dependences);
+  PerRow<tgt_event_t> dependences(1 + own.awaited.size());
+  const std::optional<std::int32_t> count = collect(dependences);
   if (!count || !done(!memory_.is_lost()))
     return 1; // no other way is to be tried
   begin(reported);
@@ -122,12 +122,15 @@ void CommandList::begin(observe::Operation& operation) {
 }
 
 // Collects the events that the next operation comes after, first the one whose stream it joins. Returns how many they
-// are; none if an operation behind one of them has failed.
-std::optional<std::int32_t> CommandList::collect(const std::vector<EventPtr>& behind,
-                                                 PerRow<tgt_event_t>& dependences) {
+// are; none if an operation behind one of them has failed. The list keeps those of others, and so their natives live.
+std::optional<std::int32_t> CommandList::collect(PerRow<tgt_event_t>& dependences) {
+  std::vector<EventPtr>&awaited = chain_->awaited, &behind = chain_->behind;
+  const auto first =
+      behind.insert(behind.end(), std::make_move_iterator(awaited.begin()), std::make_move_iterator(awaited.end()));
+  awaited.clear();
   std::size_t count = 0;
   dependences[count++] = last();
-  for (const EventPtr& event : behind) {
+  for (const EventPtr& event : std::span(first, behind.end())) {
     event->wait_queued();                                  // as long as its own thread needs to hand it over
     const bool joins = event == chain_->stream && !last(); // behind what the stream has got since, even if it is done
     const bool follows = (joins || !event->is_done()) && event->can_follow(memory_.rtl(), memory_.rtl_id());

@@ -152,7 +152,7 @@ private:
   std::int32_t run_in_order(KernelCall kernel, const std::string& name);
   template <typename Call, typename... Values>
   std::int32_t link(observe::Operation reported, const Call& call, const Values&... values);
-  std::optional<std::int32_t> collect(const std::vector<EventPtr>& behind, PerRow<tgt_event_t>& dependences);
+  std::optional<std::int32_t> collect(PerRow<tgt_event_t>& dependences);
   bool wait_for_others();
   bool has_failed(const std::string& why);
   void begin(observe::Operation& operation);
