@@ -96,8 +96,7 @@ void DataStep::leave_event(Mapping& mapping, bool transfers, bool uses, CommandL
 }
 
 void DataStep::depart(Mapping& mapping, Held& held, CommandList& commands, Lock& lock) {
-  for (EventPtr& event : mapping.pending(commands.own_end()))
-    commands.after(std::move(event));
+  mapping.for_pending([&](const EventPtr& event) { commands.after(event); });
   table_.depart(mapping.host, commands.ended(), lock);
   held.departs = true;
   table_.take_from_table(mapping, lock);

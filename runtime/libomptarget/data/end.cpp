@@ -49,7 +49,9 @@ void End::release_in_order(Rows rows, Held& held, Release how, CommandList& comm
       if (!one->leaves)
         continue;
       held.any_leaves = true;
-      if (held.leaves_events || !(*one)->pending(commands.own_end()).empty())
+      bool is_queued = held.leaves_events;
+      (*one)->for_pending([&](const EventPtr& event) { is_queued = is_queued || event != commands.own_end(); });
+      if (is_queued)
         depart(**one, held, commands, lock);
       else
         (*one)->state = Mapping::State::kLeaving;

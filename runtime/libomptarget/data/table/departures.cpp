@@ -26,13 +26,14 @@ void Departures::split_at(std::uintptr_t address) {
 }
 
 void Departures::add(HostRange host, const EventPtr& ended, std::vector<EventPtr>& over) {
-  split_at(host.begin);
-  split_at(host.end);
-  const auto first = parts_.lower_bound(host.begin), behind = parts_.lower_bound(host.end);
-  for (auto at = first; at != behind; ++at)
-    over.push_back(std::move(at->second.ended));
-  parts_.erase(first, behind);
-  parts_.emplace(host.begin, Part{host.end, ended});
+  auto at = first_in(parts_, host);
+  if (at != parts_.end() && at->first < host.end) {
+    split_at(host.begin);
+    split_at(host.end);
+    for (at = parts_.lower_bound(host.begin); at != parts_.end() && at->first < host.end; at = parts_.erase(at))
+      over.push_back(std::move(at->second.ended));
+  }
+  parts_.emplace_hint(at, host.begin, Part{host.end, ended});
 }
 
 void Departures::forget(HostRange host, const EventPtr& ended) {

@@ -24,19 +24,6 @@ Mapping::~Mapping() {
     owner->release(device, host.address(), host.size(), own ? own->released_by : std::string_view(), padding);
 }
 
-std::vector<EventPtr> Mapping::pending(const EventPtr& other) const {
-  std::vector<EventPtr> all;
-  if (!queued)
-    return all;
-  const auto add = [&](const EventPtr& event) {
-    if (event && event != other && !event->is_done())
-      all.push_back(event);
-  };
-  add(details()->written);
-  std::for_each(details()->users.begin(), details()->users.end(), add);
-  return all;
-}
-
 Mapping::Details& Mapping::make_details() {
   if (!details())
     details_.store(new Details, std::memory_order_release);

@@ -82,8 +82,8 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   const Details* details() const { return details_.load(std::memory_order_acquire); }
   // To be changed under the lock of the object's shard.
   Details& make_details();
-  // Those of its events that have yet to end, `other` aside. Under the lock of its shard.
-  std::vector<EventPtr> pending(const EventPtr& other = {}) const;
+  // Calls `use` for those of its events that have yet to end. Under the lock of its shard.
+  template <typename Use> void for_pending(const Use& use) const;
   // Rows without a count of their own count it, as no other row does.
   bool is_apart() const { return details() && details()->apart; }
   // Kernels use the host's memory itself.
@@ -123,6 +123,18 @@ private:
   std::atomic<Details*> details_{nullptr};
 };
 static_assert(sizeof(Mapping) == 128);
+
+template <typename Use> void Mapping::for_pending(const Use& use) const {
+  const auto use_pending = [&](const EventPtr& event) {
+    if (event && !event->is_done())
+      use(event);
+  };
+  if (!queued)
+    return;
+  use_pending(details()->written);
+  for (const EventPtr& user : details()->users)
+    use_pending(user);
+}
 
 // Returns how messages name it: the address and the size; with "the object at" or its name.
 std::string describe(HostRange range);

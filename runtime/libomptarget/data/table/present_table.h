@@ -59,7 +59,10 @@ public:
     }
     // An event that others have taken the place of, or an object that nobody looks at any more: their ends may call the
     // plugin, which wants no lock.
-    void give_up(EventPtr event) { over_.push_back(std::move(event)); }
+    void give_up(EventPtr event) {
+      if (event)
+        over_.push_back(std::move(event));
+    }
     void give_up(std::unique_ptr<Mapping> gone) {
       if (gone)
         gone_.push_back(std::move(gone));
