@@ -98,16 +98,17 @@ bool Pending::start(std::string& reason) {
   handed_over_ = construct_->hand_over(*placed_, reason);
   if (!handed_over_)
     return false;
-  if (const tgt_event_t last = commands().last())
-    Completions::of(device_.rtl).when_done(last, [self = shared_from_this()](const std::string& why) {
-      self->end(self->commands().has_ended(why));
-    });
-  else
+  if (const tgt_event_t last = commands().last()) {
+    itself_ = shared_from_this();
+    Completions::of(device_.rtl).when_done(last, [this](const std::string& why) { end(commands().has_ended(why)); });
+  } else {
     end(commands().wait());
+  }
   return true;
 }
 
 void Pending::end(const std::string& failure) {
+  const std::shared_ptr<Pending> itself = std::move(itself_);
   std::string reason; // no host version is left to run
   {
     const observe::Within here(observed_.construct());

@@ -55,6 +55,7 @@ private:
   const std::unique_ptr<Construct> construct_; // goes before what it names
   std::optional<Placed> placed_;
   std::optional<HandedOver> handed_over_;
+  std::shared_ptr<Pending> itself_; // while the device has its operations
 };
 
 } // namespace omptool
