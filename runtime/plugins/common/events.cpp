@@ -24,10 +24,10 @@ std::int32_t result_of(const Event& event) {
   return event.is_lost ? OMPTARGET_RTL_DEVICE_LOST : 1;
 }
 
-EventPtr Events::find_event(tgt_event_t event) const {
+const EventPtr* Events::find_event(tgt_event_t event) const {
   const auto number = reinterpret_cast<std::uintptr_t>(event);
   if (const EventPtr* const known = events_.find(number); known && !(*known)->is_released)
-    return *known;
+    return known;
   fail("event " + std::to_string(number) + " is released, or none of this plugin's");
   return nullptr;
 }
@@ -44,12 +44,12 @@ void Events::end(Event& event, bool is_lost) {
 std::int32_t Events::release(tgt_event_t event) {
   EventPtr gone; // without the lock
   const Lock held = lock();
-  gone = find_event(event);
-  if (!gone)
+  const EventPtr* const known = find_event(event);
+  if (!known)
     return 1;
-  gone->is_released = true;
-  if (gone->is_done)
-    events_.take(gone->number);
+  (*known)->is_released = true;
+  if ((*known)->is_done)
+    gone = events_.take((*known)->number);
   return 0;
 }
 

@@ -54,7 +54,13 @@ public:
 
   // With the lock held. Null, with last_error set: the event is released, or none of this plugin's.
   template <typename Operation = Event> std::shared_ptr<Operation> find(tgt_event_t event) const {
-    return std::static_pointer_cast<Operation>(find_event(event));
+    const EventPtr* const known = find_event(event);
+    return known ? std::static_pointer_cast<Operation>(*known) : nullptr;
+  }
+  // The same for as long as the lock is held.
+  template <typename Operation> const Operation* look_up(tgt_event_t event) const {
+    const EventPtr* const known = find_event(event);
+    return known ? static_cast<const Operation*>(known->get()) : nullptr;
   }
   // With the lock held. From now on it is found, and valid until release().
   void add(const EventPtr& event) { events_[event->number] = event; }
@@ -68,7 +74,7 @@ public:
   static void set_callback(tgt_callback_fct callback);
 
 private:
-  EventPtr find_event(tgt_event_t event) const;
+  const EventPtr* find_event(tgt_event_t event) const;
 
   std::mutex mutex_;
   NumberMap<EventPtr> events_; // not done, or not released

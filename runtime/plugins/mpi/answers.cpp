@@ -61,7 +61,7 @@ void Queue::take(Peer& peer, const Answer& answer, std::int64_t arrived) {
       throw Malformed("it has ended: " + text_of(answer.bytes));
     return;
   }
-  const PendingPtr pending = peer.pending.find(answer.id);
+  Pending* const pending = peer.pending.find(answer.id).get();
   if (!pending || pending->is_answered)
     throw Malformed("it answers operation " + std::to_string(answer.id) + ", which does not wait for that");
   const bool has_tag = answer.result == 0 && pending->is_copy_from_device();
@@ -82,7 +82,7 @@ void Queue::take(Peer& peer, const Answer& answer, std::int64_t arrived) {
   else if (!answer.bytes.empty())
     std::memcpy(pending->into.data(), answer.bytes.data(), answer.bytes.size());
   if (pending->tag == 0)
-    finish(pending);
+    finish(*pending);
 }
 
 // Operations whose bytes travel alone end when these have arrived, too.
@@ -99,20 +99,20 @@ void Queue::move_on() {
       std::erase(moving_, pending);
       if (pending->is_copy_from_device()) // the worker's answer came before the bytes
         pending->ran.ended = now();
-      finish(pending);
+      finish(*pending);
     }
   }
 }
 
-void Queue::finish(const PendingPtr& pending) {
-  Peer& peer = peers_[pending->worker];
-  peer.pending.remove(pending->id);
+void Queue::finish(Pending& pending) {
+  Peer& peer = peers_[pending.worker];
   --pending_;
-  if (pending->tag != 0)
-    peer.free_tags.push_back(pending->tag);
-  if (pending->is_copy_from_device())
+  if (pending.tag != 0)
+    peer.free_tags.push_back(pending.tag);
+  if (pending.is_copy_from_device())
     retrieving_.remove(pending);
-  events_.end(*pending, pending->result == OMPTARGET_RTL_DEVICE_LOST);
+  events_.end(pending, pending.result == OMPTARGET_RTL_DEVICE_LOST);
+  peer.pending.remove(pending.id); // which may be the end of it
 }
 
 // ---- waiting ----

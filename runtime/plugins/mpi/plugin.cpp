@@ -153,7 +153,7 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_event_times(tgt_event_t completion_event, u
   return omptool::safely(0, [&] {
     omptool::plugin::Events& events = omptool::plugin::of_process().events;
     const omptool::plugin::Events::Lock lock = events.lock();
-    const omptool::mpi::PendingPtr known = events.find<omptool::mpi::Pending>(completion_event);
+    const auto* const known = events.look_up<omptool::mpi::Pending>(completion_event);
     if (!known || !known->is_done || known->ran.ended == 0)
       return 0;
     *began = static_cast<uint64_t>(known->ran.began);

@@ -44,7 +44,7 @@ std::int32_t Queue::order_of(Pending& made, const plugin::Dependences& order) {
   for (std::size_t i = 0; i < order.before.size(); ++i) {
     if (!order.before[i])
       continue;
-    const PendingPtr before = events_.find<Pending>(order.before[i]);
+    const Pending* const before = events_.look_up<Pending>(order.before[i]);
     if (!before)
       return 1;
     if (i == 0 && before->worker == made.worker)
@@ -61,7 +61,7 @@ std::int32_t Queue::order_of(Pending& made, const plugin::Dependences& order) {
   if (!made.stream)
     made.stream = std::make_shared<Stream>();
   const std::uint64_t last = made.stream->last;
-  if (peers_[made.worker].pending.holds(last) && std::find(after_.begin(), after_.end(), last) == after_.end())
+  if (peers_[made.worker].pending.find(last) && std::find(after_.begin(), after_.end(), last) == after_.end())
     after_.push_back(last);
   return 0;
 }
@@ -70,7 +70,7 @@ std::int32_t Queue::queue(std::size_t worker, Operation&& operation, HostSide ho
   plugin::Events::Lock lock = events_.lock();
   if (!await_turn(worker, lock))
     return OMPTARGET_RTL_DEVICE_LOST;
-  const auto made = std::make_shared<Pending>();
+  auto made = std::make_shared<Pending>();
   made->worker = worker;
   if (const std::int32_t result = order_of(*made, order); result != 0)
     return result;
@@ -79,7 +79,7 @@ std::int32_t Queue::queue(std::size_t worker, Operation&& operation, HostSide ho
   operation.after = after_;
   if (!made->failure.empty())
     events_.end(*made, made->is_lost);
-  else if (send(made, operation, host); link_->records_for(worker).size() >= kFull)
+  else if (send(std::move(made), operation, host); link_->records_for(worker).size() >= kFull)
     progress(lock);
   return 0;
 }
@@ -162,7 +162,7 @@ std::int32_t Queue::take_tag(Peer& peer) {
   return tag;
 }
 
-void Queue::send(const PendingPtr& pending, Operation& operation, HostSide host) {
+void Queue::send(PendingPtr pending, Operation& operation, HostSide host) {
   Peer& peer = peers_[pending->worker];
   pending->id = operation.id = ++peer.last_id;
   const std::uint64_t oldest = peer.pending.empty() ? operation.id : peer.pending.oldest();
@@ -186,14 +186,14 @@ void Queue::send(const PendingPtr& pending, Operation& operation, HostSide host)
     peer.asked = now();
   pending->sent = peer.asked;
   write(records, operation);
-  peer.pending.add(operation.id, pending);
   ++pending_;
   if (pending->is_copy_from_device())
     retrieving_.add(pending);
-  if (pending->tag == 0)
-    return;
-  moving_.push_back(pending);
-  pending->held_back = host.from;
+  if (pending->tag != 0) {
+    moving_.push_back(pending);
+    pending->held_back = host.from;
+  }
+  peer.pending.add(operation.id, std::move(pending));
 }
 
 } // namespace omptool::mpi

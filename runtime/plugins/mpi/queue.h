@@ -76,11 +76,11 @@ private:
   std::int32_t finish_call(const PendingPtr& made, plugin::Events::Lock& lock);
   bool await_turn(std::size_t worker, plugin::Events::Lock& lock);
   std::int32_t take_tag(Peer& peer);
-  void send(const PendingPtr& pending, Operation& operation, HostSide host);
+  void send(PendingPtr pending, Operation& operation, HostSide host);
   void take(int worker, View message);
   void take(Peer& peer, const Answer& answer, std::int64_t arrived);
   void move_on();
-  void finish(const PendingPtr& pending);
+  void finish(Pending& pending);
   const std::string& why_not(std::size_t worker) const;
   std::string name_of(std::size_t worker) const;
   void ping(std::size_t worker);

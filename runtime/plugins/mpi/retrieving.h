@@ -17,9 +17,9 @@ public:
     longest_ = std::max(copies_.empty() ? 0 : longest_, copy->into.size());
     copies_.emplace(copy->into.data(), copy);
   }
-  void remove(const PendingPtr& copy) {
-    const auto [first, last] = copies_.equal_range(copy->into.data());
-    if (const auto found = std::find_if(first, last, [&](const auto& one) { return one.second == copy; });
+  void remove(const Pending& copy) {
+    const auto [first, last] = copies_.equal_range(copy.into.data());
+    if (const auto found = std::find_if(first, last, [&](const auto& one) { return one.second.get() == &copy; });
         found != last)
       copies_.erase(found);
   }

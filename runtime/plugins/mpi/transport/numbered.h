@@ -22,9 +22,8 @@ public:
 
   bool empty() const { return all_.empty(); }
   std::uint64_t oldest() const { return first_; } // of some
-  bool holds(std::uint64_t number) const { return has(number) && all_[index(number)]; }
   // Returns null for the number of one that has ended, or that was never added.
-  Ptr find(std::uint64_t number) const { return has(number) ? all_[index(number)] : nullptr; }
+  const Ptr& find(std::uint64_t number) const { return has(number) ? all_[index(number)] : kNone; }
   // The number is larger than all before.
   void add(std::uint64_t number, Ptr one) {
     if (all_.empty())
@@ -46,6 +45,8 @@ public:
   }
 
 private:
+  static inline const Ptr kNone;
+
   bool has(std::uint64_t number) const { return number >= first_ && number - first_ < all_.size(); }
   std::size_t index(std::uint64_t number) const { return static_cast<std::size_t>(number - first_); }
 
