@@ -119,7 +119,9 @@ void Queue::finish(Pending& pending) {
 
 void Queue::await(const plugin::Event& event, plugin::Events::Lock& lock) {
   Backoff backoff;
-  while (!event.is_done && (progress(lock), !event.is_done)) {
+  for (std::uint64_t received = counts_.received; !event.is_done && (progress(lock), !event.is_done);) {
+    if (std::exchange(received, counts_.received) != counts_.received) // more answers may be right behind
+      backoff.reset();
     lock.unlock();
     backoff.pause();
     lock.lock();
