@@ -244,7 +244,10 @@ std::string CommandList::has_ended(const std::string& why) {
   std::int32_t first = 0; // error: what depends on that operation has failed for that reason
   using Time = observe::Operation::Clock::time_point;
   Time before = {};
-  for (Link& one : std::exchange(chain_->links, {})) {
+  std::vector<Link> links = std::exchange(chain_->links, {});
+  PerRow<tgt_event_t> over(links.size());
+  std::size_t count = 0;
+  for (Link& one : links) {
     const std::int32_t result = is_good ? 0 : completions.result_of(one.native);
     if (!memory_.took(result) && first == 0) {
       first = result;
@@ -257,8 +260,9 @@ std::string CommandList::has_ended(const std::string& why) {
       observe::end(one.what, result == 0, before);
     }
     if (!one.is_given)
-      completions.release(one.native);
+      over[count++] = one.native;
   }
+  completions.release({over.data(), count});
   return is_good ? std::string() : describe_failure(failed, memory_, why);
 }
 

@@ -164,16 +164,21 @@ Completions::Times Completions::times_of(tgt_event_t native) {
   return {{}, known ? known->at : Time()};
 }
 
-void Completions::release(tgt_event_t native) {
+void Completions::release(std::span<tgt_event_t> natives) {
+  const auto goes_on = [this](tgt_event_t native) {
+    Entry& entry = entries_[number_of(native)];
+    const bool is_completed = entry.completed;
+    entry.released = true;
+    if (is_completed)
+      entries_.take(number_of(native));
+    return !is_completed;
+  };
+  auto end = natives.end();
   {
     const Lock lock = lock_shortly(mutex_);
-    if (Entry& entry = entries_[number_of(native)]; !entry.completed) {
-      entry.released = true;
-      return;
-    }
-    entries_.take(number_of(native));
+    end = std::remove_if(natives.begin(), natives.end(), goes_on);
   }
-  rtl_.call().release_dep(native);
+  std::for_each(natives.begin(), end, rtl_.call().release_dep);
 }
 
 bool Completions::progress() {

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <string>
 
 namespace omptool {
@@ -44,8 +45,9 @@ public:
     std::chrono::steady_clock::time_point began = {}, ended = {};
   };
   Times times_of(tgt_event_t native);
-  // The core has no more use for the event, which may go on.
-  void release(tgt_event_t native);
+  // The core has no more use for these events, which may go on. Changes their array.
+  void release(std::span<tgt_event_t> natives);
+  void release(tgt_event_t native) { release({&native, 1}); }
   // Lets the plugin make progress on what when_done() waits for. False: nothing is waited for, or it gets on by itself.
   bool progress();
   // The same, of all plugins.
