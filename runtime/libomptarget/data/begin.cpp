@@ -65,6 +65,8 @@ void Begin::place_in_order(Rows rows, Held& held, Purpose purpose, Passage passa
     if (purpose == Purpose::kRegion && table_.any_host_current()) [[unlikely]]
       host_side_.note_stale(rows, globals, held, commands, lock);
     queue_behind(held, commands, lock);
+    if (passage == Passage::kThrough)
+      end_.release_in_order(rows, held, Release::kNormal, commands, lock);
     for (std::size_t i = 0; i < rows.size() && held.leaves_events; ++i) {
       const RowObject &object = held.bound[i].object, &cell = held.bound[i].cell;
       if (object)
@@ -72,8 +74,6 @@ void Begin::place_in_order(Rows rows, Held& held, Purpose purpose, Passage passa
       if (cell)
         leave_event(*cell, true, purpose == Purpose::kRegion, commands, lock);
     }
-    if (passage == Passage::kThrough)
-      end_.release_in_order(rows, held, Release::kNormal, commands, lock);
   }
   if (passage == Passage::kThrough && observe::heard()) [[unlikely]]
     report(Seen::kReleased, rows, held);

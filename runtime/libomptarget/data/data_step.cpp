@@ -81,7 +81,9 @@ bool DataStep::forget_if_over(Mapping& mapping, Lock& lock) {
 }
 
 void DataStep::leave_event(Mapping& mapping, bool transfers, bool uses, CommandList& commands, Lock& lock) {
-  Mapping::Details& details = lock.touch(mapping).make_details();
+  if (lock.touch(mapping).state == Mapping::State::kGone) // the construct has it depart, and nobody finds it any more
+    return;
+  Mapping::Details& details = mapping.make_details();
   mapping.queued = true;
   std::erase_if(details.users, [&](EventPtr& user) {
     const bool over = user->is_done();
