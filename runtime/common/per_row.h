@@ -7,16 +7,19 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <span>
 
 namespace omptool {
 
 // Room on the stack for what one call needs per row; only long calls reach the heap.
 template <typename T, std::size_t kInline = 16> class PerRow {
 public:
-  explicit PerRow(std::size_t count) : items_(reinterpret_cast<T*>(room_)), size_(count) {
-    if (count > kInline)
-      items_ = static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t{alignof(T)}));
+  explicit PerRow(std::size_t count) : items_(room_for(count)), size_(count) {
     std::uninitialized_value_construct_n(items_, count);
+  }
+  // Copies these.
+  explicit PerRow(std::span<const T> all) : items_(room_for(all.size())), size_(all.size()) {
+    std::uninitialized_copy(all.begin(), all.end(), items_);
   }
   ~PerRow() {
     std::destroy_n(items_, size_);
@@ -32,6 +35,11 @@ public:
   T* end() { return items_ + size_; }
 
 private:
+  T* room_for(std::size_t count) {
+    return count <= kInline ? reinterpret_cast<T*>(room_)
+                            : static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t{alignof(T)}));
+  }
+
   alignas(T) std::byte room_[kInline * sizeof(T)];
   T* items_;
   std::size_t size_;

@@ -14,13 +14,13 @@
 namespace omptool {
 
 Pending::Pending(Action action, Device& device, Rows rows, tgt_callback_param_t param)
-    : device_(device), rows_(rows.begin(), rows.end()), callback_(outstanding::callback_for(param)),
+    : device_(device), rows_(rows), callback_(outstanding::callback_for(param)),
       construct_(data_construct_for_later(action, device, rows_)) {}
 
 Pending::Pending(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel, const Resolved& there,
                  Rows rows, const AskedShape& shape, tgt_callback_param_t param, bool reads_now)
-    : device_(device), rows_(rows.begin(), rows.end()), callback_(outstanding::callback_for(param)),
-      placement_(std::move(placement)), kernel_(std::move(kernel)), there_(there), shape_(shape.whole()),
+    : device_(device), rows_(rows), callback_(outstanding::callback_for(param)), placement_(std::move(placement)),
+      kernel_(std::move(kernel)), there_(there), shape_(shape.whole()),
       construct_(
           std::make_unique<Region>(device, *kernel_, there_, rows_, asked_, CommandList::Use::kLater, reads_now)) {}
 

@@ -9,6 +9,7 @@
 #include "offload/construct.h"
 #include "offload/outstanding.h"
 #include "offload/placement.h"
+#include "per_row.h"
 
 #include <memory>
 #include <optional>
@@ -41,7 +42,7 @@ private:
   void end(const std::string& failure);
 
   Device& device_;
-  const std::vector<Row> rows_;
+  PerRow<Row, 4> rows_;
   const outstanding::Callback callback_;
   observe::Rest observed_;  // once it has gone
   bool is_chained_ = false; // it is handed over as soon as the device can order it behind what it awaits
