@@ -23,6 +23,7 @@ struct OperationHead {
   std::uint32_t has_shape, after, arguments, unknown;
   std::uint64_t bytes;
 };
+static_assert(sizeof(OperationHead) % kAlignment == 0 && sizeof(tgt_launch_shape) % kAlignment == 0);
 struct AnswerHead {
   std::uint64_t id;
   std::int32_t result, tag;
@@ -108,13 +109,20 @@ void write(Buffer& message, const Operation& operation) {
                            static_cast<std::uint32_t>(operation.arguments.size()),
                            operation.unknown,
                            operation.bytes.size()};
-  Writer writer(message);
-  writer.raw(&head, sizeof head);
-  if (operation.has_shape)
-    writer.raw(&operation.shape, sizeof operation.shape);
-  writer.raw(operation.after.data(), operation.after.size_bytes());
-  writer.raw(operation.arguments.data(), operation.arguments.size_bytes());
-  writer.raw(operation.bytes.data(), operation.bytes.size());
+  const std::size_t shape_size = operation.has_shape ? sizeof operation.shape : 0;
+  const std::size_t begin = message.size();
+  message.resize(begin + sizeof head + shape_size + operation.after.size_bytes() + operation.arguments.size_bytes());
+  std::byte* to = message.data() + begin;
+  const auto put = [&](const void* from, std::size_t size) { // needs no padding
+    if (size != 0)
+      std::memcpy(to, from, size);
+    to += size;
+  };
+  put(&head, sizeof head);
+  put(&operation.shape, shape_size);
+  put(operation.after.data(), operation.after.size_bytes());
+  put(operation.arguments.data(), operation.arguments.size_bytes());
+  Writer(message).raw(operation.bytes.data(), operation.bytes.size());
 }
 
 Operation read_operation(Reader& message) {
