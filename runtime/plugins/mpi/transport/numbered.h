@@ -27,9 +27,11 @@ public:
   // The number is larger than all before.
   void add(std::uint64_t number, Ptr one) {
     if (all_.empty())
-      first_ = number;
-    all_.resize(index(number));
+      first_ = next_ = number;
+    for (; next_ < number; ++next_)
+      all_.push_back(nullptr);
     all_.push_back(std::move(one));
+    ++next_;
   }
   void remove(std::uint64_t number) {
     if (has(number))
@@ -41,16 +43,18 @@ public:
     std::vector<Ptr> taken;
     std::copy_if(all_.begin(), all_.end(), std::back_inserter(taken), [](const Ptr& one) { return one != nullptr; });
     all_.clear();
+    first_ = next_;
     return taken;
   }
 
 private:
   static inline const Ptr kNone;
 
-  bool has(std::uint64_t number) const { return number >= first_ && number - first_ < all_.size(); }
+  bool has(std::uint64_t number) const { return number >= first_ && number < next_; }
   std::size_t index(std::uint64_t number) const { return static_cast<std::size_t>(number - first_); }
 
   std::uint64_t first_ = 0; // the number of the first
+  std::uint64_t next_ = 0;  // that of one behind the last
   std::deque<Ptr> all_;     // null: it has ended
 };
 
