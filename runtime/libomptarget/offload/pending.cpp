@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "offload/pending.h"
 
-#include "offload/region.h"
 #include "process/message.h"
 #include "rtl/completions.h"
 #include "rtl/core_workers.h"
@@ -15,24 +14,24 @@ namespace omptool {
 
 Pending::Pending(Action action, Device& device, Rows rows, tgt_callback_param_t param)
     : device_(device), rows_(rows), callback_(outstanding::callback_for(param)),
-      construct_(data_construct_for_later(action, device, rows_)) {}
+      data_(data_construct_for_later(action, device, rows_)), construct_(*data_) {}
 
 Pending::Pending(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel, const Resolved& there,
                  Rows rows, const AskedShape& shape, tgt_callback_param_t param, bool reads_now)
     : device_(device), rows_(rows), callback_(outstanding::callback_for(param)), placement_(std::move(placement)),
       kernel_(std::move(kernel)), there_(there), shape_(shape.whole()),
-      construct_(
-          std::make_unique<Region>(device, *kernel_, there_, rows_, asked_, CommandList::Use::kLater, reads_now)) {}
+      region_(std::in_place, device, *kernel_, there_, rows_, asked_, CommandList::Use::kLater, reads_now),
+      construct_(*region_) {}
 
 bool Pending::place(std::string& reason) {
-  placed_ = construct_->place();
-  return construct_->settle(*placed_, reason);
+  placed_ = construct_.place();
+  return construct_.settle(*placed_, reason);
 }
 
 void Pending::abandon() {
   for (const EventPtr& event : commands().awaited())
     event->wait();
-  construct_->abandon(*placed_);
+  construct_.abandon(*placed_);
 }
 
 // False: this goes on when an event says so.
@@ -85,7 +84,7 @@ void Pending::run_later() {
     const observe::Within here(observed_.construct());
     try {
       if (std::string reason; !start(reason)) // no host version is left to run (decision 23)
-        die("%s failed on %s after its call had returned: %s", construct_->name().c_str(), device_.describe().c_str(),
+        die("%s failed on %s after its call had returned: %s", construct_.name().c_str(), device_.describe().c_str(),
             reason.c_str());
     } catch (const std::exception& error) {
       die("%s", error.what());
@@ -95,7 +94,7 @@ void Pending::run_later() {
 
 // Hands the operations over. False, and why: nothing has begun.
 bool Pending::start(std::string& reason) {
-  handed_over_ = construct_->hand_over(*placed_, reason);
+  handed_over_ = construct_.hand_over(*placed_, reason);
   if (!handed_over_)
     return false;
   if (const tgt_event_t last = commands().last()) {
@@ -113,9 +112,9 @@ void Pending::end(const std::string& failure) {
   {
     const observe::Within here(observed_.construct());
     if (failure.empty())
-      construct_->finish(*handed_over_);
+      construct_.finish(*handed_over_);
     else
-      construct_->fail(*handed_over_, failure, reason);
+      construct_.fail(*handed_over_, failure, reason);
   }
   placement_ = {};
   observed_.end();

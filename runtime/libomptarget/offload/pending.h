@@ -9,6 +9,7 @@
 #include "offload/construct.h"
 #include "offload/outstanding.h"
 #include "offload/placement.h"
+#include "offload/region.h"
 #include "per_row.h"
 
 #include <memory>
@@ -27,7 +28,7 @@ public:
   Pending(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel, const Resolved& there, Rows rows,
           const AskedShape& shape, tgt_callback_param_t param, bool reads_now);
 
-  CommandList& commands() { return construct_->commands(); }
+  CommandList& commands() { return construct_.commands(); }
   // Counts, allocates, returns addresses. False, and why: it cannot be done on the device.
   [[nodiscard]] bool place(std::string& reason);
   // Once it has been placed. False, and why: it will not be done. Else it is outstanding, and ends by itself.
@@ -53,7 +54,10 @@ private:
   const LaunchShape shape_;
   const AskedShape asked_{shape_};
 
-  const std::unique_ptr<Construct> construct_; // goes before what it names
+  // One of them, which goes before what it names:
+  const std::unique_ptr<Construct> data_;
+  std::optional<Region> region_;
+  Construct& construct_;
   std::optional<Placed> placed_;
   std::optional<HandedOver> handed_over_;
   std::shared_ptr<Pending> itself_; // while the device has its operations
