@@ -84,12 +84,13 @@ bool Server::step(std::chrono::nanoseconds time) {
 }
 
 bool Server::take_messages() {
-  const std::vector<mpi::Link::Received> messages = link_.receive(mpi::kControl);
-  link_.read(messages, [&](int from, View bytes) {
+  std::vector<mpi::Link::Received> messages = link_.receive(mpi::kControl);
+  const bool any = !messages.empty();
+  link_.read(std::move(messages), [&](int from, Buffer bytes) {
     if (from != mpi::kProgram)
       throw mpi::Malformed("rank " + std::to_string(from) + " sends operations, and is not the program");
     program_.hear();
-    const auto message = std::make_shared<const Buffer>(bytes.begin(), bytes.end());
+    const auto message = std::make_shared<const Buffer>(std::move(bytes));
     std::vector<TaskPtr> tasks;
     for (mpi::Reader reader(*message); !reader.at_end();) {
       const Operation operation = read_operation(reader);
@@ -105,7 +106,7 @@ bool Server::take_messages() {
     }
     graph_.add(std::move(tasks));
   });
-  return !messages.empty();
+  return any;
 }
 
 // Throws mpi::Malformed: bytes are to travel in a way that there is not.

@@ -29,12 +29,12 @@ bool Queue::progress(plugin::Events::Lock& lock) {
   is_all_sent_ = false;
   lock.unlock();
   link_->post(std::move(letters));
-  const std::vector<Link::Received> answers = link_->receive(kAnswers);
+  std::vector<Link::Received> answers = link_->receive(kAnswers);
   const bool is_all_sent = link_->tidy();
   lock.lock();
   is_all_sent_ = is_all_sent;
   counts_ = link_->counts();
-  link_->read(answers, [&](int worker, View message) { take(worker, message); });
+  link_->read(std::move(answers), [&](int worker, const Buffer& message) { take(worker, message); });
   heed_faults();
   if (!moving_.empty())
     move_on();

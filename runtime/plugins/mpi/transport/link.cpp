@@ -128,10 +128,10 @@ std::vector<Link::Received> Link::receive(int tag) {
   return all;
 }
 
-void Link::read(const std::vector<Received>& all, const std::function<void(int rank, View message)>& take) {
-  for (const Received& one : all)
+void Link::read(std::vector<Received> all, const std::function<void(int rank, Buffer message)>& take) {
+  for (Received& one : all)
     if (!sides_[static_cast<std::size_t>(one.rank)].is_dropped)
-      with(one.rank, [&] { take(one.rank, one.message); });
+      with(one.rank, [&] { take(one.rank, std::move(one.message)); });
 }
 
 // Returns the next message. It asks for each rank alone once MPI has reported an error without its rank.

@@ -64,7 +64,7 @@ public:
   };
   std::vector<Received> receive(int tag);
   // Calls take(rank, message) for each. An exception of `take` is a fault of the rank.
-  void read(const std::vector<Received>& all, const std::function<void(int rank, View message)>& take);
+  void read(std::vector<Received> all, const std::function<void(int rank, Buffer message)>& take);
   // Frees what MPI has sent, and sends what is held back and due. True: all is sent. Call it again and again.
   bool tidy();
 
