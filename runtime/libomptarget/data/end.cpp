@@ -7,7 +7,6 @@
 #include "process/message.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace omptool {
 // ---- position ----
@@ -39,9 +38,9 @@ void End::release_in_order(Rows rows, Held& held, Release how, CommandList& comm
   for (std::size_t i = rows.size(); i-- > 0;)
     if (rows[i].maps()) {
       if (held.bound[i].object)
-        drop(rows[i], *held.bound[i].object, how);
-      if (held.bound[i].cell)
-        drop_cell(rows[i], *held.bound[i].cell);
+        drop_object(rows[i], *held.bound[i].object, how);
+      if (held.bound[i].cell) // DELETE is about the pointee: the pointer's cell goes by its count
+        drop(rows[i], *held.bound[i].cell, kCounts, false);
     }
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (RowObject* const one : held.bound[i].both()) {

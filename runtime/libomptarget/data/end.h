@@ -71,22 +71,19 @@ public:
 
 private:
   void place_in_order(Rows rows, Held& held, CommandList& commands);
-  // Takes away the row's reference to its object. The caller holds the lock of the object's shard, here and below.
-  static void drop(const Row& row, Mapping& object, Release how) {
-    if (object.infinite && !row.has(kHold))
+  // Takes away the row's reference, if it holds one: its flags have any of `counting`, or the object is apart. The
+  // caller holds the lock of the object's shard, here and below.
+  static void drop(const Row& row, Mapping& mapping, std::uint32_t counting, bool deletes) {
+    if (mapping.infinite && !row.has(kHold))
       return;
-    std::int64_t& count = row.has(kHold) ? object.holds : object.references;
-    if (how == Release::kNormal && row.has(kDelete))
+    std::int64_t& count = row.has(kHold) ? mapping.holds : mapping.references;
+    if (deletes)
       count = 0;
-    else if (count > 0 && (row.any(kCounts | kPointer) || object.is_apart()))
+    else if (count > 0 && (row.any(counting) || mapping.is_apart()))
       --count;
   }
-  // DELETE is about the pointee: the pointer's cell goes by its count.
-  static void drop_cell(const Row& row, Mapping& cell) {
-    if ((!row.has(kCounts) && !cell.is_apart()) || (cell.infinite && !row.has(kHold)))
-      return;
-    if (std::int64_t& count = row.has(kHold) ? cell.holds : cell.references; count > 0)
-      --count;
+  static void drop_object(const Row& row, Mapping& object, Release how) {
+    drop(row, object, kCounts | kPointer, how == Release::kNormal && row.has(kDelete));
   }
   // Tells if nobody refers to the object any more, and it is there.
   static bool is_left(const Mapping& object, const Held& held) {
@@ -105,7 +102,7 @@ private:
     const auto guard = table_.guard(object);
     if (object.queued) [[unlikely]]
       return false;
-    drop(row, object, how);
+    drop_object(row, object, how);
     if (is_left(object, held)) {
       object.state = Mapping::State::kLeaving;
       held.any_leaves = binding.object.leaves = true;
