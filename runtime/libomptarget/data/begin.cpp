@@ -3,23 +3,9 @@
 #include "data/begin.h"
 
 #include "data/table/row_ranges.h"
-#include "observe/events/sink.h"
 #include "process/message.h"
 
-#include <algorithm>
-#include <utility>
-
 namespace omptool {
-namespace {
-
-// As the device's address of the base would be, if its object began at address 0.
-void* null_for(const Row& row) {
-  const std::uintptr_t offset =
-      reinterpret_cast<std::uintptr_t>(row.begin) - reinterpret_cast<std::uintptr_t>(row.base);
-  return reinterpret_cast<void*>(std::uintptr_t{0} - offset);
-}
-
-} // namespace
 
 void Begin::make_room_in_order(Rows rows, Held& held) {
   provide(held);
@@ -139,11 +125,10 @@ std::string Begin::fault(Held& held, const std::string& why) {
 // Copies and pointers that a call owes to objects which were there before it. When a region's copy
 // fails, the region falls back and its object is repaired from the host; an enclosing construct has
 // no host version, so its program ends.
-bool Begin::refresh(Rows rows, Bindings& bound, Purpose purpose, CommandList& commands) {
-  bool done = true;
+void Begin::refresh(Rows rows, Held& held, Purpose purpose, CommandList& commands) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
-    Binding& binding = bound[i];
+    Binding& binding = held.bound[i];
     if (row.maps() && binding.object && !binding.object.fresh && row.has(kTo | kAlways) && row.size > 0) {
       if (diverged_.copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host),
                          commands)) {
@@ -152,21 +137,18 @@ bool Begin::refresh(Rows rows, Bindings& bound, Purpose purpose, CommandList& co
         if (purpose == Purpose::kData)
           die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(),
               commands.failure().c_str());
-        binding.object.refused = true;
-        done = false;
+        binding.object.refused = held.lacks = true;
       }
     }
     const bool owes_pointer = row.maps() && row.has(kPointer) && !binding.cell.fresh;
     if ((row.has(kAttach) && !attach_later(row, binding, commands)) ||
         (owes_pointer && !transfers_.attach(row, binding, commands))) {
-      binding.cell.refused = true;
-      done = false;
+      binding.cell.refused = held.lacks = true;
       const auto guard = table_.guard(*binding.cell);
       if (purpose == Purpose::kData)
         table_.set_unusable(*binding.cell);
     }
   }
-  return done;
 }
 
 // Whoever gets a device address may write there without another call.
@@ -177,7 +159,7 @@ void Begin::return_pointers(Rows rows, Held& held) {
       continue;
     const Mapping* const place = rows[i].has(kPointer) ? bound[i].cell : bound[i].object;
     if (!place && rows[i].has(kNullIfAbsent) && !sharing_.any())
-      *rows[i].base_slot = null_for(rows[i]);
+      *rows[i].base_slot = device_base(nullptr, rows[i].begin, rows[i].base);
     if (!place || !table_.is_usable(*place))
       continue;
     *rows[i].base_slot = argument(rows[i], bound[i]);

@@ -47,8 +47,9 @@ public:
     }
     if (held.awaits && !held.leaves_events) [[unlikely]]
       wait_for_others(held);
-    const bool is_refreshed = !(held.flags & kOwed) || refresh(rows, held.bound, purpose, commands);
-    if (!held.lacks && is_refreshed) [[likely]] {
+    if (held.flags & kOwed)
+      refresh(rows, held, purpose, commands);
+    if (!held.lacks) [[likely]] {
       commands.set_filled();
       return true;
     }
@@ -126,7 +127,7 @@ private:
   void wait_for_others(Held& held);
   bool attach_later(const Row& row, Binding& binding, CommandList& commands);
   std::string fault(Held& held, const std::string& why);
-  bool refresh(Rows rows, Bindings& bound, Purpose purpose, CommandList& commands);
+  void refresh(Rows rows, Held& held, Purpose purpose, CommandList& commands);
 
   Transfers& transfers_;
   HostSide& host_side_;
