@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data/globals.h"
 
-#include "data/table/row_ranges.h"
-
 namespace omptool {
 
 bool Globals::insert_infinite(HostRange host, void* device, const std::string& name, Sync sync,

@@ -3,8 +3,6 @@
 #include "offload/offload.h"
 
 #include "data/table/row_ranges.h"
-#include "devices/registry.h"
-#include "observe/events/sink.h"
 #include "offload/fallback.h"
 #include "offload/placement.h"
 #include "offload/region.h"

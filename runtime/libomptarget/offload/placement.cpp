@@ -6,7 +6,6 @@
 #include "process/libomp.h"
 
 #include <algorithm>
-#include <memory>
 #include <mutex>
 #include <vector>
 

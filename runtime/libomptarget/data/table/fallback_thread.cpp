@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data/table/fallback_thread.h"
 
-#include <utility>
-
 namespace omptool {
 namespace {
 

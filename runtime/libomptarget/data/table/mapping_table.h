@@ -90,7 +90,11 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   bool is_in_place() const { return own_value && device == host.address(); }
   bool is_named() const { return details() && !details()->name.empty(); }
   std::string name() const { return details() ? details()->name : std::string(); }
-  AttachedPointers pointers() const { return details() ? details()->pointers : AttachedPointers(); }
+  // To be looked through under the lock of the object's shard.
+  const AttachedPointers& pointers() const {
+    static const AttachedPointers none;
+    return details() ? details()->pointers : none;
+  }
 
   const HostRange host;
   // Null: the device had no memory for it, host only. The call that creates the object writes it without a lock; others

@@ -3,7 +3,6 @@
 #include "data/table/present_table.h"
 
 #include "data/table/mapping_fault.h"
-#include "data/table/row_ranges.h"
 
 #include <algorithm>
 #include <bit>

@@ -25,7 +25,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <string>
 #include <string_view>
 #include <vector>
 
