@@ -24,9 +24,17 @@ bool Transfers::copy_pieces(Direction direction, const Mapping& mapping, HostRan
   if (observe::hears_begins())
     report_copy(memory_.number(), direction == Direction::kToDevice, mapping, range.address(), mapping.at(range.begin),
                 range.size());
+  if (except.empty() && !has_pointers(mapping))
+    return move(direction, mapping, range, commands);
   const std::vector<HostRange> pieces = without_pointers(mapping, range, except);
   return std::all_of(pieces.begin(), pieces.end(),
                      [&](HostRange piece) { return move(direction, mapping, piece, commands); });
+}
+
+// Most objects have none: asking first takes no memory.
+bool Transfers::has_pointers(const Mapping& mapping) {
+  const auto guard = table_.guard(mapping);
+  return !mapping.pointers().empty();
 }
 
 std::vector<HostRange> Transfers::without_pointers(const Mapping& mapping, HostRange range,

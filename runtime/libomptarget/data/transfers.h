@@ -44,6 +44,7 @@ private:
     return direction == Direction::kToDevice ? commands.submit(device, piece.address(), piece.size())
                                              : commands.retrieve(piece.address(), device, piece.size());
   }
+  bool has_pointers(const Mapping& mapping);
   bool copy_pieces(Direction direction, const Mapping& mapping, HostRange range, CommandList& commands,
                    std::span<const HostRange> except);
 
