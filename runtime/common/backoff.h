@@ -38,8 +38,8 @@ public:
     return true;
   }
 
-  // The same, and where it is time for a nap, calls nap(time). That returns false if something has come, which ended
-  // it early: so it is no measure of naps, and the next may come soon.
+  // The same, and where it is time for a nap, calls nap(time), which returns false if something has come and ended it
+  // early. Such a nap is no measure of naps, and the next look may find more.
   template <typename Nap> void pause(const Nap& nap) {
     if (look_again())
       return;
