@@ -102,6 +102,8 @@ std::int32_t CommandList::link(observe::Operation reported, const Call& call, co
   if (!memory_.took(result) || !native) {
     own.failure = result != 0 ? memory_.last_error() : " (the plugin gave no event)";
     observe::end(reported, false);
+    for (const EventPtr& event : own.behind) // which no operation of this list comes after now
+      event->wait_for_operations();
     return result != 0 ? result : 1;
   }
   if (own.links.empty())
