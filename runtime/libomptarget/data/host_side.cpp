@@ -87,9 +87,9 @@ void HostSide::note_stale(Rows rows, std::span<const HostRange> globals, Held& h
     if (const std::uintptr_t address = possible_device_address(row)) { // is_device_ptr, or a pointer to nothing mapped
       const Mappings there = table_.on_device(address, 1, lock);
       all.insert(all.end(), there.begin(), there.end());
-      Mapping* const host = table_.look_up_any({address, address + 1}, lock).mapping;
-      if (host &&
-          lock.touch(*host).unusable) // use_device_ptr leaves the host's address of what the device did not take
+      // use_device_ptr leaves the host's address of what the device did not take.
+      if (Mapping* const host = table_.look_up_any({address, address + 1}, lock).mapping;
+          host && lock.touch(*host).unusable)
         all.push_back(host);
     }
   for (Mapping* const mapping : all) {
