@@ -142,7 +142,9 @@ def test_the_variables_that_the_runtime_reads_are_documented() -> None:
         ("plugins", "OMP|OMPTOOL"),
         ("worker", "OMPTOOL"),
     ):
-        pattern = rf'(?:getenv|own|openmps|variable|number)\("((?:{prefixes})_\w+)"[,)]'
+        pattern = (
+            rf'(?:getenv|own_setting|openmps_setting|variable|number)\("((?:{prefixes})_\w+)"[,)]'
+        )
         for source in ROOT.glob(f"runtime/{room}/**/*.cpp"):
             read |= set(re.findall(pattern, source.read_text()))
     assert read == set(tags(sections(PAGES["run"])["ENVIRONMENT"]))

@@ -120,7 +120,7 @@ def test_every_variable_of_ours_is_read_where_setuid_programs_have_none() -> Non
 
     Plugins of GPUs read theirs where there is a driver, that of MPI where it is asked for.
     """
-    read = re.compile(r'(\w*getenv|own)\("((?:OMPTOOL|LIBOMPTARGET)_\w+)"')
+    read = re.compile(r'(\w*getenv|own_setting)\("((?:OMPTOOL|LIBOMPTARGET)_\w+)"')
     not_here = ("cuda", "opencl", "mpi")
     found = {
         (function, name, path.relative_to(folder).parts[0] in not_here)
@@ -130,7 +130,7 @@ def test_every_variable_of_ours_is_read_where_setuid_programs_have_none() -> Non
     }
     assert {function for function, *_ in found} == {
         "secure_getenv",
-        "own",
+        "own_setting",
     }  # by which the environment is read
     tested = (ROOT / "runtime" / "tests" / "process" / "process_test.cpp").read_text()
     ours = sorted(name for _, name, is_elsewhere in found if not is_elsewhere)
