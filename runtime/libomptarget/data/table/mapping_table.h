@@ -78,6 +78,12 @@ struct alignas(64) Mapping : small_blocks::Allocated {
     return device.load(std::memory_order_relaxed) + (address - host.begin);
   }
 
+  // Returns the device address, which is null from now on. Under the lock of the object's shard.
+  std::byte* take_device() {
+    std::byte* const begin = device.load(std::memory_order_relaxed);
+    device.store(nullptr, std::memory_order_relaxed);
+    return begin;
+  }
   // Null: there are none.
   const Details* details() const { return details_.load(std::memory_order_acquire); }
   // To be changed under the lock of the object's shard.

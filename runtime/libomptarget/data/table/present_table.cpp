@@ -46,7 +46,7 @@ std::byte* PresentTable::take_out(Mapping& mapping, std::string_view region) {
   if (!is_last_user(mapping))
     mapping.make_details().released_by = region;
   else if (mapping.owner)
-    device = mapping.device.exchange(nullptr);
+    device = mapping.take_device();
   if (mapping.state == Mapping::State::kLeaving)
     remove(mapping, lock);
   else

@@ -320,8 +320,7 @@ inline bool PresentTable::vacate(Mapping& mapping, std::byte*& device) {
       return false;
     ++shard.vacant;
     mapping.pins = 0;
-    device = mapping.device;
-    mapping.device.store(nullptr, std::memory_order_relaxed);
+    device = mapping.take_device();
     set_sound(mapping);
     mapping.state = Mapping::State::kVacant;
     awaited = std::exchange(mapping.awaited, false);
