@@ -19,7 +19,7 @@ using PendingPtr = std::shared_ptr<Pending>;
 
 // Operations of a stream run one after another on one worker, so that each comes behind the last.
 struct Stream {
-  std::uint64_t last = 0; // that one's number; 0: there is none
+  std::uint64_t last = 0; // the number of the last one; 0: it has none
 };
 
 // Under the lock of the events.
