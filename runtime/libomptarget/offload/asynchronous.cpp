@@ -22,15 +22,11 @@ void wait_for(const Events& events) {
 }
 
 void give_event(const Later& call, const EventPtr& event) {
-  if (call.ended)
-    *call.ended = event;
   if (call.completion)
     *call.completion = outstanding::add_handle(event);
 }
 
 void take_event_back(const Later& call) {
-  if (call.ended)
-    *call.ended = nullptr;
   if (call.completion)
     outstanding::find_event(std::exchange(*call.completion, nullptr), true);
 }
@@ -49,8 +45,6 @@ void when_all_done(Events events, std::function<void()> then) {
 
 // The event of a call that leaves nothing to be done once those have happened.
 void complete_after(const Events& events, const Later& call) {
-  if (call.ended) // null: its caller does not wait
-    return;
   const EventPtr own = std::make_shared<Event>();
   give_event(call, own);
   outstanding::begin();
@@ -139,9 +133,9 @@ std::int32_t run_region_later(std::int64_t asked, const void* host_address, Rows
   const std::shared_ptr<Kernel> kernel = Registry::current()->find_kernel(host_address);
   std::string reason;
   const Resolved there = Registry::current()->resolve(kernel.get(), *device, shape.environment, reason);
-  if (there.function && start_later(std::make_shared<Pending>(*device, std::move(placement), kernel, there, rows, shape,
-                                                              call.param, call.ended != nullptr),
-                                    events, call, reason))
+  if (there.function &&
+      start_later(std::make_shared<Pending>(*device, std::move(placement), kernel, there, rows, shape, call.param),
+                  events, call, reason))
     return 0;
   wait_for(events);
   return give_up(*device, host_address, kernel.get(), rows, reason);

@@ -42,8 +42,6 @@ struct Later {
   const tgt_event_t* awaited;
   tgt_event_t* completion;    // where its own goes, or null
   tgt_callback_param_t param; // for the callback; null: none follows
-  // Of an OpenMP compiler's call, which asks for its end by itself: where its event goes. Private data is read at once.
-  EventPtr* ended = nullptr;
 };
 
 // 0: the region runs when its turn comes. Otherwise the caller runs its host version, for which the data is ready:

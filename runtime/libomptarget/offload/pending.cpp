@@ -17,11 +17,10 @@ Pending::Pending(Action action, Device& device, Rows rows, tgt_callback_param_t 
       data_(data_construct_for_later(action, device, rows_)), construct_(*data_) {}
 
 Pending::Pending(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel, const Resolved& there,
-                 Rows rows, const AskedShape& shape, tgt_callback_param_t param, bool reads_now)
+                 Rows rows, const AskedShape& shape, tgt_callback_param_t param)
     : device_(device), rows_(rows), callback_(outstanding::callback_for(param)), placement_(std::move(placement)),
       kernel_(std::move(kernel)), there_(there), shape_(shape.whole()),
-      region_(std::in_place, device, *kernel_, there_, rows_, asked_, CommandList::Use::kLater, reads_now),
-      construct_(*region_) {}
+      region_(std::in_place, device, *kernel_, there_, rows_, asked_, CommandList::Use::kLater), construct_(*region_) {}
 
 bool Pending::place(std::string& reason) {
   placed_ = construct_.place();

@@ -23,10 +23,9 @@ class Pending : public std::enable_shared_from_this<Pending> {
 public:
   // The rows are copied.
   Pending(Action action, Device& device, Rows rows, tgt_callback_param_t param);
-  // A region; what its kernel names is kept from being unloaded. `reads_now`: its private data is read when it is
-  // placed, rather than when its turn comes.
+  // A region; what its kernel names is kept from being unloaded.
   Pending(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel, const Resolved& there, Rows rows,
-          const AskedShape& shape, tgt_callback_param_t param, bool reads_now);
+          const AskedShape& shape, tgt_callback_param_t param);
 
   CommandList& commands() { return construct_.commands(); }
   // Counts, allocates, returns addresses. False, and why: it cannot be done on the device.

@@ -63,12 +63,10 @@ bool Region::resolve_arguments(std::string& reason) {
 // False: the device has no memory for it.
 [[gnu::noinline]] bool Region::allocate_private(std::size_t index, void*& argument) {
   const Row& row = rows_[index];
-  const bool is_read = reads_now_ && row.has(kTo) && row.size > 0;
-  const void* const source = is_read ? commands_.keep(row.begin, static_cast<std::size_t>(row.size)) : row.begin;
   // A row of no bytes says nothing in `begin`.
   const void* const begin = row.size == 0 && !row.has(kSection) ? row.base : row.begin;
   PrivateCopy& copy = copies_[index];
-  copy = {nullptr, begin, std::max<std::int64_t>(row.size, 1), source};
+  copy = {nullptr, begin, std::max<std::int64_t>(row.size, 1)};
   copy.device = device_.memory.allocate(copy.size, begin, 0, row.size == 0 ? kStructAlignment : 1);
   if (!copy.device)
     return false;
@@ -87,7 +85,7 @@ bool Region::fill(std::string& reason) {
 [[gnu::noinline]] bool Region::fill_private(std::string& reason) {
   for (std::size_t i = 0; i < rows_.size(); ++i)
     if (is_private(rows_[i]) && rows_[i].has(kTo) && rows_[i].size > 0 &&
-        !commands_.submit(copies_[i].device, copies_[i].source, rows_[i].size)) {
+        !commands_.submit(copies_[i].device, rows_[i].begin, rows_[i].size)) {
       reason = no_private_copy(rows_[i], commands_.failure());
       return false;
     }

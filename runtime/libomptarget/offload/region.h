@@ -71,8 +71,8 @@ public:
   // All that is named here has to live as long as this. Of a call that returns before (kLater), the region's objects
   // are released when it is placed, though they are used until finish().
   Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const AskedShape& shape,
-         CommandList::Use use, bool reads_now = false)
-      : Construct(device, rows, use), kernel_(kernel), there_(there), shape_(shape), reads_now_(reads_now),
+         CommandList::Use use)
+      : Construct(device, rows, use), kernel_(kernel), there_(there), shape_(shape),
         copies_(held_.flags & kPrivate ? rows.size() : 0), arguments_(there.how.how, rows.size()) {}
   ~Region() override { release_private(); }
 
@@ -103,13 +103,11 @@ private:
   const Kernel& kernel_;
   const Resolved& there_;
   const AskedShape& shape_;
-  const bool reads_now_; // its private data, rather than in the queue's order
   // Device memory of a kPrivate row.
   struct PrivateCopy {
     std::byte* device;
     const void* host;
     std::int64_t size;
-    const void* source; // what it begins with
   };
   PerRow<PrivateCopy> copies_; // of each row, if there are any
   Arguments arguments_;

@@ -4,11 +4,9 @@
 // Checks what an asynchronous call reads, allocates and settles when it is made, and what when its turn comes
 // (decisions 24 and 25), on plugins with and without asynchronous functions.
 #include "asynchronous.h"
-#include "llvm_calls.h"
 
 #include <array>
 #include <cstdio>
-#include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <memory>
 #include <string>
@@ -291,77 +289,6 @@ TEST_CASE("calls neither wait nor are counted later where the host has the newer
     CAPTURE(name);
     check_everywhere(name, {"OMPTOOL_QUIET=1"});
   }
-}
-
-// ---- clang's nowait ----
-
-namespace {
-
-using llvm_abi::element;
-
-// As libomp does until the task is over.
-void finish_tasks() {
-  static void* const tasks = dlopen(TEST_FOLDER "/library_tasks.so", RTLD_NOW | RTLD_NOLOAD);
-  void** const handle = reinterpret_cast<void** (*)(int)>(dlsym(tasks, "__kmpc_omp_get_target_async_handle_ptr"))(0);
-  const auto query = reinterpret_cast<void (*)(void**)>(llvm_abi::versioned("__tgt_target_nowait_query"));
-  while (*handle)
-    query(handle);
-}
-
-// Of clang 16, as its regions are: their kernels take no environment.
-bool use_tasks() {
-  static const auto& library = *new llvm_abi::Library<llvm_abi::Record32>(image_file("main"), main_entries(),
-                                                                          llvm_abi::Wrapping::kOffloadBinary);
-  static_cast<void>(library);
-  return dlopen(TEST_FOLDER "/library_tasks.so", RTLD_NOW | RTLD_GLOBAL) != nullptr;
-}
-
-} // namespace
-
-SCENARIO_OF(nowait_arguments) {
-  EXPECT(use_tasks());
-  using namespace llvm_abi;
-  static int items[2] = {5, 6};
-  static List list{.items = items};
-  static int own[3] = {0, 10, 20};
-  static int sums[2] = {100, 200};
-  HeldRegion held;
-  const auto nowait = [&](void* kernel, std::vector<Element> elements) {
-    elements.push_back(element(HeldRegion::number, kTofrom)); // comes after it
-    return launch_nowait(kernel, elements);
-  };
-  EXPECT(nowait(&host::list_add_one,
-                {element(list, kTofrom | kParameter),
-                 {&list.items, items, sizeof items, kTofrom | kPointerAndObject | kMemberOfFirst}}) == 0);
-  set_unwatched(list.items, nullptr);
-  held.open();
-  finish_tasks();
-  EXPECT(items[0] == 6 && items[1] == 7);
-  EXPECT(launch_nowait(&host::add_second, {element(sums, kTofrom | kParameter),
-                                           {own, own, sizeof own, kPrivate | kTo | kParameter}}) == 0);
-  own[1] = own[2] = 0; // has been read
-  finish_tasks();
-  EXPECT(sums[0] == 110 && sums[1] == 220);
-  return 0;
-}
-
-SCENARIO_OF(nowait_private_pointer) {
-  EXPECT(use_tasks());
-  using namespace llvm_abi;
-  static int items[2] = {5, 6};
-  int* pointer = items;
-  EXPECT(launch_nowait(&host::add_one_by, {{&pointer, items, sizeof pointer, kPrivate | kAttach | kTo | kParameter},
-                                           literal(2),
-                                           element(items, kTofrom)}) == 0);
-  pointer = nullptr;
-  finish_tasks();
-  EXPECT(items[0] == 6 && items[1] == 7);
-  return 0;
-}
-
-TEST_CASE("a region with nowait reads its pointers and private data at the call") {
-  check_everywhere("nowait_arguments");
-  check_everywhere("nowait_private_pointer");
 }
 
 TEST_SUITE_END();

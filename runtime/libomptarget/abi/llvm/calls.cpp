@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The calls of programs compiled by clang 14 to 23, version VERS1.0: registration, regions, data. Each
-// is a translation into offload.h. Work that clang marks nowait goes on when the call has
-// returned, where libomp has a place to remember it (nowait.h); libomp has waited for what it depends on.
+// is a translation into offload.h. A construct with nowait is the body of a task of libomp's, which has waited for
+// what it depends on. Its call returns when the construct has ended: libomp loses a task that its function has handed
+// back (__tgt_target_nowait_query) when a thread ends, and between two tasks of mutexinoutset (docs/runtime.md).
 #define OMPTARGET_NO_SYMVER
 #include "abi/info/info.h"
 #include "abi/llvm/call.h"
 #include "abi/llvm/compilers.h"
 #include "abi/llvm/descriptor.h"
 #include "abi/llvm/kernel_arguments.h"
-#include "abi/llvm/nowait.h"
 #include "abi/llvm/rows.h"
 #include "offload/offload.h"
 #include "process/libomp.h"
@@ -61,11 +61,6 @@ auto translated(const char* name, const Describe& describe, const Body& body) no
   });
 }
 
-// Returns libomp's handle where a task's work may go on when the task's function has returned.
-void** handle_for(bool nowait) {
-  return nowait && !observe::heard_on_thread() ? nowait_handle() : nullptr;
-}
-
 // Returns the rows that the host needs of a construct that is not understood: those that it copies back. Objects that
 // an update copies to the device are newer on the host.
 std::vector<Row> to_host(Action action, Rows rows) {
@@ -94,17 +89,12 @@ template <Action action, bool nowait>
       return refuse_data(device, to_host(action, rows), fault.text);
     if (fault)
       return say("%s: %s; the call is ignored", name, fault.text.c_str());
-    void** const handle = handle_for(nowait);
-    if (!handle) [[likely]]
-      return run_data(action, device, rows);
-    EventPtr ended;
-    data_later(action, device, rows, {name, 0, nullptr, nullptr, nullptr, &ended});
-    leave(handle, std::move(ended));
+    run_data(action, device, rows);
   });
 }
 
-[[gnu::always_inline]] inline std::int32_t on_region(const char* name, bool nowait, std::int64_t device,
-                                                     const void* region, const Arrays& arrays, const void* caller,
+[[gnu::always_inline]] inline std::int32_t on_region(const char* name, std::int64_t device, const void* region,
+                                                     const Arrays& arrays, const void* caller,
                                                      const AskedShape& shape) {
   RowList rows;
   check_device(device);
@@ -114,14 +104,7 @@ template <Action action, bool nowait>
     return refuse_region(device, region, rows, fault.text, Fault::kOfCompiler);
   else if (fault)
     return refuse_region(device, region, rows, std::string(name) + ": " + fault.text);
-  void** const handle = handle_for(nowait);
-  if (!handle) [[likely]]
-    return run_region(device, region, rows, shape);
-  EventPtr ended;
-  const std::int32_t result =
-      run_region_later(device, region, rows, shape, {name, 0, nullptr, nullptr, nullptr, &ended});
-  leave(handle, std::move(ended));
-  return result;
+  return run_region(device, region, rows, shape);
 }
 
 // The number of iterations of the thread's next region on the device, which clang 14 passes in a call of its own. At
@@ -197,7 +180,7 @@ std::int32_t on_kernel(const char* name, const Location* where, std::int64_t dev
         const RecordVersion& version = version_of(arguments);
         if (!version.is_known || lacks_environment(*arguments, version)) [[unlikely]]
           return refuse_region(device, region, std::nullopt, fault_of(arguments, caller), Fault::kOfCompiler);
-        return on_region(name, is_nowait(*arguments, version), device, region, arrays_of(*arguments, version), caller,
+        return on_region(name, device, region, arrays_of(*arguments, version), caller,
                          {LaunchShape::Origin::kCompiler, version.environment, &numbers, shape_of_call});
       });
 }
@@ -331,9 +314,8 @@ OMPTOOL_EXPORT void __tgt_push_mapper_component(void* handle, void* base, void* 
   guarded(__func__, [&] { static_cast<Components*>(handle)->push_back({base, begin, size, type, name}); });
 }
 
-OMPTOOL_EXPORT void __tgt_target_nowait_query(void** handle) {
-  guarded(__func__, [&] { query(handle); });
-}
+// libomp asks whether a task that its function has handed back is done. No function here hands one back.
+OMPTOOL_EXPORT void __tgt_target_nowait_query(void**) {}
 OMPTOOL_EXPORT void __tgt_target_sync(void*, std::int32_t, void*, void*) {}
 
 // ---- what images for a CPU call ----

@@ -57,12 +57,6 @@ struct ConstructEnds {
   bool is_later = false; // its call had returned before
 };
 
-// libomp learns that the task of such a construct is done: the program may use its variables. The construct may end
-// later.
-struct TaskEnds {
-  std::uint64_t construct;
-};
-
 // An object as it was at the time.
 struct ObjectSeen {
   HostRange host;
@@ -221,9 +215,9 @@ template <typename... Kinds> struct FormsOf {
   using Heard = std::variant<const Kinds*...>;
   using Kept = std::variant<Kinds...>;
 };
-using Forms = FormsOf<ConstructBegins, ConstructEnds, TaskEnds, RowsSeen, RuleBroken, ObjectCopied, ObjectAsked,
-                      OperationBegins, OperationEnds, LibraryRegistered, FellBack, DeviceReady, DevicesFinish,
-                      ImageCompiled, ImageLoaded, ImageUnloaded, ImageFunctionRan>;
+using Forms = FormsOf<ConstructBegins, ConstructEnds, RowsSeen, RuleBroken, ObjectCopied, ObjectAsked, OperationBegins,
+                      OperationEnds, LibraryRegistered, FellBack, DeviceReady, DevicesFinish, ImageCompiled,
+                      ImageLoaded, ImageUnloaded, ImageFunctionRan>;
 // An event of one of these kinds, as listeners get it: for as long as the call lasts.
 using Event = Forms::Heard;
 // Whoever wants to have it for longer.

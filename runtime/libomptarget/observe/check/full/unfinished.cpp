@@ -55,8 +55,6 @@ void Unfinished::hear(const observe::Event& event) {
     see(*seen);
   else if (const auto* const over = observe::as<observe::ConstructEnds>(event); over && over->call.nowait)
     unwatch(over->construct);
-  else if (const auto* const told = observe::as<observe::TaskEnds>(event))
-    unwatch(told->construct);
 }
 
 void Unfinished::see(const observe::RowsSeen& seen) {
