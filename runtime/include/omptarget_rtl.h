@@ -222,6 +222,11 @@ int32_t __tgt_rtl_kernels_make_teams(int32_t device_id);
  * for every device, and its call asks for a shape. It runs by __tgt_rtl_run_shaped or __tgt_rtl_async_run_shaped then.
  * Asked once for each kernel, with its address in the table of load_binary. Fallback: it is not. */
 int32_t __tgt_rtl_takes_shape(int32_t device_id, void* target_entry_ptr);
+/* Non-zero when this kernel may open parallel regions, whose threads it starts itself. Asked once for each kernel, with
+ * its address in the table of load_binary. The core can then run the kernel of a task (nowait) on a thread of its own,
+ * where a parallel region gets all threads: the thread of libomp's that has the task would give it one. Fallback: it
+ * opens none. */
+int32_t __tgt_rtl_opens_parallel(int32_t device_id, void* target_entry_ptr);
 
 /* Optional: memory. A function that returns OMPTARGET_RTL_NOT_STARTED has done nothing, because it cannot: the fallback
  * does it. Any other result but 0 is a failure. */

@@ -51,9 +51,12 @@ const Kernel::Loaded* Kernel::search(const Device& device, std::string& reason) 
       for (const LibraryEntry& one : owners) // a region of its libraries runs there
         if (Library::OnDevice* const on_device = one.library->on(device.number))
           on_device->used = true;
-      const auto ask = device.rtl.call().takes_shape;
-      const bool takes_shape = ask && ask(device.rtl_id, function) != 0;
-      kept.push_front({device.number, function, takes_shape, image, loaded.load(std::memory_order_relaxed)});
+      const auto is = [&](std::int32_t (*asked)(std::int32_t, void*)) {
+        return asked && asked(device.rtl_id, function) != 0;
+      };
+      const RtlFunctions& call = device.rtl.call();
+      kept.push_front({device.number, function, is(call.takes_shape), is(call.opens_parallel), image,
+                       loaded.load(std::memory_order_relaxed)});
       loaded.store(&kept.front(), std::memory_order_release);
       return &kept.front();
     }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <forward_list>
 #include <utility>
 
@@ -16,13 +17,30 @@ namespace omptool {
 enum class ReportOnce : std::size_t { kFallsBack, kMayUseDevice };
 constexpr std::size_t kReportsOnce = 2;
 
+// The time that something took lately. It falls to a shorter time at once and grows by a quarter each time, so that one
+// that waited for a processor, or for its image to be loaded, does not count.
+class RecentTime {
+public:
+  using Time = std::chrono::nanoseconds;
+  Time get() const { return Time(time_.load(std::memory_order_relaxed)); }
+  void note(Time time) {
+    constexpr Time kStep = std::chrono::microseconds(1);
+    const Time known = get();
+    time_.store(std::min(time, known + known / 4 + kStep).count(), std::memory_order_relaxed);
+  }
+
+private:
+  std::atomic<Time::rep> time_{0};
+};
+
 // A kernel as the host knows it. Several libraries may list one host address: bundled objects of one
 // executable share its entry table, each with its own images.
 struct Kernel {
   struct Loaded {
     int device = -1;
     void* function = nullptr;
-    bool takes_shape = false; // see Launching
+    bool takes_shape = false;    // see Launching
+    bool opens_parallel = false; // as the plugin says
     std::shared_ptr<LoadedImage> image;
     const Loaded* next = nullptr;
   };
@@ -40,6 +58,7 @@ struct Kernel {
     return one;
   }
   mutable std::array<std::atomic<bool>, kReportsOnce> said{}; // by ReportOnce
+  mutable RecentTime task_time; // of regions with nowait, where the kernel opens parallel regions
   std::vector<HostRange> globals() const;
   bool in_several_objects() const;
   // Finds it on the device, and remembers that. Null, and why, if it is not there. The caller holds the registry's

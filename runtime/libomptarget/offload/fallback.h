@@ -7,7 +7,9 @@
 #include "data/table/row.h"
 #include "devices/registry.h"
 #include "process/environment.h"
+#include "process/libomp.h"
 
+#include <climits>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,6 +37,15 @@ struct Selected {
 };
 // Of a number other than -2 and -3.
 Selected select(std::int64_t device_id);
+
+// The device, if nothing is left to do before it can be used; null: select() knows. Nobody prepares a device
+// under OMP_TARGET_OFFLOAD=DISABLED, so who has got one need not ask.
+[[gnu::always_inline]] inline Device* ready_device(Registry* registry, std::int64_t device_id) {
+  const std::int64_t number = device_number(device_id);
+  Device* const device =
+      registry && number >= 0 && number <= INT_MAX ? registry->device(static_cast<int>(number)) : nullptr;
+  return device && registry->is_prepared(*device) ? device : nullptr;
+}
 
 // Null: no library has it.
 std::shared_ptr<Kernel> kernel_of(const void* host_address);

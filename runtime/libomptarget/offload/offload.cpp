@@ -10,22 +10,12 @@
 #include "process/message.h"
 
 #include <algorithm>
-#include <climits>
 #include <vector>
 
 namespace omptool {
 namespace {
 
 constexpr const char* kDisabled = "OMP_TARGET_OFFLOAD is DISABLED";
-
-// The device, if nothing is left to do before it can be used; null: select() knows. Nobody prepares a device
-// under OMP_TARGET_OFFLOAD=DISABLED, so who has got one need not ask.
-[[gnu::always_inline]] inline Device* ready_device(Registry* registry, std::int64_t device_id) {
-  const std::int64_t number = device_number(device_id);
-  Device* const device =
-      registry && number >= 0 && number <= INT_MAX ? registry->device(static_cast<int>(number)) : nullptr;
-  return device && registry->is_prepared(*device) ? device : nullptr;
-}
 
 // Returns false, and why, if the region did not run on the device.
 [[gnu::always_inline]] inline bool try_on(Registry& registry, Device& device, const Kernel* kernel, Rows rows,

@@ -19,6 +19,9 @@ namespace omptool {
 
 // 0: the region ran. Otherwise the caller runs its host version, for which the data is ready.
 std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, const AskedShape& shape);
+// Runs the region of a task of libomp's (nowait), which has waited for what it depends on. Returns, as run_region(),
+// when the region has ended.
+std::int32_t run_task_region(std::int64_t device_id, const void* host_address, Rows rows, const AskedShape& shape);
 // Of one call, which a line names each time it is made; or of the compiler, and so of each call: one line for each
 // region.
 enum class Fault { kOfCall, kOfCompiler };

@@ -52,6 +52,7 @@ namespace omptool {
   X(run_shaped)                                                                                                        \
   X(kernels_make_teams)                                                                                                \
   X(takes_shape)                                                                                                       \
+  X(opens_parallel)                                                                                                    \
   X(data_fill)                                                                                                         \
   X(data_exchange)                                                                                                     \
   X(data_copy_rectangle)                                                                                               \

@@ -51,6 +51,11 @@ public:
   bool prefers_queues() const override;
   std::int32_t describe(tgt_device_description& description) const override;
 
+  // Returns whether the image of this kernel calls the host's libomp for parallel regions.
+  bool opens_parallel(const void* kernel) {
+    return images_.any_is([&](const Image& image) { return image.opens_parallel(kernel); });
+  }
+
 private:
   const Launcher launcher_;
   Queue& queue_;

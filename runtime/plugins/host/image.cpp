@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <string_view>
 #include <unistd.h>
 
 namespace omptool::host {
@@ -53,6 +54,7 @@ std::unique_ptr<Image> Image::load(const __tgt_device_image& image, const Hooks&
     return nullptr;
   loaded->mark_team_kernels();
   loaded->mark_runtime_kernels();
+  loaded->look_for_parallel();
   return loaded;
 }
 
@@ -147,6 +149,24 @@ void Image::mark_runtime_kernels() {
     if (environment && size >= RuntimeKernel::kEnvironment)
       entry.addr = runtime_kernels_.emplace_back(RuntimeKernel::with(entry.addr, environment)).handle();
   }
+}
+
+// By the names in the image's dynamic string table, which the dynamic linker has checked: the compilers' calls of
+// libomp for parallel regions and leagues of teams.
+void Image::look_for_parallel() {
+  const link_map* const own = map_of(handle_);
+  std::string_view names;
+  for (const ElfW(Dyn)* entry = own ? own->l_ld : nullptr; entry && entry->d_tag != DT_NULL; ++entry)
+    if (entry->d_tag == DT_STRTAB)
+      names = {reinterpret_cast<const char*>(entry->d_un.d_ptr), names.size()};
+    else if (entry->d_tag == DT_STRSZ)
+      names = {names.data(), entry->d_un.d_val};
+  opens_parallel_ = names.data() && names.find("__kmpc_fork_") != names.npos;
+}
+
+bool Image::opens_parallel(const void* kernel) const {
+  const auto is = [&](const __tgt_offload_entry& entry) { return entry.size == 0 && entry.addr == kernel; };
+  return opens_parallel_ && std::any_of(entries_.begin(), entries_.end(), is);
 }
 
 // The image's own table, once the dynamic linker has relocated it. Its contents are the image's word:

@@ -33,6 +33,8 @@ public:
   Image& operator=(const Image&) = delete;
 
   tgt_target_table* table() { return &table_; }
+  // Returns whether this is a kernel of the image, and some code of the image opens parallel regions.
+  bool opens_parallel(const void* kernel) const;
 
 private:
   Image() = default;
@@ -45,6 +47,7 @@ private:
   template <typename Function> void give(const char* variable, Function function);
   void mark_team_kernels();
   void mark_runtime_kernels();
+  void look_for_parallel();
   void* address_of(const char* name, std::int64_t& size) const;
 
   std::optional<ImageFile> file_;
@@ -54,6 +57,7 @@ private:
   std::vector<TeamKernel> team_kernels_;
   std::vector<RuntimeKernel> runtime_kernels_;
   tgt_target_table table_{};
+  bool opens_parallel_ = false;
 };
 
 } // namespace omptool::host

@@ -98,6 +98,12 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_takes_shape(int32_t, void* target_entry_ptr
   return omptool::host::RuntimeKernel::of(target_entry_ptr) != nullptr;
 }
 
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_opens_parallel(int32_t device_id, void* target_entry_ptr) {
+  return omptool::plugin::of_device(device_id, 0, [&](omptool::plugin::Device& device) {
+    return static_cast<omptool::host::Device&>(device).opens_parallel(target_entry_ptr) ? 1 : 0;
+  });
+}
+
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_in_kernel(void) {
   return omptool::host::current.kernel != nullptr;
 }

@@ -93,8 +93,8 @@ template <Action action, bool nowait>
   });
 }
 
-[[gnu::always_inline]] inline std::int32_t on_region(const char* name, std::int64_t device, const void* region,
-                                                     const Arrays& arrays, const void* caller,
+[[gnu::always_inline]] inline std::int32_t on_region(const char* name, bool nowait, std::int64_t device,
+                                                     const void* region, const Arrays& arrays, const void* caller,
                                                      const AskedShape& shape) {
   RowList rows;
   check_device(device);
@@ -104,7 +104,7 @@ template <Action action, bool nowait>
     return refuse_region(device, region, rows, fault.text, Fault::kOfCompiler);
   else if (fault)
     return refuse_region(device, region, rows, std::string(name) + ": " + fault.text);
-  return run_region(device, region, rows, shape);
+  return nowait ? run_task_region(device, region, rows, shape) : run_region(device, region, rows, shape);
 }
 
 // The number of iterations of the thread's next region on the device, which clang 14 passes in a call of its own. At
@@ -180,7 +180,7 @@ std::int32_t on_kernel(const char* name, const Location* where, std::int64_t dev
         const RecordVersion& version = version_of(arguments);
         if (!version.is_known || lacks_environment(*arguments, version)) [[unlikely]]
           return refuse_region(device, region, std::nullopt, fault_of(arguments, caller), Fault::kOfCompiler);
-        return on_region(name, device, region, arrays_of(*arguments, version), caller,
+        return on_region(name, is_nowait(*arguments, version), device, region, arrays_of(*arguments, version), caller,
                          {LaunchShape::Origin::kCompiler, version.environment, &numbers, shape_of_call});
       });
 }

@@ -1,0 +1,198 @@
+/* Times constructs with nowait inside one process; bench/launch.py --part nowait compiles, runs and compares.
+ *
+ * Usage: nowait [ROW...]
+ *
+ * Prints lines of "name figure": the nanoseconds of what the row's function does, in the fastest of several batches,
+ * which no other process has interrupted. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+enum { kMany = 64, kLarge = 262144, kMiddle = 20000, kSmall = 256, kOverlapped = 8 };
+static double one[8], many[kMany], values[kLarge], more[kMiddle];
+
+/* ---- short regions ---- */
+
+static void add_in_order(int count) {
+#pragma omp parallel
+#pragma omp single
+  for (int i = 0; i < count; ++i) {
+#pragma omp target nowait depend(inout : one) map(tofrom : one)
+    one[0] += 1;
+  }
+}
+
+static void chain_of_10(void) {
+  add_in_order(10);
+}
+
+static void chain_of_100(void) {
+  add_in_order(100);
+}
+
+static void at_once(void) {
+#pragma omp parallel
+#pragma omp single
+  for (int i = 0; i < kMany; ++i) {
+#pragma omp target nowait map(tofrom : many[i : 1])
+    many[i] += 1;
+  }
+}
+
+static void update(void) {
+  for (int i = 0; i < 10; ++i) {
+#pragma omp target update to(one) nowait
+  }
+#pragma omp taskwait
+}
+
+static void taskgroup(void) {
+#pragma omp taskgroup
+  for (int i = 0; i < 16; ++i) {
+#pragma omp target nowait map(tofrom : many[i : 1])
+    many[i] += 1;
+  }
+}
+
+static void series(void) {
+  for (int i = 0; i < 10; ++i) {
+#pragma omp target nowait map(tofrom : one)
+    one[0] += 1;
+#pragma omp taskwait
+  }
+}
+
+/* ---- kernels of some length, on one processor each ---- */
+
+static void overlap(long steps) {
+  for (int i = 0; i < kOverlapped; ++i) {
+#pragma omp target nowait map(tofrom : many[i : 1]) firstprivate(steps)
+    for (long step = 0; step < steps; ++step)
+      many[i] = many[i] * 0.999 + 1;
+  }
+#pragma omp taskwait
+}
+
+/* A step waits for the one before it: some 8 cycles. */
+static void overlapped_10us(void) {
+  overlap(4000);
+}
+
+static void overlapped_100us(void) {
+  overlap(40000);
+}
+
+/* ---- loops that may use all processors ---- */
+
+static void loop(int count, double* data, int steps) {
+#pragma omp target teams distribute parallel for nowait map(tofrom : data[0 : count]) firstprivate(steps)
+  for (int i = 0; i < count; ++i)
+    for (int step = 0; step < steps; ++step)
+      data[i] = data[i] * 0.999 + 1;
+}
+
+static void loop_of_256(void) {
+  loop(kSmall, values, 1);
+#pragma omp taskwait
+}
+
+static void loop_of_262144(void) {
+  loop(kLarge, values, 20);
+#pragma omp taskwait
+}
+
+static void two_loops_of_20000(void) {
+#pragma omp target data map(tofrom : values, more)
+  {
+    loop(kMiddle, values, 1);
+    loop(kMiddle, more, 1);
+#pragma omp taskwait
+  }
+}
+
+static void loop_of_100us(void) {
+  loop(kSmall, values, 160);
+#pragma omp taskwait
+}
+
+static void loop_of_1ms(void) {
+  loop(kSmall, values, 1600);
+#pragma omp taskwait
+}
+
+/* Every processor has a thread of the program's own that waits. */
+static void within_parallel(void) {
+#pragma omp parallel
+#pragma omp single
+  loop(kSmall, values, 1600);
+}
+
+static void eight_loops_of_1ms(void) {
+  for (int i = 0; i < kOverlapped; ++i)
+    loop(kSmall, values + i * kSmall, 1600);
+#pragma omp taskwait
+}
+
+static int ascending(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static void measure(const char* name, void (*construct)(void)) {
+  enum { kBatches = 25 };
+  double times[kBatches];
+  for (int i = 0; i < 50; ++i)
+    construct();
+  const double start = now();
+  for (int i = 0; i < 20; ++i)
+    construct();
+  const int rounds = (int)(2e6 / ((now() - start) / 20)) + 1; /* batches of 2 ms */
+  for (int batch = 0; batch < kBatches; ++batch) {
+    const double begin = now();
+    for (int i = 0; i < rounds; ++i)
+      construct();
+    times[batch] = (now() - begin) / rounds;
+  }
+  qsort(times, kBatches, sizeof *times, ascending);
+  printf("%s %.2f\n", name, times[0]);
+}
+
+static const struct {
+  const char* name;
+  void (*construct)(void);
+} rows[] = {
+    {"chain-of-10", chain_of_10},
+    {"chain-of-100", chain_of_100},
+    {"64-at-once", at_once},
+    {"10-updates", update},
+    {"taskgroup-of-16", taskgroup},
+    {"10-in-series", series},
+    {"overlapped-10us", overlapped_10us},
+    {"overlapped-100us", overlapped_100us},
+    {"loop-of-256", loop_of_256},
+    {"loop-of-262144", loop_of_262144},
+    {"two-loops-of-20000", two_loops_of_20000},
+    {"loop-of-100us", loop_of_100us},
+    {"loop-of-1ms", loop_of_1ms},
+    {"loop-of-1ms-within-parallel", within_parallel},
+    {"8-loops-of-1ms", eight_loops_of_1ms},
+};
+
+int main(int argc, char** argv) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    int wanted = argc < 2;
+    for (int k = 1; k < argc; ++k)
+      wanted |= !strcmp(argv[k], rows[i].name);
+    if (wanted)
+      measure(rows[i].name, rows[i].construct);
+    fflush(stdout);
+  }
+  return 0;
+}
