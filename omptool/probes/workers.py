@@ -34,6 +34,8 @@ LEVELS = {
     "MPIR_CVAR_DEFAULT_THREAD_LEVEL": "MPI_THREAD_MULTIPLE",
 }
 HEARTBEAT = "OMPTOOL_MPI_HEARTBEAT"
+# As many constructs with nowait are in progress as libomp has threads for them; it takes no more.
+HELPERS = {"LIBOMP_NUM_HIDDEN_HELPER_THREADS": "16"}
 # They ask for what is to be observed in the program alone.
 OBSERVERS = ("OMPTOOL_SUMMARY", "OMPTOOL_TRACE", "OMP_TOOL_LIBRARIES", "LIBOMPTARGET_PROFILE")
 STARTED = "OMPTOOL_MPI_STARTED"  # names a file that the plugin makes when it uses MPI
@@ -74,7 +76,7 @@ def with_workers(environment: Mapping[str, str], *, is_in_gdb: bool = False) -> 
 
     In gdb it may stand still as long as it likes.
     """
-    mine = {**LEVELS, **({HEARTBEAT: "0"} if is_in_gdb else {}), **environment}
+    mine = {**LEVELS, **HELPERS, **({HEARTBEAT: "0"} if is_in_gdb else {}), **environment}
     folders = [str(libdir() / PLUGIN), mine.get(FOLDERS, "")]
     mine[FOLDERS] = ":".join(filter(None, folders))
     plugins = list(filter(None, mine.get(ONLY, "").split(",")))
