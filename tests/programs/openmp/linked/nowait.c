@@ -1,30 +1,34 @@
-/* Regions that do not wait: each ends only when all others have begun, more of them than libomp has threads for tasks;
- * then regions, data and host tasks in an order that depend clauses give. */
+/* Regions that do not wait: each ends only when all others have begun; then regions, data and host tasks in an order
+ * that depend clauses give.
+ *
+ * Usage: nowait REGIONS, at most libomp's threads for tasks */
 #include <stdio.h>
+#include <stdlib.h>
 
-enum { kRegions = 12 };
+enum { kMost = 16 };
 
-int main(void) {
+int main(int count, char** words) {
+  const int regions = count > 1 ? atoi(words[1]) : 1;
   int come = 0, all = 0;
   int* const where = &come; /* kernels of the CPU device can use it */
-  int seen[kRegions] = {0};
+  int seen[kMost] = {0};
 #pragma omp parallel
 #pragma omp single
   {
-    for (int i = 0; i < kRegions; ++i) {
-#pragma omp target nowait is_device_ptr(where) map(tofrom : seen[i : 1]) firstprivate(i)
+    for (int i = 0; i < regions; ++i) {
+#pragma omp target nowait is_device_ptr(where) map(tofrom : seen[i : 1]) firstprivate(i, regions)
       {
         __atomic_fetch_add(where, 1, __ATOMIC_ACQ_REL);
-        while (__atomic_load_n(where, __ATOMIC_ACQUIRE) < kRegions)
+        while (__atomic_load_n(where, __ATOMIC_ACQUIRE) < regions)
           ;
         seen[i] = i + 1;
       }
     }
 #pragma omp taskwait
-    for (int i = 0; i < kRegions; ++i)
+    for (int i = 0; i < regions; ++i)
       all += seen[i];
   }
-  if (all != kRegions * (kRegions + 1) / 2)
+  if (all != regions * (regions + 1) / 2)
     return printf("not all regions have run: %d\n", all), 1;
 
   int a = 1, b = 0, host = 0;

@@ -3,7 +3,7 @@
 //
 // Usage: nowait_threads THREADS KIND; KIND: chains, data, free, single (one parallel region in place of threads)
 //
-// No thread ends before all have done their work: libomp loses tasks when a thread that it knows ends (docs/runtime.md).
+// No thread ends before all have done their work: libomp loses tasks when a thread ends (docs/runtime.md).
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
