@@ -137,7 +137,7 @@ public:
         info::name_rows(Rows(rows_).size(), static_cast<const char*>(component.name));
     }
     if (is_argument(element.type))
-      add_lookup(element, element.base, nullptr);
+      add_lookup(element, argument_base(element), nullptr);
     return nullptr;
   }
 
@@ -153,6 +153,14 @@ private:
     }
     const std::uint32_t to = element.type & kTypeTo ? kTo : 0U;
     rows_.add({element.base, element.begin, element.size, kPrivate | kArgument | to, nullptr});
+  }
+
+  // Returns the host address that the kernel's argument stands for. The base is that address, or with the bit for a
+  // pointer and its object the place that holds it: clang 21 and older pass the latter for pointers outside of
+  // functions.
+  static void* argument_base(const Component& element) {
+    const bool is_place = (element.type & kTypePointerAndObject) && element.base;
+    return is_place ? *static_cast<void**>(element.base) : element.base;
   }
 
   // Looks up the object of another row, for the kernel or for `slot`.

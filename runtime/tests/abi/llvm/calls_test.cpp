@@ -41,6 +41,14 @@ template <typename Record> int environment_of(std::uint32_t version, Wrapping wr
 
 void* const kRegion = &host::add_one;
 
+// As clang's for `declare mapper(Values v) map(v)`: a section that a pointer leads to has a first component for itself.
+void map_values(void* handle, void* base, void* begin, std::int64_t size, std::int64_t type, void*) {
+  using Push = void (*)(void*, void*, void*, std::int64_t, std::int64_t, void*);
+  static const Push push = reinterpret_cast<Push>(versioned("__tgt_push_mapper_component"));
+  push(handle, base, begin, size, (type & ~kTofrom) | kImplicit, nullptr);
+  push(handle, begin, begin, size, (type & kTofrom) | kMemberOfFirst, nullptr);
+}
+
 } // namespace
 
 SCENARIO_OF(llvm_records_32) {
@@ -87,6 +95,39 @@ SCENARIO_OF(llvm_close) {
 TEST_CASE("what is to be close is a copy, unless the device has no memory but the host's") {
   for (const char* memory : {"UNUSED=", "OMPTOOL_HOST_MEMORY=shared"}) {
     const Outcome outcome = run_scenario("llvm_close", {"OMP_TARGET_OFFLOAD=MANDATORY", memory});
+    CHECK_MESSAGE(outcome.code == 0, std::string(memory) << ": " << outcome.output);
+  }
+}
+
+SCENARIO_OF(llvm_mapper_by_pointer) {
+  const Library<Record56> library = main_library<Record56>();
+  int values[4] = {1, 2, 3, 4};
+  int* pointer = values;
+  void* const mapper = reinterpret_cast<void*>(&map_values);
+  const auto row = [&](void* base, int* begin, std::int64_t type) {
+    return Element{base, begin, (values + 4 - begin) * std::int64_t{sizeof(int)}, type, mapper};
+  };
+  const Element by_value = row(values, values, kTofrom), by_place = row(&pointer, values, kTofrom | kPointerAndObject);
+  const auto add_one = [](Element section) {
+    section.type |= kParameter;
+    return launch(&host::add_one, {section, literal(4)}, 1) == 0;
+  };
+  EXPECT(add_one(by_value) && add_one(by_place));
+  EXPECT(values[0] == 3 && values[3] == 6);
+  for (const Element& section : {by_value, by_place}) {
+    data("__tgt_target_data_begin_mapper", {section});
+    EXPECT(add_one(row(section.base, values + 1, section.type)));
+    EXPECT(add_one(section));
+    data("__tgt_target_data_end_mapper", {section});
+    EXPECT(!omp_target_is_present(values, 0) && !omp_target_is_present(&pointer, 0));
+  }
+  EXPECT(values[0] == 7 && values[3] == 10 && pointer == values);
+  return 0;
+}
+
+TEST_CASE("a kernel gets the section that a mapper maps, whether the row has its pointer or the pointer's place") {
+  for (const char* memory : {"UNUSED=", "OMPTOOL_HOST_MEMORY=shared"}) {
+    const Outcome outcome = run_scenario("llvm_mapper_by_pointer", {"OMP_TARGET_OFFLOAD=MANDATORY", memory});
     CHECK_MESSAGE(outcome.code == 0, std::string(memory) << ": " << outcome.output);
   }
 }
