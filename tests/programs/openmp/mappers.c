@@ -180,6 +180,24 @@ static void in_data_region(int n) {
   check_vectors(outside, n, 2);
 }
 
+static void device_addresses(int n) {
+  vector* inside = make_vectors(0);
+  vector* const host = inside;
+  outside = make_vectors(0);
+#pragma omp target data map(tofrom : inside[0 : n]) use_device_ptr(inside)
+#pragma omp target is_device_ptr(inside)
+  inside[n - 1].data[0] += 1;
+  inside = host;
+#pragma omp target data map(tofrom : outside[0 : n]) use_device_addr(outside[0 : n])
+  {
+    vector* const there = &outside[0];
+#pragma omp target is_device_ptr(there)
+    there[n - 1].data[0] += 1;
+  }
+  CHECK(host[n - 1].data[0] == 1 && outside[n - 1].data[0] == 1);
+  CHECK(!omp_target_is_present(host, 0) && !omp_target_is_present(outside, 0) && !omp_target_is_present(&outside, 0));
+}
+
 static void nested_by_pointer(int n) {
   static outer* few;
   few = malloc(2 * sizeof *few);
@@ -208,6 +226,7 @@ int main(void) {
     in_region_alone(n);
     between_enter_and_exit(n);
     in_data_region(n);
+    device_addresses(n);
     nested_by_pointer(n);
   }
 #endif

@@ -122,12 +122,16 @@ public:
     return add_object(element, slot);
   }
 
-  // A user-defined mapper says what the element consists of; the kernel still gets the element itself.
-  const char* add_mapped(const Component& element, void* mapper) {
+  // Adds what a user-defined mapper says that the element consists of. The kernel's argument and what use_device_ptr
+  // returns are the address of the element itself.
+  const char* add_mapped(const Component& element, void* mapper, void** slot) {
     using Mapper = void (*)(void* handle, void* base, void* begin, std::int64_t size, std::int64_t type, void* name);
     Components components;
     reinterpret_cast<Mapper>(mapper)(&components, element.base, element.begin, element.size, element.type, nullptr);
+    const bool returns = slot && (element.type & kTypeReturn);
     for (Component component : components) {
+      if (returns && is_place(element) && component.base == element.base)
+        leave_place_out(component);
       component.type &= ~(kTypeParameter | kTypeReturn);
       // Mappers combine the clause's direction with their own, but pass on no modifier (OpenMP 5.2, 5.8.3).
       component.type |= element.type & (kTypeAlways | kTypeDelete);
@@ -138,6 +142,8 @@ public:
     }
     if (is_argument(element.type))
       add_lookup(element, argument_base(element), nullptr);
+    else if (returns && action_ == Action::kEnterData)
+      add_lookup(element, argument_base(element), slot);
     return nullptr;
   }
 
@@ -155,12 +161,19 @@ private:
     rows_.add({element.base, element.begin, element.size, kPrivate | kArgument | to, nullptr});
   }
 
-  // Returns the host address that the kernel's argument stands for. The base is that address, or with the bit for a
-  // pointer and its object the place that holds it: clang 21 and older pass the latter for pointers outside of
-  // functions.
+  // Tells if the base is the place of a pointer, as clang 21 and older pass it for pointers outside of functions.
+  static bool is_place(const Component& element) { return (element.type & kTypePointerAndObject) && element.base; }
+
+  // Returns the host address that the kernel's argument stands for.
   static void* argument_base(const Component& element) {
-    const bool is_place = (element.type & kTypePointerAndObject) && element.base;
-    return is_place ? *static_cast<void**>(element.base) : element.base;
+    return is_place(element) ? *static_cast<void**>(element.base) : element.base;
+  }
+
+  // Makes the component a section without a pointer. At the end of `target data` the base is no place of a pointer but
+  // the device address that use_device_addr has returned.
+  static void leave_place_out(Component& component) {
+    component.base = component.begin;
+    component.type &= ~kTypePointerAndObject;
   }
 
   // Looks up the object of another row, for the kernel or for `slot`.
@@ -242,7 +255,8 @@ RowFault add_any_rows(const Arrays& arrays, Action action, RowList& rows, const 
   for (std::size_t i = 0; i < arrays.count; ++i) {
     const Component element{arrays.base[i], arrays.begin[i], size_of(arrays, i), arrays.type[i]};
     void* const mapper = arrays.mappers ? arrays.mappers[i] : nullptr;
-    const char* fault = mapper ? translator.add_mapped(element, mapper) : translator.add(element, &arrays.base[i]);
+    const char* fault =
+        mapper ? translator.add_mapped(element, mapper, &arrays.base[i]) : translator.add(element, &arrays.base[i]);
     if (makes_room && !mapper)
       add_reserve(arrays, i, rows);
     if (told) [[unlikely]]

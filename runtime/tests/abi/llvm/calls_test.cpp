@@ -132,6 +132,32 @@ TEST_CASE("a kernel gets the section that a mapper maps, whether the row has its
   }
 }
 
+SCENARIO_OF(llvm_mapper_device_address) {
+  const Library<Record56> library = main_library<Record56>();
+  int values[4] = {1, 2, 3, 4};
+  int* pointer = values;
+  const bool is_shared = std::getenv("OMPTOOL_HOST_MEMORY");
+  for (const bool by_place : {false, true}) {
+    void* const base = by_place ? static_cast<void*>(&pointer) : values;
+    Element section{base, values, sizeof values, kTofrom | kReturn, reinterpret_cast<void*>(&map_values)};
+    section.type |= by_place ? kPointerAndObject : std::int64_t{0};
+    section.base = data("__tgt_target_data_begin_mapper", {section})[0];
+    EXPECT((section.base == values) == is_shared);
+    EXPECT(launch(&host::add_one, {literal(reinterpret_cast<std::uintptr_t>(section.base)), literal(4)}, 1) == 0);
+    data("__tgt_target_data_end_mapper", {section});
+    EXPECT(!omp_target_is_present(values, 0) && !omp_target_is_present(&pointer, 0));
+  }
+  EXPECT(values[0] == 3 && values[3] == 6);
+  return 0;
+}
+
+TEST_CASE("use_device_ptr returns the device address of what a mapper maps") {
+  for (const char* memory : {"UNUSED=", "OMPTOOL_HOST_MEMORY=shared"}) {
+    const Outcome outcome = run_scenario("llvm_mapper_device_address", {"OMP_TARGET_OFFLOAD=MANDATORY", memory});
+    CHECK_MESSAGE(outcome.code == 0, std::string(memory) << ": " << outcome.output);
+  }
+}
+
 SCENARIO_OF(llvm_presence) {
   const Library<Record56> library = main_library<Record56>();
   int values[4] = {1, 2, 3, 4}, other = 0;
