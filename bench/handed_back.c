@@ -4,8 +4,8 @@
  *        ./handed_back THREADS [stay]
  *
  * Each thread makes groups of one to five target tasks, and waits for each group, for 300 ms. The function of a task
- * hands it back to libomp until 20 us have passed, as a libomptarget does whose region goes on. Then the threads end, at
- * once or, with "stay", when all have done their work. Prints "ok", or exits with 8 when a thread waits for ever. */
+ * hands it back to libomp until 20 us have passed, as a libomptarget does whose region goes on. Then the threads end,
+ * at once or, with "stay", when all have done their work. Prints "ok", or exits with 8 when a thread waits for ever. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -57,8 +57,7 @@ static void* work(void* seed_of_thread) {
   const int32_t thread = __kmpc_global_thread_num(&where);
   while (!stop) {
     for (int i = rand_r(&seed) % 5; i >= 0; --i)
-      __kmpc_omp_task(&where, thread,
-                      __kmpc_omp_target_task_alloc(&where, thread, kTied, kTaskSize, 0, begin, -1));
+      __kmpc_omp_task(&where, thread, __kmpc_omp_target_task_alloc(&where, thread, kTied, kTaskSize, 0, begin, -1));
     __kmpc_omp_taskwait(&where, thread);
   }
   ++done;

@@ -1,6 +1,6 @@
 /* Times target constructs inside one process; bench/launch.py compiles, runs and compares.
  *
- * Usage: launch constructs | nowait | objects COUNT | threads | bandwidth | register
+ * Usage: launch constructs | objects COUNT | threads | bandwidth | register
  *
  * Prints lines of "name figure". Times are nanoseconds for one construct or object; those of
  * constructs are of the fastest of several batches, which no other process has interrupted, those of
@@ -109,34 +109,6 @@ static void constructs(void) {
     measure("present", map_one);
     measure("update-64B", update);
   }
-}
-
-/* ---- nowait ---- */
-
-enum { kChain = 10, kAtOnce = 64 };
-static double many[kAtOnce];
-
-static void chain(void) {
-#pragma omp parallel
-#pragma omp single
-  for (int i = 0; i < kChain; ++i) {
-#pragma omp target nowait depend(inout : one) map(tofrom : one)
-    one[0] += 1;
-  }
-}
-
-static void at_once(void) {
-#pragma omp parallel
-#pragma omp single
-  for (int i = 0; i < kAtOnce; ++i) {
-#pragma omp target nowait map(tofrom : many[i : 1])
-    many[i] += 1;
-  }
-}
-
-static void nowait(void) {
-  measure("chain-of-10", chain);
-  measure("64-at-once", at_once);
 }
 
 /* ---- many objects ---- */
@@ -369,8 +341,6 @@ int main(int argc, char** argv) {
   const char* part = argc > 1 ? argv[1] : "";
   if (!strcmp(part, "constructs"))
     constructs();
-  else if (!strcmp(part, "nowait"))
-    nowait();
   else if (!strcmp(part, "objects") && argc > 2)
     objects(atol(argv[2]));
   else if (!strcmp(part, "threads"))

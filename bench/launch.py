@@ -5,6 +5,7 @@ Usage: python bench/launch.py [--runs 5] [--objects 100000 1000000] [--part NAME
 
 bench/launch.c, compiled by clang-19 and by clang-22 (scripts/compilers.sh unpacks it), runs on
 the runtime of LLVM and on ours in turn; a ratio is the median of the ratios of neighbouring runs.
+bench/nowait.c is the program of the part nowait.
 Offloading is mandatory, so that nothing is measured that ran on the host.
 
 No libomptarget of LLVM 23 is to be had: the program by clang 23 is measured beside the same by 22,
@@ -91,6 +92,9 @@ class Program:
         subprocess.run(command, check=True, env=environment)
         return cls(compiler, path)
 
+    def of_tasks(self, into: Path) -> Program:
+        return self.compile(self.compiler, into, HERE / "nowait.c")
+
     def on(self, libraries: str, *arguments: object, **more: str) -> Figures:
         """Return what it prints when it runs with the libraries of that search path."""
         environment = os.environ | more
@@ -142,7 +146,7 @@ def main() -> None:
                 print("clang-23 is not here: scripts/compilers.sh unpacks it", file=sys.stderr)
         if "nowait" in parts:
             for program in programs:
-                beside_llvm(program, options.runs, "nowait")
+                beside_llvm(program.of_tasks(Path(folder)), options.runs)
         if "queued" in parts:
             for program in programs:
                 over_the_queue(program, options.runs)
@@ -158,8 +162,14 @@ def main() -> None:
 
 # These rows are measured in nanoseconds or milliseconds; all others are speeds or their ratios.
 TIME = re.compile(
-    r"^(empty|scalar|map-.*|present|update-.*|chain-.*|.*-at-once|enter|launch|leave|.*-ms)$"
+    r"^(empty|scalar|map-.*|present|update-.*|enter|launch|leave|.*-ms"
+    r"|chain-.*|.*-at-once|10-.*|taskgroup-.*|overlapped-.*|.*loops?-of-.*)$"
 )
+
+
+# Rows of bench/nowait.c, and those whose kernels use all processors.
+TASKS = re.compile(r"^(chain-|64-at-once|10-|taskgroup-|overlapped-|.*loops?-of-)")
+ALL_PROCESSORS = re.compile(r"loops?-of-(262144|20000|100us|1ms)")
 
 
 def show(title: str, headers: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -172,8 +182,8 @@ def asked(compiler: Compiler, name: str) -> str:
     """Return how many times faster than LLVM's runtime this row has to be."""
     if name in ("enter", "launch", "leave"):
         return "8" if compiler is CLANG_19 else ""
-    if name in ("chain-of-10", "64-at-once"):
-        return ""
+    if TASKS.search(name):
+        return "1.0" if ALL_PROCESSORS.search(name) else "1.11"
     return str(compiler.of_updates if name.startswith("update") else compiler.target)
 
 
@@ -188,7 +198,8 @@ def beside_llvm(program: Program, runs: int, *arguments: object) -> None:
         goal = asked(program.compiler, name)
         rows.append((name, middle(ours, name), middle(llvm, name), f"{ratio:.1f}", goal))
     version = program.compiler.version
-    title = f"{' '.join(map(str, arguments))}: clang {version}, nanoseconds"
+    part = " ".join(map(str, arguments)) or program.path.stem
+    title = f"{part}: clang {version}, nanoseconds"
     show(title, ("what", "ours", f"LLVM {version}", "times faster", "asked for"), rows)
 
 
@@ -234,7 +245,10 @@ def rows_beside(
     program: Program, build: Path, part: str, count: int, runs: int
 ) -> list[tuple[str, ...]]:
     """Those of one part; where the other build lacks what the part measures, without a ratio."""
-    arguments = {"queued": ("constructs",), "objects": (part, count)}.get(part, (part,))
+    if part == "nowait":
+        program = program.of_tasks(program.path.parent)
+    of_part = {"queued": ("constructs",), "objects": (part, count), "nowait": ()}
+    arguments = of_part.get(part, (part,))
     environment = QUEUED if part == "queued" else {}
     label = f"{'queued, ' if part == 'queued' else ''}clang {program.compiler.version}"
     ours = partial(program.on_ours, *arguments, **environment)

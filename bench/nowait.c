@@ -186,6 +186,7 @@ static const struct {
 };
 
 int main(int argc, char** argv) {
+  series(); /* libomp's helper threads begin: tasks of a parallel region may come too early for them */
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     int wanted = argc < 2;
     for (int k = 1; k < argc; ++k)
