@@ -4,6 +4,7 @@
 
 #include "checked_memory.h"
 #include "large_blocks.h"
+#include "thread_exit.h"
 
 #include <array>
 #include <atomic>
@@ -129,19 +130,24 @@ void give_back(std::size_t size, std::uint32_t count) {
   common.give(size, first, last);
 }
 
-// A thread that ends leaves its pieces to the others.
-struct Leaver {
-  bool armed = false;
-  ~Leaver() {
-    for (std::size_t size = 0; armed && size < kSizes; ++size)
-      if (kept.first[size])
-        give_back(size, kept.count[size]);
-  }
-};
-thread_local Leaver leaver;
+thread_local constinit bool is_armed __attribute__((tls_model("initial-exec"))) = false;
+
+// Returns the pieces of a thread that exits.
+void give_all_back(void*) {
+  is_armed = false; // another key's function may allocate and release after this one
+  for (std::size_t size = 0; size < kSizes; ++size)
+    if (kept.first[size])
+      give_back(size, kept.count[size]);
+}
+constinit ThreadExit pieces_at_exit(give_all_back);
+
+void arm() {
+  if (!is_armed)
+    is_armed = pieces_at_exit.arm(&kept);
+}
 
 bool refill(std::size_t size) {
-  leaver.armed = true;
+  arm();
   kept.first[size] = common.take(size, kMostKept / 4, kept.count[size]);
   return kept.first[size] != nullptr;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "threads/hazard_pointers.h"
 
+#include "thread_exit.h"
 #include "threads/thread_records.h"
 
 #include <algorithm>
@@ -21,19 +22,19 @@ std::vector<const void*> published_items() {
   return all;
 }
 
+// Gives the thread's hazard pointer to the next thread. A kernel that calls pthread_exit() is still in use.
+static void release_hazard_pointer(void*) {
+  if (!hazard_pointer_here || hazard_pointer_here->record.load(std::memory_order_relaxed))
+    return;
+  ThreadRecords<HazardPointer>::give_back(*hazard_pointer_here);
+  hazard_pointer_here = nullptr;
+}
+static constinit ThreadExit hazard_pointer_at_exit(release_hazard_pointer);
+
 HazardPointer& make_hazard_pointer() {
-  // Gives the thread's hazard pointer to the next thread when this one ends. A thread whose kernel calls exit() keeps
-  // what it uses: exit handlers ask for it.
-  struct Leaver {
-    ~Leaver() {
-      if (!hazard_pointer_here || hazard_pointer_here->record.load(std::memory_order_relaxed))
-        return;
-      ThreadRecords<HazardPointer>::give_back(*hazard_pointer_here);
-      hazard_pointer_here = nullptr;
-    }
-  };
-  static thread_local const Leaver leaver;
-  return *(hazard_pointer_here = &all_hazard_pointers.take());
+  hazard_pointer_here = &all_hazard_pointers.take();
+  hazard_pointer_at_exit.arm(hazard_pointer_here);
+  return *hazard_pointer_here;
 }
 
 void Retired::add(std::shared_ptr<const void> item) {

@@ -2,21 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data/table/fallback_thread.h"
 
+#include "thread_exit.h"
+
 namespace omptool {
 namespace {
 
 // Not destroyed with the thread: destructors of the program's may still make calls.
-thread_local constinit std::shared_ptr<std::atomic<bool>>* over = nullptr; // null: none runs
+thread_local constinit std::shared_ptr<std::atomic<bool>>* over __attribute__((tls_model("initial-exec"))) =
+    nullptr; // null: none runs
+
+constinit ThreadExit fallback_at_exit([](void*) { HostFallback::end(); });
 
 } // namespace
 
 HostFallback HostFallback::begin() {
-  struct Leaver {
-    ~Leaver() { end(); }
-  };
-  static thread_local const Leaver leaver;
   end();
   over = new std::shared_ptr(std::make_shared<std::atomic<bool>>(false));
+  fallback_at_exit.arm(over);
   return HostFallback(*over);
 }
 

@@ -6,6 +6,7 @@
 #include "observe/trace/writer.h"
 #include "process/message.h"
 #include "process/per_process.h"
+#include "thread_exit.h"
 #include "threads/thread_records.h"
 
 #include <algorithm>
@@ -14,7 +15,6 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <memory>
-#include <pthread.h>
 #include <span>
 #include <system_error>
 #include <thread>
@@ -131,9 +131,6 @@ struct Span {
 class Trace {
 public:
   Trace() : start_(nanoseconds(Clock::now())), writer_(asked_for, names, start_) {
-    // A thread that ends leaves its buffer to the next.
-    has_key_ = ::pthread_key_create(
-                   &key_, [](void* own) { ThreadRecords<Buffer>::give_back(*static_cast<Buffer*>(own)); }) == 0;
     if (!writer_.is_open())
       is_over_ = true;
     else
@@ -219,8 +216,6 @@ private:
   const std::uint64_t start_;
   std::atomic<bool> is_over_{false};
   ThreadRecords<Buffer> buffers_;
-  pthread_key_t key_{};
-  bool has_key_ = false;
   std::atomic<std::uint32_t> threads_{0};
   std::mutex waiting_;
   std::condition_variable full_;
@@ -233,15 +228,18 @@ thread_local constinit Buffer* mine [[gnu::tls_model("initial-exec")]] = nullptr
 // A child of fork() has another.
 thread_local constinit const Trace* trace_of_mine [[gnu::tls_model("initial-exec")]] = nullptr;
 
-// By a key: the destructor of a thread_local takes the dynamic linker's lock, which its owner may hold while it waits
-// for this thread.
+// Gives the buffer of a thread that exits to the next thread.
+constinit ThreadExit buffer_at_exit([](void* own) {
+  trace_of_mine = nullptr;
+  ThreadRecords<Buffer>::give_back(*static_cast<Buffer*>(own));
+});
+
 Buffer& Trace::buffer() {
   if (trace_of_mine != this) {
     trace_of_mine = this;
     mine = &buffers_.take();
     mine->thread = ++threads_;
-    if (has_key_)
-      ::pthread_setspecific(key_, mine);
+    buffer_at_exit.arm(mine);
   }
   return *mine;
 }

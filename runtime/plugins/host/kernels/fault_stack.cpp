@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "fault_stack.h"
 
+#include "thread_exit.h"
+
 #include <csignal>
 #include <cstddef>
-#include <optional>
-#include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
@@ -29,30 +29,21 @@ void give_back(void* memory) {
   ::munmap(memory, size_of_stack());
 }
 
-// Not a thread_local with a destructor: to register that takes the lock of the dynamic linker, and a thread in dlopen()
-// may wait for the kernel of this one.
-std::optional<pthread_key_t> key_of_stacks() noexcept {
-  static const std::optional<pthread_key_t> made = []() -> std::optional<pthread_key_t> {
-    pthread_key_t key = 0;
-    return ::pthread_key_create(&key, give_back) == 0 ? std::optional(key) : std::nullopt;
-  }();
-  return made;
-}
+constinit ThreadExit stack_at_exit(give_back);
 
 } // namespace
 
 // Where there is no memory, a fault ends the program without a line.
 void make_fault_stack() noexcept {
   has_fault_stack = true;
-  const std::optional<pthread_key_t> key = key_of_stacks();
   stack_t now{};
-  if (!key || ::sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE))
+  if (::sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE))
     return;
   const std::size_t size = size_of_stack();
   void* const made = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (made == MAP_FAILED)
     return;
-  if (::pthread_setspecific(*key, made) != 0) {
+  if (!stack_at_exit.arm(made)) {
     ::munmap(made, size);
     return;
   }
