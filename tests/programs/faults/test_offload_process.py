@@ -101,6 +101,30 @@ def test_a_library_is_closed_in_a_destructor(tmp_path: Path, version: str) -> No
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
+def reloaded(into: Path, libraries: int, loads: int) -> subprocess.CompletedProcess[str]:
+    """Load and unload so many libraries beside threads that map memory for the first time."""
+    flags = ("-shared", "-fPIC")
+    paths = [into / f"libcounting{number}.so" for number in range(libraries)]
+    for path in paths:
+        made(path, CLANG[".c"], *FLAGS, *flags, SOURCES / "counting.c")
+    program = made(into / "reloads", CLANG[".c"], *FLAGS, SOURCES / "reloads.c", "-pthread")
+    return run(program, loads, *paths, OMP_TARGET_OFFLOAD="MANDATORY")
+
+
+@pytest.mark.parametrize("libraries", [1, 2])
+def test_libraries_are_unloaded_beside_new_threads(tmp_path: Path, libraries: int) -> None:
+    """dlclose() holds the dynamic linker's lock, and waits for locks of the runtime."""
+    done = reloaded(tmp_path, libraries, 1000)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("libraries", [1, 2])
+def test_libraries_are_unloaded_beside_new_threads_for_long(tmp_path: Path, libraries: int) -> None:
+    done = reloaded(tmp_path, libraries, 10000)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+
+
 def test_a_setgid_program_ignores_our_variables(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         lacks("only root can give a program another group and make it setgid")
