@@ -57,16 +57,22 @@ LoadedImage::LoadedImage(Device& its_device, std::shared_ptr<const Library> its_
                            device.memory.is_apart())),
       compiler(its_image.origin.compiler) {}
 
+bool Library::copy_if_unloadable(__tgt_device_image& its_image, std::vector<char>& bytes, std::mutex& reading) const {
+  if (home.permanent)
+    return true;
+  const std::lock_guard lock(reading);
+  if (removed)
+    return false;
+  bytes.assign(static_cast<const char*>(its_image.ImageStart), static_cast<const char*>(its_image.ImageEnd));
+  its_image.ImageStart = bytes.data();
+  its_image.ImageEnd = bytes.data() + bytes.size();
+  return true;
+}
+
 bool LoadedImage::load(std::mutex& reading) {
-  std::vector<char> bytes; // the library's own may be gone soon
-  if (!library->home.permanent) {
-    const std::lock_guard lock(reading);
-    if (library->removed)
-      return false;
-    bytes.assign(static_cast<const char*>(image.ImageStart), static_cast<const char*>(image.ImageEnd));
-    image.ImageStart = bytes.data();
-    image.ImageEnd = bytes.data() + bytes.size();
-  }
+  std::vector<char> bytes;
+  if (!library->copy_if_unloadable(image, bytes, reading))
+    return false;
   std::vector<std::int64_t> extents;
   for (const HostEntry& entry : entries())
     extents.push_back(entry.kind == EntryKind::kIndirect && is_variable(entry) ? entry.extent : 0);

@@ -34,11 +34,9 @@ struct Library : LibraryContents {
     const auto there = on_device.find(device);
     return there == on_device.end() ? nullptr : &there->second;
   }
-  // Returns the image as plugins know it.
-  __tgt_device_image raw(const RegisteredImage& image) const {
-    auto* const first = const_cast<__tgt_offload_entry*>(table.records.data());
-    return {image.begin, image.end, first, first + table.records.size()};
-  }
+  // Copies the image's bytes, unless they are the program's own: a plugin looks at them without a lock, and the library
+  // may be unloaded meanwhile. Returns false if it has been unregistered, which takes the lock `reading`.
+  bool copy_if_unloadable(__tgt_device_image& image, std::vector<char>& bytes, std::mutex& reading) const;
 };
 
 struct LibraryEntry {

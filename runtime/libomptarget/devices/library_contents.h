@@ -103,6 +103,14 @@ struct LibraryContents {
   bool globals_required = false; // an image that lacks a global cannot be used
   bool host_memory = false;      // the library asks for devices that use host addresses
   const char* remark = nullptr;  // what its user should know
+  // Adds to the fault who caused it, by an address in the library; null: the fault is complete. Called without a lock.
+  std::string (*explain)(const std::string& fault, const void* address) = nullptr;
+
+  // Returns the image as plugins know it.
+  __tgt_device_image raw(const RegisteredImage& image) const {
+    auto* const first = const_cast<__tgt_offload_entry*>(table.records.data());
+    return {image.begin, image.end, first, first + table.records.size()};
+  }
 };
 
 // Reads a registered descriptor. Returns why it cannot be used, or "".

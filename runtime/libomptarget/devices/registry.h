@@ -11,6 +11,7 @@
 #include "process/per_process.h"
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <shared_mutex>
 #include <unordered_map>
@@ -145,10 +146,13 @@ private:
   void resolve_registrations();
   void open_rtls();
   void number_devices(Rtl& rtl);
-  Rtl* resolve_known();
-  bool examine(Library& library);
-  void find_owners(const Library& library, RegisteredImage& image);
-  void enlist(const std::shared_ptr<Library>& library);
+  std::shared_ptr<Library> next_pending();
+  std::optional<LibraryContents> examine(const Library& library);
+  void ignore(const Library& library, const std::string& ignored);
+  bool find_owners(const Library& library, const LibraryContents& contents, RegisteredImage& image);
+  static bool count_devices(const LibraryContents& contents);
+  void take_in(const std::shared_ptr<Library>& library, LibraryContents contents);
+  void enlist(const std::shared_ptr<Library>& library, LibraryContents contents);
 
   bool prepare_now(Device& device);
   void run_deferred(Device& device);
@@ -163,8 +167,7 @@ private:
 
   const Kernel::Loaded* look_for(const Kernel* kernel, Device& device, std::string& reason);
 
-  // Held while plugins look at images. Nothing that needs the dynamic linker happens under it: no plugin
-  // is opened, no driver asked for its devices, no image loaded.
+  // Held while devices get their numbers and a library enters the lists.
   std::mutex resolving_;
   std::vector<std::unique_ptr<Rtl>> rtls_; // under the lock until rtls_found_
   std::atomic<bool> rtls_found_{false};
@@ -172,8 +175,7 @@ private:
   std::array<std::atomic<Device*>, kMostDevices> devices_{};
   std::atomic<int> device_count_{0};
 
-  // Held while a library's own memory is read, and taken by the call that unregisters it. Nothing that
-  // needs the dynamic linker happens under it: dlclose() unregisters libraries with the linker locked.
+  // Held while a library's own memory is read, and taken by the call that unregisters it.
   std::mutex reading_;
 
   std::shared_mutex mutex_; // the members below; held briefly

@@ -10,18 +10,20 @@
 #include "process/message.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace omptool {
 namespace {
 
 // Returns the fault of an image that is ELF code for another CPU; "" for every other image.
-std::string fault_of_cpu(const RegisteredImage& image) {
+std::string fault_of_cpu(const __tgt_device_image& image) {
   constexpr struct {
     Elf64_Half number;
     const char* name;
   } kMachines[] = {{EM_386, "i386"},      {EM_X86_64, "x86_64"}, {EM_AARCH64, "aarch64"},
                    {EM_PPC64, "ppc64le"}, {EM_RISCV, "riscv64"}, {EM_S390, "s390x"}};
-  const std::optional<Elf64_Ehdr> header = elf_header(image.bytes());
+  const std::optional<Elf64_Ehdr> header =
+      elf_header({static_cast<const std::byte*>(image.ImageStart), static_cast<const std::byte*>(image.ImageEnd)});
   for (const auto& [number, name] : kMachines)
     if (header && header->e_machine == number && number != machine::kElf)
       return std::string("it is for ") + name + ", and this machine is " + machine::kName;
@@ -50,8 +52,9 @@ void Registry::resolve_registrations() {
     for (const std::unique_ptr<Rtl>& rtl : rtls_)
       number_devices(*rtl);
   }
-  while (Rtl* rtl = resolve_known())
-    rtl->device_count();
+  while (const std::shared_ptr<Library> next = next_pending())
+    if (std::optional<LibraryContents> contents = examine(*next); contents && !count_devices(*contents))
+      take_in(next, std::move(*contents));
 }
 
 void Registry::number_all() {
@@ -81,59 +84,89 @@ void Registry::open_rtls() {
   rtls_found_.store(true, std::memory_order_release);
 }
 
-// Takes in libraries up to one whose plugin has yet to count its devices: that plugin, or null at the end.
-Rtl* Registry::resolve_known() {
-  const std::lock_guard resolving(resolving_);
-  for (;;) {
-    std::shared_ptr<Library> next;
-    {
-      const std::lock_guard lock(mutex_);
-      const auto first = libraries_.upper_bound(examined_up_to_);
-      any_pending_ = first != libraries_.end();
-      if (!any_pending_)
-        return nullptr;
-      next = first->second;
-    }
-    if (!examine(*next))
-      continue;
-    for (const RegisteredImage& image : next->images)
-      for (Rtl* const rtl : image.rtls)
-        if (!rtl->counted())
-          return rtl; // which may be refused then: the library is examined again
-    for (const RegisteredImage& image : next->images)
-      for (Rtl* const rtl : image.rtls)
-        number_devices(*rtl);
-    if (next->remark)
-      say("%s %s", next->home.name().c_str(), next->remark);
-    enlist(next);
-  }
+// Returns the first library that nobody has taken in, or null.
+std::shared_ptr<Library> Registry::next_pending() {
+  const std::lock_guard lock(mutex_);
+  const auto first = libraries_.upper_bound(examined_up_to_);
+  any_pending_ = first != libraries_.end();
+  return any_pending_ ? first->second : nullptr;
 }
 
-// False: malformed, or unregistered in the meantime.
-bool Registry::examine(Library& library) {
-  const std::lock_guard reading(reading_);
-  if (library.removed)
-    return false;
+// Threads may each examine a library, since plugins are asked without a lock. Returns nothing if it is malformed, or
+// unregistered meanwhile.
+std::optional<LibraryContents> Registry::examine(const Library& library) {
   LibraryContents contents;
-  if (const std::string fault = library.read(library.home.descriptor, contents); !fault.empty()) {
-    const std::string ignored = library.home.name() + ": " + fault;
-    say("the runtime ignores the images of %s", ignored.c_str());
+  std::string fault;
+  {
+    const std::lock_guard reading(reading_);
+    if (library.removed)
+      return std::nullopt;
+    fault = library.read(library.home.descriptor, contents);
+  }
+  if (contents.explain)
+    fault = contents.explain(fault, library.home.descriptor);
+  if (!fault.empty()) {
+    ignore(library, library.home.name() + ": " + fault);
+    return std::nullopt;
+  }
+  for (RegisteredImage& image : contents.images)
+    if (!find_owners(library, contents, image))
+      return std::nullopt;
+  return contents;
+}
+
+void Registry::ignore(const Library& library, const std::string& ignored) {
+  {
     const std::lock_guard lock(mutex_);
+    if (library.removed || library.number <= examined_up_to_)
+      return;
     if (ignored_.empty())
       ignored_ = ignored;
     examined_up_to_ = library.number;
-    return false;
   }
-  static_cast<LibraryContents&>(library) = std::move(contents);
-  for (RegisteredImage& image : library.images)
-    find_owners(library, image);
-  return true;
+  say("the runtime ignores the images of %s", ignored.c_str());
+}
+
+// Returns whether one of the plugins that accept images had yet to count its devices. It may refuse them now: the
+// library is examined again.
+bool Registry::count_devices(const LibraryContents& contents) {
+  bool is_first = false;
+  for (const RegisteredImage& image : contents.images)
+    for (Rtl* const rtl : image.rtls)
+      if (!rtl->counted()) {
+        rtl->device_count();
+        is_first = true;
+      }
+  return is_first;
+}
+
+// Of threads that have examined the library, the first takes it in.
+void Registry::take_in(const std::shared_ptr<Library>& library, LibraryContents contents) {
+  const char* const remark = contents.remark;
+  {
+    const std::lock_guard resolving(resolving_);
+    {
+      const std::shared_lock lock(mutex_);
+      if (library->removed || library->number <= examined_up_to_)
+        return;
+    }
+    for (const RegisteredImage& image : contents.images)
+      for (Rtl* const rtl : image.rtls)
+        number_devices(*rtl);
+    enlist(library, std::move(contents));
+  }
+  if (remark)
+    say("%s %s", library->home.name().c_str(), remark);
 }
 
 // Notes all plugins that accept the image (decision 34), or what each has against it, as far as they say. Of an image
-// for another CPU that is the reason, whatever each plugin says.
-void Registry::find_owners(const Library& library, RegisteredImage& image) {
-  __tgt_device_image raw = library.raw(image);
+// for another CPU that is the reason, whatever each plugin says. Returns false if the library is unregistered
+// meanwhile.
+bool Registry::find_owners(const Library& library, const LibraryContents& contents, RegisteredImage& image) {
+  std::vector<char> bytes;
+  __tgt_device_image raw = contents.raw(image);
+  if (!library.copy_if_unloadable(raw, bytes, reading_))
+    return false;
   for (const std::unique_ptr<Rtl>& rtl : rtls_) {
     if (!rtl->refusal().empty())
       continue;
@@ -144,8 +177,9 @@ void Registry::find_owners(const Library& library, RegisteredImage& image) {
   }
   if (!image.rtls.empty())
     image.refusals.clear();
-  else if (std::string fault = fault_of_cpu(image); !fault.empty())
+  else if (std::string fault = fault_of_cpu(raw); !fault.empty())
     image.refusals = std::move(fault);
+  return true;
 }
 
 void Registry::number_devices(Rtl& rtl) {
@@ -159,10 +193,11 @@ void Registry::number_devices(Rtl& rtl) {
   observe::host_number = known + count;
 }
 
-void Registry::enlist(const std::shared_ptr<Library>& library) {
+void Registry::enlist(const std::shared_ptr<Library>& library, LibraryContents contents) {
   const std::lock_guard lock(mutex_);
   if (library->removed)
     return;
+  static_cast<LibraryContents&>(*library) = std::move(contents);
   examined_up_to_ = library->number;
   kernels_.add(library);
   for (std::size_t i = 0; i < library->table.entries.size(); ++i)
@@ -175,8 +210,7 @@ std::string Registry::reason_for_none() {
   if (Busy::is_with(this))
     return "there is no device yet: a plugin makes this call while the runtime asks it for its devices";
   const std::string none = "there is no device: ";
-  const std::lock_guard resolving(resolving_);
-  if (rtls_.empty())
+  if (!rtls_found_.load(std::memory_order_acquire) || rtls_.empty()) // the list stays as it was found
     return none + why_no_plugin();
   std::string names, refusals;
   for (const std::unique_ptr<Rtl>& rtl : rtls_) {

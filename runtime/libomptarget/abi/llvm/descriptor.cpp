@@ -147,13 +147,16 @@ bool is_wrapped(Bytes bytes) {
 }
 
 // Adds what an image of the descriptor is: one, or those in a container. Returns what is wrong with that, or "".
-std::string add_images(Bytes bytes, std::vector<RegisteredImage>& all) {
+std::string add_images(Bytes bytes, LibraryContents& contents) {
   std::vector<Bytes> images;
-  if (std::string fault = unwrap(bytes, images); !fault.empty())
+  bool is_newer = false;
+  if (std::string fault = unwrap(bytes, images, is_newer); !fault.empty()) {
+    contents.explain = is_newer ? of_newer_compiler : nullptr;
     return fault;
+  }
   for (const Bytes image : images) {
     auto* const at = const_cast<std::byte*>(image.data());
-    all.push_back({at, at + image.size(), origin_of(image, is_wrapped(bytes))});
+    contents.images.push_back({at, at + image.size(), origin_of(image, is_wrapped(bytes))});
   }
   return {};
 }
@@ -212,7 +215,7 @@ std::string read_documents_entries(Bytes table, LibraryContents& contents) {
 
 } // namespace
 
-std::string unwrap(Bytes bytes, std::vector<Bytes>& images) {
+std::string unwrap(Bytes bytes, std::vector<Bytes>& images, bool& is_newer) {
   if (!is_wrapped(bytes)) {
     images.push_back(bytes);
     return {};
@@ -220,8 +223,9 @@ std::string unwrap(Bytes bytes, std::vector<Bytes>& images) {
   const std::optional<Header> header = read<Header>(bytes, 0);
   if (!header || header->version == 0)
     return "an image's OffloadBinary is damaged: its header";
-  if (header->version > kNewestGeneration.container_version)
-    return of_newer_compiler("OffloadBinary " + std::to_string(header->version) + " is unknown", bytes.data());
+  is_newer = header->version > kNewestGeneration.container_version;
+  if (is_newer)
+    return "OffloadBinary " + std::to_string(header->version) + " is unknown";
   const bool has_one = header->version == 1;
   const std::uint64_t count = has_one ? 1 : header->entry_size;
   if (header->size > bytes.size() || (has_one && header->entry_size < sizeof(ImageEntry)) || count > kMostImages)
@@ -286,12 +290,14 @@ std::string read_library(const void* address, LibraryContents& contents) {
   std::vector<RegisteredImage> listed;
   std::string fault = read_images(descriptor.image_count, descriptor.images, listed);
   for (std::size_t i = 0; i < listed.size() && fault.empty(); ++i)
-    fault = add_images(listed[i].bytes(), contents.images);
+    fault = add_images(listed[i].bytes(), contents);
   if (!fault.empty())
     return fault;
   const Bytes table(descriptor.entries_begin, descriptor.entries_end);
-  if (const std::uint16_t version = newer_version(table); version)
-    return of_newer_compiler("entries of version " + std::to_string(version) + " are unknown", address);
+  if (const std::uint16_t version = newer_version(table); version) {
+    contents.explain = of_newer_compiler;
+    return "entries of version " + std::to_string(version) + " are unknown";
+  }
   const std::size_t record = record_size(table);
   const bool may_be_documents = table.size() % sizeof(__tgt_offload_entry) == 0;
   if (record == 0 && !may_be_documents)

@@ -13,9 +13,8 @@ namespace omptool::llvm {
 std::size_t record_size(Bytes table);
 
 // Appends the images inside an OffloadBinary, version 1 (one image) or 2 (any number); `bytes` itself when it is none.
-// Returns what is wrong with it, or ""; of a version that is not known the version and its compiler, and reads nothing
-// else.
-std::string unwrap(Bytes bytes, std::vector<Bytes>& images);
+// Returns what is wrong with it, or "". `is_newer`: its version is not known, and nothing else is read.
+std::string unwrap(Bytes bytes, std::vector<Bytes>& images, bool& is_newer);
 
 // A LibraryReader; `descriptor` is a __tgt_bin_desc whose entries are LLVM's.
 std::string read_library(const void* descriptor, LibraryContents& contents);

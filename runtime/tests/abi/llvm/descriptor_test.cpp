@@ -102,8 +102,8 @@ TEST_CASE("entries of a version that is not known are not read") {
     const std::byte* const record[4] = {nullptr, nullptr, table.data(), table.data() + table.size()};
     LibraryContents contents;
     const std::string fault = llvm::read_library(record, contents);
-    CHECK_MESSAGE(fault.starts_with("entries of version 2 are unknown, which "), fault);
-    CHECK_MESSAGE(fault.ends_with("; update omptool, or compile with clang 23 or older"), fault);
+    CHECK(fault == "entries of version 2 are unknown");
+    CHECK(static_cast<bool>(contents.explain));
     CHECK(contents.table.entries.empty());
   }
 }
