@@ -30,41 +30,41 @@ bool Kernel::in_several_objects() const {
   });
 }
 
-const Kernel::Loaded* Kernel::search(const Device& device, std::string& reason) const {
-  reason = ambiguity();
-  if (!reason.empty())
-    return nullptr;
-  bool any_image = false;
+Kernel::Found Kernel::search(int device) const {
+  Found found;
+  found.reason = ambiguity();
+  if (!found.reason.empty())
+    return found;
   for (const LibraryEntry& owner : owners) {
-    const Library::OnDevice* const there = owner.library->on(device.number);
+    const Library::OnDevice* const there = owner.library->on(device);
     if (!there)
       continue;
-    if (reason.empty())
-      reason = there->failure;
+    if (found.reason.empty())
+      found.reason = there->failure;
     if (there->unusable)
       continue;
     for (const std::shared_ptr<LoadedImage>& image : there->images) {
-      any_image = true;
-      void* const function = image->addresses[owner.index];
-      if (!function)
+      found.any_image = true;
+      found.function = image->addresses[owner.index];
+      if (!found.function)
         continue;
-      for (const LibraryEntry& one : owners) // a region of its libraries runs there
-        if (Library::OnDevice* const on_device = one.library->on(device.number))
-          on_device->used = true;
-      const auto is = [&](std::int32_t (*asked)(std::int32_t, void*)) {
-        return asked && asked(device.rtl_id, function) != 0;
-      };
-      const RtlFunctions& call = device.rtl.call();
-      kept.push_front({device.number, function, is(call.takes_shape), is(call.opens_parallel), image,
-                       loaded.load(std::memory_order_relaxed)});
-      loaded.store(&kept.front(), std::memory_order_release);
-      return &kept.front();
+      found.image = image;
+      return found;
     }
   }
-  if (reason.empty())
-    reason =
-        any_image ? "the image for " + device.describe() + " lacks it" : "there is no image for " + device.describe();
-  return nullptr;
+  return found;
+}
+
+const Kernel::Loaded* Kernel::keep(int device, const Found& found) const {
+  if (const Loaded* const known = on(device))
+    return known;
+  for (const LibraryEntry& one : owners) // a region of its libraries runs there
+    if (Library::OnDevice* const on_device = one.library->on(device))
+      on_device->used = true;
+  kept.push_front({device, found.function, found.takes_shape, found.opens_parallel, found.image,
+                   loaded.load(std::memory_order_relaxed)});
+  loaded.store(&kept.front(), std::memory_order_release);
+  return &kept.front();
 }
 
 const void* KernelTable::meant_by(const void* host_address, const void* caller) const {

@@ -61,9 +61,17 @@ struct Kernel {
   mutable RecentTime task_time; // of regions with nowait, where the kernel opens parallel regions
   std::vector<HostRange> globals() const;
   bool in_several_objects() const;
-  // Finds it on the device, and remembers that. Null, and why, if it is not there. The caller holds the registry's
-  // lock.
-  const Loaded* search(const Device& device, std::string& reason) const;
+  struct Found {
+    std::shared_ptr<LoadedImage> image; // null: none has it
+    void* function = nullptr;
+    bool takes_shape = false, opens_parallel = false; // as in Loaded: the caller asks the plugin, without the lock
+    bool any_image = false;
+    std::string reason; // why none has it; "": no image lists it
+  };
+  // Searches the images of a device, by its number. The caller holds the registry's lock, here and below.
+  Found search(int device) const;
+  // Keeps what was found, unless another thread has.
+  const Loaded* keep(int device, const Found& found) const;
 
 private:
   // Returns why the address does not say which kernel is meant, or "".

@@ -96,11 +96,32 @@ std::shared_ptr<Kernel> Registry::find_kernel(const void* host_address) {
 }
 
 const Kernel::Loaded* Registry::look_for(const Kernel* kernel, Device& device, std::string& reason) {
-  const std::lock_guard lock(mutex_);
-  if (kernel)
-    return kernel->search(device, reason);
-  reason =
-      "no registered library lists it" + (ignored_.empty() ? "" : "; the runtime ignores the images of " + ignored_);
+  if (!kernel) {
+    const std::shared_lock lock(mutex_);
+    reason =
+        "no registered library lists it" + (ignored_.empty() ? "" : "; the runtime ignores the images of " + ignored_);
+    return nullptr;
+  }
+  const auto search = [&] {
+    const std::shared_lock lock(mutex_);
+    return kernel->search(device.number);
+  };
+  Kernel::Found found = search();
+  while (found.image) {
+    const RtlFunctions& call = device.rtl.call();
+    found.takes_shape = call.takes_shape && call.takes_shape(device.rtl_id, found.function) != 0;
+    found.opens_parallel = call.opens_parallel && call.opens_parallel(device.rtl_id, found.function) != 0;
+    Kernel::Found again; // outlives the lock: the last owner of an image unloads it
+    const std::lock_guard lock(mutex_);
+    again = kernel->search(device.number);
+    if (again.image == found.image)
+      return kernel->keep(device.number, found);
+    std::swap(found, again);
+  }
+  reason = std::move(found.reason);
+  if (reason.empty())
+    reason = found.any_image ? "the image for " + device.describe() + " lacks it"
+                             : "there is no image for " + device.describe();
   return nullptr;
 }
 
