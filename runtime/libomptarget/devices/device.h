@@ -29,14 +29,13 @@ struct Device {
   DeviceData data{memory};
   SpecialMemory special{memory};
 
-  // Held while the device is initialised, takes in loaded images and runs deferred work. Recursive:
-  // constructors of device variables may call this library. No image is loaded under it: the dynamic
-  // linker may be locked by a thread that waits for this.
-  std::recursive_mutex preparing;
-  // Held while images are loaded, so that threads that come at once don't each load them; a thread that
-  // has waited for a while goes on without it (see Registry::load).
-  std::timed_mutex loading;
-  std::string failure;                        // why it cannot be used, once that is known; under `preparing`
+  // The turn to map the variables of loaded images, to run their constructors and to run deferred work. Recursive:
+  // constructors of device variables may call this library.
+  std::recursive_timed_mutex preparing;
+  // The turn to initialise the device or to load images, so that threads that come at once don't each do it.
+  std::recursive_timed_mutex loading;
+  std::mutex knowing;                         // of `failure` and of writers of `usable`
+  std::string failure;                        // why it cannot be used, once that is known
   std::size_t deferred_done = 0;              // under `preparing`
   std::uint64_t loaded_up_to = 0;             // the number of a library; under the registry's lock
   std::atomic<bool> usable{false};            // it has been initialised

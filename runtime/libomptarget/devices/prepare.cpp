@@ -13,32 +13,55 @@
 
 namespace omptool {
 
+namespace {
+
+// A thread inside dlopen() or dlclose() has the dynamic linker locked, and another one, which calls a plugin, may wait
+// for that. So nobody waits for its turn without end.
+constexpr std::chrono::seconds kPatience{1}; // to initialise a device or to load images, which two threads may both do
+constexpr std::chrono::seconds kPatienceForOnce{10}; // for what must be done once
+
+} // namespace
+
+// Two threads may both initialise the device: the first one's answer counts.
 bool Registry::start(Device& device) {
   if (device.usable.load(std::memory_order_acquire))
     return true;
   observe::find_listeners();
   const observe::Postponed postponed;
-  const std::lock_guard lock(device.preparing);
+  const std::unique_lock turn(device.loading, kPatience);
   const observe::Unheard here; // what it does with device memory is no business of the program
-  if (device.usable || !device.failure.empty())
-    return device.usable;
-  if (device.rtl.call().init_device(device.rtl_id) != 0) {
-    device.failure = device.describe() + " could not be initialised" + device.rtl.last_error();
-    return false;
+  {
+    const std::lock_guard lock(device.knowing);
+    if (device.usable || !device.failure.empty())
+      return device.usable;
   }
+  std::string failure = initialise(device);
+  const bool is_usable = failure.empty();
+  const tgt_device_description said =
+      (is_usable ? device.rtl.describe(device.rtl_id) : std::nullopt).value_or(tgt_device_description{});
+  const std::string title = is_usable ? device.rtl.title_of(device.rtl_id) : std::string();
+  {
+    const std::lock_guard lock(device.knowing);
+    if (device.usable || !device.failure.empty())
+      return device.usable;
+    device.failure = std::move(failure);
+    device.usable.store(is_usable, std::memory_order_release);
+  }
+  if (is_usable)
+    observe::report(observe::DeviceReady{device.number, device.rtl.name(), said.units, title,
+                                         said.node[0] ? said.rank : -1, said.node});
+  return is_usable;
+}
+
+// Returns why the device cannot be used, or "".
+std::string Registry::initialise(Device& device) {
+  if (device.rtl.call().init_device(device.rtl_id) != 0)
+    return device.describe() + " could not be initialised" + device.rtl.last_error();
   const bool is_shared = device.memory.shares_host_memory();
   if (is_shared)
     device.data.sharing.raise_to(Sharing::Mode::kOnly);
   device.memory.guard_objects(is_shared);
-  if (device.memory.is_lost()) {
-    device.failure = device.describe() + " is lost";
-    return false;
-  }
-  device.usable.store(true, std::memory_order_release);
-  const tgt_device_description said = device.rtl.describe(device.rtl_id).value_or(tgt_device_description{});
-  observe::report(observe::DeviceReady{device.number, device.rtl.name(), said.units, device.rtl.title_of(device.rtl_id),
-                                       said.node[0] ? said.rank : -1, said.node});
-  return true;
+  return device.memory.is_lost() ? device.describe() + " is lost" : std::string();
 }
 
 bool Registry::prepare_now(Device& device) {
@@ -50,9 +73,12 @@ bool Registry::prepare_now(Device& device) {
   if (!start(device))
     return false;
   while (const std::shared_ptr<Library> library = next_to_load(device))
-    load(library, device);
+    if (!load(library, device))
+      return false;
   const observe::Postponed postponed;
-  const std::lock_guard lock(device.preparing);
+  const std::unique_lock turn(device.preparing, kPatienceForOnce);
+  if (!turn)
+    return false;
   run_deferred(device);
   if (device.prepared_for.load(std::memory_order_relaxed) < generation)
     device.prepared_for.store(generation, std::memory_order_release);
@@ -60,11 +86,13 @@ bool Registry::prepare_now(Device& device) {
 }
 
 std::string Registry::reason_of(Device& device) {
-  const std::lock_guard lock(device.preparing);
+  if (device.usable)
+    return device.describe() + " is still being prepared by another thread";
+  const std::lock_guard lock(device.knowing);
   return device.failure;
 }
 
-// Caller holds device.preparing, so that no region runs before the constructors have.
+// Caller has the turn device.preparing, so that no region runs before the constructors have.
 void Registry::run_deferred(Device& device) {
   for (;;) {
     std::function<void(Device&)> run;
@@ -93,21 +121,20 @@ bool Registry::is_loaded(const Library& library, const Device& device) {
   return library.removed || library.on_device.contains(device.number);
 }
 
-// Loads what the library has for the device. A caller inside dlopen() or dlclose() has the dynamic linker
-// locked, which another thread that loads the same images may wait for, so nobody waits without end:
-// then both load, the first to be done is published, and the other's images are unloaded.
-void Registry::load(const std::shared_ptr<Library>& library, Device& device) {
-  constexpr std::chrono::milliseconds kPatience{1000};
+// Loads what the library has for the device. Where two threads load the same images, the first to be done is published,
+// and the other's images are unloaded. Returns false if another thread has not finished what must be done once.
+bool Registry::load(const std::shared_ptr<Library>& library, Device& device) {
   Images images; // unloaded without a lock: destructors may call this library
   std::string failure;
   const observe::Postponed postponed;
   const std::unique_lock loading(device.loading, kPatience);
   if (is_loaded(*library, device))
-    return;
+    return true;
   images = load_images(library, device, failure);
-  const std::lock_guard lock(device.preparing);
-  if (!is_loaded(*library, device))
+  const std::unique_lock turn(device.preparing, kPatienceForOnce);
+  if (turn && !is_loaded(*library, device))
     publish(*library, device, images, std::move(failure));
+  return turn.owns_lock();
 }
 
 namespace {
@@ -188,7 +215,7 @@ Registry::Images Registry::load_images(const std::shared_ptr<Library>& library, 
   return images;
 }
 
-// Gives the library the images that can be used, and leaves the others to be unloaded. Caller holds
+// Gives the library the images that can be used, and leaves the others to be unloaded. Caller has the turn
 // device.preparing, so that constructors run once and before any region.
 void Registry::publish(Library& library, Device& device, const Images& images, std::string failure) {
   Images complete;

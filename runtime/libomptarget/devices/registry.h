@@ -122,7 +122,7 @@ private:
   // Says what the calling thread is asking or preparing, innermost first: a registry's plugins, or a device. The core
   // answers what they, their drivers or their images' constructors ask in turn from what is known.
   struct Busy {
-    static inline thread_local constinit const Busy* innermost = nullptr;
+    static inline thread_local constinit const Busy* innermost [[gnu::tls_model("initial-exec")]] = nullptr;
     const void* const with;
     const Busy* const outer = std::exchange(innermost, this);
     ~Busy() { innermost = outer; }
@@ -157,8 +157,8 @@ private:
   bool prepare_now(Device& device);
   void run_deferred(Device& device);
   std::shared_ptr<Library> next_to_load(Device& device);
-  // Loads the images that the library has for the device.
-  void load(const std::shared_ptr<Library>& library, Device& device);
+  static std::string initialise(Device& device);
+  bool load(const std::shared_ptr<Library>& library, Device& device);
   bool is_loaded(const Library& library, const Device& device);
   Images load_images(const std::shared_ptr<Library>& library, Device& device, std::string& failure);
   void publish(Library& library, Device& device, const Images& images, std::string failure);
