@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <memory>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -41,23 +42,35 @@ struct Completions::All {
   static constexpr std::array<tgt_callback_fct, kSlots> callbacks(std::index_sequence<slot...>) {
     return {called_back<slot>...};
   }
-  Completions* add(const Rtl& rtl) {
-    static constexpr auto kCallbacks = callbacks(std::make_index_sequence<kSlots>());
-    auto* const made = new Completions(rtl);
+  // Returns the place of a plugin's, which gets one first.
+  std::size_t slot_of(Completions& one) {
     for (std::size_t slot = 0; slot < kSlots; ++slot)
-      if (Completions* none = nullptr; slots[slot].compare_exchange_strong(none, made)) {
-        rtl.call().init_dep(kCallbacks[slot]);
-        return made;
-      }
-    die("plugin %s is one too many: %zu plugins with asynchronous functions are the most", rtl.name().c_str(), kSlots);
+      if (Completions* known = nullptr; slots[slot].compare_exchange_strong(known, &one) || known == &one)
+        return slot;
+    die("plugin %s is one too many: %zu plugins with asynchronous functions are the most", one.rtl_.name().c_str(),
+        kSlots);
   }
 };
 
 Completions& Completions::of(const Rtl& rtl) {
+  Completions* const known = rtl.completions_.load(std::memory_order_acquire);
+  return known ? *known : begin(rtl);
+}
+
+// A thread waits while another one names the callback, but not without end: that one may wait for the dynamic linker,
+// which this one may have locked. Then both name the same callback.
+Completions& Completions::begin(const Rtl& rtl) {
+  static constexpr auto kCallbacks = All::callbacks(std::make_index_sequence<kSlots>());
+  constexpr std::chrono::seconds kPatience{1};
+  const std::unique_lock turn(rtl.listening_, kPatience);
   if (Completions* const known = rtl.completions_.load(std::memory_order_acquire))
     return *known;
-  std::call_once(rtl.asked_, [&] { rtl.completions_ = PerProcess<All>::get().add(rtl); });
-  return *rtl.completions_;
+  Completions* own = nullptr;
+  if (std::unique_ptr<Completions> made(new Completions(rtl)); rtl.own_.compare_exchange_strong(own, made.get()))
+    own = made.release();
+  rtl.call().init_dep(kCallbacks[PerProcess<All>::get().slot_of(*own)]);
+  rtl.completions_.store(own, std::memory_order_release);
+  return *own;
 }
 
 // ---- what the plugin says ----

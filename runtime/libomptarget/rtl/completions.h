@@ -66,6 +66,7 @@ private:
   using Lock = std::unique_lock<std::mutex>;
 
   explicit Completions(const Rtl& rtl) : rtl_(rtl) {}
+  [[gnu::noinline, gnu::cold]] static Completions& begin(const Rtl& rtl);
   static std::uintptr_t number_of(tgt_event_t native) { return reinterpret_cast<std::uintptr_t>(native); }
   void finish(tgt_event_t native, Then then);
   void keep_going();

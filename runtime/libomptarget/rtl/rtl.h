@@ -149,11 +149,12 @@ private:
   std::string queues_lack_;
   std::mutex counting_; // held to note the answer
   std::atomic<bool> counted_{false};
-  std::string count_refusal_; // before counted_
-  std::string why_none_;      // before counted_
-  int device_count_ = 0;      // before counted_
-  mutable std::once_flag asked_;
-  mutable std::atomic<Completions*> completions_{nullptr}; // once asked for
+  std::string count_refusal_;          // before counted_
+  std::string why_none_;               // before counted_
+  int device_count_ = 0;               // before counted_
+  mutable std::timed_mutex listening_; // the turn to name the callback
+  mutable std::atomic<Completions*> own_{nullptr};
+  mutable std::atomic<Completions*> completions_{nullptr}; // `own_`, once the plugin has the callback
 };
 
 // A folder of OMPTOOL_PLUGIN_PATH that nobody can look into, and why.
