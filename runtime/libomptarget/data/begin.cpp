@@ -107,6 +107,7 @@ void Begin::wait_for_others(Held& held) {
 
 // Returns the object of the call that has no usable copy on the device, or "".
 std::string Begin::fault(Held& held, const std::string& why) {
+  const std::string reason = why.empty() ? memory_.last_error() : why; // without the lock: the plugin says it
   Lock lock(table_);
   const Mapping* missing = nullptr;
   for (Binding& binding : held.bound)
@@ -119,7 +120,7 @@ std::string Begin::fault(Held& held, const std::string& why) {
   if (!missing)
     return {};
   return (missing->device ? "the device did not take a copy of " : "the device has no memory for ") +
-         describe(*missing) + (why.empty() ? memory_.last_error() : why);
+         describe(*missing) + reason;
 }
 
 // Copies and pointers that a call owes to objects which were there before it. When a region's copy
