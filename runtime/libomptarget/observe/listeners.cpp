@@ -44,13 +44,13 @@ void find_listeners() {
     return;
   }
   decision.thread = std::this_thread::get_id();
+  lock.unlock(); // listeners ask the dynamic linker, and a tool may make calls
   report_regions();
   watch_kernels();
   trace::start();
   check::start();
   check::start_full();
   summarize();
-  lock.unlock(); // a tool may make calls
   ompt::connect();
   lock.lock();
   decided();

@@ -18,6 +18,7 @@
 #include <mutex>
 #include <set>
 #include <unordered_map>
+#include <vector>
 
 namespace omptool::check {
 namespace {
@@ -107,11 +108,12 @@ public:
       finding.source = place;
       finding.call = object.origin.call;
       fill(finding, device, object.host);
-      record(finding);
+      found.emplace_back(finding);
     });
   }
 
   std::mutex mutex;
+  std::vector<KeptFinding> found; // to be recorded without the lock
 
 private:
   // Returns the call of a construct that this thread is in, with its arguments.
@@ -300,13 +302,13 @@ private:
     finding.size = static_cast<std::uint64_t>(host.size());
     finding.bytes = finding.size;
   }
-  static void tell(const observe::Call& here, Code code, std::string_view variable, HostRange host,
-                   const std::string& message, std::int64_t in_vain = 0) {
+  void tell(const observe::Call& here, Code code, std::string_view variable, HostRange host, const std::string& message,
+            std::int64_t in_vain = 0) {
     const std::string place = observe::place_of(here.source ? here.source : "");
     Finding finding{code, message, variable, here.region, place, here.code};
     fill(finding, here.device, host);
     finding.bytes = static_cast<std::uint64_t>(in_vain);
-    record(finding);
+    found.emplace_back(finding);
   }
   void tell_of_unused(const Object& object, int device) {
     const std::string_view variable = variable_of(object);
@@ -315,7 +317,7 @@ private:
     const std::string place = observe::place_of(source_of(object.origin));
     Finding finding{Code::kUnused, message, variable, {}, place, object.origin.call};
     fill(finding, device, object.host);
-    record(finding);
+    found.emplace_back(finding);
   }
 
   struct KeptCall {
@@ -342,8 +344,14 @@ public:
     observe::dispatch(event, [](const auto& one) {
       if constexpr (requires(Checker& checker) { checker.on(one); }) { // the others are for other listeners
         Checker& checker = PerProcess<Checker>::get();
-        const std::lock_guard lock(checker.mutex);
-        checker.on(one);
+        std::vector<KeptFinding> found;
+        {
+          const std::lock_guard lock(checker.mutex);
+          checker.on(one);
+          found.swap(checker.found);
+        }
+        for (const KeptFinding& finding : found)
+          record(finding.finding());
       }
     });
   }
@@ -355,6 +363,7 @@ void start() {
   if (level() == Level::kNone)
     return;
   static Listener* const only = new Listener; // threads go on while the process exits
+  find_heap();
   observe::subscribe(*only);
 }
 

@@ -7,6 +7,7 @@
 
 #include "observe/events/shared_table.h"
 
+#include <string>
 #include <string_view>
 
 namespace omptool::check {
@@ -58,6 +59,26 @@ struct Finding {
 // The record of a device of another rank has this in place of a code, and its title as the message.
 constexpr Code kDeviceTitle{1};
 
+// A finding with texts of its own, for a caller that holds a lock now and records it later.
+class KeptFinding {
+public:
+  explicit KeptFinding(const Finding& finding)
+      : finding_(finding), message_(finding.message), variable_(finding.variable), entry_(finding.entry),
+        source_(finding.source) {}
+  Finding finding() const {
+    Finding all = finding_;
+    all.message = message_;
+    all.variable = variable_;
+    all.entry = entry_;
+    all.source = source_;
+    return all;
+  }
+
+private:
+  const Finding finding_;
+  const std::string message_, variable_, entry_, source_;
+};
+
 // Its twin is omptool/probes/finding_report.py.
 struct FindingRecord {
   std::atomic<std::uint64_t> key;          // of code, texts but the message, and places; 0: nobody has taken the record
@@ -82,7 +103,7 @@ enum class Level : std::uint32_t { kNone, kEvents, kFull };
 
 // As OMPTOOL_CHECK=FILE asks, whose table says the level. Finds it out once.
 Level level();
-// Records a finding. A signal handler may call it.
+// Records a finding. The caller holds no lock: the dynamic linker names the place. A signal handler may call it.
 void record(const Finding& finding);
 // Records how a device of another rank is called.
 void record_title(int device, std::string_view title);

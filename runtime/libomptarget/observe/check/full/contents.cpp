@@ -81,13 +81,6 @@ private:
   std::string source_, message_;
 };
 
-void record_copy(Code code, const Operation& copy, const char* message, std::int64_t bytes = 0) {
-  Told told(code, copy, copy.host, size_of(copy));
-  told.say(message);
-  told.finding.bytes = static_cast<std::uint64_t>(bytes);
-  record(told.finding);
-}
-
 // Returns where the device's bytes first differ from the host's. Nothing: the first page of them does not, or the
 // host's are gone.
 std::optional<std::size_t> first_difference(const GuardedObject& object) {
@@ -120,8 +113,25 @@ void Contents::check(int device) {
   devices_.insert(device);
 }
 
+void Contents::record_copy(Code code, const Operation& copy, const char* message, std::int64_t bytes) {
+  Told told(code, copy, copy.host, size_of(copy));
+  told.say(message);
+  told.finding.bytes = static_cast<std::uint64_t>(bytes);
+  found_.emplace_back(told.finding);
+}
+
 void Contents::hear(const observe::Event& event) {
-  const std::lock_guard guard(mutex_);
+  std::vector<KeptFinding> found;
+  {
+    const std::lock_guard guard(mutex_);
+    note(event);
+    found.swap(found_);
+  }
+  for (const KeptFinding& finding : found)
+    record(finding.finding());
+}
+
+void Contents::note(const observe::Event& event) {
   if (devices_.empty())
     return;
   if (const auto* const begun = observe::as<observe::OperationBegins>(event))
@@ -358,7 +368,7 @@ void Contents::free(const Operation& operation) {
 void Contents::watch_dropped(const GuardedObject& object, const Operation& free) {
   Told told(Code::kResultDropped, free, object.host, object.size);
   told.say("what a kernel wrote to % is thrown away");
-  record(told.finding);
+  found_.emplace_back(told.finding);
   const std::optional<std::size_t> difference = first_difference(object);
   if (!difference || watched_[{object.device, address_of(object.host)}]++ >= kMostWatched)
     return;

@@ -9,6 +9,7 @@
 // before one is used while it goes on, or after it.
 #pragma once
 
+#include "observe/check/findings.h"
 #include "observe/check/full/slots.h"
 #include "observe/events/events.h"
 
@@ -18,6 +19,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace omptool::check {
 
@@ -52,6 +54,8 @@ private:
     Digest host, both;
   };
 
+  void note(const observe::Event& event);
+  void record_copy(Code code, const observe::Operation& copy, const char* message, std::int64_t bytes = 0);
   void construct_begins(const observe::Call& call);
   void construct_ends(const observe::Call& call);
   void see(const observe::RowsSeen& seen);
@@ -64,8 +68,8 @@ private:
   Piece& piece_of(const observe::Operation& copy);
   void erase_pieces(Place begin, std::uintptr_t end);
   void send(const observe::Operation& copy, Life& life);
-  static void judge_new(const observe::Operation& copy, const Piece& piece, std::uint64_t now);
-  static void judge_present(const observe::Operation& copy, const Piece& piece, std::uint64_t now);
+  void judge_new(const observe::Operation& copy, const Piece& piece, std::uint64_t now);
+  void judge_present(const observe::Operation& copy, const Piece& piece, std::uint64_t now);
   void begin_return(const observe::Operation& copy, const Life& life);
   void return_to_host(const observe::Operation& copy, Life& life);
   void write_elsewhere(const observe::Operation& operation);
@@ -73,9 +77,10 @@ private:
   void watch_dropped(const GuardedObject& object, const observe::Operation& free);
   void forget();
 
-  std::mutex mutex_;
-  std::set<int> devices_;  // that are checked
-  std::size_t nowait_ = 0; // such constructs that go on
+  std::mutex mutex_;               // the members below
+  std::vector<KeptFinding> found_; // to be recorded without the lock
+  std::set<int> devices_;          // that are checked
+  std::size_t nowait_ = 0;         // such constructs that go on
   std::map<Place, Piece> pieces_;
   std::map<Place, Life> lives_;
   std::map<Place, unsigned> watched_;      // how often, what was dropped there
