@@ -150,7 +150,8 @@ private:
   std::optional<LibraryContents> examine(const Library& library);
   void ignore(const Library& library, const std::string& ignored);
   bool find_owners(const Library& library, const LibraryContents& contents, RegisteredImage& image);
-  static bool count_devices(const LibraryContents& contents);
+  std::vector<Rtl*> take_in_if_counted(const std::shared_ptr<Library>& library);
+  bool is_pending(const Library& library);
   void take_in(const std::shared_ptr<Library>& library, LibraryContents contents);
   void enlist(const std::shared_ptr<Library>& library, LibraryContents contents);
 
@@ -167,6 +168,8 @@ private:
 
   const Kernel::Loaded* look_for(const Kernel* kernel, Device& device, std::string& reason);
 
+  // The turn to examine libraries, so that threads that come at once don't each do it.
+  std::timed_mutex examining_;
   // Held while devices get their numbers and a library enters the lists.
   std::mutex resolving_;
   std::vector<std::unique_ptr<Rtl>> rtls_; // under the lock until rtls_found_

@@ -10,6 +10,8 @@
 #include "process/message.h"
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
 #include <optional>
 
 namespace omptool {
@@ -53,8 +55,30 @@ void Registry::resolve_registrations() {
       number_devices(*rtl);
   }
   while (const std::shared_ptr<Library> next = next_pending())
-    if (std::optional<LibraryContents> contents = examine(*next); contents && !count_devices(*contents))
-      take_in(next, std::move(*contents));
+    for (Rtl* const rtl : take_in_if_counted(next))
+      rtl->device_count(); // which may be refused then: the library is examined again
+}
+
+// Examines the library, and takes it in if its plugins have counted their devices. Returns those that have yet to.
+std::vector<Rtl*> Registry::take_in_if_counted(const std::shared_ptr<Library>& library) {
+  // Not longer: this thread may have the dynamic linker locked, for which a plugin waits that another one has called.
+  constexpr std::chrono::seconds kPatienceToExamine{10};
+  const std::unique_lock turn(examining_, kPatienceToExamine);
+  std::optional<LibraryContents> contents = is_pending(*library) ? examine(*library) : std::nullopt;
+  std::vector<Rtl*> uncounted;
+  if (!contents)
+    return uncounted;
+  for (const RegisteredImage& image : contents->images)
+    std::copy_if(image.rtls.begin(), image.rtls.end(), std::back_inserter(uncounted),
+                 [](const Rtl* rtl) { return !rtl->counted(); });
+  if (uncounted.empty())
+    take_in(library, std::move(*contents));
+  return uncounted;
+}
+
+bool Registry::is_pending(const Library& library) {
+  const std::shared_lock lock(mutex_);
+  return !library.removed && library.number > examined_up_to_;
 }
 
 void Registry::number_all() {
@@ -92,8 +116,8 @@ std::shared_ptr<Library> Registry::next_pending() {
   return any_pending_ ? first->second : nullptr;
 }
 
-// Threads may each examine a library, since plugins are asked without a lock. Returns nothing if it is malformed, or
-// unregistered meanwhile.
+// Threads may each examine a library, since plugins are asked without a lock. Returns nothing if the library is
+// malformed, or unregistered meanwhile.
 std::optional<LibraryContents> Registry::examine(const Library& library) {
   LibraryContents contents;
   std::string fault;
@@ -127,29 +151,13 @@ void Registry::ignore(const Library& library, const std::string& ignored) {
   say("the runtime ignores the images of %s", ignored.c_str());
 }
 
-// Returns whether one of the plugins that accept images had yet to count its devices. It may refuse them now: the
-// library is examined again.
-bool Registry::count_devices(const LibraryContents& contents) {
-  bool is_first = false;
-  for (const RegisteredImage& image : contents.images)
-    for (Rtl* const rtl : image.rtls)
-      if (!rtl->counted()) {
-        rtl->device_count();
-        is_first = true;
-      }
-  return is_first;
-}
-
 // Of threads that have examined the library, the first takes it in.
 void Registry::take_in(const std::shared_ptr<Library>& library, LibraryContents contents) {
   const char* const remark = contents.remark;
   {
     const std::lock_guard resolving(resolving_);
-    {
-      const std::shared_lock lock(mutex_);
-      if (library->removed || library->number <= examined_up_to_)
-        return;
-    }
+    if (!is_pending(*library))
+      return;
     for (const RegisteredImage& image : contents.images)
       for (Rtl* const rtl : image.rtls)
         number_devices(*rtl);
