@@ -10,7 +10,7 @@
 namespace omptool {
 
 // Returns whether the device has nothing that the host lacks, and whether it may from now on. A launch that is not seen
-// here sees the object as the host's (data/table/activity.h), and waits for the lock that the caller holds.
+// here sees the object as the host's (data/table/activity.h), and waits for the turn that the caller has.
 bool DivergedCopies::is_current_on_host(Mapping& mapping, bool& can_diverge) {
   const auto guard = table_.guard(mapping);
   can_diverge = mapping.device && !mapping.own_value && !mapping.unusable;

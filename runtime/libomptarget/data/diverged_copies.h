@@ -13,6 +13,7 @@
 
 #include "data/table/present_table.h"
 #include "data/transfers.h"
+#include "threads/turn.h"
 
 #include <mutex>
 #include <span>
@@ -24,13 +25,13 @@ public:
   DivergedCopies(const DeviceMemory& memory, PresentTable& table, const Activity& activity, Transfers& transfers)
       : memory_(memory), table_(table), activity_(activity), transfers_(transfers) {}
 
-  // Held while objects become newer on one side; taken before the table's lock.
-  [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(moving_); }
-  // The host gets what the device has, but for `newer`; from now on the host version changes it there. The caller holds
-  // the lock.
+  // The turn to make objects newer on one side, which copies; taken before the table's lock.
+  [[nodiscard]] std::unique_lock<Turn> lock() { return std::unique_lock(moving_); }
+  // The host gets what the device has, but for `newer`; from now on the host version changes it there. The caller has
+  // the turn.
   bool give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostFallback& fallback);
   // The device gets what the host versions have written so far. Later writes of those that still run go there with the
-  // next region that needs them. False: the device did not take part. The caller holds the lock.
+  // next region that needs them. False: the device did not take part. The caller has the turn.
   bool give_to_device(Mapping& mapping);
 
   // As Transfers::copy(), of an object whose copies may have diverged, or that only the host has.
@@ -54,7 +55,7 @@ private:
   PresentTable& table_;
   const Activity& activity_;
   Transfers& transfers_;
-  std::mutex moving_;
+  Turn moving_;
 };
 
 } // namespace omptool

@@ -68,7 +68,7 @@ bool DeviceMemory::shares_host_memory() {
 
 void DeviceMemory::guard_objects(bool is_shared) {
   const bool has_own = !is_shared && says(call().memory_is_addressable);
-  is_guarded_ = check::guards(number_, has_own ? call().in_kernel : nullptr);
+  is_guarded_ = check::guards(number_, has_own ? held_locks::pointer_to(call().in_kernel) : nullptr);
 }
 
 // Fills, copies between devices and of rectangles: by the plugin's own function where it has one that does it, else by

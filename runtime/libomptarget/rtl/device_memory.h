@@ -170,7 +170,7 @@ private:
   }
   bool copy_through_host(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const;
   // Returns what the plugin says of the device by a function that it may lack.
-  bool says(std::int32_t (*asked)(std::int32_t rtl_id), bool otherwise = false) const {
+  template <typename Question> bool says(const Question& asked, bool otherwise = false) const {
     return asked ? asked(rtl_id_) != 0 : otherwise;
   }
   void note_loss() const;

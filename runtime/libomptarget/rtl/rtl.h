@@ -5,6 +5,7 @@
 // table of functions. A plugin that cannot be used stays in the list with the reason.
 #pragma once
 
+#include "held_locks.h"
 #include "omptarget_rtl.h"
 
 #include <atomic>
@@ -70,15 +71,23 @@ namespace omptool {
   X(async_run_shaped)                                                                                                  \
   X(async_data_fill)
 
+// In builds that check locks, each checks that its caller holds none.
 struct RtlFunctions {
-#define OMPTOOL_RTL_MEMBER(function) decltype(&__tgt_rtl_##function) function = nullptr;
+#ifdef OMPTOOL_CHECK_LOCKS
+#define OMPTOOL_RTL_NAMED(function, symbol)                                                                            \
+  held_locks::PluginFunction<decltype(&symbol)> function{#symbol "()", nullptr};
+#else
+#define OMPTOOL_RTL_NAMED(function, symbol) decltype(&symbol) function = nullptr;
+#endif
+#define OMPTOOL_RTL_MEMBER(function) OMPTOOL_RTL_NAMED(function, __tgt_rtl_##function)
   OMPTOOL_RTL_COMMON(OMPTOOL_RTL_MEMBER)
   OMPTOOL_RTL_MEMBER(is_valid_binary)
-  decltype(&__tgt_init_device) init_device = nullptr;
+  OMPTOOL_RTL_NAMED(init_device, __tgt_init_device)
   OMPTOOL_RTL_QUEUES(OMPTOOL_RTL_MEMBER)
   OMPTOOL_RTL_OPTIONAL(OMPTOOL_RTL_MEMBER)
   OMPTOOL_RTL_OPTIONAL_QUEUES(OMPTOOL_RTL_MEMBER)
 #undef OMPTOOL_RTL_MEMBER
+#undef OMPTOOL_RTL_NAMED
 };
 
 // The functions of a plugin's file, by name.
@@ -91,6 +100,11 @@ struct RtlSymbols {
     function = reinterpret_cast<Function>(::dlsym(handle, name));
     return function != nullptr;
   }
+#ifdef OMPTOOL_CHECK_LOCKS
+  template <typename Function> bool find(const char* name, held_locks::PluginFunction<Function>& function) const {
+    return find(name, function.pointer());
+  }
+#endif
   template <typename Function> void require(const char* name, Function& function) {
     if (find(name, function))
       found_none = false;

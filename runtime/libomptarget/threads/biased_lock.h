@@ -11,6 +11,7 @@
 // load, which acquires. A store of true to `inside_` releases nothing, and nobody goes on by it.
 #pragma once
 
+#include "held_locks.h"
 #include "pause.h"
 #include "threads/barriers.h"
 
@@ -32,6 +33,7 @@ public:
       light_barrier(); // pairs with lock_slowly()'s
       if (bias_.load(std::memory_order_relaxed) == me) [[likely]] {
         by_bias_ = true;
+        held_locks::acquired();
         return;
       }
       inside_.store(false, std::memory_order_release);
@@ -39,6 +41,7 @@ public:
     lock_slowly();
   }
   void unlock() {
+    held_locks::released();
     if (by_bias_)
       inside_.store(false, std::memory_order_release);
     else
@@ -63,6 +66,7 @@ private:
         wait_for(inside_);
     }
     by_bias_ = false;
+    held_locks::acquired();
   }
 
   // Whoever is inside may have lost its processor to another thread, perhaps to this one.

@@ -64,7 +64,7 @@ TEST_CASE("an event is placed, queued, then done, and releases the plugin's even
 }
 
 TEST_CASE("what is filled is so when the device says it, where somebody waits for that, and once") {
-  static const FakePlugin fake; // a worker may have the last share of the event
+  const FakePlugin& fake = *new FakePlugin; // a worker may have the last share of the event
   static std::atomic<int> releases{0};
   const_cast<RtlFunctions&>(fake.plugin.call()).release_dep = [](tgt_event_t) { ++releases; };
   EventPtr event = std::make_shared<Event>(&fake.plugin, 0, Event::Kind::kFilled);
