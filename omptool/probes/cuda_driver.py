@@ -3,14 +3,11 @@
 
 Run as a process of its own: a driver is somebody's native code, and one that crashes must not take
 the command line with it.
-
-    python -m omptool.probes.cuda_driver LIBRARY
 """
 
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Iterator
 
 from omptool.probes.answering import answer
@@ -54,7 +51,3 @@ def _call(driver: ctypes.CDLL, name: str, *arguments: object) -> None:
     code = getattr(driver, name)(*arguments)
     if code:
         raise DriverError(f"{name} of CUDA's driver returned {code}")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from omptool.probes.answering import END
+from packager.isolated import python_command
 
 SECONDS = 60  # that a driver has to find its devices
 
@@ -26,13 +26,13 @@ class NoAnswerError(Exception):
 
 
 def ask(module: str, *words: str, environment: Mapping[str, str]) -> list[Any]:
-    """Run `python -m MODULE WORDS...`, return its answers, and pass its other output to stderr.
+    """Run MODULE's `main(*words)`, return its answers, and pass its other output to stderr.
 
     Raises NoAnswerError when it ends before it has answered all.
     """
     try:
         done = subprocess.run(
-            [sys.executable, "-m", module, *words],
+            [*python_command(module), *words],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             close_fds=False,  # a launcher of MPI may have left some for this process

@@ -4,8 +4,8 @@
 Run as a process of its own: a plugin is somebody's native code, and one that crashes must not take
 the command line with it.
 
-    python -m omptool.probes.runtime_plugins LIBRARY listed
-    python -m omptool.probes.runtime_plugins LIBRARY PLUGIN named|nameless [FILE OFFSET SIZE]...
+    main(LIBRARY, "listed")
+    main(LIBRARY, PLUGIN, "named" or "nameless", [FILE, OFFSET, SIZE]...)
 
 The first lists the files of plugins. PLUGIN is one that is to be opened first, or ""; the word is
 about the program's entries; the rest says where the images are. Programs take the same steps.
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -172,7 +171,3 @@ def _descriptions(runtime: ctypes.CDLL) -> dict[str | None, dict[int, dict[str, 
 
     runtime.omptool_describe_devices(_DEVICE(row), None)
     return all_of
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

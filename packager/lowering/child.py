@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import resource
 import signal
 import subprocess
-import sys
-from pathlib import Path
 
 from packager.errors import FormatError, MissingToolError, UsageError
+from packager.isolated import python_command
 from packager.lowering.request import READING, Answer, Request, SourceError
 from packager.records import NamedTuple
 
@@ -66,20 +64,15 @@ class Child:
 
     def __init__(self, module: str, limits: Limits = LIMITS) -> None:
         """Start a module of this room, which reads a request on its stdin."""
-        name = f"{__package__}.{module}"
-        path = (*sys.path, str(Path(__file__).parents[2]))  # with what site has found
-        # Nothing of the folder that it is in may be imported.
-        code = f"import sys; sys.path = [*filter(None, sys.path)]; import {name} as it; it.main()"
         self._limits = limits
         self._process = subprocess.Popen(
-            [sys.executable, "-S", "-c", code],
+            python_command(f"{__package__}.{module}"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="backslashreplace",
             cwd="/",
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))},
             preexec_fn=limits.apply,
         )
 
