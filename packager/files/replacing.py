@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -11,10 +10,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from packager.errors import NO_ROOM, UsageError
+from packager.files.folders import is_private
 from packager.files.portable import NEW
 
 MODE = 0o777
 OWNERS = 0o600  # what the owner of a file needs to write it
+MOST_LINKS = 40  # in a chain; Linux follows as many
 
 
 @contextmanager
@@ -22,76 +23,130 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
     """Yield an empty file beside `path`; on success it takes the place of `path`, else it goes.
 
     It gets the permissions `mode`; else an existing file keeps its own, also where they let nobody
-    write. The file keeps its owner if this process may set it. A symbolic link keeps its target.
+    write. The file keeps its owner if this process may set it. A symbolic link keeps its target,
+    but is replaced in a folder that other users may write to: its target may be any file of ours.
     Raises UsageError when `path` is something that must not be replaced, such as a directory or
     device, and when there is no room for it.
     """
     target = _target(path)
     try:
-        temporary = _beside(target)
+        named, fd = _beside(target)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
-    try:
-        given = _mode_for(target) if mode is None else mode
-        temporary.chmod(given & MODE | OWNERS)
-        yield temporary
-        _keep_owner(target, temporary)
-        temporary.chmod(given)
-        temporary.replace(target)
-    except BaseException as error:
-        with suppress(OSError):
-            temporary.chmod(OWNERS)  # Windows removes no file that is read-only
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno in NO_ROOM:
-            raise UsageError(f"cannot write {path}: {error.strerror}") from error
-        raise
+    with _pinned(named, fd) as temporary:
+        try:
+            before = _status(target)
+            given = _mode_for(before) if mode is None else mode
+            temporary.chmod(given & MODE | OWNERS)
+            yield temporary
+            _keep_owner(before, temporary)
+            temporary.chmod(given)
+            named.replace(target)
+        except BaseException as error:
+            with suppress(OSError):
+                temporary.chmod(OWNERS)  # Windows removes no file that is read-only
+            named.unlink(missing_ok=True)
+            if isinstance(error, OSError) and error.errno in NO_ROOM:
+                raise UsageError(f"cannot write {path}: {error.strerror}") from error
+            raise
 
 
 def check_place(path: Path) -> None:
     """Raise UsageError where `replacing` would: the file is not made yet, and stays as it is."""
     try:
-        _beside(_target(path)).unlink()
+        named, fd = _beside(_target(path))
+        os.close(fd)
+        named.unlink()
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _beside(target: Path) -> Path:
-    """Make an empty file beside `target`. The module tempfile is slow to load."""
+def _beside(target: Path) -> tuple[Path, int]:
+    """Make an empty file beside `target`, and open it. The module tempfile is slow to load."""
     while True:
         temporary = target.parent / f".{target.name[:100]}.{os.urandom(6).hex()}"
         with suppress(FileExistsError):
-            os.close(os.open(temporary, NEW, OWNERS))
-            return temporary
+            return temporary, os.open(temporary, NEW, OWNERS)
+
+
+@contextmanager
+def _pinned(named: Path, fd: int) -> Iterator[Path]:
+    """Yield a path to the open file that nobody can lead to another one; closes the file.
+
+    Whoever may write to its folder could put a symbolic link in the place of its name. Systems
+    without /proc have the name alone; Windows renames no open file.
+    """
+    pinned = Path(f"/proc/{os.getpid()}/fd/{fd}")
+    if not pinned.exists():
+        os.close(fd)
+        yield named
+        return
+    try:
+        yield pinned
+    finally:
+        os.close(fd)
 
 
 def _target(path: Path) -> Path:
-    """Return the file that is written, behind all symbolic links."""
+    """Return the path to write, behind the symbolic links that lie in private folders."""
+    target = _behind_private_links(path)
+    if _link(target) is None:
+        _check_kind(path)
+    return target
+
+
+def _behind_private_links(path: Path) -> Path:
+    target = path
+    for _ in range(MOST_LINKS):
+        folder = Path(os.path.realpath(target.parent))  # Path.resolve raises in some releases
+        target = folder / target.name
+        link = _link(target)
+        if link is None or not is_private(folder):
+            return target
+        target = folder / link
+    raise UsageError(f"cannot write {path}: it is a symbolic link to itself")
+
+
+def _link(path: Path) -> Path | None:
+    """Return what a symbolic link leads to; None if `path` is none."""
+    try:
+        return path.readlink()
+    except OSError:
+        return None
+
+
+def _check_kind(path: Path) -> None:
+    """Raise UsageError unless `path` is a regular file, or nothing."""
     try:
         # Not by Path.exists or Path.resolve: each release of Python keeps other errors to itself.
         mode = path.stat().st_mode
     except FileNotFoundError:
-        return path.resolve()
+        return
     except OSError as error:
-        loops = error.errno == errno.ELOOP
-        what = "it is a symbolic link to itself" if loops else error.strerror
-        raise UsageError(f"cannot write {path}: {what}") from error
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
     if not stat.S_ISREG(mode):  # a pipe of /dev/stdout has no place in a folder
         kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
         raise UsageError(f"cannot write {path}: it is {kind}")
-    return path.resolve()
 
 
-def _keep_owner(target: Path, temporary: Path) -> None:
-    if not hasattr(os, "chown"):  # Windows
+def _status(target: Path) -> os.stat_result | None:
+    """Return the status of the regular file `target`; None for a link, and for nothing."""
+    with suppress(OSError):
+        status = target.lstat()
+        return status if stat.S_ISREG(status.st_mode) else None
+    return None
+
+
+def _keep_owner(before: os.stat_result | None, temporary: Path) -> None:
+    if before is None or not hasattr(os, "chown"):  # Windows
         return
     with suppress(OSError):
-        before = target.stat()
         os.chown(temporary, before.st_uid, before.st_gid)
 
 
-def _mode_for(target: Path) -> int:
-    if target.exists():
-        return target.stat().st_mode & 0o7777
+def _mode_for(before: os.stat_result | None) -> int:
+    if before is not None:
+        return before.st_mode & 0o7777
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
