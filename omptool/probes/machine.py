@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ from omptool.probes.amd_kfd import processors
 from omptool.probes.ask import Answers, ImageBytes, ask_cuda, ask_plugins
 from packager.elf.headers import Elf
 from packager.errors import MissingToolError
+from packager.files.temporary import temporary_folder
 from packager.machine import gcc_runtime
 from packager.machine.dynamic_loader import Library, find_library, lack_of, libraries, refusal
 from packager.machine.facts import (
@@ -32,6 +36,10 @@ from packager.model import FatBinary
 
 TMP = Path("/tmp")  # LLVM's runtimes put images there, whatever TMPDIR says
 FOR_CUDA = ("ptx", "cubin")
+NOT_FOUND = (
+    "without the program's run path the loader does not find it, and it is no copy of omptool's"
+)
+PLUGIN_PREFIX = "libomptarget.rtl."
 
 
 def probe(
@@ -94,13 +102,52 @@ def probe(
     if bundled.runtime is None or bundled.runtime.release is not None:
         return bundled, said.plugins
     alone = replace(bundled, lacks=bundled.lacks_alone)
-    if not bundled.runtime.path.samefile(libdir() / LIBRARY):
-        try:
-            own = ask_plugins(asked, environment, has_names=has_names, runtime=bundled.runtime.path)
-            alone = _with_answers(alone, own, images)
-        except MissingToolError as error:
-            alone = replace(alone, unasked=str(error))
+    path = bundled.runtime.path
+    if path.samefile(libdir() / LIBRARY):
+        return replace(bundled, alone=alone), said.plugins
+    try:
+        with _safe_runtime(path, environment) as runtime:
+            own = ask_plugins(asked, environment, has_names=has_names, runtime=runtime)
+        alone = _with_answers(alone, own, images)
+    except MissingToolError as error:
+        alone = replace(alone, unasked=str(error))
     return replace(bundled, alone=alone), said.plugins
+
+
+@contextmanager
+def _safe_runtime(path: Path, environment: dict[str, str]) -> Iterator[Path]:
+    """Yield the runtime at `path`, or a copy of this installation that has the same files.
+
+    A program's own run path may lead to any library, which must not run. A wheel has a copy of
+    the runtime. Raises MissingToolError for a library of other bytes.
+    """
+    if _is_users(path, environment):
+        yield path
+        return
+    files = [path, *path.parent.glob(f"{PLUGIN_PREFIX}*.so")]
+    if not all(_is_copy(file) for file in files):
+        raise MissingToolError(f"doctor does not load {path}: {NOT_FOUND}")
+    with temporary_folder() as folder:
+        for file in files:
+            shutil.copyfile(libdir() / file.name, folder / file.name)
+        yield folder / path.name
+
+
+def _is_copy(file: Path) -> bool:
+    """Return whether this installation has a library with the same name and bytes."""
+    original = libdir() / file.name
+    return original.is_file() and filecmp.cmp(file, original, shallow=False)
+
+
+def _is_users(runtime: Path, environment: dict[str, str]) -> bool:
+    """Return whether the user's LD_LIBRARY_PATH, or this system, leads to a runtime.
+
+    A program's own run path may lead to any library, and so may the current folder.
+    """
+    folders = environment.get("LD_LIBRARY_PATH", "").split(":")
+    absolute = ":".join(folder for folder in folders if Path(folder).is_absolute())
+    found = find_library(runtime.name, environment | {"LD_LIBRARY_PATH": absolute})
+    return found is not None and found.samefile(runtime)
 
 
 def _with_answers(machine: Machine, said: Answers, images: Sequence[ImageBytes | None]) -> Machine:
