@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cache.h"
 
+#include "private_folder.h"
 #include "sha256.h"
 
 #include <algorithm>
@@ -50,16 +51,6 @@ bool make_folders(const std::string& path) {
   for (std::size_t end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1))
     ::mkdir(path.substr(0, end).c_str(), 0700); // most are there
   return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
-}
-
-std::string fault_of_status(const std::string& path, const struct stat& status) {
-  if (!S_ISDIR(status.st_mode))
-    return path + " is no folder";
-  if (status.st_uid != ::geteuid())
-    return "the folder " + path + " belongs to another user";
-  if (status.st_mode & (S_IWGRP | S_IWOTH))
-    return "others may write to the folder " + path;
-  return {};
 }
 
 std::optional<std::vector<std::byte>> read_file(int folder, const std::string& name) {
@@ -130,7 +121,7 @@ std::string fault_of_folder(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0)
     return errno == ENOENT ? std::string() : why_not(path);
-  return fault_of_status(path, status);
+  return fault_of_open_folder(path, status);
 }
 
 Cache::Cache(std::string path, std::uint64_t most) : path_(std::move(path)), most_(most) {
@@ -141,7 +132,7 @@ Cache::Cache(std::string path, std::uint64_t most) : path_(std::move(path)), mos
   if (!folder_ || ::fstat(folder_.number(), &status) != 0)
     fault_ = why_not("the folder for compiled images, " + path_);
   else
-    fault_ = fault_of_status(path_, status);
+    fault_ = fault_of_open_folder(path_, status);
 }
 
 std::optional<std::vector<std::byte>> Cache::find(const std::string& key) const {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "image_file.h"
 
+#include "private_folder.h"
+
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -54,6 +56,29 @@ std::uint64_t inode_of(int number) {
   return ::fcntl(number, F_GET_SEALS) >= 0 && ::fstat(number, &status) == 0 ? status.st_ino : 0;
 }
 
+// Debuggers are in other folders than the program.
+std::string whole_path(const char* folder) {
+  char* const whole = ::realpath(folder, nullptr);
+  std::string path = whole ? whole : folder;
+  std::free(whole);
+  return path;
+}
+
+// Returns why no image may be loaded from the folder, or "".
+std::string fault_of(const File& folder, const std::string& path) {
+  struct stat status{};
+  if (!folder || ::fstat(folder.number(), &status) != 0)
+    return path + ": " + std::strerror(errno);
+  return fault_of_open_folder(path, status);
+}
+
+// A folder that cannot be used fails for each image.
+void report_once(const std::string& fault) {
+  static std::atomic<bool> is_reported{false};
+  if (!is_reported.exchange(true))
+    ::dprintf(STDERR_FILENO, "omptarget: the runtime keeps no images (OMPTOOL_KEEP_IMAGES): %s\n", fault.c_str());
+}
+
 } // namespace
 
 std::optional<ImageFile> ImageFile::in_memory(Bytes image, const std::optional<DynamicEntry>& changed) {
@@ -74,23 +99,24 @@ std::optional<ImageFile> ImageFile::in_memory(Bytes image, const std::optional<D
 }
 
 std::optional<ImageFile> ImageFile::kept(Bytes image, const std::optional<DynamicEntry>& changed) {
-  const char* const folder = ::secure_getenv("OMPTOOL_KEEP_IMAGES");
-  if (!folder || !*folder)
+  const char* const named = ::secure_getenv("OMPTOOL_KEEP_IMAGES");
+  if (!named || !*named)
     return std::nullopt;
+  const std::string path = whole_path(named);
+  const File folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (const std::string fault = fault_of(folder, path); !fault.empty()) {
+    report_once(fault);
+    return std::nullopt;
+  }
   static std::atomic<int> count{0};
-  // Debuggers are in other folders than the program.
-  char* const whole = ::realpath(folder, nullptr);
-  std::string path = whole ? whole : folder;
-  std::free(whole);
-  path += "/omptool-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".so";
-  ::unlink(path.c_str()); // of an older process with this number; whoever runs it keeps it
-  File file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const std::string name = "omptool-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".so";
+  ::unlinkat(folder.number(), name.c_str(), 0); // of an older process with this number; whoever runs it keeps it
+  const File file(::openat(folder.number(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (write_image(file, image, changed))
-    return ImageFile(File(-1), std::move(path));
-  ::dprintf(STDERR_FILENO, "omptarget: the runtime cannot keep an image as %s (OMPTOOL_KEEP_IMAGES): %s\n",
-            path.c_str(), std::strerror(errno));
+    return ImageFile(File(-1), path + "/" + name);
+  report_once(path + "/" + name + ": " + std::strerror(errno));
   if (file)
-    ::unlink(path.c_str());
+    ::unlinkat(folder.number(), name.c_str(), 0);
   return std::nullopt;
 }
 

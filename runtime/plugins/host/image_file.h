@@ -17,8 +17,9 @@ public:
   // A file in memory, with `changed` written over the image's own entry. The first few stay open while they are
   // loaded, for debuggers. Nothing, with errno, where there is no memory.
   static std::optional<ImageFile> in_memory(Bytes image, const std::optional<DynamicEntry>& changed);
-  // The same in the folder that OMPTOOL_KEEP_IMAGES names, where it stays. Nothing where the variable is not set, or
-  // the file cannot be written: a line says why.
+  // Writes the image to a file in the folder that OMPTOOL_KEEP_IMAGES names, where the file stays. Returns nothing if
+  // the variable is not set. Prints a line and returns nothing if others may write to the folder, or the file cannot be
+  // written.
   static std::optional<ImageFile> kept(Bytes image, const std::optional<DynamicEntry>& changed);
 
   ~ImageFile();

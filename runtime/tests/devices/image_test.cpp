@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 SCENARIO_OF(lacking_image) {
@@ -183,7 +184,20 @@ TEST_CASE("OMPTOOL_KEEP_IMAGES leaves copies") {
   CHECK(copies == 2);
   outcome = run_scenario("two_images", {std::string("OMPTOOL_KEEP_IMAGES=") + folder});
   CHECK(outcome.code == 0);
-  CHECK(outcome.has("omptarget: the runtime cannot keep an image as "));
+  CHECK(outcome.has("omptarget: the runtime keeps no images (OMPTOOL_KEEP_IMAGES): "));
+}
+
+TEST_CASE("OMPTOOL_KEEP_IMAGES names no folder that others may write to") {
+  char folder[] = "/tmp/omptool-test-XXXXXX";
+  REQUIRE(::mkdtemp(folder));
+  for (const mode_t mode : {0770, 0707, 01777}) {
+    REQUIRE(::chmod(folder, mode) == 0);
+    const Outcome outcome = run_scenario("two_images", {std::string("OMPTOOL_KEEP_IMAGES=") + folder});
+    CHECK(outcome.code == 0);
+    const std::string reason = std::string("others may write to the folder ") + folder;
+    CHECK(outcome.output == "omptarget: the runtime keeps no images (OMPTOOL_KEEP_IMAGES): " + reason + "\n");
+  }
+  CHECK(::rmdir(folder) == 0); // no image was left there
 }
 
 // ---- tables of entries: decision 26 ----

@@ -121,7 +121,7 @@ def test_a_core_file_of_a_kernel(tmp_path: Path, program: Path) -> None:
     gdb = tool("gdb")
     if Path("/proc/sys/kernel/core_pattern").read_text().strip() != "core":
         lacks("cores of this machine go elsewhere than into the folder of the program")
-    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept").mkdir(mode=0o700)
     environment = on_the_runtime(program, os.environ | {"OMPTOOL_KEEP_IMAGES": "kept"})
     soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
@@ -159,7 +159,7 @@ def test_perf_names_kernels(tmp_path: Path, program: Path) -> None:
         pytest.skip(f"the kernel refuses perf_event_open: {refusal} ({limit} is {level})")
     record = (perf, "record", "-N", "-e", "cpu-clock", "-F", "999", "-o", counts)
     assert "Captured" in output(*record, "true")
-    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept").mkdir(mode=0o700)
     kept = {"OMPTOOL_KEEP_IMAGES": str(tmp_path / "kept")}
     said = output(OMPTOOL, "run", *record, program, 100_000_000, **kept)
     assert said.startswith("4999999950000000\n")
@@ -168,7 +168,7 @@ def test_perf_names_kernels(tmp_path: Path, program: Path) -> None:
 
 def test_valgrind_names_kernels(tmp_path: Path, program: Path) -> None:
     valgrind = tool("valgrind")
-    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept").mkdir(mode=0o700)
     environment = on_the_runtime(program, {"OMPTOOL_KEEP_IMAGES": str(tmp_path / "kept")})
     counts = tmp_path / "counts"
     said = output(
@@ -186,13 +186,14 @@ def test_valgrind_names_kernels(tmp_path: Path, program: Path) -> None:
 
 
 def test_a_kept_image_that_cannot_be_loaded_there(program: Path) -> None:
-    environment = on_the_runtime(program, {"OMPTOOL_KEEP_IMAGES": "/tmp"})
+    environment = on_the_runtime(program, {"OMPTOOL_KEEP_IMAGES": "/tmp/kept"})
     for name in ("LD_PRELOAD", "LD_LIBRARY_PATH"):
         paths = (str(moved(Path(path))) for path in environment[name].split(":"))
         environment[name] = ":".join(paths)
     preload = environment.pop("LD_PRELOAD")
     words = ("env", f"LD_PRELOAD={preload}", moved(program), 10)
-    said = output(*with_tmp("noexec"), *words, **environment)
+    made = ("sh", "-c", 'mkdir -m 700 /tmp/kept && exec "$@"', "sh")
+    said = output(*with_tmp("noexec"), *made, *words, **environment)
     assert said.splitlines()[-1] == "45"
     assert said.count("\n") == 2
     assert said.startswith("omptarget: the image kept in OMPTOOL_KEEP_IMAGES cannot be used, and ")
