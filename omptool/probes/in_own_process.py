@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from omptool.probes.answering import END
-from packager.isolated import python_command
+from packager.processes.isolated import python_command
 
 SECONDS = 60  # that a driver has to find its devices
 

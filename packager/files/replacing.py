@@ -10,11 +10,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from packager.errors import NO_ROOM, UsageError
-from packager.files.folders import is_private
 from packager.files.portable import NEW
 
 MODE = 0o777
 OWNERS = 0o600  # what the owner of a file needs to write it
+OTHERS_MAY_WRITE = 0o022
+ROOT = 0
 MOST_LINKS = 40  # in a chain; Linux follows as many
 
 
@@ -59,6 +60,18 @@ def check_place(path: Path) -> None:
         named.unlink()
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def is_private(folder: Path) -> bool:
+    """Return whether nobody but this user, and root, can make files in `folder`.
+
+    Windows does not say who owns a folder: every folder counts as private there. Raises OSError
+    when there is no such folder.
+    """
+    if not hasattr(os, "geteuid"):
+        return True
+    status = folder.stat()
+    return status.st_uid in (os.geteuid(), ROOT) and not status.st_mode & OTHERS_MAY_WRITE
 
 
 def _beside(target: Path) -> tuple[Path, int]:

@@ -9,8 +9,8 @@ import signal
 import subprocess
 
 from packager.errors import FormatError, MissingToolError, UsageError
-from packager.isolated import python_command
 from packager.lowering.request import READING, Answer, Request, SourceError
+from packager.processes.isolated import python_command
 from packager.records import NamedTuple
 
 _GIB = 1 << 30

@@ -24,7 +24,7 @@ def python_command(module: str) -> list[str]:
 
 def _folders() -> list[str]:
     """Return the folders to import from; the current folder only if it has this installation."""
-    own = str(Path(__file__).resolve().parents[1])
+    own = str(Path(__file__).resolve().parents[2])
     others = (
         folder for folder in sys.path if Path(folder).is_absolute() and not _is_current(folder)
     )
