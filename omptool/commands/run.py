@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 import os
 import shlex
-import shutil
 import signal
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -229,7 +228,9 @@ def _execute(start: Start, program: str) -> NoReturn:
 
 def _in_gdb(start: Start) -> Start:
     """Return the program in gdb. The environment is for the program, not for gdb and its shell."""
-    debugger = shutil.which("gdb")
+    from packager.processes.programs import which
+
+    debugger = which("gdb")
     if not debugger:
         fail("gdb is not on PATH: apt-get install gdb", CANNOT_START)
     own = dict(os.environ)

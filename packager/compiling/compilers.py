@@ -16,6 +16,7 @@ from pathlib import Path
 
 from packager.errors import MissingToolError, UsageError
 from packager.linking.host_command import program_at
+from packager.processes.programs import tool_environment, which
 from packager.records import NamedTuple
 
 NEWEST, OLDEST = 30, 14  # of the clangs that are looked for
@@ -61,7 +62,12 @@ def release_in(compiler: Sequence[str], version: re.Pattern[bytes]) -> int | Non
     Raises MissingToolError when the compiler cannot be started.
     """
     try:
-        done = subprocess.run([*compiler, "--version"], capture_output=True, check=False)
+        done = subprocess.run(
+            [*compiler, "--version"],
+            env=tool_environment(),
+            capture_output=True,
+            check=False,
+        )
     except OSError as error:
         raise MissingToolError(f"{compiler[0]} cannot be started: {error.strerror}") from error
     found = version.search(done.stdout)
@@ -72,7 +78,7 @@ def named(words: Sequence[str]) -> Compiler:
     """Return the compiler that a user names: `clang` and `clang++` may have a release here only."""
     at = program_at(words) if words else 0
     name = words[at] if words else ""
-    if name not in CLANGS or shutil.which(name):
+    if name not in CLANGS or which(name):
         return Compiler(tuple(words))
     chosen = _newest(name)
     if chosen is None:
@@ -120,16 +126,16 @@ def _candidates(name: str) -> list[_Clang]:
     """Return the clangs on PATH, the newest first; of several names of one the shortest."""
     found: dict[tuple[str, int], _Clang] = {}
     for clang in _on_path(name):
-        path = os.path.realpath(shutil.which(clang.name) or clang.name)
+        path = os.path.realpath(which(clang.name) or clang.name)
         found.setdefault((path, clang.release), clang)
     return sorted(found.values(), key=lambda one: -one.release)
 
 
 def _on_path(name: str) -> Iterator[_Clang]:
-    if shutil.which(name) and (release := clangs_release((name,))):
+    if which(name) and (release := clangs_release((name,))):
         yield _Clang(release, name)
     for release in range(NEWEST, OLDEST - 1, -1):
-        if shutil.which(f"{name}-{release}"):
+        if which(f"{name}-{release}"):
             yield _Clang(release, f"{name}-{release}")
 
 
@@ -138,12 +144,19 @@ def _lack(clang: _Clang, language: str) -> str:
 
     One beside its own omp.h is not started, as that takes longer than the rest of the command.
     """
-    program = Path(shutil.which(clang.name) or clang.name).resolve()
+    program = Path(which(clang.name) or clang.name).resolve()
     if any(program.parent.parent.glob(f"lib/clang/{clang.release}*/include/omp.h")):
         return ""
     command = [clang.name, "-fopenmp", "-fsyntax-only", "-x", language, "-"]
     try:
-        done = subprocess.run(command, input=PROBE, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command,
+            env=tool_environment(),
+            input=PROBE,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     except OSError as error:
         return str(error.strerror)
     if not done.returncode:

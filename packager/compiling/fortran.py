@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +18,7 @@ from packager.compiling.compilers import NEWEST, Compiler, is_this, release_in, 
 from packager.compiling.targets import OPENMP, Target
 from packager.errors import MissingToolError
 from packager.linking.host_command import program_at
+from packager.processes.programs import which
 
 OLDEST = 19  # of the flangs that are looked for
 FLANGS = ("flang", "flang-new")  # the second until 19
@@ -53,7 +53,7 @@ def unnamed() -> Compiler:
     if words and not is_this(words):
         return Compiler(tuple(words), f"the compiler is {shlex.join(words)}, of {VARIABLE}")
     for name in _names():
-        if shutil.which(name):
+        if which(name):
             return Compiler((name,), f"the compiler is {name}")
     looked = f"no flang is on PATH (flang, or flang-{OLDEST} to flang-{NEWEST})"
     raise MissingToolError(f"{looked}: install one, or name it with {VARIABLE} or --cc")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from packager.lowering import joining
 from packager.lowering.joining.request import Device, JoinRequest, Part
 from packager.lowering.libdevice import libdevice
 from packager.lowering.targets.family import Family
+from packager.processes.programs import which
 from packager.records import NamedTuple
 
 # Between releases that are alike, kernels and libraries differ only in what this file has.
@@ -197,7 +197,7 @@ def _missing(wanted: _Wanted, folders: Sequence[Path]) -> str:
 
 
 def _folders(wanted: _Wanted, folders: Sequence[Path]) -> list[Path]:
-    compiler = shutil.which(f"clang-{wanted.release}")
+    compiler = which(f"clang-{wanted.release}")
     own = [Path(compiler).resolve().parents[1] / "lib"] if compiler else []
     usual = (Path(name.format(wanted.release)) for name in _USUAL)
     all_of_them = dict.fromkeys((*folders, *usual, *own, *map(Path, _SYSTEM)))

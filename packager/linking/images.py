@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from struct import Struct
@@ -18,6 +17,7 @@ from packager.linking.groups import Group
 from packager.linking.inputs import Part, device_symbols, unused
 from packager.linking.tools import Tools
 from packager.lowering.linker import lld
+from packager.processes.programs import which
 from packager.records import NamedTuple
 from packager.triples import GPUS, code_of, normalise
 
@@ -85,7 +85,7 @@ def link_group(
 
 def _is_assembled(group: Group, options: DeviceOptions) -> bool:
     is_ptx = code_of(group.triple) == "nvptx64" and not options.keeps_ptx
-    return is_ptx and shutil.which("ptxas") is not None
+    return is_ptx and which("ptxas") is not None
 
 
 def _left_out(group: Group, options: DeviceOptions, emit: Emit) -> Iterator[str]:
@@ -133,7 +133,7 @@ def _by_gpus_linker(
             raise MissingToolError(f"linking for {group.name} needs ld.lld, and none is on PATH")
         command = [linker, "-shared", "--build-id=none", *words, *files, "-o", str(out)]
     else:
-        nvlink = shutil.which("nvlink")
+        nvlink = which("nvlink")
         if nvlink is None:
             raise MissingToolError(
                 f"linking cubins for {group.name} needs CUDA's nvlink, and it is not on PATH; "

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from packager.errors import MissingToolError, PackagerError
 from packager.files.temporary import store
+from packager.processes.programs import tool_environment
 
 if TYPE_CHECKING:
     from packager.lowering.child import Child
@@ -155,7 +156,7 @@ class Tools:
 
 def _environment(**more: str) -> dict[str, str]:
     """Return what commands are started with: ours, and what a user says of the heap stands."""
-    return {"GLIBC_TUNABLES": HEAP, **os.environ, **more}
+    return {"GLIBC_TUNABLES": HEAP, **tool_environment(**more)}
 
 
 def exit_code(returncode: int) -> int:

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from packager.errors import MissingToolError, UsageError
+from packager.processes.programs import tool_environment, which
 
 _SECONDS = 600
 
@@ -18,7 +18,7 @@ def assemble(ptx: Path, output: Path, cpu: str, words: Sequence[str] = ()) -> tu
 
     Raises MissingToolError without ptxas, UsageError when it does not take the PTX or the words.
     """
-    tool = shutil.which("ptxas")
+    tool = which("ptxas")
     if not tool:
         raise MissingToolError("a cubin needs NVIDIA's assembler: ptxas is not on PATH")
     command = [tool, f"-arch={cpu}", *words, str(ptx), "-o", str(output)]
@@ -28,6 +28,7 @@ def assemble(ptx: Path, output: Path, cpu: str, words: Sequence[str] = ()) -> tu
             capture_output=True,
             encoding="utf-8",
             errors="backslashreplace",
+            env=tool_environment(),
             timeout=_SECONDS,
             check=False,
         )

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
+
+from packager.processes.programs import which
 
 _NAME = "libdevice.10.bc"
 _BELOW = ("nvvm/libdevice", "libdevice")
@@ -31,7 +32,7 @@ def _toolkits() -> Iterator[Path]:
     for variable in ("CUDA_HOME", "CUDA_PATH"):
         if os.environ.get(variable):
             yield Path(os.environ[variable])
-    tool = shutil.which("ptxas")
+    tool = which("ptxas")
     if tool:
         yield Path(tool).resolve().parents[1]
     for usual in _USUAL:

@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 import platform
 import re
-import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packager.errors import MissingToolError, UsageError
+from packager.processes.programs import search_folders, tool_environment, which
 
 if TYPE_CHECKING:
     from packager.lowering.request import Answer
@@ -60,7 +60,7 @@ def _linked(command: Sequence[str]) -> tuple[str, ...]:
             capture_output=True,
             encoding="utf-8",
             errors="backslashreplace",
-            env={**os.environ, "LC_ALL": "C"},
+            env=tool_environment(LC_ALL="C"),
             timeout=_SECONDS,
             check=False,
         )
@@ -73,12 +73,12 @@ def _linked(command: Sequence[str]) -> tuple[str, ...]:
 
 def lld() -> str | None:
     """LLVM's linker, of the latest release where only some with their numbers are there."""
-    plain = shutil.which("ld.lld")
+    plain = which("ld.lld")
     if plain:
         return plain
     numbered = (
         path
-        for folder in os.get_exec_path()
+        for folder in search_folders()
         for path in Path(folder).glob("ld.lld-*")
         if path.name.removeprefix("ld.lld-").isdigit() and os.access(path, os.X_OK)
     )
@@ -91,11 +91,11 @@ def _command(
 ) -> list[str]:
     files = [str(object_file), "-o", str(output)]
     is_own = platform.machine() == arch
-    driver = shutil.which("cc" if is_own else f"{arch}-linux-gnu-gcc")
+    driver = which("cc" if is_own else f"{arch}-linux-gnu-gcc")
     if driver:
         passed = [f"-Wl,{','.join(options)}"]
         return [driver, "-shared", *passed, *files, *more, "-lm"]
-    linker = shutil.which("ld") if is_own else None
+    linker = which("ld") if is_own else None
     if linker:
         return [linker, "-shared", *options, *files, "-l:libm.so.6", "-l:libc.so.6"]
     if is_own:

@@ -21,6 +21,7 @@ from packager.elf.dynamic import Dynamic
 from packager.elf.headers import DT_NEEDED, DT_RELR, DT_RPATH, DT_RUNPATH, DT_SONAME, DT_VERNEED
 from packager.errors import FormatError
 from packager.files.reader import open_reader
+from packager.processes.programs import tool_environment, which
 from packager.records import NamedTuple
 
 # A file with DT_RELR must require this version; lld up to 14 and mold up to 1.10 forget it.
@@ -228,14 +229,14 @@ def _cached(machine: str, changed: int) -> Mapping[str, Path]:
 
 
 def _ldconfig() -> str:
-    for command in ("ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"):
+    for command in filter(None, (which("ldconfig"), "/sbin/ldconfig", "/usr/sbin/ldconfig")):
         try:
             done = subprocess.run(
                 [command, "-p"],
                 capture_output=True,
                 text=True,
                 check=False,
-                env={**os.environ, "LC_ALL": "C"},
+                env=tool_environment(LC_ALL="C"),
             )
         except OSError:
             continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from packager.files.reader import Reader
 from packager.files.temporary import store, temporary_folder
 from packager.hosts.load import load_all
 from packager.model import DeviceImage, ImageKind
+from packager.processes.programs import search_folders, tool_environment, which
 from packager.questions.kernels import kernels
 from packager.questions.offered import near
 from packager.questions.wanted import Wanted
@@ -110,12 +110,12 @@ def _asked(image: DeviceImage, data: Reader, kernel: str) -> tuple[str, str]:
 def installed(name: str) -> list[str]:
     """A program on PATH: as it is called, then with numbers of versions, the newest first."""
     found: dict[int, str] = {}
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        for path in Path(folder or ".").glob(f"{name}-*"):
+    for folder in search_folders():
+        for path in Path(folder).glob(f"{name}-*"):
             version = VERSIONED.fullmatch(path.name[len(name) :])
             if version and os.access(path, os.X_OK):
                 found.setdefault(int(version[1]), str(path))
-    plain = shutil.which(name)
+    plain = which(name)
     versions = [found[number] for number in sorted(found, reverse=True)]
     return [plain, *versions] if plain else versions
 
@@ -130,6 +130,7 @@ def _run(tool: Tool, path: str, file: Path, kernel: str) -> tuple[str, str]:
             capture_output=True,
             encoding="utf-8",
             errors="backslashreplace",
+            env=tool_environment(),
             timeout=SECONDS,
             check=False,
         )
