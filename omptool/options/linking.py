@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -36,20 +37,36 @@ def end_as(run: Callable[[], int]) -> NoReturn:
 def tools(kept: Path | None, *, is_shown: bool, is_dry: bool) -> Iterator[Tools]:
     """Yield the Tools that run commands in the folder `kept`, or in a temporary one.
 
-    A dry run leaves `kept` alone: the commands that it shows only name the folder.
+    A dry run leaves `kept` alone: the commands that it shows only name the folder. Where other
+    users may write to `kept`, they could replace the inputs of a command: the files get there when
+    all commands have ended.
     """
+    from packager.files.replacing import is_private
     from packager.files.temporary import temporary_folder
     from packager.linking.tools import Tools
 
     show = _show if is_shown else _hide
-    if kept is not None and not is_dry:
-        folder = _made(kept)
-        with _alone_in(folder):
-            yield Tools(folder, show, is_dry)
+    made = _made(kept) if kept is not None and not is_dry else None
+    if made is not None and is_private(made):
+        with _alone_in(made):
+            yield Tools(made, show, is_dry)
         return
     with temporary_folder() as folder:
         named = str(kept.absolute() if kept else folder)
-        yield Tools(folder, lambda line: show(line.replace(str(folder), named)), is_dry)
+        try:
+            yield Tools(folder, lambda line: show(line.replace(str(folder), named)), is_dry)
+        finally:
+            if made is not None:
+                _copy_files(folder, made)
+
+
+def _copy_files(source: Path, target: Path) -> None:
+    from packager.files.replacing import replacing
+
+    for path in source.iterdir():
+        if path.is_file():
+            with replacing(target / path.name) as temporary:
+                shutil.copyfile(path, temporary)
 
 
 def expect_files(paths: Iterable[Path]) -> None:

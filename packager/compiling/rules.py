@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from packager.compiling.command import MADE, CompileCommand, value_of
+from packager.files.replacing import replacing
 
 
 def named(
@@ -41,7 +42,8 @@ def add(path: Path, inputs: Sequence[Path]) -> None:
     said = path.read_bytes()
     target = re.split(rb":\s", said, maxsplit=1)[0]
     names = b" ".join(_escaped(one) for one in inputs)
-    path.write_bytes(said.rstrip(b"\n") + b"\n" + target + b": " + names + b"\n")
+    with replacing(path) as temporary:
+        temporary.write_bytes(said.rstrip(b"\n") + b"\n" + target + b": " + names + b"\n")
 
 
 def _escaped(path: Path) -> bytes:

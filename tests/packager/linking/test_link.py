@@ -169,6 +169,21 @@ def test_what_is_shown_and_kept(tmp_path: Path) -> None:
     assert (kept / "wrapper.o").is_file()
 
 
+def test_temporary_files_in_a_folder_of_others(tmp_path: Path) -> None:
+    """A file that another user could replace is no input of a command."""
+    kept, victim = tmp_path / "kept", tmp_path / "victim"
+    kept.mkdir()
+    kept.chmod(0o777)
+    victim.write_text("precious")
+    (kept / "wrapper.o").symlink_to(victim)
+    out = tmp_path / "app"
+    words = [*driver(), *program(tmp_path), "-o", out]
+    assert omptool("link", "--save-temps", kept, "--", *words).exit_code == 0
+    assert printed(out, LD_LIBRARY_PATH=own_runtime(INSTALLED)) == PRINTED
+    assert (kept / "wrapper.o").read_bytes().startswith(b"\x7fELF")
+    assert victim.read_text() == "precious"
+
+
 def test_a_command_that_leaves_no_result(tmp_path: Path) -> None:
     """A driver that shows what it would do, and what a configure script asks."""
     objects, out = program(tmp_path), tmp_path / "app"
