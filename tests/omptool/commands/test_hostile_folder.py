@@ -28,7 +28,7 @@ MODULE = f'open({MARK!r}, "a").write(__name__)\nraise ImportError("hostile " + _
 SCRIPT = f"#!/bin/sh\necho $0 >>{MARK}\nexit 1\n"
 STARTING = {"sitecustomize", "usercustomize"}  # Python imports them where they are found
 OWN = {"omptool", "packager", "llvmlite"}
-# What commands look for on PATH, which has an empty element in this test: the current folder.
+# Commands look these up on PATH. It has an empty element here, which means the current folder.
 TOOLS: tuple[str, ...] = (
     "cc",
     "clang",
@@ -54,7 +54,7 @@ class Inputs(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """What a command left."""
+    """A command's exit code, output and new files."""
 
     code: int
     stdout: str
@@ -158,7 +158,7 @@ def test_doctor_loads_no_runtime_beside_the_program(tmp_path: Path) -> None:
 
 
 def test_every_python_is_started_by_one_function() -> None:
-    """That function is the one which keeps the current folder out of it."""
+    """Only that function removes the current folder from the search path."""
     users = [
         path.relative_to(ROOT)
         for room in ("omptool", "packager")
