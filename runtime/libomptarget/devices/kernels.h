@@ -29,6 +29,9 @@ public:
     time_.store(std::min(time, known + known / 4 + kStep).count(), std::memory_order_relaxed);
   }
 
+  // It is to be measured again some time.
+  void fade() { time_.store((get() - get() / 64).count(), std::memory_order_relaxed); }
+
 private:
   std::atomic<Time::rep> time_{0};
 };
@@ -58,7 +61,8 @@ struct Kernel {
     return one;
   }
   mutable std::array<std::atomic<bool>, kReportsOnce> said{}; // by ReportOnce
-  mutable RecentTime task_time; // of regions with nowait, where the kernel opens parallel regions
+  // Of regions with nowait whose kernel opens parallel regions, by the thread that they ran on.
+  mutable RecentTime on_task_thread, on_core_thread;
   std::vector<HostRange> globals() const;
   bool in_several_objects() const;
   struct Found {
