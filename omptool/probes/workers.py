@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import os
 import signal
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NoReturn
 
 from omptool.errors import fail
@@ -38,7 +36,7 @@ HEARTBEAT = "OMPTOOL_MPI_HEARTBEAT"
 HELPERS = {"LIBOMP_NUM_HIDDEN_HELPER_THREADS": "16"}
 # They ask for what is to be observed in the program alone.
 OBSERVERS = ("OMPTOOL_SUMMARY", "OMPTOOL_TRACE", "OMP_TOOL_LIBRARIES", "LIBOMPTARGET_PROFILE")
-STARTED = "OMPTOOL_MPI_STARTED"  # names a file that the plugin makes when it uses MPI
+STARTED = "OMPTOOL_MPI_STARTED"  # names a file to which the plugin writes when it uses MPI
 
 
 class Rank(NamedTuple):
@@ -108,13 +106,13 @@ def waiting() -> Iterator[dict[str, str]]:
     Where none has used MPI when the block ends, the workers are sent home: else they would wait for
     ever.
     """
-    with tempfile.TemporaryDirectory(prefix="omptool-") as folder:
-        started = Path(folder, "started")  # which nobody else can make
-        try:
-            yield {STARTED: str(started)}
-        finally:
-            if not started.exists():
-                watched(worker(os.environ, "--dismiss"), is_output_moved=True)
+    file = os.memfd_create("omptool started")  # launchers kill: nothing may be left on a disk
+    try:
+        yield {STARTED: f"/proc/{os.getpid()}/fd/{file}"}
+    finally:
+        if not os.fstat(file).st_size:
+            watched(worker(os.environ, "--dismiss"), is_output_moved=True)
+        os.close(file)
 
 
 def serve(start: Start, command: str, exit_code: int) -> NoReturn:

@@ -7,7 +7,6 @@
 
 #include <cstdlib>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -56,8 +55,10 @@ std::string begin(Session& session) {
 // Tells `omptool run`, which would send the workers home for a program that does not use MPI.
 void mark_as_started() {
   if (const char* const marker = ::secure_getenv("OMPTOOL_MPI_STARTED"))
-    if (const int file = ::open(marker, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR); file >= 0)
+    if (const int file = ::open(marker, O_WRONLY | O_CLOEXEC); file >= 0) {
+      [[maybe_unused]] const ssize_t written = ::write(file, "1", 1);
       ::close(file);
+    }
 }
 
 std::string meet(Session& session) {

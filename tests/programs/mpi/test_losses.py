@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 from builds import Build, built
 from clangs import libraries
-from mpis import DEBIAN, PYPI, Mpi, with_workers
+from fixture_programs import OMPTOOL
+from mpis import DEBIAN, EACH, PATIENCE, PYPI, Mpi, with_workers
 
 from omptool.probes.workers import with_workers as environment_of
 
@@ -163,3 +165,39 @@ def test_what_a_lost_worker_alone_has_is_named(tmp_path: Path) -> None:
 def test_a_worker_of_a_program_that_is_gone_ends(tmp_path: Path) -> None:
     done = lost(tmp_path, 1, "program")
     assert "omptool worker: rank 1 ends: the program gives no sign of life" in done.stderr
+
+
+# ---- what a job leaves behind ----
+
+
+def left_in(folder: Path) -> list[str]:
+    """Return what omptool has left there: launchers and MPIs may leave something, too."""
+    return [path.name for path in folder.iterdir() if path.name.startswith("omptool")]
+
+
+@EACH
+def test_nothing_is_left_when_the_launcher_is_interrupted(mpi: Mpi, tmp_path: Path) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        words = ("-n", "2", OMPTOOL, "run", "--workers", "sh", "-c", "echo begun; exec sleep 60")
+        with subprocess.Popen(
+            [*mpi.launcher, *map(str, words)],
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env=os.environ | mpi.environment | {"TMPDIR": str(tmp_path)},
+        ) as launcher:
+            assert launcher.stdout is not None
+            assert launcher.stdout.readline() == "begun\n"
+            launcher.send_signal(number)
+            launcher.wait(PATIENCE)
+        assert left_in(tmp_path) == []
+
+
+@EACH
+def test_nothing_is_left_when_a_worker_dies(mpi: Mpi, tmp_path: Path) -> None:
+    program = built(Build("19"), tmp_path / "main", HERE / "losses.c")
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    done = with_workers(mpi, 1, program, "newer", "60", **ONLY, TMPDIR=str(folder))
+    assert done.returncode != 0
+    assert left_in(folder) == []
