@@ -13,10 +13,6 @@
 
 namespace omptool {
 
-// Reports about a region that are made once.
-enum class ReportOnce : std::size_t { kFallsBack, kMayUseDevice };
-constexpr std::size_t kReportsOnce = 2;
-
 // The time that something took lately. It falls to a shorter time at once and grows by a quarter each time, so that one
 // that waited for a processor, or for its image to be loaded, does not count.
 class RecentTime {
@@ -28,7 +24,6 @@ public:
     const Time known = get();
     time_.store(std::min(time, known + known / 4 + kStep).count(), std::memory_order_relaxed);
   }
-
   // It is to be measured again some time.
   void fade() { time_.store((get() - get() / 64).count(), std::memory_order_relaxed); }
 
@@ -60,7 +55,6 @@ struct Kernel {
       one = one->next;
     return one;
   }
-  mutable std::array<std::atomic<bool>, kReportsOnce> said{}; // by ReportOnce
   // Of regions with nowait whose kernel opens parallel regions, by the thread that they ran on.
   mutable RecentTime on_task_thread, on_core_thread;
   std::vector<HostRange> globals() const;

@@ -50,7 +50,7 @@ private:
     if (failure.empty() || std::exchange(is_reported_, true))
       return;
     insist_on_data(failure);
-    say("the device lacks an object, and regions that use it run on the host: %s", failure.c_str());
+    say("%s lacks an object, and regions that use it run on the host: %s", device_.describe().c_str(), failure.c_str());
   }
 
   bool is_reported_ = false;

@@ -7,32 +7,10 @@
 #include "process/libomp.h"
 #include "process/message.h"
 
-#include <array>
-#include <atomic>
 #include <cstdio>
 #include <vector>
 
 namespace omptool {
-namespace {
-
-// One line of the kind per region and process; of regions that no library has registered, for the first 64.
-bool first_time(const void* host_address, const Kernel* kernel, ReportOnce kind) {
-  const std::size_t number = static_cast<std::size_t>(kind);
-  if (kernel)
-    return !kernel->said[number].exchange(true, std::memory_order_relaxed);
-  static constinit std::array<std::array<std::atomic<const void*>, 64>, kReportsOnce> reported_of{};
-  for (std::atomic<const void*>& one : reported_of[number]) {
-    const void* known = nullptr;
-    if (one.compare_exchange_strong(known, host_address))
-      return true;
-    if (known == host_address)
-      return false;
-  }
-  return true;
-}
-
-} // namespace
-
 void insist_on_data(const std::string& reason) {
   if (mandatory())
     die("the data of a construct cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", reason.c_str());
@@ -88,8 +66,7 @@ std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std
   if (mandatory() && !(registry && registry->is_over()))
     die("region %s cannot run on a device, and OMP_TARGET_OFFLOAD is MANDATORY: %s",
         name_of(host_address, kernel).c_str(), reason.c_str());
-  if (!environment().quiet && first_time(host_address, kernel, ReportOnce::kFallsBack))
-    say("region %s runs on the host: %s", name_of(host_address, kernel).c_str(), reason.c_str());
+  say("region %s runs on the host: %s", name_of(host_address, kernel).c_str(), reason.c_str());
   return kOnHost;
 }
 
@@ -98,8 +75,8 @@ void copy_to_host(Device& device, const void* host_address, const Kernel* kernel
   const std::string name = name_of(host_address, kernel);
   const std::vector<HostRange> globals = kernel ? kernel->globals() : std::vector<HostRange>{};
   const std::string doubts = device.data.host_side.make_host_current(rows, globals, name);
-  if (!doubts.empty() && first_time(host_address, kernel, ReportOnce::kMayUseDevice))
-    tell("omptarget: ", "region %s: %s", name.c_str(), doubts.c_str());
+  if (!doubts.empty())
+    warn("region %s: %s", name.c_str(), doubts.c_str());
 }
 
 std::int32_t give_up(Device& device, const void* host_address, const Kernel* kernel, Rows rows,

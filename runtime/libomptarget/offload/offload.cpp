@@ -203,15 +203,13 @@ std::int32_t refuse_region(std::int64_t device_id, const void* host_address, std
 }
 
 void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason) {
-  static std::atomic<bool> said{false};
   if (disabled())
     return;
   insist_on_data(reason);
   std::string none;
   for (Device* device : devices_meant(device_id, nullptr, none))
     device->data.host_side.make_host_current(rows, {}, "of the construct");
-  if (!said.exchange(true))
-    say("the runtime ignores a construct that maps or updates data: %s", reason.c_str());
+  say("the runtime ignores a construct that maps or updates data: %s", reason.c_str());
 }
 
 void run_data(Action action, std::int64_t device_id, Rows rows) {

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "process/message.h"
 
+#include "counted.h"
 #include "process/environment.h"
+#include "process/per_process.h"
+#include "process/repeated_lines.h"
 
 #include <algorithm>
 #include <cstdarg>
@@ -38,8 +41,11 @@ void make_printable(char* text, std::size_t size) noexcept {
   }
 }
 
+constexpr std::size_t kLongest = 1024;
+constexpr const char* kPrefix = "omptarget: ";
+
 void write_line(const char* prefix, const char* format, std::va_list arguments) noexcept {
-  char line[1024];
+  char line[kLongest];
   const int start = std::snprintf(line, sizeof line, "%s", prefix);
   const int rest = std::vsnprintf(line + start, sizeof line - static_cast<std::size_t>(start), format, arguments);
   const std::size_t wanted = static_cast<std::size_t>(start) + static_cast<std::size_t>(std::max(rest, 0));
@@ -50,6 +56,21 @@ void write_line(const char* prefix, const char* format, std::va_list arguments) 
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line, length + 1);
 }
 
+void write_once(const char* format, std::va_list arguments) noexcept {
+  char line[kLongest];
+  std::vsnprintf(line, sizeof line, format, arguments);
+  if (PerProcess<RepeatedLines>::get().is_new(line))
+    tell(kPrefix, "%s", line);
+}
+
+// At the end of the process, however it comes.
+[[gnu::destructor]] void report_repetitions() noexcept {
+  if (RepeatedLines* const lines = PerProcess<RepeatedLines>::known())
+    lines->take([](const char* line, std::uint64_t repetitions) {
+      tell(kPrefix, "repeated %s: %s", counted(repetitions, "time").c_str(), line);
+    });
+}
+
 } // namespace
 
 void say(const char* format, ...) noexcept {
@@ -57,7 +78,14 @@ void say(const char* format, ...) noexcept {
     return;
   std::va_list arguments;
   va_start(arguments, format);
-  write_line("omptarget: ", format, arguments);
+  write_once(format, arguments);
+  va_end(arguments);
+}
+
+void warn(const char* format, ...) noexcept {
+  std::va_list arguments;
+  va_start(arguments, format);
+  write_once(format, arguments);
   va_end(arguments);
 }
 
@@ -69,6 +97,7 @@ void tell(const char* prefix, const char* format, ...) noexcept {
 }
 
 void die(const char* format, ...) noexcept {
+  report_repetitions();
   std::va_list arguments;
   va_start(arguments, format);
   write_line("omptarget fatal error: ", format, arguments);
@@ -77,6 +106,7 @@ void die(const char* format, ...) noexcept {
 }
 
 void die_at(const char* place, int number, const char* format, ...) noexcept {
+  report_repetitions();
   char prefix[256];
   std::snprintf(prefix, sizeof prefix, "%s%somptarget fatal error %d: ", place, *place ? ": " : "", number);
   std::va_list arguments;

@@ -7,10 +7,13 @@
 
 namespace omptool {
 
-// One line; printf's format, no newline. Nothing under OMPTOOL_QUIET=1.
+// Prints one line; printf's format, no newline. A line that the process has printed before is counted, and its count is
+// printed when the process ends. Nothing under OMPTOOL_QUIET=1.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...) noexcept;
+// The same, also under OMPTOOL_QUIET=1.
+[[gnu::format(printf, 1, 2)]] void warn(const char* format, ...) noexcept;
 
-// One line behind `prefix` that nothing silences: what the user asked for, or what explains the end.
+// One line behind `prefix` that nothing silences, each time: what the user asked for, or what explains the end.
 [[gnu::format(printf, 2, 3)]] void tell(const char* prefix, const char* format, ...) noexcept;
 
 // One line that nothing silences, then SIGABRT.

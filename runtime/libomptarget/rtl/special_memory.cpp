@@ -16,9 +16,8 @@ void* SpecialMemory::allocate(std::int64_t size, std::int32_t kind) {
   void* const made = memory_.reported(Kind::kAllocate, nullptr, nullptr, size,
                                       [&] { return memory_.call().memory_alloc(memory_.rtl_id(), size, kind); });
   if (!made) {
-    if (!has_refused_.exchange(true))
-      say("device %d (%s) gives the program no memory that both use%s", memory_.number(), memory_.rtl().name().c_str(),
-          memory_.last_error().c_str());
+    say("device %d (%s) gives the program no memory that both use%s", memory_.number(), memory_.rtl().name().c_str(),
+        memory_.last_error().c_str());
     return nullptr;
   }
   const std::lock_guard lock(mutex_);

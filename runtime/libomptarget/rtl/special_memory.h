@@ -7,7 +7,6 @@
 
 #include "rtl/device_memory.h"
 
-#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +48,6 @@ private:
   std::mutex mutex_; // not held while the plugin is called
   std::condition_variable resolved_;
   std::map<void*, std::int32_t> kinds_; // of what allocate() has given
-  std::atomic<bool> has_refused_{false};
   Ranges locked_;
 };
 

@@ -75,7 +75,9 @@ TEST_CASE("a number beyond the devices is said once per region, the host's own n
   CHECK(outcome.output == "omptarget: region nothing runs on the host: device number 2 is out of range: there is 1 "
                           "device\n"
                           "omptarget: region add_one runs on the host: device number -4 is out of range: there is 1 "
-                          "device\n");
+                          "device\n"
+                          "omptarget: repeated 1 time: region nothing runs on the host: device number 2 is out of "
+                          "range: there is 1 device\n");
 }
 
 SCENARIO_OF(nothing_registered) {

@@ -140,4 +140,42 @@ TEST_CASE("a device is lost where an event says so") {
   CHECK_MESSAGE(!outcome.has("is asked of a lost device"), outcome.output);
 }
 
+// Each round maps another object.
+SCENARIO_OF(thousand_rounds) {
+  constexpr int kRounds = 1000;
+  const Program program = one_kernel();
+  std::vector<std::vector<int>> values(kRounds);
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    values[round].assign(1 + round % 7, 1);
+    int* const object = values[round].data();
+    const auto size = static_cast<std::int64_t>(values[round].size() * sizeof(int));
+    Rows data{{object, object, size, TOFROM | REF}};
+    data.begin();
+    if (Rows({{object, object, size, REF}, value(1)}).region(&host::add_one) != 0)
+      ++object[0];
+    data.end();
+    EXPECT(object[0] == 2);
+  }
+  return 0;
+}
+
+TEST_CASE("a device without memory, or lost, has one line for each reason, and a count at the end") {
+  for (const char* const queues : {"OMPTOOL_HOST_QUEUES=0", "OMPTOOL_HOST_QUEUES=1"})
+    for (const char* const fault : {"FAKEFAIL_IN=data_alloc", "FAKEFAIL_IN=data_submit"}) {
+      CAPTURE(queues);
+      CAPTURE(fault);
+      const Outcome outcome =
+          run_scenario("thousand_rounds", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail",
+                                           "FAKEFAIL_COPY=3", "FAKEFAIL_AT=2", "FAKEFAIL_ON=1", fault, queues});
+      CHECK_MESSAGE(outcome.code == 0, outcome.output);
+      CHECK_MESSAGE(outcome.has("device 0 (fakefail) lacks an object, and regions that use it run on the host: "),
+                    outcome.output);
+      CHECK_MESSAGE(outcome.has("omptarget: repeated 99"), outcome.output);
+      std::size_t lines = 0, at = 0;
+      for (; (at = outcome.output.find("omptarget: ", at)) != std::string::npos; ++at)
+        ++lines;
+      CHECK_MESSAGE(lines <= 8, outcome.output);
+    }
+}
+
 TEST_SUITE_END();

@@ -204,12 +204,16 @@ def lacking(tmp_path: Path) -> Path:
 def test_a_region_that_falls_back_says_so_once(lacking: Path) -> None:
     done = run(lacking)
     assert (done.returncode, done.stdout) == (0, SUM)
-    (line,) = done.stderr.splitlines()
+    line, *repeated = done.stderr.splitlines()
     assert re.fullmatch(
         r"omptarget: region __omp_offloading_\w+_first_l\d+ runs on the host: "
         r"the image for device 0 \(host\) lacks it",
         line,
     )
+    region = line.removeprefix("omptarget: ")
+    assert [re.sub(r"\d+ times?", "N times", one) for one in repeated] == [
+        f"omptarget: repeated N times: {region}"
+    ]
 
 
 def test_it_does_not_say_so_when_it_must_be_quiet(lacking: Path) -> None:

@@ -110,9 +110,6 @@ SCENARIO_OF(nobodys_entries) {
 TEST_CASE("entries that are nobody's are refused in a line") {
   const Outcome outcome = run_scenario("nobodys_entries");
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
-  std::size_t lines = 0;
-  const std::string line = ": its entries are neither LLVM's nor those of omptarget.h\n";
-  for (std::size_t at = 0; (at = outcome.output.find(line, at)) != std::string::npos; ++at)
-    ++lines;
-  CHECK(lines == 3);
+  CHECK_MESSAGE(outcome.has(": its entries are neither LLVM's nor those of omptarget.h\nomptarget: repeated 2 times: "),
+                outcome.output);
 }
