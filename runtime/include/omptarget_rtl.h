@@ -29,7 +29,9 @@ typedef struct tgt_target_table {
  * once may each call them; one answer counts, and the other images are unloaded.
  * The bytes of an image are there during is_valid_binary and load_binary only, the image record and
  * the entry table that it names until unload_binary. */
-int32_t __tgt_rtl_number_of_devices(void); /* 0: __tgt_rtl_last_error may say why */
+/* 0: __tgt_rtl_last_error may say why. Negative: the plugin cannot have the devices that the user asked for. The
+ * runtime refuses it and prints the reason; under OMP_TARGET_OFFLOAD=MANDATORY no region runs then. */
+int32_t __tgt_rtl_number_of_devices(void);
 /* Non-zero: a device of this plugin can load it. All plugins that accept an image give their devices to the program. A
  * device that cannot load it fails in __tgt_rtl_load_binary. */
 int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image);

@@ -6,6 +6,7 @@
 
 #include "observe/events/sink.h"
 #include "observe/listeners.h"
+#include "process/environment.h"
 #include "process/message.h"
 
 #include <algorithm>
@@ -55,6 +56,9 @@ bool Registry::start(Device& device) {
 
 // Returns why the device cannot be used, or "".
 std::string Registry::initialise(Device& device) {
+  if (environment().policy == OffloadPolicy::kMandatory)
+    if (std::string failed = failed_plugin(); !failed.empty())
+      return failed;
   if (device.rtl.call().init_device(device.rtl_id) != 0)
     return device.describe() + " could not be initialised" + device.rtl.last_error();
   const bool is_shared = device.memory.shares_host_memory();

@@ -70,6 +70,8 @@ public:
   std::string reason_of(Device& device);
   // Every library that registered is gone: the program is ending, or has unloaded all of them.
   bool is_over();
+  // Returns which plugin cannot have devices that the user asked for, and why, or "".
+  std::string failed_plugin() const;
   // Returns why there is no device at all.
   std::string reason_for_none();
 
@@ -158,7 +160,7 @@ private:
   bool prepare_now(Device& device);
   void run_deferred(Device& device);
   std::shared_ptr<Library> next_to_load(Device& device);
-  static std::string initialise(Device& device);
+  std::string initialise(Device& device);
   bool load(const std::shared_ptr<Library>& library, Device& device);
   bool is_loaded(const Library& library, const Device& device);
   Images load_images(const std::shared_ptr<Library>& library, Device& device, std::string& failure);

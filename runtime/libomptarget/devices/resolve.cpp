@@ -32,6 +32,14 @@ std::string fault_of_cpu(const __tgt_device_image& image) {
   return {};
 }
 
+void count_devices(Rtl& rtl) {
+  if (rtl.counted())
+    return;
+  rtl.device_count();
+  if (rtl.has_failed())
+    say("plugin %s was refused: %s", rtl.name().c_str(), rtl.refusal().c_str());
+}
+
 // Says that none of these plugins has a device, and why.
 std::string why_none_of(const std::vector<Rtl*>& rtls) {
   std::string said;
@@ -49,14 +57,14 @@ void Registry::resolve_registrations() {
   open_rtls();
   if (numbers_all.load(std::memory_order_relaxed)) {
     for (const std::unique_ptr<Rtl>& rtl : rtls_)
-      rtl->device_count(); // without the lock: a driver may need the dynamic linker
+      count_devices(*rtl); // without the lock: a driver may need the dynamic linker
     const std::lock_guard resolving(resolving_);
     for (const std::unique_ptr<Rtl>& rtl : rtls_)
       number_devices(*rtl);
   }
   while (const std::shared_ptr<Library> next = next_pending())
     for (Rtl* const rtl : take_in_if_counted(next))
-      rtl->device_count(); // which may be refused then: the library is examined again
+      count_devices(*rtl); // which may be refused then: the library is examined again
 }
 
 // Examines the library, and takes it in if its plugins have counted their devices. Returns those that have yet to.
@@ -212,6 +220,15 @@ void Registry::enlist(const std::shared_ptr<Library>& library, LibraryContents c
     if (const HostEntry& entry = library->table.entries[i]; is_variable(entry))
       variables_.emplace(reinterpret_cast<std::uintptr_t>(entry.address), LibraryEntry{library, i});
   generation_.fetch_add(1, std::memory_order_release);
+}
+
+std::string Registry::failed_plugin() const {
+  if (!rtls_found_.load(std::memory_order_acquire))
+    return {};
+  for (const std::unique_ptr<Rtl>& rtl : rtls_)
+    if (rtl->has_failed())
+      return "plugin " + rtl->name() + " was refused: " + rtl->refusal();
+  return {};
 }
 
 std::string Registry::reason_for_none() {

@@ -129,7 +129,10 @@ int Rtl::device_count() {
   const std::lock_guard lock(counting_);
   if (counted())
     return device_count_;
-  if (count < 0 || count > kMostDevices)
+  has_failed_ = count < 0 && !reason.empty();
+  if (has_failed_)
+    count_refusal_ = reason.substr(2, reason.size() - 3); // without its parentheses
+  else if (count < 0 || count > kMostDevices)
     count_refusal_ = "it counts " + omptool::counted(count, "device") + reason;
   else
     device_count_ = count;

@@ -143,6 +143,8 @@ public:
   int device_count();
   // Returns why it has none, as far as the plugin says: " (reason)" or "". Once they are counted.
   const std::string& why_none() const { return why_none_; }
+  // Returns whether it cannot have devices that the user asked for; refusal() says why. Once they are counted.
+  bool has_failed() const { return counted() && has_failed_; }
   bool counted() const { return counted_.load(std::memory_order_acquire); }
   // Returns what it says of one of its devices. Nothing: it says nothing.
   std::optional<tgt_device_description> describe(std::int32_t rtl_id) const;
@@ -166,6 +168,7 @@ private:
   std::string count_refusal_;          // before counted_
   std::string why_none_;               // before counted_
   int device_count_ = 0;               // before counted_
+  bool has_failed_ = false;            // before counted_
   mutable std::timed_mutex listening_; // the turn to name the callback
   mutable std::atomic<Completions*> own_{nullptr};
   mutable std::atomic<Completions*> completions_{nullptr}; // `own_`, once the plugin has the callback

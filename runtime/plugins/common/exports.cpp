@@ -129,7 +129,7 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_number_of_devices(void) {
   return omptool::safely(0, [] {
     const Plugin& all = of_process();
     omptool::fail(all.reason); // why there are no devices, or some are not used; or ""
-    return static_cast<int32_t>(all.devices.size());
+    return all.has_failed ? -1 : static_cast<int32_t>(all.devices.size());
   });
 }
 

@@ -46,7 +46,8 @@ public:
 
   Plugin* parents = nullptr; // of the process that forked this one; never looked into
   std::vector<std::unique_ptr<Device>> devices;
-  std::string reason; // why there are no devices, or some are not used
+  std::string reason;      // why there are no devices, or some are not used
+  bool has_failed = false; // the user asked for devices, and for that reason there are none
   Events events;
 
 private:

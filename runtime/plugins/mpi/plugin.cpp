@@ -75,12 +75,14 @@ void end_at_exit() {
 
 Plugin::Plugin(Session session) : queue(events, std::move(session)) {
   reason = queue.session().reason;
+  has_failed = !reason.empty() && reason != plugin::kIsChild;
   if (!reason.empty())
     return;
   for (Known& known : devices_of(queue.session().crew))
     devices.push_back(std::make_unique<Device>(known.place, std::move(known.device), queue, images));
   if (devices.empty())
     reason = "no worker has a device";
+  has_failed = devices.empty();
 }
 
 bool Plugin::process() {

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -117,12 +119,13 @@ def test_a_program_without_regions_ends_with_its_workers(mpi: Mpi) -> None:
     assert (done.returncode, done.stdout) == (127, ""), done.stderr
 
 
-def user_of(mpi: Mpi, tmp_path: Path, *options: str) -> Path:
+def user_of(mpi: Mpi, tmp_path: Path, *options: str, source: str = "split.c") -> Path:
     """Return a program that uses MPI. It declares what it calls: no header is here."""
     family = {"libmpi.so.40": ["-DOPEN_MPI"], "libmpi_abi.so.1": ["-DSTANDARD"]}
     flags = (*family.get(mpi.library, []), *options)
     linked = (str(mpi.path), f"-Wl,-rpath,{mpi.path.parent}")
-    return built(Build("19"), tmp_path / "main", HERE / "split.c", *flags, *linked)
+    program = tmp_path / Path(source).stem
+    return built(Build("19"), program, HERE / source, *flags, *linked)
 
 
 @EACH
@@ -152,6 +155,29 @@ def test_a_program_that_uses_mpi_runs_beside_workers(mpi: Mpi, tmp_path: Path) -
     done = with_workers(mpi, 1, program)
     assert f"{program}: needs {mpi.path.name}, and workers would be in its" in done.stderr
     assert done.returncode == 125
+
+
+@EACH
+def test_a_worker_of_another_version_is_named(mpi: Mpi, tmp_path: Path) -> None:
+    """The program has the CPU of its own machine, without the worker: never without a line."""
+    program = built(Build("19"), tmp_path / "main", HERE / "printing.c")
+    worker = user_of(mpi, tmp_path, source="other_version.c")
+    reason = "a worker is of omptool 0.0.9, and this is omptool "
+    line = f"plugin mpi was refused: {reason}"
+
+    def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        return job(mpi, "-n", 1, OMPTOOL, *words, ":", "-n", 1, worker, **environment)
+
+    done = run("run", "--workers", program)
+    assert "from the kernel" in done.stdout, done.stderr
+    assert done.stderr.count(f"omptarget: {line}") == 1, done.stderr
+    for done in (
+        run("run", "--workers", "--mandatory", program),
+        run("run", "--workers", program, OMP_TARGET_OFFLOAD="MANDATORY"),
+    ):
+        assert "from the" not in done.stdout, done.stderr
+        assert re.search(f"fatal error: region .* is MANDATORY: {line}", done.stderr), done.stderr
+    assert reason in run("devices", "--workers").stdout
 
 
 def test_the_wrong_mpi_is_named(tmp_path: Path) -> None:
