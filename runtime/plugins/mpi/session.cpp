@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "session.h"
 
+#include "arrivals.h"
 #include "backoff.h"
 #include "settings.h"
 
 #include <cstdlib>
 #include <fcntl.h>
+#include <optional>
 #include <unistd.h>
 #include <utility>
 
@@ -31,8 +33,8 @@ void send_workers_home(Mpi& mpi) {
   });
 }
 
-// Gets MPI ready. Returns why it cannot be used, or "".
-std::string begin(Session& session) {
+// Gets MPI ready, and watches the start of a job that waits in this MPI_Init. Returns why MPI cannot be used, or "".
+std::string begin(Session& session, std::optional<ArrivalWatch>& watch) {
   Mpi& mpi = *session.mpi;
   if (mpi.is_finalized())
     return "the program has finalised MPI";
@@ -47,6 +49,7 @@ std::string begin(Session& session) {
   if (mpi.is_programs)
     return "the program has an MPI, and has yet to initialise it: call MPI_Init_thread before the first region";
   session.is_ours = true;
+  watch.emplace();
   if (const Level level = mpi.init(Level::kMultiple); level < Level::kSerialized)
     return mpi.path + " gives " + name_of(level) + "; workers need MPI_THREAD_SERIALIZED";
   return {};
@@ -62,7 +65,8 @@ void mark_as_started() {
 }
 
 std::string meet(Session& session) {
-  if (std::string fault = begin(session); !fault.empty())
+  std::optional<ArrivalWatch> watch;
+  if (std::string fault = begin(session, watch); !fault.empty())
     return fault;
   mark_as_started();
   Mpi& mpi = *session.mpi;
@@ -70,7 +74,10 @@ std::string meet(Session& session) {
     return "MPI's world is this process alone: start it by the launcher of " + mpi.path + " (" + mpi.version +
            "), with a rank for each worker, or name the launcher's MPI in OMPTOOL_MPI";
   session.heartbeat = heartbeat();
-  session.crew = meet_workers(mpi, {static_cast<std::uint64_t>(session.heartbeat.count())});
+  session.crew = meet_workers(mpi, {static_cast<std::uint64_t>(session.heartbeat.count())}, [&](int rank) {
+    if (watch)
+      watch->note(rank);
+  });
   for (const Greeting& greeting : session.crew.greetings)
     if (!greeting.fault.empty())
       return "a worker has failed: " + greeting.fault;

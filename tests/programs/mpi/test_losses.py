@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,39 @@ def test_what_a_lost_worker_alone_has_is_named(tmp_path: Path) -> None:
 def test_a_worker_of_a_program_that_is_gone_ends(tmp_path: Path) -> None:
     done = lost(tmp_path, 1, "program")
     assert "omptool worker: rank 1 ends: the program gives no sign of life" in done.stderr
+
+
+# ---- ranks that never come ----
+
+
+def line_at_the_start(mpi: Mpi, program: Path, worker: str) -> tuple[str, float]:
+    """Run a job whose rank 2 is a shell's line; return what is printed of its start, and when."""
+    words = ("-n", "2", OMPTOOL, "run", "--workers", program, ":", "-n", "1", "sh", "-c", worker)
+    began = time.monotonic()
+    with subprocess.Popen(
+        [*mpi.launcher, *map(str, words)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | mpi.environment | ONLY,
+    ) as launcher:
+        assert launcher.stderr is not None
+        line = next((line for line in launcher.stderr if "plugin mpi waits" in line), "")
+        seconds = time.monotonic() - began
+        launcher.terminate()
+        launcher.communicate(timeout=PATIENCE)
+        return line, seconds
+
+
+@EACH
+@pytest.mark.parametrize(("worker", "how"), [("kill -STOP $$", "stopped"), ("exit 0", "ended")])
+def test_a_rank_that_does_not_come_to_mpi_init_is_named(
+    mpi: Mpi, worker: str, how: str, tmp_path: Path
+) -> None:
+    program = built(Build("19"), tmp_path / "main", HERE / "printing.c")
+    line, seconds = line_at_the_start(mpi, program, worker)
+    said = f"omptarget: plugin mpi waits since 10 s: rank 2 has not finished MPI_Init: {how}\n"
+    assert line == said
+    assert seconds > 10
 
 
 # ---- what a job leaves behind ----

@@ -110,7 +110,8 @@ struct Crew {
   Communicator communicator;
   std::vector<Greeting> greetings;
 };
-Crew meet_workers(Mpi& mpi, Welcome welcome);
+// Calls greeted(rank) for each that comes, by its rank in MPI_COMM_WORLD.
+Crew meet_workers(Mpi& mpi, Welcome welcome, const std::function<void(int rank)>& greeted = {});
 
 // The same of a worker; `greeting` lacks the workers. `is_split`: the job has programs of several ranks, which split
 // MPI_COMM_WORLD by MPI_APPNUM; else its first rank is the program.

@@ -129,14 +129,16 @@ Communicator communicator_of(Mpi& mpi, int program, const std::vector<int>& work
 
 } // namespace
 
-Crew meet_workers(Mpi& mpi, Welcome welcome) {
+Crew meet_workers(Mpi& mpi, Welcome welcome, const std::function<void(int rank)>& greeted) {
   Greeted next = next_greeting(mpi, false);
   const std::vector<int> workers = next.greeting.workers;
   if (workers.empty())
     throw std::runtime_error("the job has fewer workers than programs, and this program has none");
   check_workers(mpi, workers);
   Crew crew{{}, std::vector<Greeting>(workers.size())};
-  for (std::size_t greeted = 1;; ++greeted) {
+  for (std::size_t count = 1;; ++count) {
+    if (greeted)
+      greeted(next.rank);
     if (next.greeting.workers != workers)
       throw std::runtime_error("rank " + std::to_string(next.rank) + " names other workers than the first one does");
     const auto at = std::find(workers.begin(), workers.end(), next.rank) - workers.begin();
@@ -147,7 +149,7 @@ Crew meet_workers(Mpi& mpi, Welcome welcome) {
     if (!place.version.empty())
       throw std::runtime_error("rank " + std::to_string(next.rank) + " greets twice");
     place = std::move(next.greeting);
-    if (greeted == workers.size())
+    if (count == workers.size())
       break;
     next = next_greeting(mpi, true);
   }
