@@ -84,6 +84,20 @@ TEST_CASE("a refused plugin is passed over, and named when nothing else is there
   CHECK(outcome.has("plugin fakecount was refused: it counts -3 devices\n"));
 }
 
+TEST_CASE("a plugin that cannot have its devices is named, and MANDATORY runs nothing beside it") {
+  std::vector<std::string> environment{"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail,host",
+                                       "FAKEFAIL_IN=number_of_devices", "FAKEFAIL_AT=1"};
+  const Outcome outcome = run_scenario("one_launch", environment);
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("omptarget: plugin fakefail was refused: FAKE failure\n"));
+  environment.push_back("OMP_TARGET_OFFLOAD=MANDATORY");
+  const Outcome mandatory = run_scenario("one_launch", environment);
+  CHECK(mandatory.signal == SIGABRT);
+  CHECK_MESSAGE(mandatory.has("region add_one cannot run on a device, and OMP_TARGET_OFFLOAD is MANDATORY: plugin "
+                              "fakefail was refused: FAKE failure\n"),
+                mandatory.output);
+}
+
 SCENARIO_OF(two_launches) {
   use_main();
   for (int i = 0; i < 2; ++i)
