@@ -47,10 +47,13 @@ static void at_once(void) {
 }
 
 static void update(void) {
-  for (int i = 0; i < 10; ++i) {
+#pragma omp target data map(tofrom : one)
+  {
+    for (int i = 0; i < 10; ++i) {
 #pragma omp target update to(one) nowait
-  }
+    }
 #pragma omp taskwait
+  }
 }
 
 static void taskgroup(void) {
