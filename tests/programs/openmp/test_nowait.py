@@ -36,18 +36,6 @@ def test_tasks_end_with_intels_libomp(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
-def test_a_long_kernel_of_a_task_gets_all_threads(tmp_path: Path) -> None:
-    """libomp's thread for tasks gives it one; a hand-over to a thread of the core pays if it is long."""
-    program = built(Build("19"), tmp_path / "main", SOURCES / "linked" / "nowait_long.c")
-    for microseconds, seen, asked in (
-        (3000, "1 3", {}),
-        (0, "1 1", {}),
-        (3000, "1 1", {"LIBOMPTARGET_INFO": "32"}),  # a log is of one thread
-    ):
-        done = run(program, microseconds, OMP_NUM_THREADS="3", **asked)
-        assert (done.returncode, done.stdout) == (0, f"{seen}\n")
-
-
 RUNS = [
     pytest.param(20, id="20-runs"),
     pytest.param(300, id="300-runs", marks=pytest.mark.exhaustive),

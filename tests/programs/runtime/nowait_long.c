@@ -1,4 +1,4 @@
-/* Prints how many threads a parallel region has in the kernel of a task: at the kernel's first and last launch.
+/* Prints how many threads a parallel region has in the kernel of a task: at the kernel's first launch, and at most.
  *
  * Usage: nowait_long MICROSECONDS: how long the kernel takes */
 #include <omp.h>
@@ -9,7 +9,7 @@ enum { kLaunches = 100 };
 
 int main(int count, char** words) {
   const double seconds = count > 1 ? atoi(words[1]) * 1e-6 : 0;
-  int first = 0, threads = 0;
+  int first = 0, most = 0, threads = 0;
   for (int i = 0; i < kLaunches; ++i) {
 #pragma omp target nowait map(from : threads) firstprivate(seconds)
     {
@@ -23,7 +23,9 @@ int main(int count, char** words) {
 #pragma omp taskwait
     if (i == 0)
       first = threads;
+    if (threads > most)
+      most = threads;
   }
-  printf("%d %d\n", first, threads);
+  printf("%d %d\n", first, most);
   return 0;
 }
