@@ -10,8 +10,10 @@ namespace {
 
 constexpr std::string_view kHexDigits = "0123456789abcdef", kDigits = "0123456789", kSize = " bytes";
 
-// Returns how many characters at the beginning of `rest` are an address, or a number of bytes.
+// Returns how many characters at the beginning of `rest`, which has some, are an address, or a number of bytes.
 std::size_t length_of_object(std::string_view rest) noexcept {
+  if (rest.front() < kDigits.front() || rest.front() > kDigits.back()) // most characters
+    return 0;
   if (rest.starts_with("0x"))
     return std::min(rest.find_first_not_of(kHexDigits, 2), rest.size());
   const std::size_t digits = std::min(rest.find_first_not_of(kDigits), rest.size());
