@@ -148,7 +148,7 @@ void ArrivalWatch::run(const std::stop_token& end) {
     if (end.stop_requested())
       return;
     for (const std::string& line : delays(ranks_here(), arrived_))
-      std::fprintf(stderr, "omptarget: plugin mpi waits since %d s: %s\n", static_cast<int>(waited.count()),
+      std::fprintf(stderr, "omptarget: plugin mpi has waited for %d s: %s\n", static_cast<int>(waited.count()),
                    line.c_str());
   }
 }

@@ -196,7 +196,7 @@ def test_a_rank_that_does_not_come_to_mpi_init_is_named(
 ) -> None:
     program = built(Build("19"), tmp_path / "main", HERE / "printing.c")
     line, seconds = line_at_the_start(mpi, program, worker)
-    said = f"omptarget: plugin mpi waits since 10 s: rank 2 has not finished MPI_Init: {how}\n"
+    said = f"omptarget: plugin mpi has waited for 10 s: rank 2 has not finished MPI_Init: {how}\n"
     assert line == said
     assert seconds > 10
 
