@@ -190,7 +190,7 @@ TEST_CASE("OMPTOOL_KEEP_IMAGES leaves copies") {
 TEST_CASE("OMPTOOL_KEEP_IMAGES names no folder that others may write to") {
   char folder[] = "/tmp/omptool-test-XXXXXX";
   REQUIRE(::mkdtemp(folder));
-  for (const mode_t mode : {0770, 0707, 01777}) {
+  for (const mode_t mode : {0770U, 0707U, 01777U}) {
     REQUIRE(::chmod(folder, mode) == 0);
     const Outcome outcome = run_scenario("two_images", {std::string("OMPTOOL_KEEP_IMAGES=") + folder});
     CHECK(outcome.code == 0);
