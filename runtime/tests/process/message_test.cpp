@@ -94,7 +94,7 @@ TEST_CASE("a child of fork counts its own lines") {
 }
 
 TEST_CASE("threads count each line once, and lines behind the last place are not counted") {
-  omptool::RepeatedLines lines;
+  static omptool::RepeatedLines lines; // its texts are never freed
   constexpr int kThreads = 8;
   const int most = static_cast<int>(omptool::RepeatedLines::kMost);
   const auto name = [](int line) { return "line " + std::to_string(line); };
