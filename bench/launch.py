@@ -105,8 +105,8 @@ class Program:
             "OMP_NUM_THREADS": "2",
         }
         command = [str(self.path), *map(str, arguments)]
-        # libomp's helper threads may fail an assertion when a task is pushed (kmp_tasking.cpp:
-        # task_team != __null), whatever the libomptarget: such a run is repeated.
+        # libomp may fail an assertion when a task is made while a kernel has opened a parallel
+        # region (docs/runtime.md), whatever the libomptarget: such a run is repeated.
         for _ in range(5):
             done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True)
             if done.returncode != -signal.SIGABRT:
