@@ -14,7 +14,7 @@
 
 namespace {
 
-enum { kWords = 64, kMost = 5, kRounds = 128 };
+enum { kWords = 64, kMost = 5, kRounds = 64 };
 
 struct Work {
   const char* kind;
