@@ -46,9 +46,10 @@ RUNS = [
 @pytest.mark.parametrize(
     ("threads", "kind"),
     [
-        (16, "chains"),
-        (16, "data"),
-        (16, "free"),
+        *(
+            pytest.param(16, kind, marks=pytest.mark.exhaustive)
+            for kind in ("chains", "data", "free")
+        ),
         (4, "chains"),
         (2, "chains"),
         (1, "chains"),
