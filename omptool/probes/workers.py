@@ -32,7 +32,7 @@ LEVELS = {
     "MPIR_CVAR_DEFAULT_THREAD_LEVEL": "MPI_THREAD_MULTIPLE",
 }
 HEARTBEAT = "OMPTOOL_MPI_HEARTBEAT"
-# As many constructs with nowait are in progress as libomp has threads for them; it takes no more.
+# Each construct with nowait occupies a thread of libomp's, which takes 16 at most.
 HELPERS = {"LIBOMP_NUM_HIDDEN_HELPER_THREADS": "16"}
 # They ask for what is to be observed in the program alone.
 OBSERVERS = ("OMPTOOL_SUMMARY", "OMPTOOL_TRACE", "OMP_TOOL_LIBRARIES", "LIBOMPTARGET_PROFILE")

@@ -24,7 +24,7 @@ public:
     const Time known = get();
     time_.store(std::min(time, known + known / 4 + kStep).count(), std::memory_order_relaxed);
   }
-  // It is to be measured again some time.
+  // Lowers the time a little, so that the slower thread is measured again.
   void fade() { time_.store((get() - get() / 64).count(), std::memory_order_relaxed); }
 
 private:
@@ -55,7 +55,7 @@ struct Kernel {
       one = one->next;
     return one;
   }
-  // Of regions with nowait whose kernel opens parallel regions, by the thread that they ran on.
+  // Times of this kernel's regions with nowait, by the thread that ran them.
   mutable RecentTime on_task_thread, on_core_thread;
   std::vector<HostRange> globals() const;
   bool in_several_objects() const;
