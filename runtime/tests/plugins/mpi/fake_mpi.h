@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <set>
 
 namespace omptool::mpi {
@@ -21,9 +22,14 @@ struct Message {
 // The world of all ranks.
 struct FakeJob {
   explicit FakeJob(int ranks) : size(ranks) {}
-  void put(int from, int to, int tag, const Buffer& bytes) { messages.push_back({from, to, tag, bytes}); }
+  // The program's watching thread uses messages beside the test.
+  void put(int from, int to, int tag, const Buffer& bytes) {
+    const std::lock_guard lock(mutex);
+    messages.push_back({from, to, tag, bytes});
+  }
   // The first that matches, which is taken away.
   std::optional<Message> take(int to, int tag, std::optional<int> from) {
+    const std::lock_guard lock(mutex);
     const auto at = std::find_if(messages.begin(), messages.end(), [&](const Message& one) {
       return one.to == to && one.tag == tag && (!from || one.from == *from);
     });
@@ -35,6 +41,7 @@ struct FakeJob {
   }
 
   const int size;
+  std::mutex mutex; // of the messages
   std::deque<Message> messages;
   std::set<int> broken;      // each call that names them is an error
   std::set<int> known;       // MPI itself says that they have failed, when it is asked
