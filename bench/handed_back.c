@@ -1,16 +1,20 @@
-/* Shows that libomp loses tasks when a thread ends, without any libomptarget.
+/* Shows what libomp does when threads end, without any libomptarget: it loses tasks, and loses a wake-up.
  *
  * Usage: clang-19 -O1 -fopenmp -rdynamic bench/handed_back.c -o handed_back
- *        ./handed_back THREADS [stay]
+ *        ./handed_back THREADS early|together|in-turn
  *
  * Each thread makes groups of one to five target tasks, and waits for each group, for 300 ms. The function of a task
- * hands it back to libomp until 20 us have passed, as a libomptarget does whose region goes on. Then the threads end,
- * at once or, with "stay", when all have done their work. Prints "ok", or exits with 8 when a thread waits for ever. */
+ * hands it back to libomp until 20 us have passed, as a libomptarget does whose region goes on. Then the threads end:
+ * early, each when its own tasks have ended; together, when all have done their work; or then, but in turn.
+ * Prints "ok", or exits with 8 when a thread does not end within 10 seconds. */
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,8 +31,8 @@ static struct {
   int32_t reserved1, flags, reserved2, reserved3;
   const char* source;
 } where = {0, 2, 0, 0, ";unknown;unknown;0;0;;"};
-static atomic_int stop, done;
-static int threads, stay;
+static atomic_int stop, done, may_end; /* may_end: how many of the threads, by their numbers */
+static int threads, together;
 
 static double now(void) {
   struct timespec t;
@@ -52,8 +56,8 @@ void __tgt_target_nowait_query(void** handle) {
   *handle = NULL;
 }
 
-static void* work(void* seed_of_thread) {
-  unsigned seed = (unsigned)(intptr_t)seed_of_thread;
+static void* work(void* number) {
+  unsigned seed = (unsigned)(intptr_t)number;
   const int32_t thread = __kmpc_global_thread_num(&where);
   while (!stop) {
     for (int i = rand_r(&seed) % 5; i >= 0; --i)
@@ -61,29 +65,38 @@ static void* work(void* seed_of_thread) {
     __kmpc_omp_taskwait(&where, thread);
   }
   ++done;
-  while (stay && done < threads)
-    usleep(1000);
+  while (may_end <= (intptr_t)number && !(together && done == threads))
+    sched_yield();
   return NULL;
+}
+
+static void join(pthread_t thread) {
+  struct timespec end;
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec += 10;
+  if (!pthread_timedjoin_np(thread, NULL, &end))
+    return;
+  fprintf(stderr, "a thread does not end: %d have done their work\n", done);
+  _exit(8);
 }
 
 int main(int count, char** words) {
   pthread_t all[kMost];
-  threads = count > 1 ? atoi(words[1]) : 4;
-  stay = count > 2;
+  threads = count == 3 ? atoi(words[1]) : 0;
   if (threads < 1 || threads > kMost)
     return 2;
+  together = !strcmp(words[2], "together");
+  may_end = !strcmp(words[2], "early") ? threads : 0;
   for (intptr_t i = 0; i < threads; ++i)
     pthread_create(&all[i], NULL, work, (void*)i);
   usleep(300000);
   stop = 1;
-  for (int tenths = 0; tenths < 100 && done < threads; ++tenths)
+  for (int tenths = 0; tenths < 100 && !may_end && done < threads; ++tenths)
     usleep(100000);
-  if (done < threads) {
-    fprintf(stderr, "%d of %d threads wait for ever\n", threads - done, threads);
-    _exit(8);
+  for (int i = 0; i < threads; ++i) {
+    may_end += !strcmp(words[2], "in-turn");
+    join(all[i]);
   }
-  for (int i = 0; i < threads; ++i)
-    pthread_join(all[i], NULL);
   puts("ok");
   return 0;
 }

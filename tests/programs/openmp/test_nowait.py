@@ -46,10 +46,9 @@ RUNS = [
 @pytest.mark.parametrize(
     ("threads", "kind"),
     [
-        *(
-            pytest.param(16, kind, marks=pytest.mark.exhaustive)
-            for kind in ("chains", "data", "free")
-        ),
+        (16, "chains"),
+        (16, "data"),
+        (16, "free"),
         (4, "chains"),
         (2, "chains"),
         (1, "chains"),
@@ -62,6 +61,6 @@ def test_tasks_of_several_threads_end(threads: int, kind: str, runs: int, tmp_pa
     def once(_: int) -> CompletedProcess[str]:
         return run(program, threads, kind, **DEVICES)
 
-    with ThreadPoolExecutor(2) as at_once:  # on a busy machine threads wait in more places
+    with ThreadPoolExecutor(4) as at_once:  # on a busy machine threads wait in more places
         for done in at_once.map(once, range(runs)):
             assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")

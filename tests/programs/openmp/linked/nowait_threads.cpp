@@ -3,18 +3,21 @@
 //
 // Usage: nowait_threads THREADS KIND; KIND: chains, data, free, single (one parallel region in place of threads)
 //
-// No thread ends before all have done their work: libomp loses tasks when a thread ends (docs/runtime.md).
+// Threads end in turn, when all have done their work: libomp loses tasks when a thread ends, and may wait for ever when
+// two end at once (docs/runtime.md).
 #include <atomic>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <omp.h>
 #include <thread>
 #include <vector>
 
 namespace {
 
-enum { kWords = 64, kMost = 5, kRounds = 64 };
+enum { kWords = 64, kMost = 5, kRounds = 128 };
 
 struct Work {
   const char* kind;
@@ -67,17 +70,26 @@ void count_up(Work& work, unsigned seed) {
 }
 
 void count_in_threads(Work& work, int threads) {
-  std::atomic<int> done{0};
+  std::mutex mutex;
+  std::condition_variable changed;
+  int done = 0, may_end = 0; // may_end: how many of the threads, by their numbers
   std::vector<std::thread> all;
   for (int i = 0; i < threads; ++i)
     all.emplace_back([&, i] {
       count_up(work, static_cast<unsigned>(i));
+      std::unique_lock lock(mutex);
       ++done;
-      while (done < threads)
-        std::this_thread::yield();
+      changed.notify_all();
+      changed.wait(lock, [&] { return done == threads && i < may_end; });
     });
-  for (std::thread& one : all)
+  for (std::thread& one : all) {
+    {
+      const std::lock_guard lock(mutex);
+      ++may_end;
+    }
+    changed.notify_all();
     one.join();
+  }
 }
 
 void count_in_parallel(Work& work, int chains) {
