@@ -227,6 +227,17 @@ What a command prints
     ]
 
 
+def test_manual_pages_print_no_macro() -> None:
+    macro = re.compile(r"\S\s+\.[A-Z]{1,2}\b")
+    wrong = [
+        f"{page.name}: {line}"
+        for page in sorted((ROOT / "man").glob("*.1"))
+        for line in page.read_text().splitlines()
+        if macro.search(line)
+    ]
+    assert wrong == [], "a macro stands at the start of its line"
+
+
 def test_a_manual_page_is_read_by_its_sentences() -> None:
     page = r""".SH WHAT A HEADING NAMES
 It is \fIso\fR.
