@@ -32,7 +32,18 @@ ALIGNMENT = 8
 WRONG_USAGE = 2
 
 
-@click.command()
+class DoctorCommand(click.Command):
+    """Leaves the words after PROG to PROG where --run stands before it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words."""
+        ctx.allow_interspersed_args = False
+        before_program, *_ = self.make_parser(ctx).parse_args(list(args))
+        ctx.allow_interspersed_args = "is_run" not in before_program
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=DoctorCommand)
 @click.argument("program", type=FILE, metavar="PROG", required=False)
 @click.argument("args", nargs=-1, metavar="[ARGS]...")
 @click.option(
@@ -87,7 +98,7 @@ def command(
     if program is None:
         raise click.UsageError("Missing argument 'PROG'.")
     if args and not is_run:
-        raise click.UsageError("Arguments of PROG are for --run: doctor --run -- PROG ARGS.")
+        raise click.UsageError("Arguments of PROG are for --run: doctor --run PROG ARGS.")
     with _asking(program, is_run=is_run) if with_workers else nullcontext(None) as asking:
         if is_run:
             text, is_well = _ran(as_given(program), args, as_json, asking)

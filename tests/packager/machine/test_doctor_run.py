@@ -169,6 +169,15 @@ def test_no_region(tmp_path: Path) -> None:
     assert (done.exit_code, done.stdout) == (0, line)
 
 
+def test_words_after_the_program_are_its_own(tmp_path: Path) -> None:
+    report = f"{sys.executable}: no region reached the runtime; the program exited with 3\n"
+    for words in (("--run",), ("--run", "--")):
+        done = omptool("doctor", *words, sys.executable, "-c", "raise SystemExit(3)", "--json")
+        assert (done.exit_code, done.stdout) == (1, report)
+    plain = compile_c(PLAIN, tmp_path / "plain")
+    assert omptool("doctor", plain, "--run", "--json").stdout.startswith("{")
+
+
 def test_a_cause_that_the_file_shows(tmp_path: Path) -> None:
     out = tmp_path / "alone"
     command = ["clang-19", "-fopenmp", "-g", str(SOURCE), "-o", str(out)]
