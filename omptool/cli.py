@@ -38,11 +38,12 @@ OF_LINUX = ("lower", "link", "cc", "doctor", "devices", "run", "worker")
 GUIDE = """\
 omptool: the toolchain for OpenMP-offload fat binaries. First commands:
 
-  omptool dump FILE      show the contents of an object, executable, library or archive
-  omptool verify FILE    check it: entries, images, registration
-  omptool doctor ./app   predict where its regions will run on this machine, and why
-  omptool run ./app      run it on omptool's runtime
-  omptool devices        show the devices, or why there are none
+  omptool doctor --run ./app  run a program, and report where its regions ran, and why
+  omptool doctor ./app        predict where they will run on this machine
+  omptool verify FILE         check a file: entries, images, registration
+  omptool dump FILE           show the contents of an object, executable, library or archive
+  omptool run ./app           run a program on omptool's runtime
+  omptool devices             show the devices, or why there are none
 
 An example to build and change: cp "$(omptool config --exampledir)"/saxpy/* .
 All commands: omptool help. More on one: omptool help dump, man omptool-dump."""
