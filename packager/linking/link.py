@@ -42,6 +42,7 @@ LIBOMP_FILES = ("libomp.", "libiomp5.", "libomp5.", "libgomp.")
 LAST_CALLING_LIBOMP = 17  # without linking with it
 # Warnings of what was asked for: an older runtime's form, and a relocatable link.
 EXPECTED = ("OMP113", "OMP123")
+ANOTHERS = "another command writes this file, too: give each link an output of its own"
 
 
 class Options(NamedTuple):
@@ -229,6 +230,12 @@ def _without_release(binary: FatBinary) -> FatBinary:
     return binary._replace(needed=tuple(named))
 
 
+def _state(path: Path) -> tuple[int, ...]:
+    """Return what tells one state of a file from another; zeros if the file is empty."""
+    status = path.stat()
+    return (status.st_ino, status.st_size, status.st_mtime_ns) if status.st_size else (0, 0, 0)
+
+
 def check(path: Path, options: Options) -> FatBinary:
     """Check the output as `bundle` does; the linker has given it its name already.
 
@@ -237,11 +244,13 @@ def check(path: Path, options: Options) -> FatBinary:
     """
     from packager.checks import verify
 
+    written = _state(path)
     try:
         binary = load(path, Look(resources=False))
         findings: list[Finding] = verify(binary)
     except FormatError as error:
-        raise UsageError(str(error), path) from error
+        now = _state(path)
+        raise UsageError(str(error) if now == written and any(now) else ANOTHERS, path) from error
     for finding in findings:
         if finding.severity == "warning" and finding.code not in EXPECTED:
             options.warn(f"{finding.code}: {finding.message}")

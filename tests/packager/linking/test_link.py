@@ -210,6 +210,16 @@ def test_a_linker_that_is_killed(tmp_path: Path) -> None:
     assert done.stderr == f"Error: linking for {X86_64} failed: signal 9 ended {linker}\n"
 
 
+def test_another_link_that_writes_the_same_file(tmp_path: Path) -> None:
+    out, linker = tmp_path / "app", tmp_path / "linker"
+    linked_here = f'{" ".join(map(str, driver()))} "$@"'
+    linker.write_text(f"#!/bin/sh\n{linked_here} || exit\n[ ! -e '{out}' ] || : >'{out}'\n")
+    linker.chmod(0o755)
+    done = omptool("link", "--", linker, *program(tmp_path), "-o", out)
+    what = "another command writes this file, too: give each link an output of its own"
+    assert (done.exit_code, done.stderr) == (2, f"Error: {out}: {what}\n")
+
+
 def test_what_lies_in_the_folder_for_temporary_files(tmp_path: Path) -> None:
     """A map of an earlier link says nothing, and what cannot be written is named."""
     main, *others = program(tmp_path)
