@@ -32,12 +32,15 @@ from omptool.process import in_a_line
 from packager.elf import headers
 from packager.errors import PackagerError
 from packager.files.reader import Reader, open_reader
+from packager.machine.program import may_lack_device_code
 
 if TYPE_CHECKING:
     from packager.machine.check_run import CheckRun
 
 # For what omptool itself could not do, and for errors of the checker (DECISIONS 18).
 CANNOT_START, FOUND_ERROR = 125, 124
+QUIET = "OMPTOOL_QUIET"
+BUILD = "compile and link with -fopenmp-targets=…"
 
 
 class RunCommand(click.Command):
@@ -118,11 +121,13 @@ def command(
     """
     check = checking(asked, CANNOT_START)
     with _workers(program) if with_workers else nullcontext({}) as of_workers:
-        words, is_noted = (program, *args), mandatory or bool(check)
+        words, is_noted = (program, *args), not mandatory
         start = _prepared(words, is_noted=is_noted, is_checked=bool(check), is_in_gdb=gdb)
         wanted = {**_asked(plugins, device, mandatory, summary), **of_workers}
         wanted |= traced(trace, trace_format, CANNOT_START)
         start = start._replace(environment={**start.environment, **wanted})
+        if mandatory:
+            _refuse_regions_of_the_host(start)
         if with_workers:
             start = _with_workers(start, is_in_gdb=gdb)
         if check:
@@ -143,7 +148,7 @@ def _prepared(
         with open_reader(path) as data:
             environment = on_the_runtime(path, data, os.environ, is_checked=is_checked)
             if is_noted:
-                _note_host_only(data, program)
+                _note_host_only(data, program, is_checked=is_checked)
             is_elf = headers.probe(data)
     except PackagerError as error:
         fail(f"{program}: {error}", CANNOT_START)
@@ -204,13 +209,27 @@ def _end_as(code: int) -> NoReturn:
     raise click.exceptions.Exit(code)
 
 
-def _note_host_only(data: Reader, program: str) -> None:
-    """Tell why the runtime insists on nothing and checks nothing: it never sees the regions."""
+def _refuse_regions_of_the_host(start: Start) -> None:
+    """End where files of the program show regions that can run on the host alone."""
+    from packager.machine.host_regions import of_program
+
+    for path, cause in of_program(start.words[0], start.file, os.environ):
+        fail(f"{path}: {cause.message}, and --mandatory is given: {cause.cure}", CANNOT_START)
+
+
+def _note_host_only(data: Reader, program: str, *, is_checked: bool) -> None:
+    """Print that the runtime never sees the program's regions; to those who check, in detail."""
+    if not (is_checked or may_lack_device_code(data)):
+        return
     from packager.hosts import host_only
 
-    found = host_only.found(data)
-    if found:
-        echo(f"Note: {program}: no offload code: {found.message}; {found.cure}", err=True)
+    cause = host_only.found(data)
+    if cause and is_checked:
+        echo(f"Note: {program}: no offload code: {cause.message}; {cause.cure}", err=True)
+    elif cause and cause.is_shown and os.environ.get(QUIET) != "1":
+        cure = BUILD if cause.regions else cause.cure
+        what = "has target regions but no device code"
+        echo(f"omptool: {program} {what}: {cure}; {QUIET}=1 hides this line", err=True)
 
 
 def _execute(start: Start, program: str) -> NoReturn:
