@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from omptool.console import echo
+from omptool.console import echo, shown
 from omptool.errors import reported
 from omptool.options.colour import colour_option
 from omptool.options.completing import explained
@@ -189,10 +189,13 @@ class _Parts:
         from packager.elf import headers
         from packager.machine.dynamic_loader import libraries
         from packager.machine.parts import Elsewhere, joined, looked_at
-        from packager.machine.program import raised_rights, secured
+        from packager.machine.program import is_script, raised_rights, secured
         from packager.model import Finding
 
         self._open: list[Iterator[Loaded]] = []  # whose bytes can be read until they go on
+        if is_script(program):
+            said = f"is a script: use `omptool doctor --run -- {shown(program)}`"
+            raise FormatError(said)
         main = self._read(program)
         _check_is_program(main.binary, program)
         read: list[Loaded] = []

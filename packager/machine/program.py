@@ -27,6 +27,7 @@ CALLS = b"\0__tgt_"
 IGNORED = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "OMPTOOL_", "LIBOMPTARGET_", "OMP_TOOL")
 
 
+INTERPRETED = b"#!"
 UNDER_RUN = "the loader ignores the runtime that is put before its own"
 
 
@@ -70,6 +71,15 @@ def raised_rights(path: Path) -> str:
     if os.getuid() != 0 and _has_capabilities(path):
         return "it has file capabilities"
     return ""
+
+
+def is_script(path: Path) -> bool:
+    """Return whether the kernel starts an interpreter for the file at `path`."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(INTERPRETED)) == INTERPRETED
+    except OSError:
+        return False
 
 
 def _has_capabilities(path: Path) -> bool:
