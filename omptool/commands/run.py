@@ -130,11 +130,11 @@ def command(
         wanted = {**_asked(plugins, device, mandatory, summary), **of_workers}
         wanted |= traced(trace, trace_format, CANNOT_START)
         start = start._replace(environment={**start.environment, **wanted})
-        _check_known(plugins, None if with_workers else device, start.environment)
         if mandatory:
             _refuse_regions_of_the_host(start)
         if with_workers:
             start = _with_workers(start, is_in_gdb=gdb)
+        _check_known(plugins, None if with_workers else device, start.environment)
         if check:
             _check(start, check, is_in_gdb=gdb)
         started = _in_gdb(start) if gdb else start
