@@ -77,7 +77,6 @@ class Files:
             with progress(path) as bar:
                 for loaded in load_all(path, self._look._replace(seen=bar.seen)):
                     binary = self._judged(self._with_sources(loaded), loaded.data)
-                    binary = self._with_cause(loaded, binary)
                     bar.pause()
                     self._tell(binary)
                     yield binary
@@ -92,14 +91,6 @@ class Files:
         from packager.dwarf.sources import with_sources
 
         return with_sources(loaded.binary, loaded.file, loaded.data, self._sourced)
-
-    def _with_cause(self, loaded: Loaded, binary: FatBinary) -> FatBinary:
-        """Return the file's parts with why there are none, if there are none."""
-        if not (self._checked and binary.is_empty):
-            return binary
-        from packager.hosts import host_only
-
-        return binary._replace(host_only=host_only.found(loaded.file))
 
     def _tell(self, binary: FatBinary) -> None:
         """Report what of it was not read."""

@@ -285,11 +285,12 @@ class KernelCode(NamedTuple):
 
 
 class HostOnly(NamedTuple):
-    """The reason why a file that was compiled with OpenMP has no offload code."""
+    """The reason why a file has no offload code, or regions without it."""
 
     message: str
     cure: str
     is_shown: bool  # False: it may have no target region
+    regions: tuple[str, ...] = ()  # kernels' names of regions for the host alone, those that show
 
 
 class _FatBinary(NamedTuple):
@@ -313,7 +314,7 @@ class _FatBinary(NamedTuple):
     registrations: tuple[Registration, ...] = ()  # with CUDA's, HIP's and SYCL's runtimes
     clangs: tuple[int, ...] = ()  # the releases of clang that compiled parts of the host
     map_bits: int = 0  # of map types, those that no known release of clang sets
-    host_only: HostOnly | None = None  # of a file without offload code, where that was asked
+    host_only: HostOnly | None = None  # what was compiled for the host alone, where that was asked
     file: str | None = None  # that offsets are in, if it is not at `path`: of an archive's member
     search: tuple[str, ...] = ()  # folders of the host's DT_RUNPATH and DT_RPATH
     is_bitcode: bool = False  # a host's object of bitcode (-flto): its entries are not seen

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from omptool.console import echo
+from omptool.console import echo, shown
 from omptool.errors import reported
 from omptool.options.colour import colour_option
 from omptool.options.completing import explained
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from packager.files.temporary import MemoryFile
     from packager.hosts.load import Loaded
     from packager.machine.dynamic_loader import Library
-    from packager.model import FatBinary, Finding, Severity
+    from packager.machine.host_regions import Left
+    from packager.model import FatBinary, Finding
 
 # Code that reads images may expect this alignment of them, as in a program's own memory.
 ALIGNMENT = 8
@@ -136,6 +137,7 @@ def _ran(
     from omptool.render import region_run
     from packager.files.reader import open_reader
     from packager.hosts import host_only
+    from packager.machine.host_regions import of_program
     from packager.machine.region_run import RegionRun
 
     with reported(program):
@@ -143,6 +145,7 @@ def _ran(
         with open_reader(path) as data:
             environment = launching.on_the_runtime(path, data, asking or os.environ)
             cause = host_only.found(data)
+        left = of_program(program, path, os.environ)
         with region_report.made() as report:
             environment[region_report.VARIABLE] = report.path
             start = launching.Start(path, (program, *args), environment)
@@ -156,6 +159,7 @@ def _ran(
                 regions=report.regions(),
                 libraries=report.libraries(),
                 lost=report.lost(),
+                host_only=left,
             )
     said = f"{cause.message}: {cause.cure}" if cause else ""
     return (region_run.as_json if as_json else region_run.as_text)(run, said), run.is_well
@@ -181,7 +185,8 @@ def _diagnosed(program: Path, as_json: bool, asking: dict[str, str] | None) -> t
             parts.whole.binary, program, parts.elf, images, environment, asking
         )
     diagnosis = diagnose(parts.whole.binary, found)
-    diagnosis = replace(diagnosis, findings=(*diagnosis.findings, *parts.findings))
+    findings = (*diagnosis.findings, *parts.findings)
+    diagnosis = replace(diagnosis, findings=findings, host_only=parts.left)
     is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)
     said = doctor.Said(parts.whole, parts.elsewhere, found, plugins, diagnosis)
     text = (doctor.as_json if as_json else doctor.as_text)(said)
@@ -195,10 +200,13 @@ class _Parts:
         from packager.elf import headers
         from packager.machine.dynamic_loader import libraries
         from packager.machine.parts import Elsewhere, joined, looked_at
-        from packager.machine.program import raised_rights, secured
+        from packager.machine.program import is_script, raised_rights, secured
         from packager.model import Finding
 
         self._open: list[Iterator[Loaded]] = []  # whose bytes can be read until they go on
+        if is_script(program):
+            said = f"is a script: use `omptool doctor --run -- {shown(program)}`"
+            raise FormatError(said)
         main = self._read(program)
         _check_is_program(main.binary, program)
         read: list[Loaded] = []
@@ -221,13 +229,24 @@ class _Parts:
             message = f"{whose} runs the regions of {other.binary.path}; this prediction lacks them"
             self.findings.append(Finding("OMP210", "info", message, "run doctor on it, too"))
         self.whole = joined(main.binary, [one.binary for one in mine])
-        if self.whole.binary.is_empty:
-            self.findings += _causes(main, needed)
+        self.left = self._left(main, read, needed)
+        self.findings += _causes(main, self.left, is_empty=self.whole.binary.is_empty)
         self.images = [
             (data, Path(one.binary.file or one.binary.path))
             for one in (*mine, main)
             for data in one.data
         ]
+
+    def _left(
+        self, main: Loaded, read: Sequence[Loaded], needed: Sequence[Library]
+    ) -> tuple[Left, ...]:
+        """Return the files that show regions for the host alone, the program first."""
+        from packager.machine.host_regions import Left, of_libraries
+
+        seen = [(one.binary.path, one.binary.host_only) for one in (main, *read)]
+        paths = {path for path, _ in seen}
+        others = of_libraries(one for one in needed if str(one.path) not in paths)
+        return (*(Left(path, cause) for path, cause in seen if cause and cause.is_shown), *others)
 
     def _read_library(self, path: Path) -> Iterator[Loaded]:
         """The library; what of it cannot be read is a finding."""
@@ -246,8 +265,9 @@ class _Parts:
 
     def _read(self, path: Path) -> Loaded:
         from packager.hosts.load import load_all
+        from packager.look import WHOLE
 
-        self._open.append(load_all(path))
+        self._open.append(load_all(path, WHOLE._replace(host_only=True)))
         return next(self._open[-1])
 
 
@@ -260,25 +280,16 @@ def _check_is_program(binary: FatBinary, program: Path) -> None:
         raise FormatError(unread)
 
 
-def _causes(main: Loaded, libraries: Sequence[Library]) -> Iterator[Finding]:
-    """Yield why there is no offload code, of the program and of libraries that show it."""
-    from packager.files.reader import open_reader
-    from packager.hosts import host_only
-    from packager.machine.parts import RUNTIMES
+def _causes(main: Loaded, left: Sequence[Left], *, is_empty: bool) -> Iterator[Finding]:
+    """Yield which files have regions for the host alone, and why a program may have some."""
     from packager.model import Finding
 
-    cause = host_only.found(main.file)
-    if cause:
-        severity: Severity = "warning" if cause.is_shown else "info"
-        yield Finding("OMP211", severity, cause.message, cause.cure)
-    for library in libraries:
-        is_user = any(name.startswith(host_only.OPENMP) for name in library.needed)
-        if library.path is None or not is_user or library.name.startswith(RUNTIMES):
-            continue
-        with open_reader(library.path) as data:
-            found = host_only.found(data)
-        if found and found.is_shown:
-            yield Finding("OMP211", "warning", f"{library.path}: {found.message}", found.cure)
+    own = main.binary.host_only
+    if own and is_empty and not own.is_shown:
+        yield Finding("OMP211", "info", own.message, own.cure)
+    for path, cause in left:
+        where = "" if path == main.binary.path else f"{path}: "
+        yield Finding("OMP211", "warning", f"{where}{cause.message}", cause.cure)
 
 
 def _placed(data: Reader, file: Path, inflated: MemoryFile) -> ImageBytes:

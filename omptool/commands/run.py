@@ -32,12 +32,18 @@ from omptool.process import in_a_line
 from packager.elf import headers
 from packager.errors import PackagerError
 from packager.files.reader import Reader, open_reader
+from packager.machine.program import may_lack_device_code
 
 if TYPE_CHECKING:
     from packager.machine.check_run import CheckRun
 
 # For what omptool itself could not do, and for errors of the checker (DECISIONS 18).
 CANNOT_START, FOUND_ERROR = 125, 124
+WRONG_USAGE = 2  # a plugin or device that is not there
+MOST_DEVICES = 1 << 31
+QUIET = "OMPTOOL_QUIET"
+OF_LOADER = ("LD_PRELOAD", "LD_LIBRARY_PATH")  # they are for the program
+BUILD = "compile and link with -fopenmp-targets=…"
 
 
 class RunCommand(click.Command):
@@ -59,21 +65,21 @@ class RunCommand(click.Command):
         return rest
 
 
-class DeviceNumber(click.IntRange):
-    """A number of a device; the program's runtime knows if there is such a device."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number."""
-        if not (str(value).isascii() and str(value).isdigit()):
-            self.fail(f"{value!r} is no device number; `omptool devices` lists them", param, ctx)
-        return int(super().convert(value, param, ctx))
+def _device_number(_ctx: click.Context, _option: click.Parameter, value: str | None) -> int | None:
+    """Return the number of a device, or end: only the runtime knows if there is such a device."""
+    if value is None:
+        return None
+    if not (value.isascii() and value.isdigit() and int(value) < MOST_DEVICES):
+        known = "known values: numbers from 0; `omptool devices` lists them"
+        fail(f"--device {value!r} is no device number; {known}", WRONG_USAGE)
+    return int(value)
 
 
 @click.command(cls=RunCommand, context_settings={"allow_interspersed_args": False})
 @click.option(
     "--plugin", "plugins", multiple=True, metavar="P", help="Use only plugin P (repeatable)."
 )
-@click.option("--device", type=DeviceNumber(0), metavar="N", help="Make device N the default.")
+@click.option("--device", callback=_device_number, metavar="N", help="Make device N the default.")
 @click.option("--mandatory", is_flag=True, help="Abort, with the reason, instead of falling back.")
 @click.option(
     "--workers",
@@ -114,17 +120,21 @@ def command(
     kernels and the host do with memory, which takes longer.
 
     Exits as PROG does; 124 when --check-error is given and the checker found an error, 125 when
-    omptool fails first, 126 when PROG cannot be executed, 127 when PROG is not found.
+    omptool fails first, 126 when PROG cannot be executed, 127 when PROG is not found, 2 when there
+    is no plugin P or no device N.
     """
     check = checking(asked, CANNOT_START)
     with _workers(program) if with_workers else nullcontext({}) as of_workers:
-        words, is_noted = (program, *args), mandatory or bool(check)
+        words, is_noted = (program, *args), not mandatory
         start = _prepared(words, is_noted=is_noted, is_checked=bool(check), is_in_gdb=gdb)
         wanted = {**_asked(plugins, device, mandatory, summary), **of_workers}
         wanted |= traced(trace, trace_format, CANNOT_START)
         start = start._replace(environment={**start.environment, **wanted})
+        if mandatory:
+            _refuse_regions_of_the_host(start)
         if with_workers:
             start = _with_workers(start, is_in_gdb=gdb)
+        _check_known(plugins, None if with_workers else device, start.environment)
         if check:
             _check(start, check, is_in_gdb=gdb)
         started = _in_gdb(start) if gdb else start
@@ -143,7 +153,7 @@ def _prepared(
         with open_reader(path) as data:
             environment = on_the_runtime(path, data, os.environ, is_checked=is_checked)
             if is_noted:
-                _note_host_only(data, program)
+                _note_host_only(data, program, is_checked=is_checked)
             is_elf = headers.probe(data)
     except PackagerError as error:
         fail(f"{program}: {error}", CANNOT_START)
@@ -160,9 +170,25 @@ def _asked(
         "OMPTOOL_PLUGINS": ",".join(plugins) if plugins else None,
         "OMP_DEFAULT_DEVICE": None if device is None else str(device),
         "OMP_TARGET_OFFLOAD": "MANDATORY" if mandatory else None,
+        "OMPTOOL_MANDATORY": "1" if mandatory else None,  # whatever a wrapper script sets
         "OMPTOOL_SUMMARY": "1" if summary else None,
     }
     return {name: value for name, value in asked.items() if value is not None}
+
+
+def _check_known(
+    plugins: tuple[str, ...], device: int | None, environment: Mapping[str, str]
+) -> None:
+    """End where the options name a plugin or a device that is not there."""
+    if not plugins and device is None:
+        return
+    from omptool.probes import known
+
+    own = {name: value for name, value in environment.items() if name not in OF_LOADER}
+    if plugins:
+        known.check_plugins(plugins, own)
+    if device is not None:
+        known.check_device(device, own)
 
 
 def _workers(program: str) -> AbstractContextManager[dict[str, str]]:
@@ -204,13 +230,27 @@ def _end_as(code: int) -> NoReturn:
     raise click.exceptions.Exit(code)
 
 
-def _note_host_only(data: Reader, program: str) -> None:
-    """Tell why the runtime insists on nothing and checks nothing: it never sees the regions."""
+def _refuse_regions_of_the_host(start: Start) -> None:
+    """End where files of the program show regions that can run on the host alone."""
+    from packager.machine.host_regions import of_program
+
+    for path, cause in of_program(start.words[0], start.file, os.environ):
+        fail(f"{path}: {cause.message}, and --mandatory is given: {cause.cure}", CANNOT_START)
+
+
+def _note_host_only(data: Reader, program: str, *, is_checked: bool) -> None:
+    """Print that the runtime never sees the program's regions; to those who check, in detail."""
+    if not (is_checked or may_lack_device_code(data)):
+        return
     from packager.hosts import host_only
 
-    found = host_only.found(data)
-    if found:
-        echo(f"Note: {program}: no offload code: {found.message}; {found.cure}", err=True)
+    cause = host_only.found(data)
+    if cause and is_checked:
+        echo(f"Note: {program}: no offload code: {cause.message}; {cause.cure}", err=True)
+    elif cause and cause.is_shown and os.environ.get(QUIET) != "1":
+        cure = BUILD if cause.regions else cause.cure
+        what = "has target regions but no device code"
+        echo(f"omptool: {program} {what}: {cure}; {QUIET}=1 hides this line", err=True)
 
 
 def _execute(start: Start, program: str) -> NoReturn:

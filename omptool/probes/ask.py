@@ -77,6 +77,14 @@ def ask_plugins(
     return said
 
 
+def listed(environment: dict[str, str]) -> list[str]:
+    """Return the names of the plugins, in the order in which the runtime asks them.
+
+    Raises NoAnswerError when they cannot be listed.
+    """
+    return [name for name, _ in _ask(libdir() / LIBRARY, environment, "listed")[0]]
+
+
 def _ask(library: Path, environment: dict[str, str], *words: str) -> list[Any]:
     return ask(ASKER, str(library), *words, environment=environment)
 

@@ -13,6 +13,7 @@ from omptool.installation import LIBRARY
 from omptool.render import ranks
 from omptool.render.names import spelled, terminal_width
 from omptool.render.notes import Notes
+from omptool.render.region_run import host_only_rows
 from omptool.render.tables import table
 from packager.machine.facts import (
     FOLDERS,
@@ -22,6 +23,7 @@ from packager.machine.facts import (
     OtherRuntime,
     Plugins,
 )
+from packager.machine.host_regions import headline
 from packager.machine.llvm_runtime import Outcome
 from packager.machine.other_runtimes import LIBRARIES, NAMES
 from packager.machine.parts import Elsewhere, Whole
@@ -68,7 +70,7 @@ def as_text(said: Said) -> str:
     """The diagnosis for people, the verdict first."""
     binary, machine, diagnosis = said.whole.binary, said.machine, said.diagnosis
     plugins = said.plugins if _asks_plugins(said) else []
-    verdict = _verdict(binary, diagnosis) if not binary.is_empty else _empty(said)
+    verdict = _whole_verdict(said)
     blocks = [f"{shown(binary.path)}: {verdict}"]
     if binary.is_empty:
         causes = (_finding(f, Notes()) for f in diagnosis.findings if f.code == NO_CODE)
@@ -148,6 +150,15 @@ def _of_others(diagnosis: Diagnosis) -> str:
     return "; ".join(said)
 
 
+def _whole_verdict(said: Said) -> str:
+    """Return the first line: regions for the host alone come first, as no runtime sees them."""
+    binary, alone = said.whole.binary, headline(said.diagnosis.host_only)
+    if binary.is_empty:
+        return f"{_empty(said)}; {alone}" if alone else _empty(said)
+    verdict = _verdict(binary, said.diagnosis)
+    return f"{alone}; {verdict}" if alone else verdict
+
+
 def _verdict(binary: FatBinary, diagnosis: Diagnosis) -> str:
     total = len(diagnosis.entries)
     if not total:
@@ -160,7 +171,8 @@ def _verdict(binary: FatBinary, diagnosis: Diagnosis) -> str:
     if diagnosis.end:
         return f"{where} its first region fails: {diagnosis.end}"
     if away == total:
-        return f"{where} everything runs on a device ({devices})"
+        what = "all else" if diagnosis.host_only else "everything"
+        return f"{where} {what} runs on a device ({devices})"
     reasons = list(dict.fromkeys(fate.reason for fate in diagnosis.entries if fate.reason))
     what = f"{total - away} of {counted(total, 'entry')}"
     stay = "stays" if total - away == 1 else "stay"
@@ -312,6 +324,7 @@ def as_json(said: Said) -> str:
                 }
                 for fate in diagnosis.entries
             ],
+            "host_only": host_only_rows(diagnosis.host_only),
             "findings": [
                 {
                     "code": finding.code,

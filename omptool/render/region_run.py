@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Iterable
 from typing import Any
 
 from omptool.console import portable, shown
 from omptool.render.names import source, terminal_width
 from omptool.render.notes import Notes
 from omptool.render.tables import table
+from packager.machine.host_regions import Left, headline
 from packager.machine.region_run import Region, RegionRun, names
+from packager.model import HostOnly
 from packager.wording import counted
 
 
@@ -28,6 +31,7 @@ def as_text(run: RegionRun, cause: str) -> str:
         ]
     if not run.regions and cause:
         blocks.append(cause)
+    blocks += [_left(run, path, cause) for path, cause in run.host_only if run.regions]
     if run.libraries:
         blocks.append(table("files with regions", [{"file": path} for path in run.libraries]))
     if run.lost:
@@ -51,6 +55,10 @@ def _signal_name(number: int) -> str:
 
 
 def _verdict(run: RegionRun) -> str:
+    return "; ".join(filter(None, (_ran(run), headline(run.host_only))))
+
+
+def _ran(run: RegionRun) -> str:
     total = len(names(run.regions))
     if not total:
         return "no region reached the runtime"
@@ -59,6 +67,11 @@ def _verdict(run: RegionRun) -> str:
         return f"{counted(total, 'region')} ran, all on a device"
     regions = counted(total, "region")
     return f"{away} of {regions} ran on the host"
+
+
+def _left(run: RegionRun, path: str, cause: HostOnly) -> str:
+    where = "" if path == run.program else f"{shown(path)}: "
+    return f"{where}{cause.message}: {cause.cure}"
 
 
 def _cut_off(run: RegionRun) -> list[str]:
@@ -113,6 +126,16 @@ def as_json(run: RegionRun, cause: str) -> str:
             "files": [portable(path) for path in run.libraries],
             "no_region": cause if cause and not run.regions else None,
             "lost": run.lost,
+            "host_only": host_only_rows(run.host_only),
         },
         indent=2,
     )
+
+
+def host_only_rows(left: Iterable[Left]) -> list[dict[str, Any]]:
+    """Return a row for each region whose name the files show, and for each file without names."""
+    return [
+        {"name": name, "source": source(name) if name else None, "file": portable(one.path)}
+        for one in left
+        for name in one.cause.regions or (None,)
+    ]

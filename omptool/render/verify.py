@@ -20,14 +20,10 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
     """A file's findings; without errors and warnings, that there are none, and what was checked."""
     path = shown(binary.path)
     if binary.is_empty:
-        return "\n".join([f"{path}: {_no_code(findings)}", *(f"    {f.hint}" for f in findings)])
+        return "\n".join([f"{path}: no offload code", *_lines(path, findings)])
     if not binary.has_parts and not findings:
         return f"{path}: offload code in forms that verify does not read"
-    lines = []
-    for finding in findings:
-        severity = coloured(finding.severity, SEVERITIES[finding.severity])
-        lines.append(f"{path}: {finding.code} {severity}: {finding.message}{_spelled(finding)}")
-        lines += (f"    {line}" for line in (finding.hint, *finding.detail))
+    lines = list(_lines(path, findings))
     if all(finding.severity == "info" for finding in findings):
         verdict = coloured("no errors, no warnings" if findings else "no findings", "green")
         images = counted(len(binary.images), "image")
@@ -40,14 +36,17 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
     return "\n".join(lines)
 
 
+def _lines(path: str, findings: Sequence[Finding]) -> Iterator[str]:
+    for finding in findings:
+        severity = coloured(finding.severity, SEVERITIES[finding.severity])
+        yield f"{path}: {finding.code} {severity}: {finding.message}{_spelled(finding)}"
+        yield from (f"    {line}" for line in (finding.hint, *finding.detail))
+
+
 def _spelled(finding: Finding) -> str:
     """Return what follows a message with mangled names: those names as sources spell them."""
     told = dict.fromkeys(filter(None, map(spelled, _MANGLED.findall(finding.message))))
     return f" ({', '.join(told)})" if told else ""
-
-
-def _no_code(findings: Sequence[Finding]) -> str:
-    return ": ".join(["no offload code", *(finding.message for finding in findings)])
 
 
 def _checked(codes: Sequence[str]) -> str:

@@ -235,13 +235,29 @@ def host_only(binary: FatBinary) -> Iterator[Finding]:
     Clang makes plain functions of target regions unless -fopenmp-targets names a target, and GCC
     makes no code for devices unless it has an offload compiler. The program silently runs on the
     host, as if it had no target constructs, whatever OMP_TARGET_OFFLOAD is. Names of the regions in
-    the file's symbols and debug information show this. Where the optimizer or strip removed them,
-    such a program looks like one that uses OpenMP on the host.
+    the file's symbols and debug information show this (OMP133). Where the optimizer or strip
+    removed them, such a program looks like one that uses OpenMP on the host.
 
     Cure: give -fopenmp-targets=TRIPLE to compiler and linker, or build with `omptool cc`.
     """
-    if binary.host_only and binary.is_empty:
+    if binary.host_only and binary.is_empty and not binary.host_only.is_shown:
         yield Finding("OMP132", "info", binary.host_only.message, binary.host_only.cure)
+
+
+def regions_without_entry(binary: FatBinary) -> Iterator[Finding]:
+    """Target regions that were compiled for the host alone.
+
+    One object, archive or library of a build lacked -fopenmp-targets (with GCC, an offload
+    compiler): clang makes plain functions of its regions. They silently run on the host, whatever
+    devices there are, also where other regions of the same program run on a device. The functions
+    have the names of kernels, and no entry has them. A region of which the optimizer or strip left
+    no function does not show, so there may be more.
+
+    Cure: give -fopenmp-targets=TRIPLE to the compiler of every object and to the linker, or build
+    with `omptool cc`.
+    """
+    if binary.host_only and binary.host_only.is_shown:
+        yield Finding("OMP133", "warning", binary.host_only.message, binary.host_only.cure)
 
 
 def leftovers_of_relocatable_link(binary: FatBinary) -> Iterator[Finding]:

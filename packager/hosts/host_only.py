@@ -4,20 +4,25 @@
 Without -fopenmp-targets clang makes a plain function of each region, under the name that its
 kernel would have. The optimizer may leave nothing of it but that name in debug information, and
 strip takes symbols away. GCC's regions call libgomp whatever they were compiled for.
+
+A file may also have both: regions for devices, with entries, and regions of objects that were
+compiled without -fopenmp-targets. Of those, functions are left whose names no entry has.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
+from packager.demangle import demangled
 from packager.dwarf.declared import inflated, sections
 from packager.elf import headers, imports
-from packager.elf.headers import SHT_DYNSYM, SHT_SYMTAB, Elf
+from packager.elf.headers import SHT_DYNSYM, SHT_SYMTAB, STB_LOCAL, STT_FUNC, Elf
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
 from packager.kernel_names import decode
 from packager.model import HostOnly
+from packager.wording import counted
 
 # A name, without what clang adds to it for the functions that a region is cut into.
 _MARK = b"__omp_offloading_"
@@ -32,54 +37,117 @@ _OVERLAP = 8192  # of pieces: a longer name is not found where it is cut
 MAX_REGIONS = 1 << 12
 OPENMP = ("libomp.so", "libiomp5.so", "libgomp.so")
 SHOWN = 3
+_START = _MARK.decode()
+_DEBUG = "_debug__"  # with -g, the function that a kernel calls
+_OF_VARIABLES = ("ctor", "dtor")  # of device variables: no regions
+WITHOUT = "without -fopenmp-targets"
 
 CLANG_CURE = "give -fopenmp-targets=TRIPLE to compiler and linker, or build with `omptool cc`"
 GCC_CURE = "build with a GCC that has an offload compiler (-foffload=), or with `omptool cc`"
 
 
-def found(data: Reader) -> HostOnly | None:
-    """Return what the file of this Reader shows; None if that is nothing, or it is no ELF file."""
+def found(data: Reader, named: Collection[str] | None = None) -> HostOnly | None:
+    """Return what the file of this Reader shows; None if that is nothing, or it is no ELF file.
+
+    `named` has the names of the file's entries; without it a file for devices shows nothing.
+    """
     if not headers.probe(data):
         return None
     try:
-        return _found(headers.read(data))
+        return _found(headers.read(data), named)
     except (FormatError, LimitError):
         return None
 
 
-def _found(elf: Elf) -> HostOnly | None:
+def _found(elf: Elf, named: Collection[str] | None) -> HostOnly | None:
+    is_for_gcc = any(section.name.startswith(GCC_SECTIONS) for section in elf.sections)
+    if named or is_for_gcc or imports.offload_imports(elf).names:  # the compiler knew of devices
+        left = () if named is None else _without_entry(elf, named)
+        return HostOnly(f"{headline(left)}, {WITHOUT}", CLANG_CURE, True, left) if left else None
     runtimes = [name for name in imports.libraries(elf).needed if name.startswith(OPENMP)]
-    has_offload = any(section.name.startswith(GCC_SECTIONS) for section in elf.sections)
-    if has_offload or imports.offload_imports(elf).names:
-        return None  # the compiler knew of devices
     regions = _regions(elf, is_openmp=bool(runtimes) or elf.is_object)
     if regions:
-        names = ", ".join(regions[:SHOWN]) + (", …" if len(regions) > SHOWN else "")
-        message = f"clang compiled target regions for the host alone ({names}), without "
-        message += "-fopenmp-targets"
-        return HostOnly(message, CLANG_CURE, True)
+        names = ", ".join(list(regions)[:SHOWN]) + (", …" if len(regions) > SHOWN else "")
+        message = f"clang compiled target regions for the host alone ({names}), {WITHOUT}"
+        return HostOnly(message, CLANG_CURE, True, tuple(regions.values()))
     calls = _calls(elf)
     if calls:
         message = f"GCC compiled target constructs ({calls[0]}), without code for devices"
         return HostOnly(message, GCC_CURE, True)
     if runtimes:
         message = f"the file uses OpenMP ({runtimes[0]}), and may have target regions: "
-        message += "without -fopenmp-targets they are plain host code"
+        message += f"{WITHOUT} they are plain host code"
         return HostOnly(message, CLANG_CURE, False)
     return None
 
 
-def _regions(elf: Elf, *, is_openmp: bool) -> list[str]:
-    """Return function and line of each region, by the names that are left."""
-    names: dict[str, None] = {}
+def has_functions(data: Reader) -> bool:
+    """Return whether symbols of an ELF file name parts of regions, with or without an entry."""
+    try:
+        return headers.probe(data) and any(_functions(headers.read(data)))
+    except (FormatError, LimitError):
+        return False
+
+
+def headline(regions: Sequence[str]) -> str:
+    """Return how many regions the host alone has, by the names of their kernels.
+
+    The optimizer may have left nothing of others.
+    """
+    places = list(dict.fromkeys(map(_place, regions)))
+    shown = ", ".join(places[:SHOWN]) + (", …" if len(places) > SHOWN else "")
+    were = "was" if len(places) == 1 else "were"
+    return f"at least {counted(len(places), 'region')} {were} compiled for the host alone ({shown})"
+
+
+def _place(name: str) -> str:
+    """Return function and line of a region, by the name of its kernel."""
+    found = decode(name)
+    return str(found._replace(function=demangled(found.function))) if found else name
+
+
+def _without_entry(elf: Elf, named: Collection[str]) -> tuple[str, ...]:
+    """Return the names of kernels that the file has functions of its host for, and no entry."""
+    kept: dict[str, None] = {}
+    kernels: set[str] = set()  # of a CPU's device image, which exports them
+    for name, is_local in _functions(elf):
+        base = name.partition(".")[0].removesuffix(_DEBUG)
+        decoded = decode(base)
+        if base == name and not is_local:
+            kernels.add(name)
+        elif decoded and base not in named and decoded.suffix not in _OF_VARIABLES:
+            kept.setdefault(base)
+        if len(kept) >= MAX_REGIONS:
+            break
+    return tuple(name for name in kept if name not in kernels)
+
+
+def _functions(elf: Elf) -> Iterator[tuple[str, bool]]:
+    """Yield the functions that are parts of regions, and whether they are local."""
+    for table in elf.of_type(SHT_SYMTAB):
+        what = f"names of {table.name}"
+        if not elf.string_table(table.link, what).holds(_MARK):
+            continue
+        names = elf.strings(table.link, what)
+        for symbol in elf.symbols(table):
+            if symbol.is_defined and symbol.type == STT_FUNC and symbol.name_at:
+                name = names[symbol.name_at]
+                if name.startswith(_START):
+                    yield name, symbol.binding == STB_LOCAL
+
+
+def _regions(elf: Elf, *, is_openmp: bool) -> dict[str, str]:
+    """Return function and line of each region with its kernel's name, as far as names are left."""
+    names: dict[str, str] = {}
     for text in _texts(elf, is_openmp=is_openmp):
         for match in _matches(text, _REGION) if text.holds(_MARK) else ():
-            decoded = decode(match[0].decode())
+            name = match[0].decode()
+            decoded = decode(name)
             if decoded:
-                names.setdefault(str(decoded))
+                names.setdefault(str(decoded), name)
             if len(names) >= MAX_REGIONS:
-                return list(names)
-    return list(names)
+                return names
+    return names
 
 
 def _calls(elf: Elf) -> list[str]:

@@ -121,10 +121,14 @@ def _load_member(name: str, member: members.Member, data: Reader) -> Iterator[Lo
         loaded = bitcode
     else:
         return
-    if not loaded.binary.is_empty:
+    if not loaded.binary.is_empty or _shows_host_only(loaded.binary):
         named = (image._replace(member=member.name) for image in loaded.binary.images)
         binary = loaded.binary._replace(images=tuple(named), file=_file(member))
         yield loaded._replace(binary=binary)
+
+
+def _shows_host_only(binary: FatBinary) -> bool:
+    return binary.host_only is not None and binary.host_only.is_shown
 
 
 def _of_member(path: str, fault: FatBinary) -> str:
@@ -167,7 +171,12 @@ def _bitcode_host(path: str, data: Reader) -> Loaded | None:
 
 
 def _of_host(loaded: Loaded) -> Loaded:
-    """The same, with digests of kernels where they are asked for."""
+    """The same, with regions of the host alone and digests of kernels where they are asked for."""
+    if loaded.file.context.look.host_only:
+        from packager.hosts import host_only  # with readers of debug information
+
+        cause = host_only.found(loaded.file, loaded.binary.named)
+        loaded = loaded._replace(binary=loaded.binary._replace(host_only=cause))
     if loaded.file.context.look.code and loaded.binary.type == "object":
         from packager.same_kernel.objects import digests
 

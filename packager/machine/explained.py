@@ -81,9 +81,9 @@ libomptarget's.
 Cure: check the library with `omptool verify`, or run `omptool doctor` on it, too.""",
     "OMP211": """OpenMP without code for devices.
 
-The program, or a library that it needs, was compiled with OpenMP and has no code for devices: clang
-makes plain functions of target regions unless -fopenmp-targets names a target. They silently run on
-the host. Names of regions show this where optimizer and strip have left them.
+The program, a library that it needs, or an object of them, was compiled with OpenMP and has no code
+for devices: clang makes plain functions of target regions unless -fopenmp-targets names a target.
+They silently run on the host. Names of regions show this where optimizer and strip have left them.
 
 Cure: give -fopenmp-targets=TRIPLE to compiler and linker, or build with `omptool cc`.""",
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from packager.machine.dynamic_loader import Library
+from packager.machine.host_regions import Left
 from packager.machine.llvm_runtime import Outcome
 from packager.machine.runtimes import Runtime
 from packager.model import DeviceImage, Finding, Model, OffloadEntry
@@ -151,9 +152,11 @@ class Diagnosis:
     obstacle: str = ""  # why it does not start at all; "" if it does
     end: str = ""  # why it ends at its first region; "" if it does not
     others: tuple[OtherRuntime, ...] = ()
+    host_only: tuple[Left, ...] = ()  # files that show regions without device code
 
     @property
     def offloads(self) -> bool:
-        """Return whether a device runs every entry."""
-        runs = not (self.obstacle or self.end or any(other.reason for other in self.others))
+        """Return whether a device runs every region that shows."""
+        stays = self.obstacle or self.end or self.host_only
+        runs = not (stays or any(other.reason for other in self.others))
         return runs and all(not fate.reason for fate in self.entries)

@@ -19,10 +19,15 @@ LIBTARGET = "libtarget.so"
 NAMES_2013 = (b"\0__tgt_", b"\0LIBTARGET_2013\0")
 
 
+# Names of clang's regions and of what GCC's call, and those of calls of an offload runtime.
+MARKS = (b"__omp_offloading_", b"GOMP_target")
+CALLS = b"\0__tgt_"
+
 # The loader and omptool's runtime ignore these variables where a program has raised rights.
 IGNORED = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "OMPTOOL_", "LIBOMPTARGET_", "OMP_TOOL")
 
 
+INTERPRETED = b"#!"
 UNDER_RUN = "the loader ignores the runtime that is put before its own"
 
 
@@ -68,6 +73,15 @@ def raised_rights(path: Path) -> str:
     return ""
 
 
+def is_script(path: Path) -> bool:
+    """Return whether the kernel starts an interpreter for the file at `path`."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(INTERPRETED)) == INTERPRETED
+    except OSError:
+        return False
+
+
 def _has_capabilities(path: Path) -> bool:
     try:
         return "security.capability" in os.listxattr(path)
@@ -102,6 +116,19 @@ def inspect_program(path: Path, data: Reader) -> Program | None:
     from packager.hosts.load import read_file
 
     return Program(True, (), has_offload_code=not read_file(str(path), data).is_empty)
+
+
+def may_lack_device_code(data: Reader) -> bool:
+    """Return whether names of symbols may be of target constructs, and none is of a runtime's call.
+
+    This is quick: `host_only.found` tells. Raises FormatError when the file is malformed.
+    """
+    if not headers.probe(data):
+        return False
+    file = headers.read(data)
+    texts = [file.string_table(table.link, "names of symbols") for table in file.symbol_tables()]
+    has_regions = any(text.holds(mark) for text in texts for mark in MARKS)
+    return has_regions and not any(text.holds(CALLS) for text in texts)
 
 
 def _dynamic(file: headers.Elf) -> Program:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from packager.machine.host_regions import Left
 from packager.records import NamedTuple
 
 
@@ -38,6 +39,7 @@ class RegionRun:
     regions: Sequence[Region]  # in the order in which they first ran
     libraries: Sequence[str]  # files that registered regions, the program among them
     lost: int = 0  # runs that found no place in the report
+    host_only: Sequence[Left] = ()  # files that show regions without device code
 
     @property
     def processes(self) -> Sequence[int]:
@@ -52,7 +54,7 @@ class RegionRun:
     @property
     def is_well(self) -> bool:
         """Return whether the program ended well and all its regions ran on devices."""
-        return self.exit_code == 0 and not self.away and not self.lost
+        return self.exit_code == 0 and not (self.away or self.lost or self.host_only)
 
 
 def names(regions: Iterable[Region]) -> list[str]:

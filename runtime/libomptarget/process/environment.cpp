@@ -41,6 +41,9 @@ Environment::Environment() {
   policy = choice<OffloadPolicy>(openmps_setting("OMP_TARGET_OFFLOAD"), {{"DEFAULT", OffloadPolicy::kDefault},
                                                                          {"MANDATORY", OffloadPolicy::kMandatory},
                                                                          {"DISABLED", OffloadPolicy::kDisabled}});
+  // `omptool run --mandatory` sets it: a wrapper script may set the variable of OpenMP.
+  if (choice<bool>(own_setting("OMPTOOL_MANDATORY"), {{"0", false}, {"1", true}}))
+    policy = OffloadPolicy::kMandatory;
   default_device = number_or(openmps_setting("OMP_DEFAULT_DEVICE"), default_device, 0, INT_MAX);
   device_policy =
       choice<DevicePolicy>(own_setting("OMPTOOL_DEVICE_POLICY"),

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from clangs import compiled
 from documents import document
 from fixture_programs import OMPTOOL
 from linking import link
@@ -80,8 +81,8 @@ def test_exit_code_and_signal_are_the_program_s(tmp_path: Path) -> None:
 
 def test_options_reach_the_runtime(tmp_path: Path) -> None:
     program = build_against(tmp_path, "libomptarget.so")
-    done = run("run", "--device", "3", "--mandatory", "--plugin", "host", program)
-    assert "default=3" in done.stdout
+    words = ("--device", "3", "--mandatory", "--plugin", "host", program)
+    assert "default=3" in run("run", *words, OMPTOOL_HOST_DEVICES="4").stdout
 
 
 def test_wrapper_script_passes_the_runtime_on(tmp_path: Path) -> None:
@@ -138,16 +139,51 @@ def test_what_cannot_start_is_one_line(tmp_path: Path) -> None:
         assert done.stdout == "", what
 
 
-@pytest.mark.parametrize("words", [[], ["--bogus", "x"], ["--device", "-1", "true"]])
+@pytest.mark.parametrize("words", [[], ["--bogus", "x"], ["--device"]])
 def test_wrong_usage_is_no_exit_code_of_the_program(words: list[str]) -> None:
     assert run("run", *words).returncode == 125
     assert run("run", "--help").returncode == 0
 
 
-def test_what_is_no_device_number_is_named() -> None:
-    done = run("run", "--device", "x", "/bin/true")
-    assert done.returncode == 125
-    assert "'x' is no device number; `omptool devices` lists them" in done.stderr
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--device", "x"), "--device 'x' is no device number; known values: numbers from 0; "),
+        (("--device", "-1"), "--device '-1' is no device number; known values: numbers from 0; "),
+        (("--device", "7", "--plugin", "host"), "--device 7: there is 1 device; known numbers: 0"),
+        (("--plugin", "cud"), "--plugin cud: there is no such plugin; known plugins: "),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_unknown_plugins_and_devices_stop(words: tuple[str, ...], message: str) -> None:
+    done = run("run", *words, "/bin/true")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"Error: {message}")
+    assert len(done.stderr.splitlines()) == 1
+    if "cud" in words:
+        assert "cuda, host" in done.stderr
+
+
+@pytest.mark.offloads
+def test_mandatory_wins_over_a_wrapper_script(tmp_path: Path) -> None:
+    """The regions run on the device, and none falls back because the script disables it."""
+    program = compiled(TESTS / "packager" / "machine" / "ways_to_end.c", tmp_path)
+    script = tmp_path / "wrapper"
+    script.write_text(f'#!/bin/sh\nOMP_TARGET_OFFLOAD=DISABLED exec {program} "$@"\n')
+    script.chmod(0o755)
+    done = run("run", "--mandatory", "--summary", script)
+    assert done.returncode == 0, done.stderr
+    assert "is DISABLED" not in done.stderr
+    plain = run("run", "--summary", script)
+    assert "OMP_TARGET_OFFLOAD is DISABLED" in plain.stderr
+
+
+def test_doctor_of_a_script(tmp_path: Path) -> None:
+    script = tmp_path / "script.sh"
+    script.write_text("#!/bin/sh\nexec true\n")
+    done = run("doctor", script)
+    expected = f"Error: {script}: is a script: use `omptool doctor --run -- {script}`\n"
+    assert (done.returncode, done.stderr) == (2, expected)
 
 
 def test_runtime_whose_path_the_loader_cannot_read_is_refused(tmp_path: Path) -> None:

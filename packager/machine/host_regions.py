@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Find the files of a program whose target regions were compiled for the host alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from packager.elf import headers
+from packager.errors import PackagerError
+from packager.files.reader import open_reader
+from packager.hosts import host_only
+from packager.hosts.load import read_file
+from packager.look import Look
+from packager.machine.dynamic_loader import Library, libraries
+from packager.machine.parts import RUNTIMES
+from packager.model import HostOnly
+from packager.records import NamedTuple
+
+# The names of entries are enough to tell which regions lack one.
+LOOK = Look(symbols=False, resources=False, host_only=True)
+
+
+class Left(NamedTuple):
+    """A file with target regions for the host alone, and what shows them."""
+
+    path: str
+    cause: HostOnly
+
+
+def of_file(path: Path) -> HostOnly | None:
+    """Return what a program or library shows; None if that is nothing, or it cannot be read."""
+    try:
+        with open_reader(path, LOOK) as data:
+            cause = host_only.found(data)
+            if cause or not host_only.has_functions(data):
+                return cause
+            return read_file(str(path), data).host_only
+    except PackagerError:
+        return None
+
+
+def of_libraries(needed: Iterable[Library]) -> Iterator[Left]:
+    """Yield the libraries that show such regions, but for the runtimes themselves."""
+    for library in needed:
+        if library.path and not library.name.startswith(RUNTIMES):
+            cause = of_file(library.path)
+            if cause and cause.is_shown:
+                yield Left(str(library.path), cause)
+
+
+def of_program(program: str, path: Path, environment: Mapping[str, str]) -> list[Left]:
+    """Return the program, which is at `path`, and its libraries that show such regions.
+
+    The libraries are those that the loader picks in this environment. A script has none.
+    """
+    cause = of_file(path)
+    own = [Left(program, cause)] if cause and cause.is_shown else []
+    try:
+        with open_reader(path) as data:
+            elf = headers.read(data) if headers.probe(data) else None
+            needed = libraries(path, elf, environment) if elf else []
+    except PackagerError:
+        needed = []
+    return [*own, *of_libraries(needed)]
+
+
+def headline(left: Iterable[Left]) -> str:
+    """Return in a clause how many regions the host alone has; "" if no file shows one."""
+    files = list(left)
+    regions = [name for one in files for name in one.cause.regions]
+    if regions:
+        return host_only.headline(regions)
+    return next((one.cause.message for one in files), "")
