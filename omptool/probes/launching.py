@@ -9,8 +9,10 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from omptool.console import echo
 from omptool.errors import fail
 from omptool.installation import LIBRARY, libdir
+from omptool.probes import alias
 from packager.errors import PackagerError
 from packager.files.portable import exists, is_file
 from packager.files.reader import Reader
@@ -20,6 +22,7 @@ from packager.records import NamedTuple
 # As in a shell.
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 SHELL = "/bin/sh"
+QUIET = "OMPTOOL_QUIET"
 HEAP = "libomptool_heap.so"
 # Bytes of a file that tell whether it can be a script.
 SCRIPT_START = 128
@@ -92,13 +95,22 @@ def _replacements(path: Path, program: Program | None) -> list[Path]:
     if rights := raised_rights(path):
         raise PackagerError(f"{rights}: {UNDER_RUN}")
     # In the program's order: a call without a version goes to the first that has the name.
-    needed = [runtime.with_name(name) for name in program.offload_libraries]
-    for name in needed:
-        if not name.is_file():
-            raise PackagerError(
-                f"needs {name.name}, which this version of the runtime cannot replace"
-            )
+    needed = [_under(name, runtime, path) for name in program.offload_libraries]
     return [*needed, *(name for name in names if name not in needed)]
+
+
+def _under(name: str, runtime: Path, program: Path) -> Path:
+    """Return the runtime under a name that the program needs: for a later LLVM's, by an alias."""
+    library = runtime.with_name(name)
+    if library.is_file():
+        return library
+    if not alias.is_newer_name(name):
+        raise PackagerError(f"needs {name}, which this version of the runtime cannot replace")
+    library = alias.made(name, runtime.parent)
+    if os.environ.get(QUIET) != "1":
+        what = f"needs {name}, of an LLVM that is newer than this omptool"
+        echo(f"Note: {program}: {what}: {library} is its runtime under that name", err=True)
+    return library
 
 
 def _environment(
@@ -113,7 +125,7 @@ def _environment(
     first = [name for name in (program.needed if program else ()) if name.startswith(FIRST)]
     for name, values in (
         ("LD_PRELOAD", [*first, *map(str, libraries)]),
-        ("LD_LIBRARY_PATH", [str(libraries[0].parent)]),
+        ("LD_LIBRARY_PATH", [str(libdir())]),
     ):
         if name == "LD_LIBRARY_PATH" and program and program.has_namesake:
             continue

@@ -51,18 +51,27 @@ def unlinked(binary: FatBinary) -> Iterator[Finding]:
 
     It was linked without the device runtime library, or without a library of the user's: no library
     named in the image has its undefined symbols. The plugin refuses to load it. In AMD's code
-    objects only symbols count that a relocation uses: the loader needs no others.
+    objects only symbols count that a relocation uses: the loader needs no others. In SPIR-V only
+    functions of the runtime library count: drivers define others, such as OpenCL's.
 
     Cure: link the device code with its runtime library (-lompdevice, the bitcode library of the
     arch), and with every library that its functions are in.
     """
+    is_linked = binary.type != "object" or bool(binary.descriptors)
     for image in binary.images:
-        names = _unresolved(image)
-        if names:
-            some = f"{', '.join(names[:4])}{', …' if len(names) > 4 else ''}"
-            message = f"image {image.index} ({image.target}) needs {some}, which nothing defines"
+        if image.kind == "spirv" and not is_linked:
+            continue  # the device link brings the library
+        if lack := undefined(image):
+            message = f"image {image.index} ({image.target}) {lack}"
             hint = "link the device code with its runtime library"
             yield Finding("OMP114", "error", message, hint, None, image.index)
+
+
+def undefined(image: DeviceImage) -> str:
+    """Return which functions an image needs and nothing defines, as a predicate; "" if none."""
+    names = _unresolved(image)
+    some = f"{', '.join(names[:4])}{', …' if len(names) > 4 else ''}"
+    return f"needs {some}, which nothing defines" if names else ""
 
 
 def _unresolved(image: DeviceImage) -> list[str]:

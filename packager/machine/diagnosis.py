@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from packager import newer
+from packager.checks.loading import undefined
 from packager.conventions import are_called, called_by, in_words
 from packager.machine import gcc_runtime, other_runtimes
 from packager.machine.checks import findings, general_findings
@@ -245,9 +246,16 @@ def _uncalled(program: FatBinary, image: DeviceImage) -> str:
 
 
 def _unloadable(fitting: Sequence[ImageFate], machine: Machine) -> str:
-    """Return why dlopen refuses every image for a device; "" if it loads one."""
-    lacks = [machine.lacks[f.image.index] for f in fitting if f.image.index < len(machine.lacks)]
+    """Return why the plugin refuses every image for a device; "" if it loads one."""
+    lacks = [_lack(fate.image, machine) for fate in fitting]
     return f"its image cannot be loaded: {lacks[0]}" if lacks and all(lacks) else ""
+
+
+def _lack(image: DeviceImage, machine: Machine) -> str:
+    """Return why dlopen, or a GPU's driver, does not load an image; "" if it does."""
+    if image.contents.machine in GPUS and (lack := undefined(image)):
+        return f"it {lack}"
+    return machine.lacks[image.index] if image.index < len(machine.lacks) else ""
 
 
 def _policy(machine: Machine, count: int) -> str:

@@ -64,6 +64,10 @@ inline constexpr Generation kGenerations[] = {
      .record_size = 56, .entries_section = "llvm_offload_entries", .is_wrapped = false,
      .registration = Registration::kAtExit, .pairing = Pairing::kByName,
      .container_version = 2, .kernel_environment = 40, .launch_environment = 32},
+    {.name = "llvm-24", .first_release = 24, .last_release = 24, .soname = "libomptarget.so.24.0",
+     .record_size = 56, .entries_section = "llvm_offload_entries", .is_wrapped = false,
+     .registration = Registration::kAtExit, .pairing = Pairing::kByName,
+     .container_version = 3, .kernel_environment = 40, .launch_environment = 32},
 };
 // clang-format on
 

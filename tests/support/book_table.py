@@ -13,8 +13,8 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from builds import SWEEP, Build
-from clangs import EVERY
+from builds import SWEEP, Build, builds_by
+from clangs import DOCUMENTED
 from outcomes import Outcome, Programs
 from places import ROOT
 from products import Products, of_this_run
@@ -37,7 +37,7 @@ SORTS = {
     ("cc", "-O2"): "by `omptool cc`, `-O2`",
     ("wrapper", "-O0"): "by the clang's own linker wrapper, `-O0`",
 }
-HEADERS = [f"clang {version}" for version in EVERY]
+HEADERS = [f"clang {version}" for version in DOCUMENTED]
 
 Ends = Callable[[Build, Path], Outcome]
 
@@ -63,9 +63,9 @@ def summary(ends: Ends) -> str:
             rows.setdefault(_cells(ends, path), []).append(path)
     table = [(_named(cells, paths), *cells) for cells, paths in rows.items()]
     errors = [path for path in FIGURES if is_error(path)]
-    table.append((f"errors of figures {_ranges(errors)}", *["as documented"] * len(EVERY)))
+    table.append((f"errors of figures {_ranges(errors)}", *["as documented"] * len(DOCUMENTED)))
     failing = [
-        [path.stem for path in SOUND if _cell(ends, path, version) != "runs"] for version in EVERY
+        [path.stem for path in SOUND if _cell(ends, path, version) != "runs"] for version in DOCUMENTED
     ]
     said = [f"not: {', '.join(names)}" if names else "runs" for names in failing]
     table.append(("`tests/programs/openmp`", *said))
@@ -77,7 +77,7 @@ def counts(ends: Ends) -> str:
     table = []
     for (way, level), name in SORTS.items():
         cells = []
-        for version in EVERY:
+        for version in DOCUMENTED:
             build = Build(version, way, level)
             right = [path for path in PROGRAMS if ends(build, path).refusal is None]
             runs = [path for path in right if ends(build, path).ran]
@@ -122,12 +122,12 @@ def _named(cells: Sequence[str], paths: Sequence[Path]) -> str:
 
 
 def _cells(ends: Ends, path: Path) -> tuple[str, ...]:
-    return tuple(_cell(ends, path, version) for version in EVERY)
+    return tuple(_cell(ends, path, version) for version in DOCUMENTED)
 
 
 def _cell(ends: Ends, path: Path, version: str) -> str:
     """Return how the program ends that this clang compiles, if it ends alike in all ways."""
-    said = {_short(ends(build, path)) for build in SWEEP if build.version == version}
+    said = {_short(ends(build, path)) for build in builds_by(version)}
     return said.pop() if len(said) == 1 else "as below"
 
 

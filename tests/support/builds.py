@@ -32,11 +32,12 @@ class Build(NamedTuple):
         return f"{self.version}-{self.way}{self.level}"
 
 
-# `make test-all` tries these builds of each program.
-SWEEP = [
-    *(Build(version, way, "-O2") for version in EVERY for way in WAYS),
-    *(Build(version, "wrapper", "-O0") for version in EVERY),
-]
+def builds_by(version: str) -> list[Build]:
+    """The builds of each program that `make test-all` tries with a clang."""
+    return [*(Build(version, way, "-O2") for way in WAYS), Build(version, "wrapper", "-O0")]
+
+
+SWEEP = [build for version in EVERY for build in builds_by(version)]
 
 
 def in_turn(turn: int, versions: Sequence[str] = FULL) -> list[Build]:
@@ -108,9 +109,9 @@ def built(build: Build, out: Path, source: Path, *flags: object) -> Path:
 
 def device_library(version: str) -> list[str]:
     """Return the option by which a clang's own wrapper finds a function that virtual calls of the
-    device code of clang 23 need: LLVM's library lacks it.
+    device code of clang 23 and 24 need: LLVM's libraries lack it.
     """
-    return [f"-L{libdir()}"] if version == "23" else []
+    return [f"-L{libdir()}"] if version in ("23", "24") else []
 
 
 def _build(build: Build, out: Path, source: Path, words: list[str]) -> None:

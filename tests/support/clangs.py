@@ -33,8 +33,12 @@ OTHERS = tuple(version for version in FULL if version != INSTALLED)
 PACKAGED = {"17": INSTALLED, "18": INSTALLED, "20": "22", "21": "22", "23": "22"}
 # Debian's, which come with LLVM's runtime.
 WITH_RUNTIME = tuple(version for version in FULL if version not in PACKAGED)
+# Snapshots that only `make test-all` unpacks. They have no runtime that runs here.
+SNAPSHOTS = ("24",)
+UNPACKED_SNAPSHOTS = tuple(version for version in SNAPSHOTS if (UNPACKED / version).exists())
 # The others take turns with the features' programs in `make test`, and have all in `make test-all`.
-EVERY = tuple(sorted({*FULL, *PACKAGED}))
+EVERY = tuple(sorted({*FULL, *PACKAGED, *UNPACKED_SNAPSHOTS}))
+DOCUMENTED = tuple(sorted({*FULL, *PACKAGED, *SNAPSHOTS}))
 CLANG = {".c": "clang-19", ".cpp": "clang++-19"}
 OFFLOADING = ("-fopenmp", f"-fopenmp-targets={X86_64}", "-fopenmp-extensions")
 FLAGS = (*OFFLOADING, FAST_LINKER)

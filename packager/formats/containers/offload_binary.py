@@ -2,8 +2,8 @@
 """LLVM's OffloadBinary: blobs end to end, each a header, entries, their strings and images.
 
 Version 1 (LLVM 15 to 22) has one entry. Version 2 (LLVM 23) has several, and strings with a size;
-its images follow each other without padding. Version 3 may compress all that follows its header; an
-entry without image is possible. No release that is known writes it.
+its images follow each other without padding. Version 3 (LLVM 24) may compress all that follows its
+header, and may have entries without image.
 """
 
 from __future__ import annotations
@@ -242,7 +242,9 @@ def header(items: Sequence[Item], version: int) -> tuple[bytes, int]:
     of LLVM's packagers, but for the order of the keys; version 1 is for one image.
     """
     string = STRING if version == 1 else SIZED_STRING
-    strings_at = HEADER.size + len(items) * ENTRY.size
+    inflated = INFLATED.pack(0) if version > 2 else b""
+    entries_at = HEADER.size + len(inflated)
+    strings_at = entries_at + len(items) * ENTRY.size
     pool_at = strings_at + sum(len(item.strings) for item in items) * string.size
     words = [word for item in items for pair in item.strings.items() for word in pair]
     pool, offsets = _string_table(words)
@@ -250,7 +252,7 @@ def header(items: Sequence[Item], version: int) -> tuple[bytes, int]:
     end = image_at + sum(item.image_size for item in items)
     padding = -end % ALIGNMENT
     third = ENTRY.size if version == 1 else len(items)
-    head = HEADER.pack(MAGIC, version, end + padding, HEADER.size, third)
+    head = HEADER.pack(MAGIC, version, end + padding, entries_at, third) + inflated
     pairs, at = b"", image_at
     for item in items:
         head += ENTRY.pack(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""SPIR-V modules (the Khronos specification, 2.3 and 3): version, addressing, entry points, and
-the variables that are exported.
+"""SPIR-V modules (the Khronos specification, 2.3 and 3): version, addressing, entry points, the
+variables that are exported, and the names that are imported.
 
 Words of 32 bits in either byte order: magic, version, generator, bound, 0; then instructions, each
 beginning with its number of words and its opcode.
@@ -14,7 +14,7 @@ from struct import unpack
 from packager.errors import FormatError
 from packager.files.names import text
 from packager.files.reader import Reader
-from packager.model import Contents, DeviceSymbol
+from packager.model import NO_LINKS, Contents, DeviceSymbol, Links
 from packager.records import NamedTuple
 
 MAGICS = {b"\x03\x02\x23\x07": "<", b"\x07\x23\x02\x03": ">"}
@@ -45,7 +45,7 @@ def probe(data: Reader) -> bool:
 
 
 def inspect(data: Reader) -> Contents:
-    """Return version (as the arch), addressing, kernels and variables.
+    """Return version (as the arch), addressing, kernels, variables and imported names.
 
     Raises FormatError for a malformed module.
     """
@@ -66,12 +66,15 @@ def inspect(data: Reader) -> Contents:
             (capability,) = unpack(f"{order}I", instruction.operands[:WORD].ljust(WORD, b"\0"))
             exports = exports or capability == LINKAGE
     arch = f"SPIR-V {version >> 16 & 0xFF}.{version >> 8 & 0xFF}"
-    variables: list[DeviceSymbol] = []
+    variables: tuple[DeviceSymbol, ...] = ()
+    links = NO_LINKS
     if exports and data.context.look.is_inside:
-        from packager.formats.device_images.spirv_variables import exported
+        from packager.formats.device_images.spirv_variables import linkage
 
-        variables += exported(data, end, order, machine)
-    return Contents("spirv", machine, arch, (*kernels, *variables), tuple(kernels))
+        variables, imported = linkage(data, end, order, machine)
+        links = Links(imported)
+    symbols = (*kernels, *variables)
+    return Contents("spirv", machine, arch, symbols, tuple(kernels), links=links)
 
 
 def _instructions(data: Reader, order: str) -> Iterator[Instruction]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The variables that a SPIR-V module exports, which OpenCL finds by name for the host.
+"""The variables that a SPIR-V module exports, which OpenCL finds by name, and its imports.
 
 Such a variable is in the memory of the device (CrossWorkgroup), and its decoration
-LinkageAttributes says Export. Its size follows from its type, where that holds no structure.
+LinkageAttributes says Export. Its size follows from its type, where that holds no structure. What
+the decoration calls Import, another module is to define.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ LEAST = {
     TYPE_INT: 3, TYPE_FLOAT: 2, TYPE_VECTOR: 3, TYPE_ARRAY: 3, TYPE_POINTER: 3, CONSTANT: 3,
     VARIABLE: 3, DECORATE: 4,
 }  # fmt: skip
-CROSS_WORKGROUP, LINKAGE_ATTRIBUTES, EXPORT = 5, 41, 0
+CROSS_WORKGROUP, LINKAGE_ATTRIBUTES, EXPORT, IMPORT = 5, 41, 0, 1
 POINTER_SIZES = {"spirv32": 4, "spirv64": 8}
 # A module with more in front of its functions is made to waste time.
 MAX_INSTRUCTIONS = 1 << 22
@@ -40,19 +41,26 @@ class _Found:
     pointees: dict[int, int] = field(default_factory=dict)
     constants: dict[int, int] = field(default_factory=dict)
     exported: dict[int, str] = field(default_factory=dict)
+    imported: list[str] = field(default_factory=list)
     variables: dict[int, int] = field(default_factory=dict)  # the types of pointers to them
 
 
-def exported(data: Reader, start: int, order: str, machine: str) -> Iterator[DeviceSymbol]:
-    """Yield what the module in `data` exports; its entry points end at `start`.
+def linkage(
+    data: Reader, start: int, order: str, machine: str
+) -> tuple[tuple[DeviceSymbol, ...], tuple[str, ...]]:
+    """Return the variables that the module in `data` exports, and the names that it imports.
 
-    Raises FormatError for a malformed module.
+    Its entry points end at `start`. Raises FormatError for a malformed module.
     """
     found = _Found(POINTER_SIZES.get(machine, 0))
     for opcode, at, size in _instructions(data, start, order):
         least = LEAST.get(opcode)
         if least is not None and size > least * WORD:
             _note(opcode, data.bytes(at + WORD, size - WORD, "SPIR-V instruction"), order, found)
+    return tuple(_variables(found)), tuple(sorted(filter(None, found.imported)))
+
+
+def _variables(found: _Found) -> Iterator[DeviceSymbol]:
     for number, pointer in found.variables.items():
         if name := found.exported.get(number):
             size = found.sizes.get(found.pointees.get(pointer, 0), 0)
@@ -85,6 +93,8 @@ def _note(opcode: int, operands: bytes, order: str, found: _Found) -> None:
     if opcode == DECORATE:
         if words[1] == LINKAGE_ATTRIBUTES and words[-1] == EXPORT:
             found.exported[words[0]] = _string(words[2:-1])
+        elif words[1] == LINKAGE_ATTRIBUTES and words[-1] == IMPORT:
+            found.imported.append(_string(words[2:-1]))
     elif opcode == VARIABLE:
         if words[2] == CROSS_WORKGROUP:
             found.variables[words[1]] = words[0]

@@ -73,6 +73,35 @@ def test_runtime_is_replaced_whatever_the_rpath(tmp_path: Path, tags: str, sonam
     assert "devices=77" not in done.stdout
 
 
+@pytest.mark.parametrize("tags", ["--disable-new-dtags", "--enable-new-dtags"])
+def test_a_newer_llvm_s_name_is_an_alias_of_the_runtime(tmp_path: Path, tags: str) -> None:
+    """Of a made-up LLVM 26, whose own runtime the program would find by its DT_RPATH."""
+    soname = "libomptarget.so.26.0"
+    program = build_against(tmp_path, soname, f"-Wl,{tags}", f"-Wl,-rpath,{tmp_path}/lib")
+    cache = {"OMPTOOL_CACHE_DIR": str(tmp_path / "cache")}
+    library = tmp_path / "cache" / "aliases" / soname
+    for _ in range(2):
+        done = run("run", program, "0", "x", **cache)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split()[0] == str(libdir() / "libomptarget.so")
+        assert "devices=77" not in done.stdout
+        what = f"needs {soname}, of an LLVM that is newer than this omptool"
+        assert done.stderr == f"Note: {program}: {what}: {library} is its runtime under that name\n"
+    assert library.parent.stat().st_mode & 0o777 == 0o700
+    assert run("run", program, "0", OMPTOOL_QUIET="1", **cache).stderr == ""
+
+
+def test_an_alias_is_in_no_folder_that_others_may_write_to(tmp_path: Path) -> None:
+    program = build_against(tmp_path, "libomptarget.so.26.0")
+    (tmp_path / "cache" / "aliases").mkdir(parents=True)
+    (tmp_path / "cache" / "aliases").chmod(0o777)
+    places = {"OMPTOOL_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
+    done = run("run", program, "0", **places)
+    assert done.returncode == 0, done.stderr
+    assert f"newer than this omptool: {tmp_path}/omptool-alias-" in done.stderr
+    assert list((tmp_path / "cache" / "aliases").iterdir()) == []
+
+
 def test_exit_code_and_signal_are_the_program_s(tmp_path: Path) -> None:
     program = build_against(tmp_path, "libomptarget.so")
     assert run("run", program, "42").returncode == 42

@@ -211,6 +211,15 @@ CASES: list[Case] = [
         for_target(NVPTX, "cubin", "sm_80", links=Links(undefined=("malloc",)))), []),
     ("what CUDA does not define", program(
         for_target(NVPTX, "cubin", "sm_80", links=Links(undefined=("mine",)))), ["OMP114 error"]),
+    ("SPIR-V without the runtime's library", program(
+        for_target("spirv64-intel", "spirv", links=Links(undefined=("__kmpc_target_init",)))),
+     ["OMP114 error", "OMP116 warning"]),
+    ("SPIR-V whose driver defines the rest", program(
+        for_target("spirv64-intel", "spirv", links=Links(undefined=("_Z13get_global_idj",)))),
+     ["OMP116 warning"]),
+    ("an object of SPIR-V, whose device link is to come", program(
+        for_target("spirv64-intel", "spirv", links=Links(undefined=("__kmpc_target_init",))),
+        type="object", descriptors=()), ["OMP101 info"]),
     # OMP115
     ("a second runtime", holding(*BOTH, links=Links(needed=("libomptarget.so.22.1",))),
      ["OMP115 warning"]),

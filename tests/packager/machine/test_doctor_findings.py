@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from clangs import FLAGS, NEWEST, libraries
+from clangs import FLAGS, NEWEST, libraries, linked_libraries, tool
 from doctoring import (
     PROGRAM,
     changed,
@@ -26,6 +27,7 @@ from toolchain import (
     HOST,
     MAIN,
     NVPTX,
+    OPENMP,
     PTX,
     bundled,
     compile_c,
@@ -249,3 +251,25 @@ def test_xnack(tmp_path: Path, arch: str, value: str, expected: set[str]) -> Non
     machine = Machine([], [], {"host": 1}, refused, {"HSA_XNACK": value})
     found = {f.code for f in diagnose(binary, machine).findings}
     assert found - {"OMP204"} == expected
+
+
+def test_spirv_without_the_device_library_runs_on_the_host(tmp_path: Path) -> None:
+    """Clang 22's, whose device link found no libomptarget-spirv.bc: OpenCL's driver refuses it."""
+    (tmp_path / "program.c").write_text(OPENMP)
+    flags = ("-O1", "-fopenmp", "-fopenmp-targets=spirv64-intel", "-nogpulib")
+    run(*tool("22"), *flags, "-c", tmp_path / "program.c", "-o", tmp_path / "program.o")
+    runtime = linked_libraries("22")
+    host = ("cc", tmp_path / "program.o", *runtime, "-o", tmp_path / "program")
+    needs = "image 0 (spirv64-intel-unknown SPIR-V 1.4) needs __kmpc_"
+    unforced = omptool("link", "--", *host)
+    assert unforced.exit_code == 1
+    assert f"OMP114: {needs}" in unforced.stderr
+    assert omptool("link", "--force", "--", *host).exit_code == 0
+    binary = load(tmp_path / "program")
+    accepted = [[Answer("opencl", True, "")]]
+    found = diagnose(binary, Machine([], [], {"opencl": 1}, accepted, {}))
+    assert {fate.runs_on for fate in found.entries} == {"host"}
+    (reason,) = {fate.reason for fate in found.entries}
+    assert re.fullmatch(
+        "its image cannot be loaded: it needs __kmpc_.*, …, which nothing defines", reason
+    )

@@ -155,7 +155,7 @@ def test_virtual_calls_are_linked_with_this_library(tmp_path: Path, version: str
 def test_a_clang_that_is_yet_to_come_is_named_and_its_regions_run_on_the_host(
     tmp_path: Path,
 ) -> None:
-    """Generation 24: what clang 23 writes, with another version of the record and of itself."""
+    """Generation 25: what clang 23 writes, with another version of the record and of itself."""
     source = MIXED / "first.c"
     host = ("-O0", "--offload-host-only", "-S")
     call(*compiler("23", source), *host, source, "-o", tmp_path / "first.s")
@@ -174,19 +174,19 @@ def test_a_clang_that_is_yet_to_come_is_named_and_its_regions_run_on_the_host(
     call("objcopy", *added, *flags, tmp_path / "host.o", tmp_path / "first.o")
     second = compiled("23", MIXED / "second.c", tmp_path / "second.o")
     program = linked("23", tmp_path / "app", tmp_path / "first.o", second)
-    as_24 = program.read_bytes().replace(b"clang version 23.1.4", b"clang version 24.0.0")
-    program.write_bytes(as_24)
+    as_25 = program.read_bytes().replace(b"clang version 23.1.4", b"clang version 25.0.0")
+    program.write_bytes(as_25)
     for command, code in (("verify", "OMP131"), ("doctor", "OMP202")):
         shown = omptool(command, program)
         assert shown.exit_code == 1
-        (line,) = (line for line in shown.stdout.splitlines() if "clang 24" in line)
-        assert f"{code} error: clang 24 compiled image 0: its calls may have a version " in line
+        (line,) = (line for line in shown.stdout.splitlines() if "clang 25" in line)
+        assert f"{code} error: clang 25 compiled image 0: its calls may have a version " in line
     # The region of the second object has a call of version 5: it runs on the device.
     done = run(program)
     assert (done.returncode, done.stdout) == (0, "5 7 9 11\n")
     fault = (
-        r"kernel arguments of version 6 are unknown, which clang 24\.0\.0\S* wrote; "
-        r"update omptool, or compile with clang 23 or older"
+        r"kernel arguments of version 6 are unknown, which clang 25\.0\.0\S* wrote; "
+        r"update omptool, or compile with clang 24 or older"
     )
     lines = done.stderr.splitlines()
     assert len(lines) == 2, lines

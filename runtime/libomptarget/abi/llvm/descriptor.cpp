@@ -226,6 +226,9 @@ std::string unwrap(Bytes bytes, std::vector<Bytes>& images, bool& is_newer) {
   is_newer = header->version > kNewestGeneration.container_version;
   if (is_newer)
     return "OffloadBinary " + std::to_string(header->version) + " is unknown";
+  // Since version 3 the size of the compressed part follows the header; 0 where nothing is compressed.
+  if (header->version >= 3 && read<std::uint64_t>(bytes, sizeof(Header)).value_or(0) != 0)
+    return "an image's OffloadBinary is compressed, which no compiler registers";
   const bool has_one = header->version == 1;
   const std::uint64_t count = has_one ? 1 : header->entry_size;
   if (header->size > bytes.size() || (has_one && header->entry_size < sizeof(ImageEntry)) || count > kMostImages)

@@ -14,17 +14,17 @@ namespace {
 
 constexpr std::int64_t kUnknownBit = 0x10000;
 constexpr std::uint32_t kUnknownVersion = 6;
-const std::string kAdvice = "; update omptool, or compile with clang 23 or older";
+const std::string kAdvice = "; update omptool, or compile with clang 24 or older";
 
-Library<Record56> library_of_24() {
-  return {image_file("clang24"), {{&host::add_one, "add_one"}, {host::seen, "seen", sizeof host::seen}}};
+Library<Record56> library_of_25() {
+  return {image_file("clang25"), {{&host::add_one, "add_one"}, {host::seen, "seen", sizeof host::seen}}};
 }
 
 } // namespace
 
 // Between regions that are known, and in a construct that maps what the unknown one does not seem to name.
 SCENARIO_OF(newer_version) {
-  const Library<Record56> library = library_of_24();
+  const Library<Record56> library = library_of_25();
   int values[4] = {1, 2, 3, 4};
   const std::vector<Element> arguments{{values, values, sizeof values, kTofrom | kParameter}, literal(4)};
   data("__tgt_target_data_begin_mapper", {element(values, kTofrom)});
@@ -42,7 +42,7 @@ SCENARIO_OF(newer_version) {
 }
 
 TEST_CASE("kernel arguments of a newer version: the compiler is named, and the host has what the device had") {
-  const std::string reason = "kernel arguments of version 6 are unknown, which clang 24.0.0git wrote" + kAdvice;
+  const std::string reason = "kernel arguments of version 6 are unknown, which clang 25.0.0git wrote" + kAdvice;
   const Outcome outcome = run_scenario("newer_version");
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   const std::string line = "region add_one runs on the host: " + reason + "\n";
@@ -53,7 +53,7 @@ TEST_CASE("kernel arguments of a newer version: the compiler is named, and the h
 }
 
 SCENARIO_OF(newer_bits_of_a_region) {
-  const Library<Record56> library = library_of_24();
+  const Library<Record56> library = library_of_25();
   int values[4] = {1, 2, 3, 4}, others[4] = {1, 2, 3, 4};
   const std::vector<Element> both{element(values, kTofrom), element(others, kTofrom)};
   data("__tgt_target_data_begin_mapper", both);
@@ -73,7 +73,7 @@ SCENARIO_OF(newer_bits_of_a_region) {
 }
 
 TEST_CASE("map-type bits of a newer compiler make a region run on the host") {
-  const std::string reason = "map-type bits 0x10000 are unknown, which clang 24.0.0git wrote" + kAdvice;
+  const std::string reason = "map-type bits 0x10000 are unknown, which clang 25.0.0git wrote" + kAdvice;
   const Outcome outcome = run_scenario("newer_bits_of_a_region");
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.output == "omptarget: region add_one runs on the host: " + reason + "\n");
@@ -83,7 +83,7 @@ TEST_CASE("map-type bits of a newer compiler make a region run on the host") {
 }
 
 SCENARIO_OF(newer_bits_of_data) {
-  const Library<Record56> library = library_of_24();
+  const Library<Record56> library = library_of_25();
   int values[4] = {1, 2, 3, 4};
   const std::vector<Element> arguments{{values, values, sizeof values, kTofrom | kParameter}, literal(4)};
   const std::vector<Element> unknown{element(values, kTofrom | kUnknownBit)};
@@ -108,7 +108,7 @@ SCENARIO_OF(newer_bits_of_data) {
 }
 
 TEST_CASE("map-type bits of a newer compiler in constructs that map data are said once, and the host has its data") {
-  const std::string reason = "map-type bits 0x10000 are unknown, which clang 24.0.0git wrote" + kAdvice;
+  const std::string reason = "map-type bits 0x10000 are unknown, which clang 25.0.0git wrote" + kAdvice;
   const Outcome outcome = run_scenario("newer_bits_of_data");
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   const std::string line = "the runtime ignores a construct that maps or updates data: " + reason + "\n";
@@ -117,7 +117,7 @@ TEST_CASE("map-type bits of a newer compiler in constructs that map data are sai
 }
 
 SCENARIO_OF(newer_entries) {
-  std::vector<char> bytes = image_file("clang24");
+  std::vector<char> bytes = image_file("clang25");
   Record56 record{};
   record.version = 2;
   record.address = &host::add_one;
@@ -136,7 +136,7 @@ SCENARIO_OF(newer_entries) {
 }
 
 SCENARIO_OF(newer_container) {
-  std::vector<char> bytes = wrapped(image_file("clang24"));
+  std::vector<char> bytes = wrapped(image_file("clang25"));
   bytes[4] = 3;
   const Library<Record56> library(bytes, {{&host::add_one, "add_one"}});
   EXPECT(omp_get_num_devices() == 0);

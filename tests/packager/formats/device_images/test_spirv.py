@@ -91,6 +91,7 @@ def test_variables_that_are_exported(order: str) -> None:
     found = [(symbol.name, symbol.kind, symbol.size) for symbol in contents.symbols]
     assert found[2:] == [("one", "global", 8), ("seven77", "global", 8)]
     assert [symbol.name for symbol in contents.table or ()] == ["first", "four"]
+    assert contents.links.undefined == ("imported",)
 
 
 def test_without_linkage_nothing_is_exported() -> None:
