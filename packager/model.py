@@ -98,6 +98,7 @@ class _Contents(NamedTuple):
     clangs: tuple[int, ...] = ()  # the releases of clang that compiled it, of ELF code for a CPU
     is_debugged: bool = True  # whether there may be debug information in it
     is_own: bool = False  # of no known format, for a known triple: a plugin may have one of its own
+    newer: str | None = None  # why it, or the container that it stands for, is of a newer format
 
 
 class Contents(_Contents):

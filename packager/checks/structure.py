@@ -93,7 +93,7 @@ def _is_garbled(table: EntryTable) -> bool:
 
 
 def newer_compiler(binary: FatBinary) -> Iterator[Finding]:
-    """A compiler that came after this omptool made the file.
+    """A tool that came after this omptool made the file, or a part of it.
 
     Its output may have a new meaning, and omptool guesses nothing. These mark such a compiler: an
     unknown version of entry records or of an OffloadBinary, unknown bits of map types, and the
@@ -103,11 +103,19 @@ def newer_compiler(binary: FatBinary) -> Iterator[Finding]:
     calls it knows run on the device. The release is a warning where images are of known clangs and
     the host is of those, too: then parts of the host without device code may be the newer one's.
 
+    A part of a container is of a newer format if its kind, version or compression is not known and
+    its sizes are sound. This is a warning, and all other parts are checked.
+
     Cure: update omptool, or compile with the newest clang that it knows.
     """
     found = newer.newer_compiler(binary)
     if found:
         yield Finding("OMP131", found.severity, found.sentence, newer.CURE)
+    for image in binary.images:
+        if image.contents.newer and not (found and image.container_version):
+            message = f"image {image.index} is of a newer format: {image.contents.newer}"
+            hint = "update omptool; the other parts of the file were checked"
+            yield Finding("OMP131", "warning", message, hint, None, image.index)
 
 
 def same_target_twice(binary: FatBinary) -> Iterator[Finding]:

@@ -16,6 +16,23 @@ def entry(kind: int, image: bytes) -> bytes:
     return head.ljust(cuda_fatbin.TAIL_AT, b"\0") + tail + packed
 
 
+def group(*members: tuple[int, int, bytes]) -> bytes:
+    """An entry of several images (kind, arch, bytes), compressed as one: `nvcc --concat`'s."""
+    headers, whole = b"", b""
+    for kind, arch, image in members:
+        head = cuda_fatbin.ENTRY.pack(kind, 0x101, len(whole), len(image), 0, 0, 0, 0, arch)
+        headers += head.ljust(cuda_fatbin.TAIL_AT, b"\0") + cuda_fatbin.TAIL.pack(0, 0, 0)
+        whole += image
+    packed = zstandard.compress(whole)
+    size = cuda_fatbin.TABLE.size + len(headers)
+    table = cuda_fatbin.TABLE.pack(len(members), size) + headers
+    head = cuda_fatbin.ENTRY.pack(
+        cuda_fatbin.GROUP, 0x101, cuda_fatbin.TABLE_AT + size, len(packed), len(packed), 0, 0, 0, 0
+    )
+    tail = cuda_fatbin.TAIL.pack(cuda_fatbin.ZSTD, 0, len(whole))
+    return head.ljust(cuda_fatbin.TAIL_AT, b"\0") + tail + table + packed
+
+
 def fatbin(*entries: bytes) -> bytes:
     """Images that are alternatives."""
     body = b"".join(entries)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from struct import Struct
 
-from packager.errors import FormatError, LimitError
+from packager.errors import FormatError, LimitError, NewerError
 from packager.files.inflate import inflate
 from packager.files.reader import Reader
 from packager.formats.containers import clang_bundle
@@ -22,6 +22,7 @@ MAGIC = b"CCOB"
 HEAD = Struct("<4sHH")
 # By version: what follows HEAD. A version 1 file has no size of its own, so nothing follows it.
 SIZES = {1: Struct("<I8s"), 2: Struct("<II8s"), 3: Struct("<QQ8s")}
+NEWEST = max(SIZES)
 METHODS = {0: "zlib", 1: "zstd"}
 PIECE = 1 << 20
 
@@ -42,7 +43,12 @@ def parse(data: Reader) -> Iterator[Payload]:
         if count > clang_bundle.MAX_BUNDLES:
             raise LimitError(f"more than {count - 1} compressed bundles in a row at {data.at:#x}")
         rest = data.slice(start, len(data) - start, "compressed bundle")
-        size, method, packed = _head(rest)
+        try:
+            size, method, packed = _head(rest)
+        except NewerError as error:
+            following = start + len(error.part)
+            error.resume = data.at + following + clang_bundle.zeros(data, following)
+            raise
         stored = rest.slice(0, size, "compressed bundle")
         start += size
         start += clang_bundle.zeros(data, start)
@@ -69,16 +75,21 @@ def _head(data: Reader) -> tuple[int, str, _Packed]:
     where = f"{what} at {data.at:#x}"
     if magic != MAGIC:
         raise FormatError(f"{where} has no magic")
-    if version not in SIZES:
-        raise FormatError(f"{where} has version {version}; versions 1 to 3 are read")
-    if number not in METHODS:
-        raise FormatError(f"{where} has the unknown compression method {number}")
-    *size, inflated, checksum = data.unpack(SIZES[version], HEAD.size, f"{what} header")
-    header = HEAD.size + SIZES[version].size
+    known = f"{where} has version {version}; versions 1 to {NEWEST} are read"
+    if not version:
+        raise FormatError(known)
+    form = SIZES[min(version, NEWEST)]
+    *size, inflated, checksum = data.unpack(form, HEAD.size, f"{what} header")
+    header = HEAD.size + form.size
     total = size[0] if size else len(data)
     if total < header:
         raise FormatError(f"{where}: size {total} is smaller than its header")
-    packed = data.slice(0, total, what).slice(header, total - header, what)
+    whole = data.slice(0, total, what)
+    packed = whole.slice(header, total - header, what)
+    if version > NEWEST:
+        raise NewerError(known, whole)
+    if number not in METHODS:
+        raise NewerError(f"{where} has the unknown compression method {number}", whole)
     return total, METHODS[number], _Packed(packed, inflated, checksum)
 
 

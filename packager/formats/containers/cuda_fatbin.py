@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """CUDA fat binaries: fatbins end to end, each a header and entries of PTX, cubins or NVVM code.
 
-The layout is not documented; it was read off nvcc's, fatbinary's and clang's output.
+The layout is not documented; it was read off nvcc's, fatbinary's and clang's output. A group
+(`nvcc --concat`, CUDA 13.5) is an entry whose images are compressed as one, end to end. Its header
+is followed by their count, the size of the table, and their own headers.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ from collections.abc import Iterator
 from struct import Struct
 
 from packager.elf.headers import Section
-from packager.errors import FormatError, LimitError, PackagerError
+from packager.errors import FormatError, LimitError, NewerError, PackagerError
 from packager.files.images import Begun
+from packager.files.inflate import inflate
 from packager.files.reader import Reader
 from packager.formats.containers.clang_bundle import zeros
 from packager.formats.containers.payload import Payload
@@ -26,13 +29,19 @@ HEADER = Struct("<4sHHQ")  # magic, version, header size, size of the entries
 ENTRY = Struct("<HHIQIIHHI")
 TAIL = Struct("<QQQ")  # flags, hash, inflated size
 TAIL_AT = 40
-PTX, CUBIN, LTO = 1, 2, 8
+SMALLEST = TABLE_AT = 64  # header of an entry, and where a group's table begins in its own
+OPTIONAL = Struct("<I8xII")  # of a header: where options are; where a name is, and its size
+OPTIONAL_AT = 20
+OPTIONS = Struct("<II")  # where the text of options is, and its size
+TABLE = Struct("<II")  # of a group: count, and size of the table with these two
+PTX, CUBIN, LTO, GROUP = 1, 2, 8, 0x100
 KINDS: dict[int, ImageKind] = {PTX: "ptx", CUBIN: "cubin", LTO: "bitcode"}
 LZ4, ZSTD = 0x2000, 0x8000
 ARCH_SPECIFIC = 0x100000  # sm_90a and the like
 FAMILY_SPECIFIC = 0x200000  # sm_100f and the like
 MAX_FATBINS = 1 << 17  # the largest libraries have some thousand
 PADDING = 8
+ELF = Struct("<32xQQ6xHHHH2x")  # where segments and sections are; the size and the count of each
 TRIPLE = "nvptx64-nvidia-cuda"
 
 
@@ -57,12 +66,16 @@ class _Image(NamedTuple):
     kind: ImageKind
     arch: str
     stored: Reader
-    method: str | None
-    begun: Begun | None
+    method: str | None = None
+    begun: Begun | None = None
+    newer: str | None = None  # why it is of a format that came after this omptool
 
-    def payload(self, unit: int) -> Payload:
-        """Return its yield. Raises FormatError when it is damaged."""
-        image = self.begun.finished() if self.begun else self.stored
+    def payloads(self, unit: int) -> Iterator[Payload]:
+        """Yield the image. Raises FormatError when it is damaged."""
+        yield self.payload(self.begun.finished() if self.begun else _unaligned(self), unit)
+
+    def payload(self, image: Reader, unit: int) -> Payload:
+        """Return the yield of its inflated bytes."""
         is_lto = self.kind == KINDS[LTO]
         return Payload(
             _unpadded(image) if self.kind == KINDS[PTX] else image,
@@ -70,7 +83,9 @@ class _Image(NamedTuple):
             self.arch,
             self.kind,
             # NVIDIA's own container of bitcode; compressed ones are scrambled, too.
-            Contents("bitcode", "nvptx64", self.arch, is_opaque=True) if is_lto else None,
+            Contents(self.kind, "nvptx64", self.arch, is_opaque=True, newer=self.newer)
+            if is_lto or self.newer
+            else None,
             self.method,
             self.stored if self.method else None,
             producer="cuda",
@@ -78,10 +93,30 @@ class _Image(NamedTuple):
         )
 
 
+class _Group(NamedTuple):
+    """Images that are compressed as one, with the place of each in the inflated bytes."""
+
+    images: list[tuple[_Image, int, int]]  # offset, size
+    stored: Reader
+    method: str | None
+    inflated: int
+
+    def payloads(self, unit: int) -> Iterator[Payload]:
+        """Yield the images. Raises FormatError when the group is damaged."""
+        what = "compressed group of CUDA images"
+        whole = self.stored
+        if self.method:
+            whole = inflate(whole, self.method, self.inflated, what)
+        for image, offset, size in self.images:
+            stored = whole.slice(offset, size, "image of a CUDA group")
+            found = _unaligned(image._replace(stored=stored))
+            yield image.payload(found, unit)
+
+
 class _Fatbin(NamedTuple):
     """A fatbin: its images, where it is, where the next one is, and why it has no more images."""
 
-    images: list[_Image | PackagerError]
+    images: list[_Image | _Group | PackagerError]
     unit: int
     end: int
     fault: FormatError | None
@@ -93,7 +128,7 @@ class _Fatbin(NamedTuple):
             try:
                 if isinstance(image, PackagerError):
                     raise image
-                yield image.payload(self.unit)
+                yield from image.payloads(self.unit)
             except FormatError as error:
                 fault = fault or error
         fault = self.fault or fault
@@ -127,15 +162,17 @@ def _fatbins(data: Reader) -> Iterator[_Fatbin]:
         where = f"CUDA fatbin at {data.at + start:#x}"
         if magic != MAGIC:
             raise FormatError(f"{where} has no magic")
-        if version != 1:
-            raise FormatError(f"{where} has version {version}; only version 1 is read")
         if header < HEADER.size:
             raise FormatError(f"{where}: header size {header} is too small")
         body = data.slice(start + header, size, "CUDA fatbin")
+        whole = data.slice(start, header + size, "CUDA fatbin")
         unit = data.at + start
         start += header + size
         start += zeros(data, start)
-        images: list[_Image | PackagerError] = []
+        if version != 1:
+            message = f"{where} has version {version}; only version 1 is read"
+            raise NewerError(message, whole, data.at + start)
+        images: list[_Image | _Group | PackagerError] = []
         fault = None
         try:
             for image in _images(body):
@@ -145,7 +182,7 @@ def _fatbins(data: Reader) -> Iterator[_Fatbin]:
         yield _Fatbin(images, unit, data.at + start, fault)
 
 
-def _images(body: Reader) -> Iterator[_Image | PackagerError]:
+def _images(body: Reader) -> Iterator[_Image | _Group | PackagerError]:
     """The images of one fatbin. Raises FormatError for an entry whose end is not known."""
     at = 0
     while at < len(body):
@@ -157,9 +194,14 @@ def _images(body: Reader) -> Iterator[_Image | PackagerError]:
         stored = body.slice(at + header, size, f"image of the {where}")
         at += header + size
         try:
-            if kind not in KINDS:
-                raise FormatError(f"{where} has the unknown kind {kind}")
-            yield _image(KINDS[kind], _arch(arch, flags), stored, packed, flags, inflated)
+            if kind == GROUP:
+                table = body.slice(at - len(stored) - header, header, where)
+                yield _group(table, stored, packed, flags, inflated)
+            elif kind in KINDS:
+                yield _image(KINDS[kind], _arch(arch, flags), stored, packed, flags, inflated)
+            else:
+                newer = f"{where} has the unknown kind {kind:#x}"
+                yield _Image("unknown", _arch(arch, flags), stored, newer=newer)
         except PackagerError as error:
             yield error
 
@@ -173,13 +215,83 @@ def _image(
     kind: ImageKind, arch: str, stored: Reader, packed: int, flags: int, size: int
 ) -> _Image:
     """An image, with how it is compressed."""
-    method = "lz4" if flags & LZ4 else "zstd" if flags & ZSTD else None
+    method = _method(flags)
     if not method or kind == KINDS[LTO]:
-        return _Image(kind, arch, stored, None, None)
+        return _Image(kind, arch, stored)
     what = "compressed CUDA image"
     compressed = stored.slice(0, packed or len(stored), what)
     begun = Begun(compressed, method, size, what, is_text=kind == KINDS[PTX])
     return _Image(kind, arch, stored, method, begun)
+
+
+def _method(flags: int) -> str | None:
+    return "lz4" if flags & LZ4 else "zstd" if flags & ZSTD else None
+
+
+def _group(entry: Reader, stored: Reader, packed: int, flags: int, inflated: int) -> _Group:
+    """Return the images of a group, whose header and table are `entry`.
+
+    Raises FormatError where the table does not fit them.
+    """
+    where = f"group of CUDA images at {entry.at:#x}"
+    method = _method(flags)
+    compressed = stored.slice(0, packed or len(stored), where) if method else stored
+    size = inflated if method else len(stored)
+    count, span = entry.unpack(TABLE, TABLE_AT, f"table of the {where}")
+    table = entry.slice(TABLE_AT, span, f"table of the {where}")
+    images: list[tuple[_Image, int, int]] = []
+    end, at = 0, TABLE.size
+    while len(images) < count:
+        kind, _, offset, length, _, _, _, _, arch = table.unpack(ENTRY, at, where)
+        (its_flags, _, _) = table.unpack(TAIL, at + TAIL_AT, where)
+        at = _end_of_header(table, at)
+        if offset < end or length > size - offset:
+            raise FormatError(
+                f"{where}: image at {offset:#x}..{offset + length:#x} is outside of "
+                f"{end:#x}..{size:#x}"
+            )
+        end = offset + length
+        newer = None if kind in KINDS else f"an image of the {where} has the unknown kind {kind:#x}"
+        image = _Image(
+            KINDS.get(kind, "unknown"), _arch(arch, its_flags), compressed, method, None, newer
+        )
+        images.append((image, offset, length))
+    if at != span:
+        raise FormatError(f"{where}: the headers of {count} images do not fill {span} bytes")
+    return _Group(images, compressed, method, size)
+
+
+def _end_of_header(table: Reader, at: int) -> int:
+    """Return where the header of an image in a group ends, which does not give its own size.
+
+    The name of the source and the options of ptxas follow it, each with a NUL, if they are there.
+    """
+    what = "header in a CUDA group"
+    options, name, length = table.unpack(OPTIONAL, at + OPTIONAL_AT, what)
+    end = SMALLEST
+    if name:
+        end = max(end, name + length + 1)
+    if options:
+        place, size = table.unpack(OPTIONS, at + options, what)
+        end = max(end, options + OPTIONS.size, place + size + 1)
+    end = -(-end // PADDING) * PADDING
+    table.slice(at, end, what)
+    return at + end
+
+
+def _unaligned(image: _Image) -> Reader:
+    """Return the bytes of an image that is not compressed.
+
+    A cubin ends at its headers. Fatbins add zero bytes up to the next multiple of 8.
+    """
+    data = image.stored
+    if image.kind != KINDS[CUBIN] or len(data) < ELF.size:
+        return data
+    segments, sections, size, count, section, number = data.unpack(ELF, 0, "cubin")
+    end = max(segments + size * count, sections + section * number)
+    if not 0 < len(data) - end < PADDING or data.bytes(end, len(data) - end, "cubin").strip(b"\0"):
+        return data
+    return data.slice(0, end, "cubin")
 
 
 def _unpadded(text: Reader) -> Reader:

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from packager.elf import headers
-from packager.errors import FormatError
+from packager.errors import FormatError, NewerError
 from packager.files.reader import Reader
 from packager.formats.containers import archive, opencl_elf
 from packager.formats.containers import known as containers
 from packager.formats.containers.payload import Damage, Payload
-from packager.model import Level
+from packager.model import Contents, Level
 
 Parse = Callable[[Reader], Iterator[Payload]]
 
@@ -40,12 +40,20 @@ def _past_damage(parse: Parse, data: Reader) -> Iterator[Payload | Damage]:
             yield from parse(rest)
             return
         except FormatError as error:
-            yield Damage(str(error))
+            yield _unread(error)
             if error.resume is None or not rest.at < error.resume < data.at + len(data):
                 return
             start = error.resume - data.at
             rest = data.slice(start, len(data) - start, "container")
     yield Damage(f"container at {data.at:#x} has more than {MAX_DAMAGE} malformed parts")
+
+
+def _unread(error: FormatError) -> Payload | Damage:
+    """Return what stands for a part: damage, or as a whole one of a newer format."""
+    if isinstance(error, NewerError):
+        contents = Contents("unknown", is_opaque=True, newer=str(error))
+        return Payload(error.part, contents=contents, version=error.version)
+    return Damage(str(error))
 
 
 def opened(outer: Payload, depth: int = 1) -> Iterator[Payload | Damage]:

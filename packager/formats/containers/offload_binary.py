@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from struct import Struct
 
-from packager.errors import FormatError
+from packager.errors import FormatError, NewerError
 from packager.files.inflate import inflate, is_zstd
 from packager.files.names import text
 from packager.files.reader import Reader
@@ -95,15 +95,15 @@ def blobs(data: Reader) -> Iterator[Blob]:
         where = f"OffloadBinary at {data.at + offset:#x}"
         if magic != MAGIC:
             raise FormatError(f"{where} has no magic")
-        if not 1 <= version <= NEWEST:
-            message = f"{where} has version {version}; versions 1 to {NEWEST} are read"
-            if version:
-                message += ": a newer LLVM wrote it"
-            raise FormatError(message, _next(data, offset, size))
+        read = f"{where} has version {version}; versions 1 to {NEWEST} are read"
+        if not version:
+            raise FormatError(read, _next(data, offset, size))
         if size < HEADER.size:  # a size of 0 would never end this loop
             raise FormatError(f"{where}: size {size} is smaller than its header")
         blob = data.slice(offset, size, "OffloadBinary")
         offset += -(-size // ALIGNMENT) * ALIGNMENT
+        if version > NEWEST:
+            raise NewerError(f"{read}: a newer LLVM wrote it", blob, data.at + offset, version)
         try:
             if version == 1:
                 yield _entry(blob, entries, version, Place(blob.at, len(blob)))

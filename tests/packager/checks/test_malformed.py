@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,6 +43,17 @@ def compressed(made: Containers) -> tuple[Path, int]:
     return made.joined("bundles.ccob", one, one), len(one.read_bytes())
 
 
+def wide(made: Containers) -> tuple[Path, int]:
+    """Compressed bundles with the header of version 3, as a later one may have it."""
+    path, start = compressed(made)
+    one = path.read_bytes()[start:]
+    magic, method, total, size, digest = struct.unpack_from("<4s2xHII8s", one)
+    packed = one[24:total]
+    header = struct.pack("<4sHHQQ8s", magic, 3, method, 32 + len(packed), size, digest)
+    path.write_bytes(one + header + packed)
+    return path, len(one)
+
+
 def fatbins(made: Containers) -> tuple[Path, int]:
     one = made.copy("none.fatbin", DATA / "none.fatbin")
     return made.joined("fatbins", one, one), len(one.read_bytes())
@@ -64,17 +76,17 @@ def text(made: Containers) -> tuple[Path, int]:
 Change = tuple[int, bytes, str, int]
 CASES: dict[str, tuple[Callable[[Containers], tuple[Path, int]], Change]] = {
     "blob-size": (blobs, (8, b"\xff\xff", "OffloadBinary at 0x.* runs past the end", 1)),
-    "blob-version": (blobs, (4, b"\7", "has version 7; versions 1 to 3 are read", 1)),
+    "blob-version": (blobs, (4, b"\0", "has version 0; versions 1 to 3 are read", 1)),
     "blob-string": (blobs, (80, b"\xff\xff", "OffloadBinary (key|value) at", 1)),
     "entry-image": (joint, (24, b"\xff\xff", "device image at 0x.* runs past the end", 1)),
     "entry-strings": (joint, (8, b"\xff\xff", "OffloadBinary string table at .* past the end", 1)),
     "entries-overlap": (joint, (-8, b"\xff", "the images of entries 0 and 1 overlap", 2)),
     "bundle-count": (bundles, (24, b"\xff\xff", "claims 65535 targets", 2)),
     "bundle-magic": (bundles, (0, b"x", "has no magic", 2)),
-    "compressed-version": (compressed, (4, b"\7", "has version 7", 2)),
+    "compressed-version": (compressed, (4, b"\0", "has version 0", 2)),
     "compressed-hash": (compressed, (16, b"xxxx", "does not have the checksum", 2)),
-    "fatbin-version": (fatbins, (4, b"\7", "has version 7; only version 1 is read", 3)),
-    "fatbin-kind": (fatbins, (16, b"\7", "has the unknown kind 7", 5)),
+    "fatbin-header": (fatbins, (6, b"\7", "header size 7 is too small", 3)),
+    "fatbin-entry": (fatbins, (20, b"\7", "header size 7 is too small", 3)),
     "archive-member": (member, (24, b"\xff\xff", "claims 65535 targets", 2)),
     "text-end": (text, (0, b"__end__", "of the text bundle does not end", 1)),
 }
@@ -84,18 +96,47 @@ SECTIONS = {
     "blob-string": ".omptool.image.amdgcn-amd-amdhsa",
     "bundle-count": ".hip_fatbin",
     "compressed-hash": ".hip_fatbin",
-    "fatbin-version": ".nv_fatbin",
+    "fatbin-header": ".nv_fatbin",
+}
+# Sound parts of formats that are not known: the message, and how many images are listed.
+NEWER: dict[str, tuple[Callable[[Containers], tuple[Path, int]], Change]] = {
+    "newer-blob-version": (blobs, (4, b"\7", "OffloadBinary .* has version 7; versions 1 to 3", 2)),
+    "newer-compressed-version": (wide, (4, b"\7", "has version 7; versions 1 to 3", 3)),
+    "newer-compressed-method": (compressed, (6, b"\7", "has the unknown compression method 7", 3)),
+    "newer-fatbin-version": (fatbins, (4, b"\7", "has version 7; only version 1 is read", 4)),
+    "newer-fatbin-kind": (fatbins, (16, b"\7", "has the unknown kind 0x7", 6)),
 }
 
 
 def damaged(made: Containers, name: str) -> tuple[Path, str, int]:
-    make, (at, patch, message, left) = CASES[name]
+    make, (at, patch, message, left) = (CASES | NEWER)[name]
     whole, start = make(made)
     data = bytearray(whole.read_bytes())
     data[start + at : start + at + len(patch)] = patch
     path = made.folder / f"damaged-{name}"
     path.write_bytes(data)
     return path, message, left
+
+
+@pytest.mark.parametrize("name", NEWER)
+def test_a_sound_part_of_a_newer_format(made: Containers, name: str) -> None:
+    """A warning; the rest is read, and the part is listed and extracted as it is."""
+    path, message, count = damaged(made, name)
+    result = omptool("verify", path)
+    assert (result.exit_code, result.stderr) == (0, "")
+    (line,) = (line for line in result.stdout.splitlines() if re.search("OMP1[13]1", line))
+    assert re.search(f"OMP131 warning: image .* is of a newer format: .*{message}", line)
+    shown = omptool("dump", "--json", path)
+    images = document("dump", shown.stdout)["files"][0]["images"]
+    assert shown.exit_code == 0
+    assert len(images) == count
+    (unknown,) = (image for image in images if image["kind"] == "unknown")
+    out = made.folder / f"out-{name}"
+    taken = omptool("extract", path, "--image", str(unknown["index"]), "-o", out)
+    (file,) = out.iterdir()
+    at, size = unknown["offset"], unknown["size"]
+    assert taken.exit_code == 0
+    assert file.read_bytes() == path.read_bytes()[at : at + size]
 
 
 def expect_finding(path: Path, message: str, left: int) -> None:

@@ -45,7 +45,7 @@ def changed(data: bytes, at: int, patch: bytes) -> bytes:
         pytest.param("hip-section.o", 24, b"\xff\xff", "claims 65535 targets", id="count"),
         pytest.param("hip-section.o", 39, b"\x7f", "image of .* runs past the end", id="offset"),
         pytest.param("hip-section.o", 47, b"\x7f", "image of .* runs past the end", id="size"),
-        pytest.param("hip-packed-section.o", 4, b"\7", "has version 7", id="version"),
+        pytest.param("hip-packed-section.o", 4, b"\0", "has version 0", id="version"),
         pytest.param("hip-packed-section.o", 8, b"\xff" * 3, "runs past the end", id="packed"),
     ],
 )

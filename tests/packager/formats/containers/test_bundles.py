@@ -144,7 +144,7 @@ def test_one_wrong_field_of_a_bundle(work: Path, at: int, patch: bytes, message:
 @pytest.mark.parametrize(
     ("at", "patch", "message"),
     [
-        pytest.param(4, b"\x09", "has version 9; versions 1 to 3 are read", id="version"),
+        pytest.param(4, b"\0", "has version 0; versions 1 to 3 are read", id="version"),
         pytest.param(6, b"\x05", "has the unknown compression method 5", id="method"),
         pytest.param(8, b"\xff\xff\xff\x7f", "runs past the end", id="file-size"),
         pytest.param(8, b"\1\0\0\0", "size 1 is smaller than its header", id="file-size-small"),
