@@ -35,7 +35,7 @@ _OPTIONS = (
         "patterns",
         multiple=True,
         metavar="PATTERN",
-        help="Kernels with PATTERN in their names, mangled or not; * stands for anything.",
+        help="Kernels with PATTERN in a name that a command shows; * stands for anything.",
     ),
 )
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from omptool.console import SEVERITIES, coloured, portable, shown
-from omptool.render.names import source
 from packager.machine.check_run import CheckFinding, CheckRun, FilePlace, SourceLine
+from packager.region_names import short_name
 from packager.wording import counted
 
 
@@ -94,7 +94,7 @@ def _object(finding: CheckFinding) -> str:
 
 def region(finding: CheckFinding) -> str:
     """Return the function and line of a region, or its name as it is."""
-    return source(finding.entry, is_demangled=True) or finding.entry
+    return short_name(finding.entry) or finding.entry
 
 
 def as_json(run: CheckRun) -> str:

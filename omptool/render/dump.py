@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 
 from omptool.console import shown
@@ -25,6 +25,7 @@ from packager.questions.kernels import Kernel, architectures, merged, own
 from packager.questions.sorting import IMAGES, KERNELS, code_size, in_order
 from packager.questions.wanted import Wanted
 from packager.records import NamedTuple
+from packager.region_names import short_names
 from packager.wording import runs
 
 # More images than this make a table of states too wide: then only exceptions are listed.
@@ -57,6 +58,12 @@ class Parts(NamedTuple):
     def called(self, name: str) -> str:
         """A kernel's name."""
         return demangled(name) if self.is_demangled else name
+
+    def sources(self, names: Iterable[str]) -> Mapping[str, str | None]:
+        """Return functions and lines of kernels: short names, or as mangled as the names."""
+        if self.is_demangled:
+            return short_names(names)
+        return {name: source(name) for name in names}
 
 
 def dump_text(binary: FatBinary, parts: Parts) -> Iterator[str]:
@@ -164,6 +171,7 @@ def _entries(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> 
         if parts.wanted.names(entry.name)
     ]
     entries = [entry for entry, _ in chosen]
+    sources = parts.sources(entry.name for entry in entries)
     wide = parts.wide
     return {
         "entry": [entry.number for entry in entries],
@@ -171,7 +179,7 @@ def _entries(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> 
         "name": [parts.called(entry.name) for entry in entries],
         "address": [hexadecimal(entry.address) for entry in entries],
         "symbol": [entry.symbol if wide or not _is_obvious(entry) else None for entry in entries],
-        "source": [source(entry.name, is_demangled=parts.is_demangled) for entry in entries],
+        "source": [sources.get(entry.name) for entry in entries],
         "file": [entry.source.file if entry.source else None for entry in entries],
         "size": [entry.size for entry in entries],
         "flags": [hexadecimal(e.flags) if wide or e.flags else None for e in entries],
@@ -191,12 +199,16 @@ def _kernels(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> 
     found = in_order(found, KERNELS, parts.sort)
     # Architectures and images in words, by the images: many kernels have the same.
     places: dict[tuple[int, ...], tuple[str, str]] = {}
-    rows = [_kernel(kernel, parts, places) for kernel in found]
+    sources = parts.sources(kernel.name for kernel in found)
+    rows = [_kernel(kernel, sources, parts, places) for kernel in found]
     said = remark([kernel.name for kernel in found]) if parts.is_demangled else ""
     return [table("kernels", rows, parts.width, CUT, SPARE), said]
 
 
-def _kernel(kernel: Kernel, parts: Parts, places: dict[tuple[int, ...], tuple[str, str]]) -> Row:
+def _kernel(
+    kernel: Kernel, sources: Mapping[str, str | None], parts: Parts,
+    places: dict[tuple[int, ...], tuple[str, str]],
+) -> Row:  # fmt: skip
     """A kernel with the images that have it; numbers in which these differ are ranges."""
     symbols = [symbol for _, symbol in kernel.symbols]
     needs = {symbol.resources for symbol in symbols if symbol.resources}
@@ -208,7 +220,7 @@ def _kernel(kernel: Kernel, parts: Parts, places: dict[tuple[int, ...], tuple[st
     files = dict.fromkeys(symbol.source.file for symbol in symbols if symbol.source)
     return {
         "kernel": parts.called(kernel.name),
-        "source": source(kernel.name, is_demangled=parts.is_demangled),
+        "source": sources.get(kernel.name),
         "file": ", ".join(files),
         "architectures": archs,
         "images": images,

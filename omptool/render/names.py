@@ -7,27 +7,24 @@ import sys
 
 from packager.demangle import LIBRARY, MANGLED, demangled, is_possible
 from packager.kernel_names import decode, gcc_function
+from packager.region_names import short_name
 
 
-def source(name: str, *, is_demangled: bool = False) -> str | None:
-    """Function and line of a kernel of clang's, function of one of GCC's."""
+def source(name: str) -> str | None:
+    """Return mangled function and line of a kernel of clang's, function of one of GCC's."""
     decoded = decode(name)
-    if decoded is None:
-        return gcc_function(name)
-    if is_demangled:
-        decoded = decoded._replace(function=demangled(decoded.function))
-    return str(decoded)
+    return gcc_function(name) if decoded is None else str(decoded)
 
 
 def spelled(name: str) -> str | None:
-    """Return a kernel's function and line, or a variable, as its source spells them; None if the
+    """Return a mangled kernel's short name, or a variable as its source spells it; None if the
     name itself does.
     """
     decoded = decode(name)
     function = decoded.function if decoded else name
     if demangled(function) == function:
         return None
-    return source(name, is_demangled=True) or demangled(function)
+    return short_name(name) or demangled(name)
 
 
 def remark(names: list[str]) -> str:

@@ -15,6 +15,7 @@ from omptool.render.tables import table
 from packager.machine.host_regions import Left, headline
 from packager.machine.region_run import Region, RegionRun, names
 from packager.model import HostOnly
+from packager.region_names import short_name
 from packager.wording import counted
 
 
@@ -79,7 +80,7 @@ def _cut_off(run: RegionRun) -> list[str]:
 
 
 def _named(name: str) -> str:
-    return source(name, is_demangled=True) or name
+    return short_name(name) or name
 
 
 def _row(run: RegionRun, region: Region, notes: Notes) -> dict[str, Any]:

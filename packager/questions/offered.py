@@ -11,6 +11,7 @@ from packager.kernel_names import decode
 from packager.model import DeviceImage, FatBinary
 from packager.questions.kernels import kernels
 from packager.questions.wanted import Wanted
+from packager.region_names import short_names, spellings
 from packager.triples import is_meant
 from packager.wording import runs
 
@@ -114,9 +115,11 @@ def near(pattern: str, names: Iterable[str]) -> str:
     words: dict[str, None] = {}
     for name in there[:COMPARED]:
         decoded = decode(name)
-        told = (name, demangled(name), decoded.function if decoded else "")
+        told = (*spellings(name), decoded.function if decoded else "")
         words |= {word: None for one in told for word in WORD.findall(one)}
-    rest = f"the kernels are {_listed(map(demangled, there))}" if there else "it has no kernels"
+    short = short_names(there)
+    shown = (short.get(name) or demangled(name) for name in there)
+    rest = f"the kernels are {_listed(shown)}" if there else "it has no kernels"
     return f"{_meant(_close(pattern, list(words)))}; {rest}"
 
 

@@ -7,10 +7,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
-from packager.demangle import demangled
 from packager.model import DeviceImage, FatBinary
 from packager.questions.kernels import kernels
+from packager.region_names import spellings
 from packager.triples import is_meant
+
+_LINE = re.compile(r":\d+$")
 
 
 class Wanted:
@@ -76,13 +78,13 @@ class Wanted:
 
         def is_meant(name: str) -> bool:
             if name not in known:
-                both = (name, demangled(name))
-                known[name] = any(p.search(word) for p in patterns for word in both)
+                known[name] = any(p.search(word) for p in patterns for word in spellings(name))
             return known[name]
 
         return is_meant
 
 
 def _expression(pattern: str) -> str:
-    """A part of the name; a star stands for any characters."""
-    return ".*".join(map(re.escape, pattern.split("*")))
+    """A part of the name; a star stands for any characters, and a line's number is whole."""
+    whole = r"(?!\d)" if _LINE.search(pattern) else ""
+    return ".*".join(map(re.escape, pattern.split("*"))) + whole

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Name regions as people do: function and line, `grid::heat:12`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from packager.demangle import demangled
+from packager.kernel_names import decode, gcc_function
+
+# A demangler writes these behind the parameters of a function.
+_QUALIFIERS = re.compile(r"(?: (?:const|volatile|&&?|noexcept)| \[[^\]]*\])*$")
+_OPERATOR = re.compile(r"\boperator(?:\(\)|\[\]|[<>=!+\-*/%^&|~,]+|(?= ))")
+_DEPTH = {"(": 1, "<": 1, "[": 1, "{": 1, ")": -1, ">": -1, "]": -1, "}": -1}
+
+
+def short_names(names: Iterable[str]) -> dict[str, str]:
+    """Return function and line of each of clang's kernels, and the function of each of GCC's.
+
+    Functions of C++ have parameters only where two names would be equal without. Other names are
+    not in the dictionary.
+    """
+    told = {name: words for name in dict.fromkeys(names) if (words := _told(name))}
+    counts = Counter(short for short, _ in told.values())
+    return {name: long if counts[short] > 1 else short for name, (short, long) in told.items()}
+
+
+def short_name(name: str) -> str | None:
+    """Return function and line of a kernel on its own; None for a name of no kernel."""
+    return short_names([name]).get(name)
+
+
+def spellings(name: str) -> Iterator[str]:
+    """Yield the names under which commands show a kernel or an entry."""
+    yield name
+    yield demangled(name)
+    yield from dict.fromkeys(_told(name) or ())
+
+
+def _told(name: str) -> tuple[str, str] | None:
+    """Return a kernel's function and line, without the function's parameters and with them."""
+    decoded = decode(name)
+    if decoded is None:
+        function = gcc_function(name)
+        return None if function is None else _without_and_with(demangled(function))
+    short, long = _without_and_with(demangled(decoded.function))
+    return str(decoded._replace(function=short)), str(decoded._replace(function=long))
+
+
+def _without_and_with(function: str) -> tuple[str, str]:
+    return without_parameters(function), function
+
+
+def without_parameters(function: str) -> str:
+    """Return a demangled function without the types of its result and its parameters."""
+    text = _QUALIFIERS.sub("", function)
+    if not text.endswith(")"):
+        return function
+    depth = 0
+    for at in range(len(text) - 1, -1, -1):
+        depth += (text[at] == ")") - (text[at] == "(")
+        if depth == 0:
+            break
+    return text[_start_of_name(text[:at]) : at] or function
+
+
+def _start_of_name(head: str) -> int:
+    """Return where the function's name begins: behind its result's type, which templates have."""
+    depth = at = start = 0
+    while at < len(head):
+        if depth == 0 and (operator := _OPERATOR.match(head, at)):
+            if head.startswith(" ", operator.end()) and not _is_symbol(operator[0]):
+                break  # a conversion, new or delete
+            at = operator.end()
+            if head.startswith(" <", at):  # of a template: operator<< <int>
+                at += 1
+            continue
+        if head[at] == " " and depth == 0:
+            start = at + 1
+        depth += _DEPTH.get(head[at], 0)
+        at += 1
+    return start
+
+
+def _is_symbol(operator: str) -> bool:
+    return operator != "operator"
