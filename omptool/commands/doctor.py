@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from packager.files.temporary import MemoryFile
     from packager.hosts.load import Loaded
     from packager.machine.dynamic_loader import Library
+    from packager.machine.facts import Diagnosis, GccRegions
     from packager.machine.host_regions import Left
     from packager.model import FatBinary, Finding
 
@@ -122,7 +123,7 @@ def _ran(
     program: str, args: tuple[str, ...], as_json: bool, asking: dict[str, str] | None
 ) -> tuple[str, bool]:
     """Run the program; return what is to be said of it, and whether all went well."""
-    from omptool.probes import launching, region_report, watching, workers
+    from omptool.probes import gcc_regions, launching, region_report, watching, workers
     from omptool.render import region_run
     from packager.files.reader import open_reader
     from packager.hosts import host_only
@@ -135,6 +136,7 @@ def _ran(
             environment = launching.on_the_runtime(path, data, asking or os.environ)
             cause = host_only.found(data)
         left = of_program(program, path, os.environ)
+        of_gcc = gcc_regions.of_program(program, path, os.environ)
         with region_report.made() as report:
             environment[region_report.VARIABLE] = report.path
             start = launching.Start(path, (program, *args), environment)
@@ -149,6 +151,7 @@ def _ran(
                 libraries=report.libraries(),
                 lost=report.lost(),
                 host_only=left,
+                of_gcc=of_gcc,
             )
     said = f"{cause.message}: {cause.cure}" if cause else ""
     return (region_run.as_json if as_json else region_run.as_text)(run, said), run.is_well
@@ -175,8 +178,9 @@ def _diagnosed(program: Path, as_json: bool, asking: dict[str, str] | None) -> t
         )
     diagnosis = diagnose(parts.whole.binary, found)
     findings = (*diagnosis.findings, *parts.findings)
-    diagnosis = replace(diagnosis, findings=findings, host_only=parts.left)
-    is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)
+    of_gcc = parts.of_gcc
+    diagnosis = replace(diagnosis, findings=findings, host_only=parts.left, of_gcc=of_gcc)
+    is_wanting = any(_is_fault(finding, diagnosis) for finding in diagnosis.findings)
     said = doctor.Said(parts.whole, parts.elsewhere, found, plugins, diagnosis)
     text = (doctor.as_json if as_json else doctor.as_text)(said)
     return text, diagnosis.offloads and not is_wanting
@@ -186,11 +190,11 @@ class _Parts:
     """The program, and the libraries with regions that the loader picks for it."""
 
     def __init__(self, program: Path, environment: dict[str, str]) -> None:
+        from omptool.probes import gcc_regions
         from packager.elf import headers
         from packager.machine.dynamic_loader import libraries
         from packager.machine.parts import Elsewhere, joined, looked_at
         from packager.machine.program import is_script, raised_rights, secured
-        from packager.model import Finding
 
         self._open: list[Iterator[Loaded]] = []  # whose bytes can be read until they go on
         if is_script(program):
@@ -211,18 +215,19 @@ class _Parts:
                 read += self._read_library(library.path)
             elif offload and library.path:
                 self.elsewhere.append(Elsewhere(library.path, tuple(sorted(offload.others))))
-        is_of_gcc = (main if main.binary.entries or not read else read[0]).binary.abi == "gcc"
-        mine = [one for one in read if (one.binary.abi == "gcc") == is_of_gcc]
-        for other in (one for one in read if one not in mine and one.binary.entries):
-            whose = "libomptarget" if is_of_gcc else "libgomp"
-            message = f"{whose} runs the regions of {other.binary.path}; this prediction lacks them"
-            self.findings.append(Finding("OMP210", "info", message, "run doctor on it, too"))
-        self.whole = joined(main.binary, [one.binary for one in mine])
+        self.findings += _errors([*read, main])
+        self.of_gcc: tuple[GccRegions, ...] = ()
+        if any(not _is_of_gcc(one.binary) for one in (*read, main)):
+            parts = [_without_gcc(one) for one in (*read, main)]
+            if any(part is not one for part, one in zip(parts, (*read, main), strict=True)):
+                self.of_gcc = gcc_regions.of_program(str(program), program, minded)
+            *read, main = parts
+        self.whole = joined(main.binary, [one.binary for one in read])
         self.left = self._left(main, read, needed)
         self.findings += _causes(main, self.left, is_empty=self.whole.binary.is_empty)
         self.images = [
             (data, Path(one.binary.file or one.binary.path))
-            for one in (*mine, main)
+            for one in (*read, main)
             for data in one.data
         ]
 
@@ -267,6 +272,41 @@ def _check_is_program(binary: FatBinary, program: Path) -> None:
         raise FormatError("is not a program; doctor reads executables and libraries")
     for unread in (*binary.faults, *binary.limits):
         raise FormatError(unread)
+
+
+def _is_of_gcc(binary: FatBinary) -> bool:
+    """Return whether libgomp alone has a use for a file's parts, or there are none."""
+    return binary.abi == "gcc" or not binary.has_parts
+
+
+def _without_gcc(part: Loaded) -> Loaded:
+    """Return what a file has for other runtimes than libgomp; the same if that is all."""
+    from packager.machine.gcc_runtime import without
+
+    if not any(table.abi == "gcc" for table in part.binary.tables):
+        return part
+    binary = without(part.binary)
+    return part._replace(binary=binary, data=part.data[: len(binary.images)])
+
+
+def _errors(parts: Sequence[Loaded]) -> Iterator[Finding]:
+    """Yield what `verify` calls errors, with the images' numbers in the whole of the parts."""
+    from packager import checks
+
+    first = 0
+    for number, part in enumerate(parts, 1):
+        where = "" if number == len(parts) else f"{part.binary.path}: "
+        for finding in checks.verify(part.binary):
+            if finding.severity == "error":
+                image = None if finding.image is None else first + finding.image
+                yield finding._replace(message=f"{where}{finding.message}", image=image, entry=None)
+        first += len(part.binary.images)
+
+
+def _is_fault(finding: Finding, diagnosis: Diagnosis) -> bool:
+    """Return whether a finding keeps regions off this machine's devices."""
+    image = next((one for one in diagnosis.images if one.image.index == finding.image), None)
+    return finding.severity == "error" and (image is None or bool(image.devices))
 
 
 def _causes(main: Loaded, left: Sequence[Left], *, is_empty: bool) -> Iterator[Finding]:

@@ -13,8 +13,9 @@ from omptool.installation import LIBRARY
 from omptool.render import ranks
 from omptool.render.names import spelled, terminal_width
 from omptool.render.notes import Notes
-from omptool.render.region_run import host_only_rows
+from omptool.render.region_run import gcc_rows, host_only_rows, of_gcc
 from omptool.render.tables import table
+from packager.checks import CHECKS
 from packager.machine.facts import (
     FOLDERS,
     Diagnosis,
@@ -155,14 +156,14 @@ def _whole_verdict(said: Said) -> str:
     binary, alone = said.whole.binary, headline(said.diagnosis.host_only)
     if binary.is_empty:
         return f"{_empty(said)}; {alone}" if alone else _empty(said)
-    verdict = _verdict(binary, said.diagnosis)
-    return f"{alone}; {verdict}" if alone else verdict
+    verdict, gccs = _verdict(binary, said.diagnosis), of_gcc(said.diagnosis.of_gcc)
+    return "; ".join(filter(None, (alone, verdict, gccs)))
 
 
 def _verdict(binary: FatBinary, diagnosis: Diagnosis) -> str:
     total = len(diagnosis.entries)
     if not total:
-        return _of_others(diagnosis) or "it has nothing to offload"
+        return _of_others(diagnosis) or _nothing(diagnosis)
     away = sum(1 for fate in diagnosis.entries if not fate.reason)
     devices = counted(diagnosis.devices, "device")
     where = "on GCC's libgomp" if binary.abi == "gcc" else "under `omptool run`"
@@ -171,12 +172,19 @@ def _verdict(binary: FatBinary, diagnosis: Diagnosis) -> str:
     if diagnosis.end:
         return f"{where} its first region fails: {diagnosis.end}"
     if away == total:
-        what = "all else" if diagnosis.host_only else "everything"
+        what = "all else" if diagnosis.host_only or diagnosis.of_gcc else "everything"
         return f"{where} {what} runs on a device ({devices})"
     reasons = list(dict.fromkeys(fate.reason for fate in diagnosis.entries if fate.reason))
     what = f"{total - away} of {counted(total, 'entry')}"
     stay = "stays" if total - away == 1 else "stay"
     return f"{where} {what} {stay} on the host ({devices}): {reasons[0]}"
+
+
+def _nothing(diagnosis: Diagnosis) -> str:
+    """Return why no entry is there: an error of the file, if it has one."""
+    errors = (f for f in diagnosis.findings if f.severity == "error" and f.code in CHECKS)
+    wrong = next(errors, None)
+    return f"its entries are not found: {wrong.message}" if wrong else "it has nothing to offload"
 
 
 def _without_run(machine: Machine, outcome: Outcome) -> str:
@@ -325,6 +333,7 @@ def as_json(said: Said) -> str:
                 for fate in diagnosis.entries
             ],
             "host_only": host_only_rows(diagnosis.host_only),
+            "gcc": gcc_rows(diagnosis.of_gcc),
             "findings": [
                 {
                     "code": finding.code,
