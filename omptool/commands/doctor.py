@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 # Code that reads images may expect this alignment of them, as in a program's own memory.
 ALIGNMENT = 8
 WRONG_USAGE = 2
+# Checks of what other runtimes than omptool's make of a program: doctor predicts that by itself.
+OF_OTHER_RUNTIMES = ("OMP102", "OMP104", "OMP113", "OMP117")
 
 
 @click.command()
@@ -177,10 +179,10 @@ def _diagnosed(program: Path, as_json: bool, asking: dict[str, str] | None) -> t
             parts.whole.binary, program, parts.elf, images, environment, asking
         )
     diagnosis = diagnose(parts.whole.binary, found)
-    findings = (*diagnosis.findings, *parts.findings)
+    findings = (*diagnosis.findings, *(_weighed(one, diagnosis) for one in parts.findings))
     of_gcc = parts.of_gcc
     diagnosis = replace(diagnosis, findings=findings, host_only=parts.left, of_gcc=of_gcc)
-    is_wanting = any(_is_fault(finding, diagnosis) for finding in diagnosis.findings)
+    is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)
     said = doctor.Said(parts.whole, parts.elsewhere, found, plugins, diagnosis)
     text = (doctor.as_json if as_json else doctor.as_text)(said)
     return text, diagnosis.offloads and not is_wanting
@@ -274,6 +276,20 @@ def _check_is_program(binary: FatBinary, program: Path) -> None:
         raise FormatError(unread)
 
 
+def _weighed(finding: Finding, diagnosis: Diagnosis) -> Finding:
+    """Return the finding, of an image that no device here takes as a warning."""
+    image = next((one for one in diagnosis.images if one.image.index == finding.image), None)
+    is_elsewhere = finding.code in _checks() and image is not None and not image.devices
+    return finding._replace(severity="warning") if is_elsewhere else finding
+
+
+def _checks() -> tuple[str, ...]:
+    """Return the codes of `verify` that hold under `omptool run`, too."""
+    from packager import checks
+
+    return tuple(code for code in checks.CHECKS if code not in OF_OTHER_RUNTIMES)
+
+
 def _is_of_gcc(binary: FatBinary) -> bool:
     """Return whether libgomp alone has a use for a file's parts, or there are none."""
     return binary.abi == "gcc" or not binary.has_parts
@@ -296,7 +312,7 @@ def _errors(parts: Sequence[Loaded]) -> Iterator[Finding]:
     first = 0
     for number, part in enumerate(parts, 1):
         where = "" if number == len(parts) else f"{part.binary.path}: "
-        for finding in checks.verify(part.binary):
+        for finding in checks.verify(part.binary, _checks()):
             if finding.severity == "error":
                 image = None if finding.image is None else first + finding.image
                 yield finding._replace(message=f"{where}{finding.message}", image=image, entry=None)
