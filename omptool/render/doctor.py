@@ -173,7 +173,8 @@ def _verdict(binary: FatBinary, diagnosis: Diagnosis) -> str:
         return f"{where} its first region fails: {diagnosis.end}"
     if away == total:
         what = "all else" if diagnosis.host_only or diagnosis.of_gcc else "everything"
-        return f"{where} {what} runs on a device ({devices})"
+        end = f", or ends by SIGILL: {diagnosis.unfit}" if diagnosis.unfit else ""
+        return f"{where} {what} runs on a device ({devices}){end}"
     reasons = list(dict.fromkeys(fate.reason for fate in diagnosis.entries if fate.reason))
     what = f"{total - away} of {counted(total, 'entry')}"
     stay = "stays" if total - away == 1 else "stay"

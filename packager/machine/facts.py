@@ -88,6 +88,8 @@ class Machine:
     # Of each plugin, the architectures of its devices, each once, where it describes them.
     architectures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    processor: frozenset[str] = frozenset()  # features of the CPU, as Linux names them
+
     def have_none(self, owners: Sequence[Owner]) -> str:
         """Return a sentence that says that these plugins have no device, and why."""
         names = (owner.plugin for owner in owners)
@@ -171,6 +173,7 @@ class Diagnosis:
     obstacle: str = ""  # why it does not start at all; "" if it does
     end: str = ""  # why it ends at its first region; "" if it does not
     others: tuple[OtherRuntime, ...] = ()
+    unfit: str = ""  # why code for the CPU may end the program by SIGILL; "" if it does not
     host_only: tuple[Left, ...] = ()  # files that show regions without device code
     of_gcc: tuple[GccRegions, ...] = ()  # files with regions for libgomp, beside others'
 

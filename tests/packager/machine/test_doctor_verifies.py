@@ -64,3 +64,13 @@ def test_a_file_without_its_entries(source: Path, tmp_path: Path) -> None:
 
 def call(*words: object) -> None:
     subprocess.run([str(word) for word in words], check=True)
+
+
+@pytest.mark.offloads
+def test_an_image_for_another_cpu(source: Path, tmp_path: Path) -> None:
+    """No machine has both what AMD's and what Intel's processors alone have had."""
+    other = "knm" if "fma4" in Path("/proc/cpuinfo").read_text() else "bdver4"
+    path = compiled(source, tmp_path, "-Xopenmp-target", f"-march={other}")
+    assert "OMP205" in errors(path)
+    first, *_ = omptool("doctor", path).stdout.splitlines()
+    assert f"or ends by SIGILL: image 0 is for {other}, and this machine's processor lacks" in first
