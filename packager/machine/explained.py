@@ -43,8 +43,8 @@ option that adds the driver.""",
     "OMP205": """An image that no device takes, or whose code this machine's CPU cannot run.
 
 Every plugin refuses the image, or the plugin that accepts it has no device. The finding repeats
-the plugins' reasons: code for another GPU, for another machine, or a damaged image. Or an image is for a
-a CPU with instructions that this machine's lacks (-march): a kernel that uses them ends by SIGILL.
+the plugins' reasons: code for another GPU, for another machine, or a damaged image. Or an image is
+for a CPU with instructions that this machine lacks (-march): kernels that use them end by SIGILL.
 
 Cure: compile the program for this machine's device; `omptool devices` lists it.""",
     "OMP206": """An environment variable that changes where regions run, or is not read.
