@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 # Code that reads images may expect this alignment of them, as in a program's own memory.
 ALIGNMENT = 8
 WRONG_USAGE = 2
+# Functions by which programs choose a device, and by which they open libraries.
+CHOOSING = ("omp_set_default_device", "omp_get_num_devices")
+OPENING = ("dlopen", "dlmopen")
 # Checks of what other runtimes than omptool's make of a program: doctor predicts that by itself.
 OF_OTHER_RUNTIMES = ("OMP102", "OMP104", "OMP113", "OMP117")
 
@@ -182,6 +185,7 @@ def _diagnosed(program: Path, as_json: bool, asking: dict[str, str] | None) -> t
     findings = (*diagnosis.findings, *(_weighed(one, diagnosis) for one in parts.findings))
     of_gcc = parts.of_gcc
     diagnosis = replace(diagnosis, findings=findings, host_only=parts.left, of_gcc=of_gcc)
+    diagnosis = replace(diagnosis, is_of_default=parts.chooses_device)
     is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)
     said = doctor.Said(parts.whole, parts.elsewhere, found, plugins, diagnosis)
     text = (doctor.as_json if as_json else doctor.as_text)(said)
@@ -225,6 +229,8 @@ class _Parts:
                 self.of_gcc = gcc_regions.of_program(str(program), program, minded)
             *read, main = parts
         self.whole = joined(main.binary, [one.binary for one in read])
+        self.chooses_device = _import(CHOOSING, *read, main)
+        self.findings += _opening(main)
         self.left = self._left(main, read, needed)
         self.findings += _causes(main, self.left, is_empty=self.whole.binary.is_empty)
         self.images = [
@@ -323,6 +329,22 @@ def _is_fault(finding: Finding, diagnosis: Diagnosis) -> bool:
     """Return whether a finding keeps regions off this machine's devices."""
     image = next((one for one in diagnosis.images if one.image.index == finding.image), None)
     return finding.severity == "error" and (image is None or bool(image.devices))
+
+
+def _import(names: tuple[str, ...], *parts: Loaded) -> bool:
+    """Return whether one of the files imports a function with one of these names."""
+    from packager.elf import imports
+
+    return any(part.elf is not None and imports.called(part.elf, names) for part in parts)
+
+
+def _opening(main: Loaded) -> Iterator[Finding]:
+    """Yield a hint where the program may open libraries, which no prediction sees."""
+    from packager.model import Finding
+
+    if _import(OPENING, main):
+        message = "the program may open libraries itself (dlopen), which this prediction lacks"
+        yield Finding("OMP210", "info", message, "`omptool doctor --run` sees their regions")
 
 
 def _causes(main: Loaded, left: Sequence[Left], *, is_empty: bool) -> Iterator[Finding]:

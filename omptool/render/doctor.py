@@ -52,7 +52,8 @@ VARIABLES = (
     "OMPTOOL_PLUGIN_PATH",
     "OMPTOOL_HOST_DEVICES",
 )
-NO_CODE = "OMP211"  # the finding that says why there is no offload code
+# Findings that say why there is no offload code, and where else some may be.
+OF_NO_CODE = ("OMP210", "OMP211")
 # Characters of a rule that a table has room for; a longer one is a note.
 SHORT_RULE = 40
 
@@ -74,7 +75,7 @@ def as_text(said: Said) -> str:
     verdict = _whole_verdict(said)
     blocks = [f"{shown(binary.path)}: {verdict}"]
     if binary.is_empty:
-        causes = (_finding(f, Notes()) for f in diagnosis.findings if f.code == NO_CODE)
+        causes = (_finding(f, Notes()) for f in diagnosis.findings if f.code in OF_NO_CODE)
         return "\n".join([blocks[0], *_elsewhere(said), *causes])
     notes, width = Notes(), terminal_width()
     blocks += map(_other, diagnosis.others)
@@ -166,6 +167,7 @@ def _verdict(binary: FatBinary, diagnosis: Diagnosis) -> str:
         return _of_others(diagnosis) or _nothing(diagnosis)
     away = sum(1 for fate in diagnosis.entries if not fate.reason)
     devices = counted(diagnosis.devices, "device")
+    devices += "; predicted for the default device" if diagnosis.is_of_default else ""
     where = "on GCC's libgomp" if binary.abi == "gcc" else "under `omptool run`"
     if diagnosis.obstacle:
         return f"{where} it does not start: {diagnosis.obstacle}"

@@ -48,7 +48,9 @@ def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
     end = _end(program, machine) if entries else ""
     others = other_runtimes.diagnose(program, machine)
     sigill = next(filter(None, (unfit(machine, fate) for fate in images)), "")
-    found = Diagnosis(images, entries, count, said, None, obstacle, end, others, sigill)
+    found = Diagnosis(
+        images, entries, count, said, obstacle=obstacle, end=end, others=others, unfit=sigill
+    )
     return replace(found, without_run=_without_run(program, machine, found))
 
 

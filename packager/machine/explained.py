@@ -76,10 +76,10 @@ plugin, the driver or a device is missing.
 Cure: install the plugin (libgomp-plugin-nvptx1, libgomp-plugin-gcn1) and the driver.""",
     "OMP210": """A library of the program that is not part of the prediction.
 
-It has regions, but cannot be read, or another runtime serves it: libgomp's regions beside
-libomptarget's.
+It has regions, but cannot be read. Or the program imports dlopen, and may open libraries by itself,
+which only a run shows.
 
-Cure: check the library with `omptool verify`, or run `omptool doctor` on it, too.""",
+Cure: check the library with `omptool verify`; run `omptool doctor --run -- PROG`.""",
     "OMP211": """OpenMP without code for devices.
 
 The program, a library that it needs, or an object of them, was compiled with OpenMP and has no code

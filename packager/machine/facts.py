@@ -173,6 +173,7 @@ class Diagnosis:
     obstacle: str = ""  # why it does not start at all; "" if it does
     end: str = ""  # why it ends at its first region; "" if it does not
     others: tuple[OtherRuntime, ...] = ()
+    is_of_default: bool = False  # the program may choose another device than the default
     unfit: str = ""  # why code for the CPU may end the program by SIGILL; "" if it does not
     host_only: tuple[Left, ...] = ()  # files that show regions without device code
     of_gcc: tuple[GccRegions, ...] = ()  # files with regions for libgomp, beside others'

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from clangs import INSTALLED, OFFLOADING, compiled, tool
 from documents import document
-from toolchain import omptool
+from fixture_programs import OMPTOOL
+from toolchain import compile_c, omptool
 
 from omptool.installation import libdir
 
@@ -74,3 +75,42 @@ def test_an_image_for_another_cpu(source: Path, tmp_path: Path) -> None:
     assert "OMP205" in errors(path)
     first, *_ = omptool("doctor", path).stdout.splitlines()
     assert f"or ends by SIGILL: image 0 is for {other}, and this machine's processor lacks" in first
+
+
+@pytest.mark.offloads
+def test_a_program_that_chooses_its_device(source: Path, tmp_path: Path) -> None:
+    text = SOURCE.replace("int x = 0;", "int x = 0; omp_set_default_device(omp_get_num_devices());")
+    source.write_text(f"#include <omp.h>\n{text}")
+    first, *_ = omptool("doctor", compiled(source, tmp_path)).stdout.splitlines()
+    assert first.endswith("runs on a device (1 device; predicted for the default device)")
+
+
+@pytest.mark.offloads
+def test_a_program_that_opens_libraries(source: Path, tmp_path: Path) -> None:
+    """No library is looked for: a hint names the command that sees them."""
+    hint = (
+        "OMP210 info: the program may open libraries itself (dlopen), which this prediction lacks"
+    )
+    assert "dlopen" not in omptool("doctor", compiled(source, tmp_path)).stdout
+    (tmp_path / "opener").mkdir()
+    source.write_text(f"#include <dlfcn.h>\n{SOURCE.replace('x - 1', 'dlopen(0, 1) == 0')}")
+    done = omptool("doctor", compiled(source, tmp_path / "opener"))
+    assert (done.exit_code, done.stdout.count(hint)) == (0, 1)
+    assert "    `omptool doctor --run` sees their regions" in done.stdout
+    plain = compile_c(source.read_text().replace("#pragma omp", "//"), tmp_path / "plain")
+    assert omptool("doctor", plain).stdout.startswith(f"{plain}: no offload code\n{hint}")
+
+
+@pytest.mark.offloads
+def test_a_device_out_of_range(source: Path, tmp_path: Path) -> None:
+    """The region is named in front of LLVM's words."""
+    source.write_text(SOURCE.replace("map(tofrom", "device(3) map(tofrom"))
+    done = under_run(compiled(source, tmp_path))
+    region, llvms = done.stderr.splitlines()
+    assert "main_l3 asks for device 3: 1 device is available" in region
+    assert llvms.endswith("Device number '3' out of range, only 1 devices available")
+
+
+def under_run(program: Path) -> subprocess.CompletedProcess[str]:
+    command = [OMPTOOL, "run", str(program)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
