@@ -200,14 +200,10 @@ class _Parts:
         from packager.elf import headers
         from packager.machine.dynamic_loader import libraries
         from packager.machine.parts import Elsewhere, joined, looked_at
-        from packager.machine.program import is_script, raised_rights, secured
+        from packager.machine.program import raised_rights, secured
 
         self._open: list[Iterator[Loaded]] = []  # whose bytes can be read until they go on
-        if is_script(program):
-            said = f"is a script: use `omptool doctor --run -- {shown(program)}`"
-            raise FormatError(said)
-        main = self._read(program)
-        _check_is_program(main.binary, program)
+        main = self._read_program(program)
         read: list[Loaded] = []
         self.elsewhere: list[Elsewhere] = []
         self.findings: list[Finding] = []
@@ -224,10 +220,8 @@ class _Parts:
         self.findings += _errors([*read, main])
         self.of_gcc: tuple[GccRegions, ...] = ()
         if any(not _is_of_gcc(one.binary) for one in (*read, main)):
-            parts = [_without_gcc(one) for one in (*read, main)]
-            if any(part is not one for part, one in zip(parts, (*read, main), strict=True)):
-                self.of_gcc = gcc_regions.of_program(str(program), program, minded)
-            *read, main = parts
+            self.of_gcc = gcc_regions.of_program(str(program), program, minded)
+            *read, main = (_without_gcc(one) for one in (*read, main))
         self.whole = joined(main.binary, [one.binary for one in read])
         self.chooses_device = _import(CHOOSING, *read, main)
         self.findings += _opening(main)
@@ -238,6 +232,15 @@ class _Parts:
             for one in (*read, main)
             for data in one.data
         ]
+
+    def _read_program(self, path: Path) -> Loaded:
+        from packager.machine.program import is_script
+
+        if is_script(path):
+            raise FormatError(f"is a script: use `omptool doctor --run -- {shown(path)}`")
+        main = self._read(path)
+        _check_is_program(main.binary, path)
+        return main
 
     def _left(
         self, main: Loaded, read: Sequence[Loaded], needed: Sequence[Library]
