@@ -25,12 +25,18 @@ if TYPE_CHECKING:
     from packager.files.temporary import MemoryFile
     from packager.hosts.load import Loaded
     from packager.machine.dynamic_loader import Library
+    from packager.machine.facts import Diagnosis, GccRegions
     from packager.machine.host_regions import Left
     from packager.model import FatBinary, Finding
 
 # Code that reads images may expect this alignment of them, as in a program's own memory.
 ALIGNMENT = 8
 WRONG_USAGE = 2
+# Functions by which programs choose a device, and by which they open libraries.
+CHOOSING = ("omp_set_default_device", "omp_get_num_devices")
+OPENING = ("dlopen", "dlmopen")
+# Checks of what other runtimes than omptool's make of a program: doctor predicts that by itself.
+OF_OTHER_RUNTIMES = ("OMP102", "OMP104", "OMP113", "OMP117")
 
 
 class DoctorCommand(click.Command):
@@ -133,7 +139,7 @@ def _ran(
     program: str, args: tuple[str, ...], as_json: bool, asking: dict[str, str] | None
 ) -> tuple[str, bool]:
     """Run the program; return what is to be said of it, and whether all went well."""
-    from omptool.probes import launching, region_report, watching, workers
+    from omptool.probes import gcc_regions, launching, region_report, watching, workers
     from omptool.render import region_run
     from packager.files.reader import open_reader
     from packager.hosts import host_only
@@ -146,6 +152,7 @@ def _ran(
             environment = launching.on_the_runtime(path, data, asking or os.environ)
             cause = host_only.found(data)
         left = of_program(program, path, os.environ)
+        of_gcc = gcc_regions.of_program(program, path, os.environ)
         with region_report.made() as report:
             environment[region_report.VARIABLE] = report.path
             start = launching.Start(path, (program, *args), environment)
@@ -160,6 +167,7 @@ def _ran(
                 libraries=report.libraries(),
                 lost=report.lost(),
                 host_only=left,
+                of_gcc=of_gcc,
             )
     said = f"{cause.message}: {cause.cure}" if cause else ""
     return (region_run.as_json if as_json else region_run.as_text)(run, said), run.is_well
@@ -185,8 +193,10 @@ def _diagnosed(program: Path, as_json: bool, asking: dict[str, str] | None) -> t
             parts.whole.binary, program, parts.elf, images, environment, asking
         )
     diagnosis = diagnose(parts.whole.binary, found)
-    findings = (*diagnosis.findings, *parts.findings)
-    diagnosis = replace(diagnosis, findings=findings, host_only=parts.left)
+    findings = (*diagnosis.findings, *(_weighed(one, diagnosis) for one in parts.findings))
+    of_gcc = parts.of_gcc
+    diagnosis = replace(diagnosis, findings=findings, host_only=parts.left, of_gcc=of_gcc)
+    diagnosis = replace(diagnosis, is_of_default=parts.chooses_device)
     is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)
     said = doctor.Said(parts.whole, parts.elsewhere, found, plugins, diagnosis)
     text = (doctor.as_json if as_json else doctor.as_text)(said)
@@ -197,18 +207,14 @@ class _Parts:
     """The program, and the libraries with regions that the loader picks for it."""
 
     def __init__(self, program: Path, environment: dict[str, str]) -> None:
+        from omptool.probes import gcc_regions
         from packager.elf import headers
         from packager.machine.dynamic_loader import libraries
         from packager.machine.parts import Elsewhere, joined, looked_at
-        from packager.machine.program import is_script, raised_rights, secured
-        from packager.model import Finding
+        from packager.machine.program import raised_rights, secured
 
         self._open: list[Iterator[Loaded]] = []  # whose bytes can be read until they go on
-        if is_script(program):
-            said = f"is a script: use `omptool doctor --run -- {shown(program)}`"
-            raise FormatError(said)
-        main = self._read(program)
-        _check_is_program(main.binary, program)
+        main = self._read_program(program)
         read: list[Loaded] = []
         self.elsewhere: list[Elsewhere] = []
         self.findings: list[Finding] = []
@@ -222,20 +228,30 @@ class _Parts:
                 read += self._read_library(library.path)
             elif offload and library.path:
                 self.elsewhere.append(Elsewhere(library.path, tuple(sorted(offload.others))))
-        is_of_gcc = (main if main.binary.entries or not read else read[0]).binary.abi == "gcc"
-        mine = [one for one in read if (one.binary.abi == "gcc") == is_of_gcc]
-        for other in (one for one in read if one not in mine and one.binary.entries):
-            whose = "libomptarget" if is_of_gcc else "libgomp"
-            message = f"{whose} runs the regions of {other.binary.path}; this prediction lacks them"
-            self.findings.append(Finding("OMP210", "info", message, "run doctor on it, too"))
-        self.whole = joined(main.binary, [one.binary for one in mine])
+        self.findings += _errors([*read, main])
+        self.of_gcc: tuple[GccRegions, ...] = ()
+        if any(not _is_of_gcc(one.binary) for one in (*read, main)):
+            self.of_gcc = gcc_regions.of_program(str(program), program, minded)
+            *read, main = (_without_gcc(one) for one in (*read, main))
+        self.whole = joined(main.binary, [one.binary for one in read])
+        self.chooses_device = _import(CHOOSING, *read, main)
+        self.findings += _opening(main)
         self.left = self._left(main, read, needed)
         self.findings += _causes(main, self.left, is_empty=self.whole.binary.is_empty)
         self.images = [
             (data, Path(one.binary.file or one.binary.path))
-            for one in (*mine, main)
+            for one in (*read, main)
             for data in one.data
         ]
+
+    def _read_program(self, path: Path) -> Loaded:
+        from packager.machine.program import is_script
+
+        if is_script(path):
+            raise FormatError(f"is a script: use `omptool doctor --run -- {shown(path)}`")
+        main = self._read(path)
+        _check_is_program(main.binary, path)
+        return main
 
     def _left(
         self, main: Loaded, read: Sequence[Loaded], needed: Sequence[Library]
@@ -278,6 +294,71 @@ def _check_is_program(binary: FatBinary, program: Path) -> None:
         raise FormatError("is not a program; doctor reads executables and libraries")
     for unread in (*binary.faults, *binary.limits):
         raise FormatError(unread)
+
+
+def _weighed(finding: Finding, diagnosis: Diagnosis) -> Finding:
+    """Return the finding, of an image that no device here takes as a warning."""
+    image = next((one for one in diagnosis.images if one.image.index == finding.image), None)
+    is_elsewhere = finding.code in _checks() and image is not None and not image.devices
+    return finding._replace(severity="warning") if is_elsewhere else finding
+
+
+def _checks() -> tuple[str, ...]:
+    """Return the codes of `verify` that hold under `omptool run`, too."""
+    from packager import checks
+
+    return tuple(code for code in checks.CHECKS if code not in OF_OTHER_RUNTIMES)
+
+
+def _is_of_gcc(binary: FatBinary) -> bool:
+    """Return whether libgomp alone has a use for a file's parts, or there are none."""
+    return binary.abi == "gcc" or not binary.has_parts
+
+
+def _without_gcc(part: Loaded) -> Loaded:
+    """Return what a file has for other runtimes than libgomp; the same if that is all."""
+    from packager.machine.gcc_runtime import without
+
+    if not any(table.abi == "gcc" for table in part.binary.tables):
+        return part
+    binary = without(part.binary)
+    return part._replace(binary=binary, data=part.data[: len(binary.images)])
+
+
+def _errors(parts: Sequence[Loaded]) -> Iterator[Finding]:
+    """Yield what `verify` calls errors, with the images' numbers in the whole of the parts."""
+    from packager import checks
+
+    first = 0
+    for number, part in enumerate(parts, 1):
+        where = "" if number == len(parts) else f"{part.binary.path}: "
+        for finding in checks.verify(part.binary, _checks()):
+            if finding.severity == "error":
+                image = None if finding.image is None else first + finding.image
+                yield finding._replace(message=f"{where}{finding.message}", image=image, entry=None)
+        first += len(part.binary.images)
+
+
+def _is_fault(finding: Finding, diagnosis: Diagnosis) -> bool:
+    """Return whether a finding keeps regions off this machine's devices."""
+    image = next((one for one in diagnosis.images if one.image.index == finding.image), None)
+    return finding.severity == "error" and (image is None or bool(image.devices))
+
+
+def _import(names: tuple[str, ...], *parts: Loaded) -> bool:
+    """Return whether one of the files imports a function with one of these names."""
+    from packager.elf import imports
+
+    return any(part.elf is not None and imports.called(part.elf, names) for part in parts)
+
+
+def _opening(main: Loaded) -> Iterator[Finding]:
+    """Yield a hint where the program may open libraries, which no prediction sees."""
+    from packager.model import Finding
+
+    if _import(OPENING, main):
+        message = "the program may open libraries itself (dlopen), which this prediction lacks"
+        yield Finding("OMP210", "info", message, "`omptool doctor --run` sees their regions")
 
 
 def _causes(main: Loaded, left: Sequence[Left], *, is_empty: bool) -> Iterator[Finding]:

@@ -232,10 +232,15 @@ def _end_as(code: int) -> NoReturn:
 
 def _refuse_regions_of_the_host(start: Start) -> None:
     """End where files of the program show regions that can run on the host alone."""
+    from omptool.probes import gcc_regions
     from packager.machine.host_regions import of_program
 
-    for path, cause in of_program(start.words[0], start.file, os.environ):
+    program = start.words[0]
+    for path, cause in of_program(program, start.file, os.environ):
         fail(f"{path}: {cause.message}, and --mandatory is given: {cause.cure}", CANNOT_START)
+    for one in gcc_regions.of_program(program, start.file, os.environ):
+        if one.reason:
+            fail(f"{one.path}: {one.sentence}; --mandatory is given", CANNOT_START)
 
 
 def _note_host_only(data: Reader, program: str, *, is_checked: bool) -> None:

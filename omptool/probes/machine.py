@@ -35,6 +35,7 @@ from packager.machine.runtimes import compilers, picked
 from packager.model import FatBinary
 
 TMP = Path("/tmp")  # LLVM's runtimes put images there, whatever TMPDIR says
+CPUS = Path("/proc/cpuinfo")
 FOR_CUDA = ("ptx", "cubin")
 NOT_FOUND = (
     "without the program's run path the loader does not find it, and it is no copy of omptool's"
@@ -81,6 +82,7 @@ def probe(
         clangs=compilers(elf),
         cuda=ask_cuda(drivers[gcc_runtime.NVPTX.driver], environment) if has_cuda else None,
         amd=processors(),
+        processor=_features(),
     )
     if binary.abi == "gcc":
         plugins_of_gcc = _libgomp_plugins(found, environment)
@@ -184,6 +186,16 @@ def _lacks(binary: FatBinary, loaded: Sequence[Library], environment: dict[str, 
     ]
     found = {one: lack_of(*one, loaded, environment) for one in set(wanted)}
     return [found[one] for one in wanted]
+
+
+def _features() -> frozenset[str]:
+    """Return the features of this machine's CPU; none where Linux does not list them."""
+    try:
+        lines = CPUS.read_text().splitlines()
+    except OSError:
+        return frozenset()
+    flags = (line.partition(":")[2] for line in lines if line.startswith("flags"))
+    return frozenset(next(flags, "").split())
 
 
 def _tmp() -> Tmp:

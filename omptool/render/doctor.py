@@ -13,8 +13,9 @@ from omptool.installation import LIBRARY
 from omptool.render import ranks
 from omptool.render.names import spelled, terminal_width
 from omptool.render.notes import Notes
-from omptool.render.region_run import host_only_rows
+from omptool.render.region_run import gcc_rows, host_only_rows, of_gcc
 from omptool.render.tables import table
+from packager.checks import CHECKS
 from packager.machine.facts import (
     FOLDERS,
     Diagnosis,
@@ -51,7 +52,8 @@ VARIABLES = (
     "OMPTOOL_PLUGIN_PATH",
     "OMPTOOL_HOST_DEVICES",
 )
-NO_CODE = "OMP211"  # the finding that says why there is no offload code
+# Findings that say why there is no offload code, and where else some may be.
+OF_NO_CODE = ("OMP210", "OMP211")
 # Characters of a rule that a table has room for; a longer one is a note.
 SHORT_RULE = 40
 
@@ -73,7 +75,7 @@ def as_text(said: Said) -> str:
     verdict = _whole_verdict(said)
     blocks = [f"{shown(binary.path)}: {verdict}"]
     if binary.is_empty:
-        causes = (_finding(f, Notes()) for f in diagnosis.findings if f.code == NO_CODE)
+        causes = (_finding(f, Notes()) for f in diagnosis.findings if f.code in OF_NO_CODE)
         return "\n".join([blocks[0], *_elsewhere(said), *causes])
     notes, width = Notes(), terminal_width()
     blocks += map(_other, diagnosis.others)
@@ -155,28 +157,37 @@ def _whole_verdict(said: Said) -> str:
     binary, alone = said.whole.binary, headline(said.diagnosis.host_only)
     if binary.is_empty:
         return f"{_empty(said)}; {alone}" if alone else _empty(said)
-    verdict = _verdict(binary, said.diagnosis)
-    return f"{alone}; {verdict}" if alone else verdict
+    verdict, gccs = _verdict(binary, said.diagnosis), of_gcc(said.diagnosis.of_gcc)
+    return "; ".join(filter(None, (alone, verdict, gccs)))
 
 
 def _verdict(binary: FatBinary, diagnosis: Diagnosis) -> str:
     total = len(diagnosis.entries)
     if not total:
-        return _of_others(diagnosis) or "it has nothing to offload"
+        return _of_others(diagnosis) or _nothing(diagnosis)
     away = sum(1 for fate in diagnosis.entries if not fate.reason)
     devices = counted(diagnosis.devices, "device")
+    devices += "; predicted for the default device" if diagnosis.is_of_default else ""
     where = "on GCC's libgomp" if binary.abi == "gcc" else "under `omptool run`"
     if diagnosis.obstacle:
         return f"{where} it does not start: {diagnosis.obstacle}"
     if diagnosis.end:
         return f"{where} its first region fails: {diagnosis.end}"
     if away == total:
-        what = "all else" if diagnosis.host_only else "everything"
-        return f"{where} {what} runs on a device ({devices})"
+        what = "all else" if diagnosis.host_only or diagnosis.of_gcc else "everything"
+        end = f", or ends by SIGILL: {diagnosis.unfit}" if diagnosis.unfit else ""
+        return f"{where} {what} runs on a device ({devices}){end}"
     reasons = list(dict.fromkeys(fate.reason for fate in diagnosis.entries if fate.reason))
     what = f"{total - away} of {counted(total, 'entry')}"
     stay = "stays" if total - away == 1 else "stay"
     return f"{where} {what} {stay} on the host ({devices}): {reasons[0]}"
+
+
+def _nothing(diagnosis: Diagnosis) -> str:
+    """Return why no entry is there: an error of the file, if it has one."""
+    errors = (f for f in diagnosis.findings if f.severity == "error" and f.code in CHECKS)
+    wrong = next(errors, None)
+    return f"its entries are not found: {wrong.message}" if wrong else "it has nothing to offload"
 
 
 def _without_run(machine: Machine, outcome: Outcome) -> str:
@@ -325,6 +336,7 @@ def as_json(said: Said) -> str:
                 for fate in diagnosis.entries
             ],
             "host_only": host_only_rows(diagnosis.host_only),
+            "gcc": gcc_rows(diagnosis.of_gcc),
             "findings": [
                 {
                     "code": finding.code,

@@ -12,6 +12,7 @@ from omptool.console import portable, shown
 from omptool.render.names import source, terminal_width
 from omptool.render.notes import Notes
 from omptool.render.tables import table
+from packager.machine.facts import GccRegions
 from packager.machine.host_regions import Left, headline
 from packager.machine.region_run import Region, RegionRun, names
 from packager.model import HostOnly
@@ -56,7 +57,13 @@ def _signal_name(number: int) -> str:
 
 
 def _verdict(run: RegionRun) -> str:
-    return "; ".join(filter(None, (_ran(run), headline(run.host_only))))
+    ran = "" if run.of_gcc and not run.regions else _ran(run)
+    return "; ".join(filter(None, (ran, headline(run.host_only), of_gcc(run.of_gcc))))
+
+
+def of_gcc(files: Iterable[GccRegions]) -> str:
+    """Return where libgomp runs the regions of files, in a clause; "" without a file."""
+    return "; ".join(dict.fromkeys(one.sentence for one in files))
 
 
 def _ran(run: RegionRun) -> str:
@@ -128,6 +135,7 @@ def as_json(run: RegionRun, cause: str) -> str:
             "no_region": cause if cause and not run.regions else None,
             "lost": run.lost,
             "host_only": host_only_rows(run.host_only),
+            "gcc": gcc_rows(run.of_gcc),
         },
         indent=2,
     )
@@ -139,4 +147,17 @@ def host_only_rows(left: Iterable[Left]) -> list[dict[str, Any]]:
         {"name": name, "source": source(name) if name else None, "file": portable(one.path)}
         for one in left
         for name in one.cause.regions or (None,)
+    ]
+
+
+def gcc_rows(files: Iterable[GccRegions]) -> list[dict[str, Any]]:
+    """Return a row for each file with regions for libgomp."""
+    return [
+        {
+            "file": portable(one.path),
+            "regions": one.regions,
+            "runs_on": one.runs_on,
+            "reason": one.reason or None,
+        }
+        for one in files
     ]

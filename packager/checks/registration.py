@@ -14,6 +14,10 @@ REGISTER = "__tgt_register_lib"
 BUNDLE = "put the device images into the object with `omptool bundle` and link the result"
 EDITED = "the linker or a tool moved or dropped entries"
 UNVERSIONED = "link with -lomptarget, without `mold -r`, which drops the versions of symbols"
+GCC = (
+    "give -foffload=TARGET (nvptx-none, amdgcn-amdhsa) to a GCC with that offload compiler, "
+    "without -foffload=disable"
+)
 LIBTARGET_FIRST = "link with -lomptarget before -ltarget"
 ADDED = "put one in with `omptool edit --add`"
 CLANG = (
@@ -44,7 +48,8 @@ def unregistered(binary: FatBinary) -> Iterator[Finding]:
     for table in binary.tables:
         count = sum(needs_device(entry) for entry in table.entries)
         if count and not (_is_covered(table, binary) or _is_emptied(table, binary)):
-            what = f"{_entries(count)} in {table.name} but no descriptor registers them"
+            lack = "there is no image" if table.abi == "gcc" else "no descriptor registers them"
+            what = f"{_entries(count)} in {table.name} but {lack}"
             message = f"{what}: every region runs on the host"
             yield Finding("OMP101", "error", message, _hint(table.abi))
     for descriptor in binary.descriptors:
@@ -91,6 +96,8 @@ def _not_yet(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _hint(abi: Abi | None) -> str:
+    if abi == "gcc":
+        return GCC
     return CLANG if (abi or "").startswith("llvm") else BUNDLE
 
 

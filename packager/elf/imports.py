@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from struct import Struct
 
 from packager.elf.headers import (
@@ -75,6 +75,20 @@ def offload_imports(elf: Elf) -> OffloadImports:
                 found[f"{name}@{version}" if version else name] = None
                 libraries |= {library: None} if library else {}
     return OffloadImports(tuple(found), tuple(libraries))
+
+
+def called(elf: Elf, wanted: Collection[str]) -> list[str]:
+    """Return which of the `wanted` functions a linked file imports."""
+    found: set[str] = set()
+    for table in elf.of_type(SHT_DYNSYM)[:1]:
+        what = f"names of {table.name}"
+        text = elf.string_table(table.link, what)
+        if not any(text.holds(b"\0%s\0" % name.encode()) for name in wanted):
+            continue
+        names = elf.strings(table.link, what)
+        symbols = (s for s in elf.symbols(table) if s.name_at and not s.is_defined)
+        found.update(name for symbol in symbols if (name := names[symbol.name_at]) in wanted)
+    return sorted(found)
 
 
 def defines(elf: Elf, name: str) -> bool:

@@ -38,6 +38,7 @@ MAX_REGIONS = 1 << 12
 OPENMP = ("libomp.so", "libiomp5.so", "libgomp.so")
 SHOWN = 3
 _START = _MARK.decode()
+_ID = ".region_id"  # of the variable whose address stands for a region with device code
 _DEBUG = "_debug__"  # with -g, the function that a kernel calls
 _OF_VARIABLES = ("ctor", "dtor")  # of device variables: no regions
 WITHOUT = "without -fopenmp-targets"
@@ -109,8 +110,11 @@ def _place(name: str) -> str:
 def _without_entry(elf: Elf, named: Collection[str]) -> tuple[str, ...]:
     """Return the names of kernels that the file has functions of its host for, and no entry."""
     kept: dict[str, None] = {}
-    kernels: set[str] = set()  # of a CPU's device image, which exports them
+    kernels: set[str] = set()  # of a CPU's device image, which exports them, or with an ID
     for name, is_local in _functions(elf):
+        if name.endswith(_ID):
+            kernels.add(name[1:].removesuffix(_ID))
+            continue
         base = name.partition(".")[0].removesuffix(_DEBUG)
         decoded = decode(base)
         if base == name and not is_local:
@@ -123,17 +127,20 @@ def _without_entry(elf: Elf, named: Collection[str]) -> tuple[str, ...]:
 
 
 def _functions(elf: Elf) -> Iterator[tuple[str, bool]]:
-    """Yield the functions that are parts of regions, and whether they are local."""
+    """Yield the functions that are parts of regions, whether they are local, and IDs of regions.
+
+    A region for devices has an ID even where its entry was removed.
+    """
     for table in elf.of_type(SHT_SYMTAB):
         what = f"names of {table.name}"
         if not elf.string_table(table.link, what).holds(_MARK):
             continue
         names = elf.strings(table.link, what)
         for symbol in elf.symbols(table):
-            if symbol.is_defined and symbol.type == STT_FUNC and symbol.name_at:
-                name = names[symbol.name_at]
-                if name.startswith(_START):
-                    yield name, symbol.binding == STB_LOCAL
+            name = names[symbol.name_at] if symbol.is_defined and symbol.name_at else ""
+            is_part = symbol.type == STT_FUNC and name.startswith(_START)
+            if is_part or (name.startswith(f".{_START}") and name.endswith(_ID)):
+                yield name, symbol.binding == STB_LOCAL
 
 
 def _regions(elf: Elf, *, is_openmp: bool) -> dict[str, str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from packager.checks.loading import PACKAGED, renamed_libraries
 from packager.foreign_runtimes import unread
+from packager.host_machines import x86_64_features
 from packager.machine.facts import FOLDERS, NODES, EntryFate, ImageFate, Machine
 from packager.machine.llvm_runtime import default_device, policy
 from packager.machine.runtimes import UNNAMED
@@ -42,6 +43,7 @@ def findings(
     yield from _renamed(program)
     yield from _another_release(program, machine)
     yield from _without_device(machine, images)
+    yield from _unfit(machine, images)
     yield from _environment(machine, count)
     yield from _variables_of_runtimes(program, machine)
     yield from _tmp(program, machine)
@@ -143,6 +145,27 @@ def _without_device(machine: Machine, images: Sequence[ImageFate]) -> Iterator[F
         message = f"{what}: {fate.rule}"
         hint = "give the program an image for a device of this machine"
         yield Finding("OMP205", severity, message, hint, None, image.index)
+
+
+def _unfit(machine: Machine, images: Sequence[ImageFate]) -> Iterator[Finding]:
+    """D05: code for another processor of this machine's kind."""
+    for fate in images:
+        problem = unfit(machine, fate)
+        if problem:
+            hint = "compile with -Xopenmp-target -march= for this machine, or run on another one"
+            message = f"{problem}: a kernel that uses them ends the program by SIGILL"
+            yield Finding("OMP205", "error", message, hint, None, fate.image.index)
+
+
+def unfit(machine: Machine, fate: ImageFate) -> str:
+    """Return what code of an image may use and this machine's CPU lacks, in words."""
+    image = fate.image
+    is_here = image.kind == "elf" and image.contents.machine == "x86_64"
+    if not (is_here and fate.devices and machine.processor):
+        return ""
+    absent = x86_64_features.lacking(image.processor, machine.processor)
+    what = f"image {image.index} is for {image.processor}, and this machine's processor lacks"
+    return f"{what} {', '.join(absent)}" if absent else ""
 
 
 def _fatal(machine: Machine, entries: Sequence[EntryFate]) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from packager import newer
 from packager.checks.loading import undefined
 from packager.conventions import are_called, called_by, in_words
 from packager.machine import gcc_runtime, other_runtimes
-from packager.machine.checks import findings, general_findings
+from packager.machine.checks import findings, general_findings, unfit
 from packager.machine.dynamic_loader import Library
 from packager.machine.facts import (
     CPU_PLUGIN,
@@ -48,7 +48,10 @@ def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
     said = (*_newer(program), *findings(program, machine, mine, entries, count))
     end = _end(program, machine) if entries else ""
     others = other_runtimes.diagnose(program, machine)
-    found = Diagnosis(images, entries, count, said, obstacle=obstacle, end=end, others=others)
+    sigill = next(filter(None, (unfit(machine, fate) for fate in images)), "")
+    found = Diagnosis(
+        images, entries, count, said, obstacle=obstacle, end=end, others=others, unfit=sigill
+    )
     return replace(found, without_run=_without_run(program, machine, found))
 
 

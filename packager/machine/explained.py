@@ -40,10 +40,11 @@ use the image.
 
 Cure: install the driver, or run the program on a machine with one. Start a container with the
 option that adds the driver.""",
-    "OMP205": """An image that no device takes.
+    "OMP205": """An image that no device takes, or whose code this machine's CPU cannot run.
 
 Every plugin refuses the image, or the plugin that accepts it has no device. The finding repeats
-the plugins' reasons: code for another GPU, for another machine, or a damaged image.
+the plugins' reasons: code for another GPU, for another machine, or a damaged image. Or an image is
+for a CPU with instructions that this machine lacks (-march): kernels that use them end by SIGILL.
 
 Cure: compile the program for this machine's device; `omptool devices` lists it.""",
     "OMP206": """An environment variable that changes where regions run, or is not read.
@@ -75,10 +76,10 @@ plugin, the driver or a device is missing.
 Cure: install the plugin (libgomp-plugin-nvptx1, libgomp-plugin-gcn1) and the driver.""",
     "OMP210": """A library of the program that is not part of the prediction.
 
-It has regions, but cannot be read, or another runtime serves it: libgomp's regions beside
-libomptarget's.
+It has regions, but cannot be read. Or the program imports dlopen, and may open libraries by itself,
+which only a run shows.
 
-Cure: check the library with `omptool verify`, or run `omptool doctor` on it, too.""",
+Cure: check the library with `omptool verify`; run `omptool doctor --run -- PROG`.""",
     "OMP211": """OpenMP without code for devices.
 
 The program, a library that it needs, or an object of them, was compiled with OpenMP and has no code

@@ -14,6 +14,7 @@ from packager.machine.llvm_runtime import Outcome
 from packager.machine.runtimes import Runtime
 from packager.model import DeviceImage, Finding, Model, OffloadEntry
 from packager.records import NamedTuple
+from packager.wording import counted
 
 # The device file and the driver's library that a program needs for a kind of GPU.
 NODES = {
@@ -87,6 +88,8 @@ class Machine:
     # Of each plugin, the architectures of its devices, each once, where it describes them.
     architectures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    processor: frozenset[str] = frozenset()  # features of the CPU, as Linux names them
+
     def have_none(self, owners: Sequence[Owner]) -> str:
         """Return a sentence that says that these plugins have no device, and why."""
         names = (owner.plugin for owner in owners)
@@ -140,6 +143,24 @@ class OtherRuntime(NamedTuple):
     reason: str  # why not all of it runs; "" if it does
 
 
+class GccRegions(NamedTuple):
+    """The regions by GCC of one file, and where libgomp will run them."""
+
+    path: str
+    regions: int
+    runs_on: str  # "device 0 (nvptx)" or "host"
+    reason: str  # why on the host; "" on a device
+
+    @property
+    def sentence(self) -> str:
+        """Return the prediction as a sentence."""
+        does = "runs" if self.regions == 1 else "run"
+        why = f": {self.reason}" if self.reason else ""
+        where = "the host" if self.reason else self.runs_on
+        what = f"{counted(self.regions, 'region')} by GCC {does} on {where}"
+        return f"{what}, by libgomp{why}"
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """The predicted outcome of a program under `omptool run`, with findings about it."""
@@ -152,11 +173,15 @@ class Diagnosis:
     obstacle: str = ""  # why it does not start at all; "" if it does
     end: str = ""  # why it ends at its first region; "" if it does not
     others: tuple[OtherRuntime, ...] = ()
+    is_of_default: bool = False  # the program may choose another device than the default
+    unfit: str = ""  # why code for the CPU may end the program by SIGILL; "" if it does not
     host_only: tuple[Left, ...] = ()  # files that show regions without device code
+    of_gcc: tuple[GccRegions, ...] = ()  # files with regions for libgomp, beside others'
 
     @property
     def offloads(self) -> bool:
         """Return whether a device runs every region that shows."""
-        stays = self.obstacle or self.end or self.host_only
+        of_gcc = any(one.reason for one in self.of_gcc)
+        stays = self.obstacle or self.end or self.host_only or of_gcc
         runs = not (stays or any(other.reason for other in self.others))
         return runs and all(not fate.reason for fate in self.entries)

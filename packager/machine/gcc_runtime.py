@@ -11,7 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from packager.machine.facts import NODES, Diagnosis, EntryFate, ImageFate, Machine, Owner
+from packager.machine.facts import (
+    NODES,
+    Diagnosis,
+    EntryFate,
+    GccRegions,
+    ImageFate,
+    Machine,
+    Owner,
+)
 from packager.machine.llvm_runtime import default_device, policy
 from packager.model import DeviceImage, FatBinary, Finding, ImageKind, OffloadEntry, Severity
 from packager.pairing import needs_device
@@ -19,6 +27,11 @@ from packager.records import NamedTuple
 from packager.wording import there_are
 
 LIBRARY = "libgomp.so"
+CONTAINER = "gcc"  # of images, as their reader names it
+NO_IMAGE = (
+    "it has no image: GCC compiled without an offload compiler, or with -foffload=disable; "
+    "give -foffload=TARGET to compiler and linker"
+)
 _SM = re.compile(r"sm_(\d+)")
 
 
@@ -38,6 +51,37 @@ NVPTX = Kind(
 )
 GCN = Kind("gcn", "libgomp-plugin-gcn.so.1", "libgomp-plugin-amdgcn1", "amdgcn", *NODES["amdgcn"])
 KINDS = (NVPTX, GCN)  # in the order in which libgomp asks them
+
+
+def part_of(program: FatBinary) -> FatBinary:
+    """Return what a file has for libgomp alone, without its tables for other runtimes."""
+    return program._replace(
+        abi="gcc",
+        tables=tuple(table for table in program.tables if table.abi == "gcc"),
+        descriptors=tuple(d for d in program.descriptors if _is_gccs(program, d.images)),
+        registrations=(),
+    )
+
+
+def without(program: FatBinary) -> FatBinary:
+    """Return the other part of a file, whose images come before those for libgomp."""
+    return program._replace(
+        images=tuple(image for image in program.images if image.container != CONTAINER),
+        tables=tuple(table for table in program.tables if table.abi != "gcc"),
+        descriptors=tuple(d for d in program.descriptors if not _is_gccs(program, d.images)),
+    )
+
+
+def _is_gccs(program: FatBinary, images: Sequence[int]) -> bool:
+    return any(program.images[index].container == CONTAINER for index in images)
+
+
+def regions(program: FatBinary, machine: Machine) -> GccRegions:
+    """Return where the regions of a file run, of which `part_of` has left GCC's alone."""
+    kernels = [f for f in diagnose(program, machine).entries if f.entry.kind == "kernel"]
+    first = next((fate for fate in kernels if fate.reason), kernels[0] if kernels else None)
+    where, reason = (first.runs_on, first.reason) if first else ("host", "")
+    return GccRegions(program.path, len(kernels), where, reason)
 
 
 class _Devices(NamedTuple):
@@ -125,7 +169,7 @@ def _reason(
     if policy(machine.environment) == "DISABLED":
         return "OMP_TARGET_OFFLOAD is DISABLED"
     if not program.descriptors:
-        return "nothing registers the entries"
+        return NO_IMAGE
     if not count:
         return f"there is no device: {'; '.join(one.absence for one in devices)}"
     if used is None:
@@ -155,6 +199,8 @@ def _findings(
     program: FatBinary, machine: Machine, devices: Sequence[_Devices], used: _Devices | None
 ) -> Iterator[Finding]:
     """D09."""
+    if not program.descriptors:
+        return  # a driver is no cure
     is_none = not any(one.processors for one in devices)
     for kind, absence, *_ in (one for one in devices if one.absence):
         is_there = kind.name in machine.libgomp_plugins

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from packager.machine.facts import GccRegions
 from packager.machine.host_regions import Left
 from packager.records import NamedTuple
 
@@ -40,6 +41,7 @@ class RegionRun:
     libraries: Sequence[str]  # files that registered regions, the program among them
     lost: int = 0  # runs that found no place in the report
     host_only: Sequence[Left] = ()  # files that show regions without device code
+    of_gcc: Sequence[GccRegions] = ()  # files with regions for libgomp, as predicted
 
     @property
     def processes(self) -> Sequence[int]:
@@ -54,7 +56,8 @@ class RegionRun:
     @property
     def is_well(self) -> bool:
         """Return whether the program ended well and all its regions ran on devices."""
-        return self.exit_code == 0 and not (self.away or self.lost or self.host_only)
+        stays = self.away or self.lost or self.host_only or any(one.reason for one in self.of_gcc)
+        return self.exit_code == 0 and not stays
 
 
 def names(regions: Iterable[Region]) -> list[str]:

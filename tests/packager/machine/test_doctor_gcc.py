@@ -11,7 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from clangs import compiled as by_clang
 from doctoring import codes, diagnosis
+from documents import document
+from fixture_programs import OMPTOOL
 from gccs import GCN, NVPTX, compiled, gcn_plugins
 from places import TESTS
 from products import Products
@@ -23,6 +26,15 @@ from packager.machine import gcc_runtime
 from packager.machine.dynamic_loader import find_library
 from packager.machine.facts import Cuda, Machine
 
+BOTH = """\
+int of_gcc(void);
+int main(void) {
+  int x = 0;
+#pragma omp target map(tofrom : x)
+  x = 1;
+  return of_gcc() > 1 || x != 1;
+}
+"""
 SOURCE = (TESTS / "packager" / "machine" / "gcc_program.c").read_text()
 # A driver of as many devices as COUNT says; libgomp itself would ask for much more.
 FAKE_DRIVER = (TESTS / "packager" / "machine" / "fake_driver.c").read_text()
@@ -240,3 +252,51 @@ def test_a_driver_that_ends_the_process(program: Path, tmp_path: Path) -> None:
     document = diagnosis(program, LD_LIBRARY_PATH=str(tmp_path))
     (entry,) = document["entries"]
     assert "asking CUDA's driver ended with signal 6" in entry["reason"]
+
+
+def test_a_run_reports_what_libgomp_will_do(program: Path) -> None:
+    sentence = "regions by GCC run on the host, by libgomp: there is no device: "
+    done = omptool("doctor", "--run", "--", program)
+    assert done.exit_code == 1
+    assert sentence in done.stdout.splitlines()[0].replace(
+        "1 region by GCC runs", "regions by GCC run"
+    )
+    said = document("doctor-run", omptool("doctor", "--run", "--json", "--", program).stdout)
+    assert [(row["file"], row["runs_on"]) for row in said["gcc"]] == [(str(program), "host")]
+    started = subprocess.run(
+        [OMPTOOL, "run", "--mandatory", str(program)], capture_output=True, text=True, check=False
+    )
+    assert (started.returncode, started.stdout) == (125, "")
+    assert "by libgomp: there is no device" in started.stderr
+
+
+def test_gcc_without_an_offload_compiler(tmp_path: Path) -> None:
+    """A driver is no cure where there is no image."""
+    path = compiled(SOURCE, tmp_path / "disabled", "-foffload=disable")
+    done = omptool("doctor", path)
+    assert done.exit_code == 1
+    assert "it has no image: GCC compiled without an offload compiler" in done.stdout
+    assert "OMP209" not in done.stdout
+    assert "OMP101 error" in done.stdout
+    verify = omptool("verify", path)
+    assert (
+        "but there is no image: every region runs on the host\n    give -foffload=" in verify.stdout
+    )
+
+
+@pytest.mark.offloads
+def test_one_process_with_regions_by_clang_and_by_gcc(tmp_path: Path) -> None:
+    library = compiled(SOURCE.replace("main", "of_gcc"), tmp_path / "libgcc.so", "-shared", "-fPIC")
+    source = tmp_path / "both.c"
+    source.write_text(BOTH)
+    path = by_clang(source, tmp_path, str(library), f"-Wl,-rpath,{tmp_path}")
+    done = omptool("doctor", path)
+    assert done.exit_code == 1
+    first = done.stdout.splitlines()[0]
+    assert "under `omptool run` all else runs on a device (1 device)" in first
+    assert "by GCC" in first
+    assert "by libgomp: there is no device" in first
+    done = omptool("doctor", "--run", "--", path)
+    assert done.exit_code == 1
+    assert "1 region ran, all on a device" in done.stdout
+    assert "by libgomp: there is no device" in done.stdout.splitlines()[0]

@@ -182,7 +182,7 @@ def test_a_cause_that_the_file_shows(tmp_path: Path) -> None:
     out = tmp_path / "alone"
     command = ["clang-19", "-fopenmp", "-g", str(SOURCE), "-o", str(out)]
     subprocess.run(command, check=True)
-    said = reported(out)
+    said = reported(out, code=1)
     assert said["regions"] == []
     assert "without -fopenmp-targets" in said["no_region"]
 

@@ -12,6 +12,7 @@
 #include "abi/llvm/descriptor.h"
 #include "abi/llvm/kernel_arguments.h"
 #include "abi/llvm/rows.h"
+#include "offload/fallback.h"
 #include "offload/offload.h"
 #include "process/libomp.h"
 
@@ -34,12 +35,16 @@ const char* source_of(const Location* where) {
 constexpr auto kLlvm = observe::Abi::kLlvm;
 
 // A number that names no device is the program's mistake, in LLVM's words; unless there are no devices,
-// when every region runs on the host.
-void check_device(std::int64_t number) {
+// when every region runs on the host. Names the region, if the call is one of a region.
+void check_device(std::int64_t number, const void* region = nullptr) {
   const int count = number_of_devices(); // takes in what has registered
-  if (count > 0 && (number < kDefaultDevice || number > count))
-    die_at("", static_cast<int>(number), "Device number '%lld' out of range, only %d devices available",
-           static_cast<long long>(number), count);
+  if (count <= 0 || (number >= kDefaultDevice && number <= count)) [[likely]]
+    return;
+  if (region)
+    say("region %s asks for device %lld: %s available", name_of(region, kernel_of(region).get()).c_str(),
+        static_cast<long long>(number), (std::to_string(count) + (count == 1 ? " device is" : " devices are")).c_str());
+  die_at("", static_cast<int>(number), "Device number '%lld' out of range, only %d devices available",
+         static_cast<long long>(number), count);
 }
 
 // Runs `body`, all of the call that `describe` describes to those who want to know.
@@ -97,7 +102,7 @@ template <Action action, bool nowait>
                                                      const void* region, const Arrays& arrays, const void* caller,
                                                      const AskedShape& shape) {
   RowList rows;
-  check_device(device);
+  check_device(device, region);
   if (Registry* const registry = Registry::current())
     region = registry->meant_by(region, caller);
   if (const RowFault fault = add_rows(arrays, Action::kRegion, rows, caller); fault.is_of_compiler)
