@@ -29,8 +29,10 @@ MACHINES = {
     "loongarch64": "loongarch64",
     "spirv64": "spirv64",
 }
-# The kinds that a declared kind may turn out to be: containers call every ELF image an object.
+# The kinds that a declared kind may turn out to be: containers call every ELF image an object, and
+# clang what ends in ".o", as its SPIR-V for Intel's GPUs.
 KINDS = {"elf": ("elf", "cubin", "amdgcn")}
+OF_CLANG = ("spirv64", "elf", "spirv")  # code of the triple, declared kind, kind
 _SM = re.compile(r"sm_(\d+)")
 SHARED = "an image for a CPU is a shared object: link it with -shared, or use `omptool lower`"
 UNKNOWN = "rebuild it, or install the plugin that takes it: `omptool devices` lists plugins"
@@ -73,7 +75,8 @@ def _faults(image: DeviceImage) -> Iterator[tuple[str, str, Severity]]:
     if contents.kind == "unknown":
         return
     declared = image.declared_kind
-    if declared and contents.kind not in KINDS.get(declared, (declared,)):
+    is_clangs = (code_of(image.triple), declared, contents.kind) == OF_CLANG
+    if declared and contents.kind not in KINDS.get(declared, (declared,)) and not is_clangs:
         yield (
             f"({image.declared}) is declared as {declared} but holds {contents.kind}",
             HINT,
