@@ -14,7 +14,7 @@ from packager.generations import GenerationName
 from packager.records import NamedTuple
 
 ImageKind = Literal[
-    "elf", "ptx", "cubin", "fatbin", "bitcode", "spirv", "amdgcn", "zebin", "unknown"
+    "elf", "ptx", "cubin", "fatbin", "bitcode", "spirv", "amdgcn", "zebin", "tileir", "unknown"
 ]
 EntryKind = Literal["kernel", "global", "link", "ctor", "dtor", "indirect", "requires"]
 # The programming model that an entry is of: LLVM 21 on keeps all in one table.
