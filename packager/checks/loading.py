@@ -138,8 +138,8 @@ def compiled_later(binary: FatBinary) -> Iterator[Finding]:
     driver compiles LLVM's bitcode and SPIR-V, if it can. This takes time at each start, and fails
     where the compiler is too old. omptool's plugins compile bitcode for x86_64, aarch64, nvptx64
     and spirv64 by `omptool lower` at its first use, and keep the result; no plugin takes bitcode
-    that `bundle` got for another target. In images for CUDA's, HIP's and SYCL's runtimes, and in an image without a host, this is
-    information: they are made so.
+    that `bundle` got for another target. In images for CUDA's, HIP's and SYCL's runtimes, and in an
+    image without a host, this is information: they are made so.
 
     Cure: none is needed where the driver is new enough; for other machines, add the image of the
     arch itself.
