@@ -27,14 +27,15 @@ class Generation(NamedTuple):
 _NVIDIA = {
     "Kepler": (35, 37), "Maxwell": (50, 52, 53), "Pascal": (60, 61, 62), "Volta": (70, 72),
     "Turing": (75,), "Ampere": (80, 86, 87, 88), "Ada": (89,), "Hopper": (90,),
-    "Blackwell": (100, 103, 110, 120, 121),
+    "Blackwell": (100, 103, 107, 110, 120, 121),
 }  # fmt: skip
 _AMD = {
     "GCN 5": ("900", "906"), "CDNA": ("908",), "CDNA 2": ("90a",), "CDNA 3": ("942",),
     "CDNA 4": ("950",), "RDNA": ("1010", "1011", "1012", "1013"),
     "RDNA 2": ("1030", "1031", "1032", "1033", "1034", "1035", "1036"),
-    "RDNA 3": ("1100", "1101", "1102", "1103"), "RDNA 3.5": ("1150", "1151", "1152", "1153"),
-    "RDNA 4": ("1200", "1201"),
+    "RDNA 3": ("1100", "1101", "1102", "1103"),
+    "RDNA 3.5": ("1150", "1151", "1152", "1153", "1154"), "RDNA 4m": ("1170", "1171", "1172"),
+    "RDNA 4": ("1200", "1201"), "GFX12.5": ("1250", "1251"), "GFX13": ("1310",),
 }  # fmt: skip
 GENERATIONS: tuple[Generation, ...] = (
     *(Generation("NVIDIA", name, tuple(f"sm_{n}" for n in sms)) for name, sms in _NVIDIA.items()),
@@ -47,9 +48,21 @@ _FAMILIES = {
     "gfx9-4-generic": r"gfx9(4[0-2]|50)",
     "gfx10-1-generic": r"gfx101[0-3]",
     "gfx10-3-generic": r"gfx103[0-6]",
-    "gfx11-generic": r"gfx11(0[0-3]|5[0-3])",
+    "gfx11-generic": r"gfx11(0[0-3]|5[0-4])",
+    "gfx11-7-generic": r"gfx117[0-2]",
     "gfx12-generic": r"gfx120[01]",
+    "gfx12-5-generic": r"gfx125[01]",
+    "gfx13-generic": r"gfx1310",
 }
+_LISTED = frozenset(gpu for generation in GENERATIONS for gpu in generation.gpus)
+
+
+def unlisted(arch: str) -> str | None:
+    """Return the GPU that code for `arch` is for, if no generation lists it."""
+    name = arch.split(":")[0]
+    found = _SM.fullmatch(name)
+    gpu = f"sm_{found[1]}{found[2]}" if found else name
+    return None if not gpu or gpu in _LISTED or gpu in _FAMILIES else gpu
 
 
 def on_nvidia(arch: str, gpu: str, *, is_ptx: bool) -> How | None:

@@ -14,7 +14,7 @@ from packager.generations import GenerationName
 from packager.records import NamedTuple
 
 ImageKind = Literal[
-    "elf", "ptx", "cubin", "fatbin", "bitcode", "spirv", "amdgcn", "zebin", "unknown"
+    "elf", "ptx", "cubin", "fatbin", "bitcode", "spirv", "amdgcn", "zebin", "tileir", "unknown"
 ]
 EntryKind = Literal["kernel", "global", "link", "ctor", "dtor", "indirect", "requires"]
 # The programming model that an entry is of: LLVM 21 on keeps all in one table.
@@ -27,6 +27,7 @@ Severity = Literal["error", "warning", "info"]
 Abi = Literal["interface", GenerationName, "proposal", "gcc"]
 # Containers declare one of these where they mean no architecture.
 NO_ARCH = ("", "generic", "native")
+UNKNOWN_PROCESSOR = "unknown processor"  # with its number: the arch of an image for a later one
 
 
 class Resources(NamedTuple):
@@ -165,10 +166,11 @@ class DeviceImage(NamedTuple):
     @property
     def processor(self) -> str:
         """The one arch that it is for, wherever one is shown: from the bytes where they say it. A
-        cubin is silent about sm_90a's a or f, and SPIR-V about all but its version.
+        cubin is silent about sm_100f's f, and SPIR-V about all but its version.
         """
         own = self.contents.arch or ""
-        if self.kind == "spirv" and self.arch not in NO_ARCH:
+        is_silent = self.kind == "spirv" or own.startswith(UNKNOWN_PROCESSOR)
+        if is_silent and self.arch not in NO_ARCH:
             return self.arch
         return self.arch if self.arch.startswith(own) else own
 

@@ -36,7 +36,7 @@ from packager.model import FatBinary
 
 TMP = Path("/tmp")  # LLVM's runtimes put images there, whatever TMPDIR says
 CPUS = Path("/proc/cpuinfo")
-FOR_CUDA = ("ptx", "cubin")
+FOR_CUDA = ("ptx", "cubin", "tileir")
 NOT_FOUND = (
     "without the program's run path the loader does not find it, and it is no copy of omptool's"
 )

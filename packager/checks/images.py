@@ -6,7 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from packager.model import NO_ARCH, DeviceImage, FatBinary, Finding, Severity
+from packager.model import (
+    NO_ARCH,
+    UNKNOWN_PROCESSOR,
+    DeviceImage,
+    FatBinary,
+    Finding,
+    Severity,
+)
 from packager.triples import code_of
 
 # The machine that a triple's architecture means, as packager.elf names machines.
@@ -22,8 +29,10 @@ MACHINES = {
     "loongarch64": "loongarch64",
     "spirv64": "spirv64",
 }
-# The kinds that a declared kind may turn out to be: containers call every ELF image an object.
+# The kinds that a declared kind may turn out to be: containers call every ELF image an object, and
+# clang what ends in ".o", as its SPIR-V for Intel's GPUs.
 KINDS = {"elf": ("elf", "cubin", "amdgcn")}
+OF_CLANG = ("spirv64", "elf", "spirv")  # code of the triple, declared kind, kind
 _SM = re.compile(r"sm_(\d+)")
 SHARED = "an image for a CPU is a shared object: link it with -shared, or use `omptool lower`"
 UNKNOWN = "rebuild it, or install the plugin that takes it: `omptool devices` lists plugins"
@@ -66,7 +75,8 @@ def _faults(image: DeviceImage) -> Iterator[tuple[str, str, Severity]]:
     if contents.kind == "unknown":
         return
     declared = image.declared_kind
-    if declared and contents.kind not in KINDS.get(declared, (declared,)):
+    is_clangs = (code_of(image.triple), declared, contents.kind) == OF_CLANG
+    if declared and contents.kind not in KINDS.get(declared, (declared,)) and not is_clangs:
         yield (
             f"({image.declared}) is declared as {declared} but holds {contents.kind}",
             HINT,
@@ -100,16 +110,17 @@ def _arch(image: DeviceImage, actual: str) -> Iterator[tuple[str, str, Severity]
         # The driver compiles PTX for newer devices too.
         yield message, "it runs, but without the newer arch's features", "warning"
     elif image.kind == "cubin":
-        # A cubin does not say whether it is for sm_90 or sm_90a.
-        if _number(actual) != _number(image.arch):
+        # A cubin says whether it is for sm_90a alone, and not whether it is for sm_100 or sm_100f.
+        is_missed = actual.endswith("a") and not image.arch.endswith("a")
+        if _number(actual) != _number(image.arch) or is_missed:
             yield message, HINT, "error"
-    elif image.kind == "amdgcn":
+    elif image.kind == "amdgcn" and not actual.startswith(UNKNOWN_PROCESSOR):
         base, *features = image.arch.split(":")
         name, *states = actual.split(":")
         opposite = {state[:-1] + ("-" if state.endswith("+") else "+") for state in states}
         if base != name or opposite & set(features):
             yield message, HINT, "error"
-    elif actual != image.arch:
+    elif actual != image.arch and image.kind != "amdgcn":
         yield message, HINT, "error"
 
 

@@ -143,12 +143,12 @@ def renamed_libraries(image: DeviceImage, host: Sequence[str]) -> Iterator[str]:
 def compiled_later(binary: FatBinary) -> Iterator[Finding]:
     """An image is not code yet.
 
-    The driver compiles PTX when it loads the image; the runtime or the driver compiles bitcode and
-    SPIR-V, if it can. This takes time at each start, and fails where the compiler is too old.
-    omptool's plugins compile bitcode for x86_64, aarch64, nvptx64 and spirv64 by `omptool lower` at
-    its first use, and keep the result; no plugin takes bitcode that `bundle` got for another
-    target. In images for CUDA's, HIP's and SYCL's runtimes, and in an image without a host, this is
-    information: they are made so.
+    The driver compiles PTX and CUDA Tile's bytecode when it loads the image; the runtime or the
+    driver compiles LLVM's bitcode and SPIR-V, if it can. This takes time at each start, and fails
+    where the compiler is too old. omptool's plugins compile bitcode for x86_64, aarch64, nvptx64
+    and spirv64 by `omptool lower` at its first use, and keep the result; no plugin takes bitcode
+    that `bundle` got for another target. In images for CUDA's, HIP's and SYCL's runtimes, and in an
+    image without a host, this is information: they are made so.
 
     Cure: none is needed where the driver is new enough; for other machines, add the image of the
     arch itself.
@@ -159,7 +159,12 @@ def compiled_later(binary: FatBinary) -> Iterator[Finding]:
         return
     ready = {image.triple for image in binary.images if image.kind in ("cubin", "amdgcn")}
     unfit = {found.image for found in never}
-    levels: dict[str, Severity] = {"ptx": "info", "bitcode": "warning", "spirv": "warning"}
+    levels: dict[str, Severity] = {
+        "ptx": "info",
+        "tileir": "info",
+        "bitcode": "warning",
+        "spirv": "warning",
+    }
     others = {index for row in binary.registrations for index in row.images}
     later: dict[tuple[str, str, Severity], list[int]] = {}
     for image in binary.images:

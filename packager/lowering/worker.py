@@ -77,8 +77,8 @@ def _lower(request: Request) -> Answer:
     drop_unused(module, machine)  # most of libdevice: what follows goes through all that is there
     if family.has_table and request.emit != "bc":  # bitcode gets its table when it is lowered
         link(module, llvm.parse_assembly(table_text(entries)))
-    if family.flags:
-        link(module, llvm.parse_assembly(family.flags))
+    if flags := family.flags(request.cpu or family.default_cpu):
+        link(module, llvm.parse_assembly(flags))
     is_foreign = bool(source_triple) and not is_native
     keep_attributes = not (is_foreign or request.cpu or request.features)
     module = _rewritten(

@@ -17,6 +17,7 @@ LIBRARIES: dict[Model, str] = {
     "hip": "libamdhip64.so",
     "sycl": "libsycl.so",
 }
+OF_DRIVER = ("ptx", "tileir")  # what CUDA's driver compiles
 NAMES: dict[Model, str] = {"cuda": "CUDA's", "hip": "HIP's", "sycl": "SYCL's"}
 # The GPUs that run code of each architecture, in words.
 GPUS = {"nvptx64": "NVIDIA GPU", "amdgcn": "AMD GPU"}
@@ -144,4 +145,4 @@ def _on(
 
 
 def _is_cuda(image: DeviceImage, has: str) -> bool:
-    return on_nvidia(image.processor, has, is_ptx=image.kind == "ptx") is not None
+    return on_nvidia(image.processor, has, is_ptx=image.kind in OF_DRIVER) is not None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from packager.gpus import GENERATIONS, How, on_amd, on_nvidia
+from packager.gpus import GENERATIONS, Generation, How, on_amd, on_nvidia, unlisted
 from packager.model import DeviceImage, FatBinary, ImageKind
 from packager.questions.kernels import architectures, kernels
 from packager.questions.sorting import natural
@@ -145,7 +145,14 @@ def _coverage(containers: Sequence[Container]) -> Iterator[Coverage]:
         mine = [images for images in mine if images]
         if not mine:
             continue
-        for generation in (one for one in GENERATIONS if one.vendor == vendor):
+        of_vendor = [one for one in GENERATIONS if one.vendor == vendor]
+        processors = dict.fromkeys(i.processor for images in mine for i in images)
+        others = dict.fromkeys(gpu for name in processors if (gpu := unlisted(name)))
+        if others:
+            of_vendor.append(
+                Generation(of_vendor[0].vendor, "", tuple(sorted(others, key=natural)))
+            )
+        for generation in of_vendor:
             fates: dict[tuple[Reach, int], list[str]] = {}
             for gpu in generation.gpus:
                 fates.setdefault(_fate(mine, gpu), []).append(gpu)

@@ -18,7 +18,7 @@ from packager.records import NamedTuple
 
 ENDINGS: dict[ImageKind, str] = {
     "ptx": "ptx", "cubin": "cubin", "fatbin": "fatbin", "bitcode": "bc", "spirv": "spv",
-    "amdgcn": "co", "zebin": "zebin",
+    "amdgcn": "co", "zebin": "zebin", "tileir": "tilebc",
 }  # fmt: skip
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]")
 LONGEST = 200

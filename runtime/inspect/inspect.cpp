@@ -25,7 +25,9 @@ constexpr std::uint64_t kLargestCubin = 1 << 28, kMostCharacters = 1 << 24;
 constexpr std::uint32_t kNoBytes[] = {SHT_NULL, SHT_NOBITS, 0x70000007, 0x70000009, 0x7000000A, 0x70000015};
 constexpr unsigned kCudaObject = 13, kCudaMemory = 0x20 | 0x80, kCudaEntry = 0x10;
 constexpr std::uint8_t kSized = 4, kRegisters = 0x2F, kFrame = 0x11, kStack = 0x12;
-constexpr std::string_view kInfo = ".nv.info", kShared = ".nv.shared.";
+constexpr std::string_view kInfo = ".nv.info", kShared = ".nv.shared.", kCompatibility = ".nv.compat";
+constexpr std::uint64_t kMostCompatibility = 1 << 12, kCompatibilityRecord = 4;
+constexpr std::uint8_t kSpecific = 9;
 // And names of entries.
 constexpr std::string_view kOfLinkers[] = {"_init",       "_fini",  "_edata",       "_end",
                                            "__bss_start", "_start", "__data_start", "."};
@@ -168,12 +170,13 @@ public:
       read(table_.row<Elf64_Sym>(n));
   }
 
-  // Writes the findings: five numbers, the records, the names of exports, and those of others, each ended by a NUL.
+  // Writes the findings: six numbers, the records, the names of exports, and those of others, each ended by a NUL.
   std::int64_t written(std::uint8_t* out) {
     const auto undefined = static_cast<std::uint64_t>(std::ranges::count(absent_, '\0'));
     names_.insert(names_.end(), absent_.begin(), absent_.end());
-    const std::uint64_t head[] = {records_.size(), undefined, names_.size(), cubin_.is_debugged,
-                                  cubin_.characters + strings_.characters};
+    const std::uint64_t head[] = {
+        records_.size(), undefined, names_.size(), cubin_.is_debugged, cubin_.characters + strings_.characters,
+        is_specific()};
     const std::uint64_t records = records_.size() * sizeof(Record), size = sizeof head + records + names_.size();
     expect(size <= room_);
     out = std::copy_n(reinterpret_cast<const std::uint8_t*>(head), sizeof head, out);
@@ -183,6 +186,24 @@ public:
   }
 
 private:
+  // Returns whether a record says that the cubin is for one architecture alone.
+  bool is_specific() const {
+    return std::ranges::any_of(cubin_.sections, [this](const Section& section) {
+      return section.name == kCompatibility && has_specific_record(cubin_.content(section));
+    });
+  }
+
+  static bool has_specific_record(Bytes block) {
+    const std::uint64_t end = std::min(block.size, kMostCompatibility);
+    for (std::uint64_t at = 0; at + kCompatibilityRecord <= end; at += kCompatibilityRecord) {
+      const bool is_sized = block.begin[at] == kSized;
+      if (!is_sized && block.begin[at + 1] == kSpecific && block.begin[at + 2])
+        return true;
+      at += is_sized ? block.get<std::uint16_t>(at + 2) : 0;
+    }
+    return false;
+  }
+
   // Of kernels by the number of their symbol, off `.nv.info`; shared memory by the size of a section.
   void read_needs() {
     registers_.assign(count_, -1);

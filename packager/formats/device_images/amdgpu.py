@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from packager.model import UNKNOWN_PROCESSOR
+
 ARCH_MASK = 0xFF
 # EF_AMDGPU_MACH values of the processors that OpenMP programs are compiled for.
 ARCHES = {
@@ -17,7 +19,9 @@ ARCHES = {
     0x44: "gfx1103", 0x43: "gfx1150", 0x4A: "gfx1151", 0x55: "gfx1152", 0x58: "gfx1153",
     0x48: "gfx1200", 0x4E: "gfx1201", 0x49: "gfx1250", 0x5A: "gfx1251", 0x51: "gfx9-generic",
     0x52: "gfx10-1-generic", 0x53: "gfx10-3-generic", 0x54: "gfx11-generic",
-    0x59: "gfx12-generic", 0x5F: "gfx9-4-generic",
+    0x59: "gfx12-generic", 0x5F: "gfx9-4-generic", 0x50: "gfx1310", 0x57: "gfx1154",
+    0x5B: "gfx12-5-generic", 0x5C: "gfx1172", 0x5D: "gfx1170", 0x5E: "gfx1171",
+    0x62: "gfx11-7-generic", 0x63: "gfx13-generic", 0xEB: "gfx1250-strict",
 }  # fmt: skip
 # Code object V4 on: (mask, off, on) of each feature; "any" and "unsupported" are not spelled out.
 FEATURES = {"sramecc": (0xC00, 0x800, 0xC00), "xnack": (0x300, 0x200, 0x300)}
@@ -25,9 +29,12 @@ FIRST_ABI_WITH_FEATURES = 2  # EI_ABIVERSION of V4
 
 
 def arch(flags: int, abi_version: int) -> str | None:
-    """The target id, e.g. "gfx90a:xnack+"; None for a processor that is not known."""
-    name = ARCHES.get(flags & ARCH_MASK)
-    if name is None or abi_version < FIRST_ABI_WITH_FEATURES:
+    """The target id, e.g. "gfx90a:xnack+"; None where no processor is named."""
+    number = flags & ARCH_MASK
+    name = ARCHES.get(number)
+    if name is None:
+        return f"{UNKNOWN_PROCESSOR} {number:#x}" if number else None
+    if abi_version < FIRST_ABI_WITH_FEATURES:
         return name
     for feature, (mask, off, on) in FEATURES.items():
         state = flags & mask

@@ -14,8 +14,9 @@ from packager.files.reader import Reader
 from packager.model import DeviceSymbol, Resources
 from packager.records import NamedTuple
 
-# exports, undefined names, bytes of names, whether there is debug information, characters read
-HEAD = Struct("<5Q")
+# exports, undefined names, bytes of names, whether there is debug information, characters read,
+# whether it is for one architecture alone
+HEAD = Struct("<6Q")
 # size, code, its size, whether it is a kernel, has code, has resources; these
 RECORD = Struct("<6Q3q")
 KINDS = ("global", "kernel")
@@ -30,6 +31,7 @@ class Found(NamedTuple):
     symbols: tuple[DeviceSymbol, ...]
     undefined: tuple[str, ...]
     is_debugged: bool
+    is_specific: bool  # for one architecture alone, by a record
 
 
 def cubin(data: Reader, depth: int) -> Found | None:
@@ -37,7 +39,7 @@ def cubin(data: Reader, depth: int) -> Found | None:
     answer = data.answer(depth) or _answer(data, depth)
     if answer is None:
         return None
-    exports, undefined, size, is_debugged, characters = HEAD.unpack_from(answer)
+    exports, undefined, size, is_debugged, characters, is_specific = HEAD.unpack_from(answer)
     try:
         data.context.count(characters)
     except LimitError:
@@ -56,7 +58,7 @@ def cubin(data: Reader, depth: int) -> Found | None:
             (name, kind, size, kind, size, True, None, needed, place, None, True)
         )
     absent = names[exports : exports + undefined]
-    return Found(tuple(symbols.values()), tuple(absent), bool(is_debugged))
+    return Found(tuple(symbols.values()), tuple(absent), bool(is_debugged), bool(is_specific))
 
 
 def _answer(data: Reader, depth: int) -> bytes | None:

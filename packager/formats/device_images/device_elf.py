@@ -45,6 +45,11 @@ STB_WEAK = 2
 DF_1_PIE = 0x08000000
 TARGET = Struct("<8xB39xI")  # ABI version and flags, which say the architecture
 CUDA_V2_ABI = 8  # EI_ABIVERSION from CUDA 13 on
+# Code for one architecture alone ("sm_90a"): a flag of each ABI, and since ptxas 13 a record.
+SPECIFIC_FLAGS, SPECIFIC_FLAGS_V2 = 0x800, 0x8
+COMPATIBILITY, SPECIFIC_KEY, SIZED_RECORD = ".nv.compat", 9, 4
+COMPATIBILITY_RECORD = Struct("<BBH")  # form, key, value; of a sized one: its size
+MAX_COMPATIBILITY = 1 << 12
 AMD_DESCRIPTOR = ".kd"  # beside each kernel of an AMD code object
 HIDDEN = (1, 2)  # STV_INTERNAL, STV_HIDDEN
 # Every linked shared object defines these beside the user's functions.
@@ -108,7 +113,7 @@ def _compiled(data: Reader) -> Contents | None:
     return Contents(
         "cubin",
         "nvptx64",
-        _cuda_arch(abi_version, flags),
+        _cuda_arch(abi_version, flags, is_specific=found.is_specific),
         found.symbols,
         links=Links(found.undefined),
         abi_version=abi_version,
@@ -195,12 +200,33 @@ def _form(elf: Elf) -> ElfForm:
 
 def _arch(elf: Elf) -> str | None:
     if elf.machine == "nvptx64":
-        return _cuda_arch(elf.abi_version, elf.flags)
+        return _cuda_arch(elf.abi_version, elf.flags, is_specific=_is_specific(elf))
     return amdgpu.arch(elf.flags, elf.abi_version) if elf.machine == "amdgcn" else None
 
 
-def _cuda_arch(abi_version: int, flags: int) -> str:
-    return f"sm_{(flags >> 8 if abi_version >= CUDA_V2_ABI else flags) & 0xFF}"
+def _cuda_arch(abi_version: int, flags: int, *, is_specific: bool) -> str:
+    is_new = abi_version >= CUDA_V2_ABI
+    is_flagged = flags & (SPECIFIC_FLAGS_V2 if is_new else SPECIFIC_FLAGS)
+    suffix = "a" if is_specific or is_flagged else ""
+    return f"sm_{(flags >> 8 if is_new else flags) & 0xFF}{suffix}"
+
+
+def _is_specific(elf: Elf) -> bool:
+    """Return whether a record of a cubin says that it runs on one architecture alone."""
+    try:
+        return any(_has_specific_record(elf.content(s)) for s in elf.named(COMPATIBILITY))
+    except FormatError:
+        return False  # damage, which is found again
+
+
+def _has_specific_record(data: Reader) -> bool:
+    at, end = 0, min(len(data), MAX_COMPATIBILITY)
+    while at + COMPATIBILITY_RECORD.size <= end:
+        form, key, value = data.unpack(COMPATIBILITY_RECORD, at, COMPATIBILITY)
+        if key == SPECIFIC_KEY and form != SIZED_RECORD and value & 0xFF:
+            return True
+        at += COMPATIBILITY_RECORD.size + (value if form == SIZED_RECORD else 0)
+    return False
 
 
 _Symbols = tuple[DeviceSymbol, ...]

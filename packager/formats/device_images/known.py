@@ -86,6 +86,9 @@ def _formats(data: Reader) -> Iterator[ImageFormat]:
     from packager.formats.device_images import fatbin
 
     yield fatbin
+    from packager.formats.device_images import tile_ir
+
+    yield tile_ir
     from packager.formats.device_images import spirv
 
     yield spirv

@@ -11,6 +11,15 @@ from packager.lowering.library.reductions import reductions
 from packager.lowering.rewriting.spaces import Spaces
 from packager.lowering.targets.family import Family
 
+VERSION, VERSION_OF_GENERIC = 500, 600  # of code objects; that for a family needs the later one
+
+
+def _flags(cpu: str) -> str:
+    version = VERSION_OF_GENERIC if cpu.endswith("-generic") else VERSION
+    flag = f'!{{i32 1, !"amdhsa_code_object_version", i32 {version}}}'
+    return f"!llvm.module.flags = !{{!0}}\n!0 = {flag}\n"
+
+
 FAMILY = Family(
     triple="amdgcn-amd-amdhsa",
     default_cpu="gfx90a",
@@ -28,5 +37,5 @@ FAMILY = Family(
     # LLVM's linker has them.
     provides=re.compile("__(?:init|fini)_array_(?:start|end)").fullmatch,
     renamed=tuple(math_functions.INTRINSICS.items()),
-    flags='!llvm.module.flags = !{!0}\n!0 = !{i32 1, !"amdhsa_code_object_version", i32 500}\n',
+    flags=_flags,
 )

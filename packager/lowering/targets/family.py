@@ -18,6 +18,10 @@ Linker = Literal["shared", "code object", ""]
 _NONE = re.compile(r"(?!)")
 
 
+def _no_flags(_: str) -> str:
+    return ""
+
+
 class Family(NamedTuple):
     """One target family, as data."""
 
@@ -33,7 +37,8 @@ class Family(NamedTuple):
     # Functions that need no definition: LLVM or the loader of the image knows them.
     provides: Callable[[str], object] = _NONE.fullmatch
     renamed: tuple[tuple[str, str], ...] = ()  # LLVM's intrinsics that are functions of the library
-    flags: str = ""  # a module with the module flags it needs
+    # A module with the module flags that the code for a processor needs.
+    flags: Callable[[str], str] = _no_flags
     vectorises: bool = True
     uses_libdevice: bool = False  # NVIDIA's library of mathematical functions
     prints_constants: bool = False  # printf's format is a constant in a memory of its own

@@ -96,14 +96,37 @@ std::vector<Code> code_of_ptx(std::string_view text) {
   return {code};
 }
 
-// CUDA 13 writes the number elsewhere than those before it.
+// Returns whether a record of `.nv.compat` says that the code is for one architecture alone, as ptxas 13 writes it.
+bool has_specific_record(Bytes image) {
+  constexpr std::uint8_t kSized = 4, kSpecific = 9;
+  struct Record {
+    std::uint8_t form, key;
+    std::uint16_t value; // of a sized one: how many bytes follow
+  };
+  const auto is_meant = [](std::string_view name, const Elf64_Shdr&) { return name == ".nv.compat"; };
+  const std::optional<Elf64_Shdr> section = find_section(image, is_meant);
+  const std::string_view content = section ? content_of(image, *section) : std::string_view();
+  for (std::size_t at = 0; at + sizeof(Record) <= content.size();) {
+    Record record;
+    std::memcpy(&record, content.data() + at, sizeof record);
+    if (record.form != kSized && record.key == kSpecific && (record.value & 0xff) != 0)
+      return true;
+    at += sizeof record + (record.form == kSized ? record.value : 0);
+  }
+  return false;
+}
+
+// CUDA 13 writes the number elsewhere than those before it, and the flag of code for one architecture alone.
 std::vector<Code> code_of_cubin(Bytes image) {
   const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(image, 0);
   if (!header)
     return {};
   constexpr unsigned char kVersionOfCuda13 = 8;
+  constexpr std::uint32_t kSpecific = 0x800, kSpecificOfCuda13 = 0x8;
   const bool is_new = header->e_ident[EI_ABIVERSION] >= kVersionOfCuda13;
-  return {{false, static_cast<int>((is_new ? header->e_flags >> 8 : header->e_flags) & 0xff)}};
+  const bool is_specific = (header->e_flags & (is_new ? kSpecificOfCuda13 : kSpecific)) || has_specific_record(image);
+  const int number = static_cast<int>((is_new ? header->e_flags >> 8 : header->e_flags) & 0xff);
+  return {{false, number, is_specific ? 'a' : '\0'}};
 }
 
 char variant_of(const FatbinEntry& entry) {

@@ -94,6 +94,17 @@ def test_two_images_for_one_target(
     assert codes(path).get("OMP112") == ("warning" if is_hidden else None)
 
 
+def test_spirv_that_clang_declares_by_the_end_of_its_name(tmp_path: Path) -> None:
+    """Clang 22 on calls it an object, as its file ends in ".o"."""
+    path = tmp_path / "k.o"
+    (tmp_path / "k.c").write_text(OPENMP)
+    words = ("-O1", "-fopenmp", "-fopenmp-targets=spirv64-intel", "-nogpulib")
+    run(*tool("22"), *words, "-c", tmp_path / "k.c", "-o", path)
+    (image,) = dumped_images(path)
+    assert (image["kind"], image["declared_kind"]) == ("spirv", "elf")
+    assert "OMP110" not in codes(path)
+
+
 @pytest.mark.parametrize(
     "flags",
     [["libomptarget.so.19.1"], ["-Wl,-rpath,/opt/lib"], []],

@@ -88,6 +88,15 @@ def test_the_device_library_reads_the_plugins_record(lower: Lower) -> None:
     assert list(out) == [4, 7, 2, 3, 5, 0]
 
 
+@pytest.mark.parametrize(("cpu", "version"), [("gfx90a", 3), ("gfx9-4-generic", 4)])
+def test_code_objects_have_the_version_of_their_processor(
+    lower: Lower, cpu: str, version: int
+) -> None:
+    """The ABI's version: 3 is that of code objects of version 5, and 4 of version 6."""
+    made = lower(SAXPY, "--cpu", cpu, "--emit", "obj", triple="amdgcn-amd-amdhsa").read_bytes()
+    assert made[8] == version
+
+
 def test_an_image_without_library_calls_has_no_thread_state(lower: Lower) -> None:
     assert exported(lower("define void @k(ptr %p) {\n ret void\n}")) == {"k"}
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "image_kind.h"
 
+#include <array>
 #include <cstring>
 #include <doctest/doctest.h>
 #include <elf.h>
@@ -69,6 +70,9 @@ TEST_CASE("the architecture of each kind of image is found") {
   CHECK(one(kPtx).is_ptx);
   CHECK(one(cubin(7, 0x5a0550 | 0x400)).number == 0x50);
   CHECK(one(cubin(8, 0x06005a04)).number == 90);
+  CHECK(one(cubin(8, 0x06005a04)).variant == '\0');
+  CHECK(one(cubin(7, 0x5a0d5a)).variant == 'a');   // by ptxas 12
+  CHECK(one(cubin(8, 0x0600640a)).variant == 'a'); // by ptxas 12.8
   const std::vector<Code> codes = codes_of(bytes_of(fatbin({{false, 70}, {true, 90, 'a'}})));
   REQUIRE(codes.size() == 2);
   CHECK(codes[0].number == 70);
@@ -77,6 +81,29 @@ TEST_CASE("the architecture of each kind of image is found") {
   const std::vector<Code> family = codes_of(bytes_of(fatbin({{false, 100, 'f'}})));
   REQUIRE(family.size() == 1);
   CHECK(family[0].variant == 'f');
+}
+
+TEST_CASE("a record of ptxas 13 marks code for one architecture alone") {
+  const std::string names("\0.nv.compat", 12);
+  for (const char is_specific : {'\0', '\1'}) {
+    const std::string records("\4\x0b\4\0\2\x9\1\0\2\x9", 10);
+    std::string bytes = cubin(8, 0x06006702) + names + records + is_specific + '\0';
+    std::array<Elf64_Shdr, 3> sections{};
+    sections[1] = {0, SHT_STRTAB, 0, 0, sizeof(Elf64_Ehdr), names.size(), 0, 0, 0, 0};
+    sections[2] = {1, SHT_LOPROC, 0, 0, sizeof(Elf64_Ehdr) + names.size(), records.size() + 2, 0, 0, 0, 0};
+    Elf64_Ehdr header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    header.e_shoff = bytes.size();
+    header.e_shnum = sections.size();
+    header.e_shstrndx = 1;
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    bytes.replace(0, sizeof header, reinterpret_cast<const char*>(&header), sizeof header);
+    bytes.append(reinterpret_cast<const char*>(sections.data()), sizeof sections);
+    const std::vector<Code> codes = codes_of(bytes_of(bytes));
+    REQUIRE(codes.size() == 1);
+    CHECK(codes[0].number == 103);
+    CHECK(codes[0].variant == (is_specific ? 'a' : '\0'));
+  }
 }
 
 TEST_CASE("what runs where") {

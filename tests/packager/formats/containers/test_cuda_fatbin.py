@@ -3,7 +3,7 @@
 `nvcc -fatbin --compress-mode=none|size|speed`, for sm_80, sm_90a and PTX, and NVVM code; in
 family.fatbin for the families of sm_100 and sm_103. group*.fatbin are by CUDA 13.5's
 `nvcc --concat` for sm_80, sm_90a, sm_100, sm_103a and PTX; unaligned.fatbin is by it for sm_100,
-and is not compressed.
+and is not compressed; tile.fatbin has bytecode of CUDA Tile, by cicc of CUDA 13.5.
 """
 
 from __future__ import annotations
@@ -46,6 +46,24 @@ def test_cubins_and_ptx(name: str, compression: str | None) -> None:
 def test_code_for_a_family_of_processors() -> None:
     found = dumped_images(DATA / "family.fatbin")
     assert [(i["kind"], i["arch"]) for i in found] == [("cubin", "sm_100f"), ("ptx", "sm_103f")]
+
+
+def test_bytecode_of_cuda_tile(tmp_path: Path) -> None:
+    """By cicc and fatbinary of CUDA 13.5, in their container and bare."""
+    path = DATA / "tile.fatbin"
+    (image,) = dumped_images(path)
+    assert (image["kind"], image["arch"], image["compression"]) == ("tileir", "sm_100", "zstd")
+    assert omptool("extract", path, "-o", tmp_path).exit_code == 0
+    (file,) = tmp_path.iterdir()
+    assert file.name.endswith("sm_100.tilebc")
+    assert file.read_bytes().startswith(b"\x7fTileIR\0")
+    for one in (path, file):
+        assert findings(one) == []
+        (found,) = findings(one, "--select", "OMP116")
+        assert found["severity"] == "info"
+        assert "is tileir: compiled when loaded" in found["message"]
+    (bare,) = dumped_images(file)
+    assert (bare["kind"], bare["container"]) == ("tileir", "bare")
 
 
 @pytest.mark.parametrize("name", ["lto-none", "lto-zstd"])

@@ -27,7 +27,15 @@ CUBINS["made"] = without_code(
     ".weak .entry _Zg()\n{\n}\n",
     "sm_90",
 )
-ANSWERED = ("compiled.cubin", "debug.cubin", "driver.cubin", "made", "relocatable.cubin")
+ANSWERED = (
+    "compiled.cubin",
+    "debug.cubin",
+    "driver.cubin",
+    "family.cubin",
+    "made",
+    "relocatable.cubin",
+    "specific.cubin",
+)
 LOOKS = (Look(), Look(resources=False), Look(symbols=False, damage=True))
 
 

@@ -9,10 +9,13 @@ import struct
 from pathlib import Path
 
 import pytest
+from cubins import without_code
 from places import DATA
+from toolchain import omptool
 from verifying import findings
 
 from packager.elf import headers
+from packager.files import helper
 from packager.files.reader import Reader
 from packager.hosts.load import load
 from packager.model import DeviceImage
@@ -24,6 +27,53 @@ LINKED, COMPILED = DATA / "driver.cubin", DATA / "compiled.cubin"
 def image(path: Path) -> DeviceImage:
     (found,) = load(path).images
     return found
+
+
+MADE = without_code(".visible .entry f(\n.param .u64 a\n)\n{\n}\n", "sm_90")
+OF_CUDA_13 = 8  # the ABI's version, which says where the flags are
+
+
+def flagged(content: bytes, version: int, flags: int) -> bytes:
+    copy = bytearray(content)
+    copy[8] = version
+    struct.pack_into("<I", copy, 48, flags)
+    return bytes(copy)
+
+
+@pytest.mark.parametrize(
+    ("content", "arch"),
+    [
+        pytest.param(MADE, "sm_90", id="plain"),
+        pytest.param(flagged(MADE, 7, 0x5A0D5A), "sm_90a", id="ptxas-12"),
+        pytest.param(flagged(MADE, OF_CUDA_13, 0x06005A04), "sm_90", id="plain-8"),
+        pytest.param(flagged(MADE, OF_CUDA_13, 0x0600640A), "sm_100a", id="ptxas-12.8"),
+        pytest.param((DATA / "specific.cubin").read_bytes(), "sm_103a", id="ptxas-13"),
+        pytest.param((DATA / "family.cubin").read_bytes(), "sm_100", id="ptxas-13-family"),
+    ],
+)
+@pytest.mark.parametrize("is_helped", [True, False])
+def test_code_for_one_architecture_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, arch: str, is_helped: bool
+) -> None:
+    """The last two are by `nvcc -cubin` of CUDA 13.5."""
+    if not is_helped:
+        monkeypatch.setattr(helper, "built", lambda: None)
+    (tmp_path / "k.cubin").write_bytes(content)
+    assert image(tmp_path / "k.cubin").processor == arch
+
+
+def test_where_it_runs() -> None:
+    rows = omptool("dump", "--summary", DATA / "specific.cubin").stdout
+    assert "sm_103 natively" in " ".join(rows.split()), rows
+
+
+def test_a_declaration_that_leaves_it_out(tmp_path: Path) -> None:
+    for declared, expected in (("sm_103", 1), ("sm_103a", 0)):
+        made = tmp_path / f"{declared}.bin"
+        target = f"nvptx64-nvidia-cuda:{declared}={DATA / 'specific.cubin'}"
+        done = omptool("emit", "--image", target, "--format", "offload-binary", "-o", made)
+        assert done.exit_code == expected, done.output
+        assert ("but holds code for sm_103a" in done.output) == bool(expected)
 
 
 def damaged(folder: Path, content: bytes | bytearray) -> list[tuple[str, str, str]]:

@@ -8,8 +8,9 @@ import struct
 from pathlib import Path
 
 import pytest
-from places import DATA
-from toolchain import HOST, OPENMP, clang_offload, compile_c, device_image, run
+from documents import summarised
+from places import CORPUS, DATA
+from toolchain import HOST, OPENMP, clang_offload, compile_c, device_image, omptool, run
 
 from packager.files.reader import Reader
 from packager.formats.device_images import amdgpu, device_elf
@@ -104,6 +105,45 @@ def test_a_cubin_to_be_linked() -> None:
 
 def test_processors_are_spelled_once() -> None:
     assert len(set(amdgpu.ARCHES.values())) == len(amdgpu.ARCHES)
+
+
+# The numbers of LLVM 24's BinaryFormat/ELF.h that LLVM 19, which the tests have, does not know.
+LATER = {
+    0x50: "gfx1310",
+    0x57: "gfx1154",
+    0x5B: "gfx12-5-generic",
+    0x5C: "gfx1172",
+    0x5D: "gfx1170",
+    0x5E: "gfx1171",
+    0x62: "gfx11-7-generic",
+    0x63: "gfx13-generic",
+    0xE0: "unknown processor 0xe0",
+}
+
+
+@pytest.mark.parametrize(("number", "name"), LATER.items())
+def test_processors_of_later_compilers(tmp_path: Path, number: int, name: str) -> None:
+    """Each is named, and `--summary` has a row for its GPUs."""
+    content = bytearray((CORPUS / "seed-image.co").read_bytes())
+    content[48] = number
+    (tmp_path / "k.co").write_bytes(content)
+    (image,) = load(tmp_path / "k.co").images
+    assert image.processor.split(":")[0] == name
+    (file,) = summarised(tmp_path / "k.co")
+    rows = [row for row in file["gpus"] if row["runs"] == "natively"]
+    assert rows
+
+
+def test_a_declared_processor_names_an_unknown_one(tmp_path: Path) -> None:
+    content = bytearray((CORPUS / "seed-image.co").read_bytes())
+    content[48] = 0xE0
+    (tmp_path / "k.co").write_bytes(content)
+    target = f"amdgcn-amd-amdhsa:gfx1400={tmp_path / 'k.co'}"
+    made = tmp_path / "made.bin"
+    omptool("emit", "--image", target, "--format", "offload-binary", "-o", made)
+    (image,) = load(made).images
+    assert image.processor == "gfx1400"
+    assert omptool("verify", "--select", "OMP110", made).exit_code == 0
 
 
 def test_a_host_library_is_no_device_image(tmp_path: Path) -> None:
