@@ -12,6 +12,7 @@ from omptool.console import echo, shown
 from omptool.errors import fail, reported
 from omptool.options.completing import triples
 from omptool.options.paths import FILE, INPUT, check_distinct
+from packager.errors import UsageError
 from packager.files.replacing import replacing
 from packager.lowering.lower import Target, lower
 from packager.lowering.request import EMITS, Emit, SourceError
@@ -88,10 +89,10 @@ def command(
     Exits 0 when OUT was written, 2 for wrong usage or an unfit input, 3 when a linker is missing.
     """
     triple, _, arch = triple.partition(":")
-    if arch and cpu not in ("", arch):
-        raise click.UsageError(f"--triple names the processor {arch}, and --cpu {cpu}: name one")
     target = Target(triple, cpu or arch, features, level, device_lib)
     with reported(source):
+        if arch and cpu not in ("", arch):
+            raise UsageError(f"--triple names the processor {arch}, and --cpu {cpu}: name one")
         check_distinct([output], [source, *([device_lib] if device_lib else [])])
         try:
             with replacing(output) as temporary:
