@@ -12,6 +12,7 @@ from omptool.console import echo, shown
 from omptool.errors import fail, reported
 from omptool.options.completing import triples
 from omptool.options.paths import FILE, INPUT, check_distinct
+from packager.errors import UsageError
 from packager.files.replacing import replacing
 from packager.lowering.lower import Target, lower
 from packager.lowering.request import EMITS, Emit, SourceError
@@ -21,10 +22,11 @@ from packager.lowering.request import EMITS, Emit, SourceError
 @click.argument("source", metavar="IN.ll|IN.bc", type=INPUT)
 @click.option(
     "--triple",
-    metavar="T",
+    metavar="T[:ARCH]",
     required=True,
     shell_complete=triples,
-    help="Target: x86_64, aarch64, nvptx64, amdgcn or spirv64, in any spelling of the triple.",
+    help="Target: x86_64, aarch64, nvptx64, amdgcn or spirv64, in any spelling of the triple, and "
+    "its processor, as in nvptx64:sm_80.",
 )
 @click.option(
     "--cpu", metavar="C", default="", help="Processor, such as x86-64-v3, native or sm_90."
@@ -86,8 +88,11 @@ def command(
 
     Exits 0 when OUT was written, 2 for wrong usage or an unfit input, 3 when a linker is missing.
     """
-    target = Target(triple, cpu, features, level, device_lib)
+    triple, _, arch = triple.partition(":")
+    target = Target(triple, cpu or arch, features, level, device_lib)
     with reported(source):
+        if arch and cpu not in ("", arch):
+            raise UsageError(f"--triple names the processor {arch}, and --cpu {cpu}: name one")
         check_distinct([output], [source, *([device_lib] if device_lib else [])])
         try:
             with replacing(output) as temporary:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -16,13 +17,23 @@ from toolchain import omptool
 
 NVIDIA = "nvptx64:ARCH, such as nvptx64:sm_80"
 AMD = "amdgcn:ARCH, such as amdgcn:gfx90a"
+CLANG = re.compile(r"clang(\+\+)?(-\d+)?")
 REGION = "#include <omp.h>\nint main(void) {\n#pragma omp target\n  ;\n  return 0;\n}\n"
+
+
+def hide_clangs(folder: Path) -> None:
+    """Link this machine's programs into a folder, but of its clangs 19 alone."""
+    folder.mkdir()
+    for path in Path("/usr/bin").iterdir():
+        if not CLANG.fullmatch(path.name) or path.name in ("clang-19", "clang++-19"):
+            (folder / path.name).symlink_to(path)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with sources, and `bin`, which has programs by the names of compilers."""
     (tmp_path / "bin").mkdir()
+    hide_clangs(tmp_path / "machine")
     (tmp_path / "a.c").write_text(REGION)
     (tmp_path / "a.cpp").write_text(REGION)
     (tmp_path / "wrong.c").write_text("int main( {\n")
@@ -49,8 +60,9 @@ def without_openmp(folder: Path, version: str) -> None:
     program(folder, f"clang-{version}", *clang, "-resource-dir", str(headers.parent))
 
 
-def cc(folder: Path, *words: str, more: str = "/usr/bin:/bin") -> subprocess.CompletedProcess[str]:
-    """`omptool cc`, with `bin` first on PATH."""
+def cc(folder: Path, *words: str, more: str | None = None) -> subprocess.CompletedProcess[str]:
+    """`omptool cc`, with `bin` first on PATH, and then this machine's programs, or `more`."""
+    more = str(folder / "machine") if more is None else more
     environment = {name: value for name, value in os.environ.items() if name not in ("CC", "CXX")}
     environment["PATH"] = f"{folder / 'bin'}:{more}"
     return subprocess.run(

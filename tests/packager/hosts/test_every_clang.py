@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 from builds import some_clangs
-from clangs import EVERY, OFFLOADING, compiler, libraries, made, program_of, tool
+from clangs import (
+    EVERY,
+    OFFLOADING,
+    WITH_SNAPSHOTS,
+    compiler,
+    libraries,
+    made,
+    program_of,
+    tool,
+)
 from documents import dumped
 from linking import OWN_LINKER
 from places import TESTS
@@ -38,7 +47,7 @@ def without_headers(path: Path) -> Path:
     return out
 
 
-@pytest.mark.parametrize("version", some_clangs(0))
+@pytest.mark.parametrize("version", some_clangs(0, WITH_SNAPSHOTS))
 def test_what_it_holds(folder: Path, version: str) -> None:
     file = dumped(program(version, folder))
     assert file["abi"] == f"llvm-{version}"
@@ -56,7 +65,7 @@ def test_what_it_holds(folder: Path, version: str) -> None:
     assert file["descriptors"][0]["registered_by"] == ".omp_offloading.descriptor_reg"
 
 
-@pytest.mark.parametrize("version", some_clangs(1))
+@pytest.mark.parametrize("version", some_clangs(1, WITH_SNAPSHOTS))
 def test_it_is_sound(folder: Path, version: str) -> None:
     path = program(version, folder)
     codes = {str(finding["code"]) for finding in findings(path)}
@@ -67,7 +76,7 @@ def test_it_is_sound(folder: Path, version: str) -> None:
     assert codes <= {"OMP113", "OMP115", "OMP122"}
 
 
-@pytest.mark.parametrize("version", some_clangs(2))
+@pytest.mark.parametrize("version", some_clangs(2, WITH_SNAPSHOTS))
 def test_without_section_headers_the_same_is_found(folder: Path, version: str) -> None:
     whole, bare = (dumped(path(program(version, folder))) for path in (Path, without_headers))
     for one in (whole, bare):

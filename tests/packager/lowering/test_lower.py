@@ -113,6 +113,8 @@ def test_ptx_has_its_kernels_as_entries_in_table_order(lower: Lower) -> None:
 def test_ptx_is_for_the_processor_that_is_asked_for(lower: Lower) -> None:
     assert ".target sm_75\n" in lower(SAXPY, triple=NVPTX).read_text()
     assert ".target sm_90\n" in lower(SAXPY, "--cpu", "sm_90", triple=NVPTX).read_text()
+    assert ".target sm_80\n" in lower(SAXPY, triple="nvptx64:sm_80").read_text()
+    assert ".target sm_80\n" in lower(SAXPY, "--cpu", "sm_80", triple="nvptx64:sm_80").read_text()
 
 
 @pytest.mark.skipif(not shutil.which("ptxas"), reason="ptxas is not on this machine")

@@ -129,6 +129,10 @@ def test_entries_that_are_not_there(tmp_path: Path, names: list[str], said: str)
         (["--triple", "amdgcn", "--cpu", "gfx1"], "amdgcn-amd-amdhsa has no processor 'gfx1'"),
         (["--triple", NVPTX, "--cpu", "native"], "this machine's processor, which is not nvptx64"),
         (["--triple", "spirv64", "--cpu", "x"], "spirv64-unknown-unknown has no processor 'x'"),
+        (
+            ["--triple", "nvptx64:sm_80", "--cpu", "sm_90"],
+            "--triple names the processor sm_80, and --cpu sm_90: name one",
+        ),
     ],
 )
 def test_requests_that_make_no_sense(tmp_path: Path, options: list[str], said: str) -> None:

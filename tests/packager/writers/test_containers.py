@@ -26,7 +26,7 @@ AMD = "amdgcn-amd-amdhsa"
 CPU = "x86_64-pc-linux-gnu"
 PACKAGERS = ("16", "18", "19", "20", "21", "22", "23")
 BUNDLERS = ("14", "16", "18", "19", "20", "21", "22", "23")
-GENERATIONS = {version: of_release(int(version)).name for version in BUNDLERS}
+GENERATIONS = {version: of_release(int(version)).name for version in (*BUNDLERS, *clangs.UNPACKED_SNAPSHOTS)}
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def entries(path: Path) -> list[Entry]:
         ]
 
 
-@pytest.mark.parametrize("version", PACKAGERS)
+@pytest.mark.parametrize("version", [*PACKAGERS, *clangs.UNPACKED_SNAPSHOTS])
 def test_an_offload_binary_is_that_of_clangs_packager(
     work: Path, tmp_path: Path, version: str
 ) -> None:
@@ -90,7 +90,7 @@ def test_an_offload_binary_is_that_of_clangs_packager(
     ]
     theirs = tmp_path / "theirs"
     name = "clang-offload-packager"
-    if version == "23":  # of which the library is here, that the packager calls
+    if version in ("23", "24"):  # of which the library is here, that the packager calls
         images[2] = images[2].replace(",feature=+b", "")  # which it joins
         name = "llvm-offload-binary"
     tool(version, name, *(f"--image={image}" for image in images), "-o", theirs)
