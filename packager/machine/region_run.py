@@ -28,6 +28,13 @@ class Region(NamedTuple):
         return self.begun - self.ended - self.failed
 
 
+class Idle(NamedTuple):
+    """A region of a file with entries that no call asked the runtime for."""
+
+    name: str  # of the kernel
+    file: str
+
+
 @dataclass(frozen=True)
 class RegionRun:
     """The outcome of a program that ran, and of its regions."""
@@ -38,6 +45,7 @@ class RegionRun:
     regions: Sequence[Region]  # in the order in which they first ran
     libraries: Sequence[str]  # files that registered regions, the program among them
     lost: int = 0  # runs that found no place in the report
+    idle: Sequence[Idle] = ()  # regions that were never launched, which is no fault
 
     @property
     def processes(self) -> Sequence[int]:
