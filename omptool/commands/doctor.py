@@ -90,8 +90,9 @@ def command(
     device takes the images.
 
     With --run, for programs that open their libraries themselves, PROG runs as under `omptool run`.
-    The report shows for each region where it ran, how often, and why on the host. The output of
-    PROG goes to stderr.
+    The report shows for each region where it ran, how often, and why on the host. It also lists the
+    regions of these files that were never launched, which is no fault. The output of PROG goes to
+    stderr.
 
     `mpirun -n 9 omptool doctor --workers PROG` diagnoses PROG once, as `omptool run --workers`
     starts it: with the devices of all nine processes.
@@ -144,7 +145,8 @@ def _ran(
     from packager.files.reader import open_reader
     from packager.hosts import host_only
     from packager.machine.host_regions import of_program
-    from packager.machine.region_run import RegionRun
+    from packager.machine.not_launched import not_launched
+    from packager.machine.region_run import RegionRun, names
 
     with reported(program):
         path = launching.find(program, exit_code=2)
@@ -159,15 +161,17 @@ def _ran(
             if asking:
                 workers.refuse_user_of_mpi(start, WRONG_USAGE)
             code = watching.watched(start, is_output_moved=True)
+            regions, libraries = report.regions(), report.libraries()
             run = RegionRun(
                 program=program,
                 exit_code=code if code >= 0 else None,
                 signal=-code if code < 0 else None,
-                regions=report.regions(),
-                libraries=report.libraries(),
+                regions=regions,
+                libraries=libraries,
                 lost=report.lost(),
                 host_only=left,
                 of_gcc=of_gcc,
+                idle=tuple(not_launched(libraries, names(regions))),
             )
     said = f"{cause.message}: {cause.cure}" if cause else ""
     return (region_run.as_json if as_json else region_run.as_text)(run, said), run.is_well

@@ -14,10 +14,12 @@ from omptool.render.notes import Notes
 from omptool.render.tables import table
 from packager.machine.facts import GccRegions
 from packager.machine.host_regions import Left, headline
-from packager.machine.region_run import Region, RegionRun, names
+from packager.machine.region_run import Idle, Region, RegionRun, names
 from packager.model import HostOnly
 from packager.region_names import short_name
 from packager.wording import counted
+
+NOT_LAUNCHED = "not launched (not called, or its `if` was false)"
 
 
 def as_text(run: RegionRun, cause: str) -> str:
@@ -25,8 +27,9 @@ def as_text(run: RegionRun, cause: str) -> str:
     blocks = [f"{shown(run.program)}: {_verdict(run)}; {ending(run)}"]
     blocks += [f"{name} was running on a device when its process ended" for name in _cut_off(run)]
     notes = Notes()
-    if run.regions:
+    if run.regions or run.idle:
         rows = [_row(run, region, notes) for region in run.regions]
+        rows += [_idle_row(region) for region in run.idle]
         blocks += [
             table("regions", rows, terminal_width(), ["region"], states=["runs on"]),
             *notes.lines(),
@@ -67,14 +70,14 @@ def of_gcc(files: Iterable[GccRegions]) -> str:
 
 
 def _ran(run: RegionRun) -> str:
-    total = len(names(run.regions))
+    total, idle = len(names(run.regions)), len(run.idle)
+    rest = f"; {counted(idle, 'region')} {'was' if idle == 1 else 'were'} not launched"
     if not total:
-        return "no region reached the runtime"
-    away = len(names(one for one in run.regions if one.device is None))
-    if not away:
-        return f"{counted(total, 'region')} ran, all on a device"
+        return "no region reached the runtime" + (rest if idle else "")
     regions = counted(total, "region")
-    return f"{away} of {regions} ran on the host"
+    away = len(names(one for one in run.regions if one.device is None))
+    said = f"{away} of {regions} ran on the host" if away else f"{regions} ran, all on a device"
+    return said + (rest if idle else "")
 
 
 def _left(run: RegionRun, path: str, cause: HostOnly) -> str:
@@ -98,6 +101,17 @@ def _row(run: RegionRun, region: Region, notes: Notes) -> dict[str, Any]:
         "times": region.begun,
         "failed": region.failed or None,
         "note": notes.mark(region.reason),
+    }
+
+
+def _idle_row(region: Idle) -> dict[str, Any]:
+    return {
+        "region": _named(region.name),
+        "process": None,
+        "runs on": NOT_LAUNCHED,
+        "times": 0,
+        "failed": None,
+        "note": None,
     }
 
 
@@ -130,6 +144,10 @@ def as_json(run: RegionRun, cause: str) -> str:
                     "failed": region.failed,
                 }
                 for region in run.regions
+            ],
+            "not_launched": [
+                {"name": one.name, "source": source(one.name), "file": portable(one.file)}
+                for one in run.idle
             ],
             "files": [portable(path) for path in run.libraries],
             "no_region": cause if cause and not run.regions else None,

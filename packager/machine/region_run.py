@@ -30,6 +30,13 @@ class Region(NamedTuple):
         return self.begun - self.ended - self.failed
 
 
+class Idle(NamedTuple):
+    """A region of a file with entries that no call asked the runtime for."""
+
+    name: str  # of the kernel
+    file: str
+
+
 @dataclass(frozen=True)
 class RegionRun:
     """The outcome of a program that ran, and of its regions."""
@@ -42,6 +49,7 @@ class RegionRun:
     lost: int = 0  # runs that found no place in the report
     host_only: Sequence[Left] = ()  # files that show regions without device code
     of_gcc: Sequence[GccRegions] = ()  # files with regions for libgomp, as predicted
+    idle: Sequence[Idle] = ()  # regions that were never launched, which is no fault
 
     @property
     def processes(self) -> Sequence[int]:

@@ -4,12 +4,31 @@
 
 #include "observe/events/sink.h"
 #include "observe/report.h"
+#include "observe/summary.h"
 #include "process/read_only.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 namespace omptool {
+namespace {
+
+// Returns the names of the library's kernels. No device may have needed the library, which is read now in that case:
+// the caller is its call that unregisters.
+std::vector<std::string> kernels_of(const Library& library) {
+  LibraryContents contents;
+  const bool is_read = !library.table.entries.empty() || !library.images.empty();
+  if (!is_read && !library.read(library.home.descriptor, contents).empty())
+    return {};
+  std::vector<std::string> names;
+  for (const HostEntry& entry : (is_read ? library.table : contents.table).entries)
+    if (entry.kind == EntryKind::kKernel && entry.name)
+      names.emplace_back(entry.name);
+  return names;
+}
+
+} // namespace
 
 // ---- libraries ----
 
@@ -17,9 +36,12 @@ void Registry::add(const void* descriptor, LibraryReader read) {
   LoadedObject home = loaded_object_of(descriptor);
   read_only_memory.add(home.constants);
   observe::report_regions();
+  observe::summarize(); // of a program that makes no call, too
   if (observe::heard()) [[unlikely]]
     observe::report(observe::LibraryRegistered{home.path});
   const std::lock_guard lock(mutex_);
+  if (home.object.size() > 0)
+    objects_.insert_or_assign(home.object.begin, home.object.end);
   const auto library = std::make_shared<Library>(LibraryContents(), ++last_number_, read, std::move(home));
   registered_.emplace(descriptor, library);
   libraries_.emplace(library->number, library);
@@ -36,6 +58,8 @@ void Registry::remove(const void* descriptor) {
   }
   if (!gone)
     return;
+  if (observe::heard()) [[unlikely]]
+    observe::report(observe::LibraryUnregistered{kernels_of(*gone)});
   read_only_memory.remove(gone->home.constants);
   std::map<int, Library::OnDevice> images; // unloaded without the lock: their destructors may call this library
   {
@@ -47,6 +71,13 @@ void Registry::remove(const void* descriptor) {
   images.clear();
   if (was_last)
     observe::report(observe::DevicesFinish{});
+}
+
+bool Registry::has_known(const void* address) {
+  const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(address);
+  const std::shared_lock lock(mutex_);
+  const auto after = objects_.upper_bound(place);
+  return after != objects_.begin() && place < std::prev(after)->second;
 }
 
 bool Registry::is_last(const void* descriptor) {

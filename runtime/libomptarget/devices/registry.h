@@ -40,6 +40,8 @@ public:
   // remove() has returned.
   void add(const void* descriptor, LibraryReader read);
   void remove(const void* descriptor);
+  // A library that the address is part of has registered, and may have unregistered again.
+  bool has_known(const void* address);
   // Nothing else is registered.
   bool is_last(const void* descriptor);
 
@@ -188,8 +190,9 @@ private:
   std::uint64_t examined_up_to_ = 0;                            // the number of a library; the later ones are pending
   std::map<std::uint64_t, std::shared_ptr<Library>> libraries_; // by number
   std::unordered_multimap<const void*, std::shared_ptr<Library>> registered_; // by their descriptors
-  std::multimap<std::uintptr_t, LibraryEntry> variables_;                     // by address
-  std::string ignored_;            // the first library whose images are ignored, and why
+  std::map<std::uintptr_t, std::uintptr_t> objects_; // begins and ends of executables and libraries that registered
+  std::multimap<std::uintptr_t, LibraryEntry> variables_; // by address
+  std::string ignored_;                                   // the first library whose images are ignored, and why
   std::vector<Deferred> deferred_; // each device counts what it has done, so that all keep their places
   std::atomic<bool> any_pending_{false};
   std::atomic<std::uint64_t> generation_{1};

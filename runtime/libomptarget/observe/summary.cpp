@@ -9,6 +9,7 @@
 #include "observe/events/source.h"
 #include "process/message.h"
 #include "process/per_process.h"
+#include "process/region_name.h"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +18,9 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace omptool::observe {
@@ -121,6 +124,10 @@ public:
     if (event.construct == 0) // no end follows
       end(0, {});
   }
+  void add(const LibraryUnregistered& event) {
+    const std::lock_guard lock(mutex_);
+    kernels_.insert(kernels_.end(), event.kernels.begin(), event.kernels.end());
+  }
   void end(const ConstructEnds& event) {
     const std::lock_guard lock(mutex_);
     std::string place = place_of(event.call.source ? event.call.source : "");
@@ -129,10 +136,11 @@ public:
 
   void print_all() {
     const std::lock_guard lock(mutex_);
-    if (regions_.empty() && copies_.empty())
+    if (regions_.empty() && (copies_.empty() || !kernels_.empty()))
       tell("", "Regions: none");
     if (!regions_.empty())
       print_regions();
+    print_idle();
     if (std::any_of(copies_.begin(), copies_.end(), moves))
       print_copies();
     if (has_ranks_)
@@ -170,14 +178,21 @@ private:
     });
     for (const auto* const one : longest_first) {
       const auto& [name, sums] = *one;
-      lines.push_back({name, std::to_string(sums.launches), time_of(sums.on_device), time_of(sums.waited),
+      lines.push_back({region_name(name), std::to_string(sums.launches), time_of(sums.on_device), time_of(sums.waited),
                        bytes_of(sums.to_device), bytes_of(sums.to_host), std::to_string(sums.fallbacks())});
     }
     print("Regions:", lines);
     for (const auto& [name, sums] : regions_)
       for (const auto& [reason, count] : sums.on_host)
-        tell("", "  %s ran %s on the host: %s", name.c_str(), counted(static_cast<std::int64_t>(count), "time").c_str(),
-             reason.c_str());
+        tell("", "  %s ran %s on the host: %s", region_name(name).c_str(),
+             counted(static_cast<std::int64_t>(count), "time").c_str(), reason.c_str());
+  }
+  // Regions of registered libraries that no call asked for.
+  void print_idle() const {
+    std::set<std::string_view> printed;
+    for (const std::string& name : kernels_)
+      if (!regions_.contains(name) && printed.insert(name).second)
+        tell("", "  %s not launched (not called, or its `if` was false)", region_name(name).c_str());
   }
   void print_copies() const {
     std::vector<Line> lines{{"copies of", "times", "to the device", "to the host"}};
@@ -199,6 +214,7 @@ private:
   std::map<std::uint64_t, Construct> constructs_; // that go on
   Named regions_;                                 // by name
   Named copies_;                                  // by source line
+  std::vector<std::string> kernels_;              // of libraries that have unregistered
   std::map<int, Construct> devices_;              // that have been used; each with its name
   bool has_ranks_ = false;                        // other ranks have some of these
 };
@@ -215,6 +231,8 @@ public:
       summary.fall_back(*on_host);
     else if (const auto* const device = as<DeviceReady>(event))
       summary.add(*device);
+    else if (const auto* const library = as<LibraryUnregistered>(event))
+      summary.add(*library);
   }
 };
 

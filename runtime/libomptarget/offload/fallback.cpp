@@ -6,6 +6,8 @@
 #include "observe/events/sink.h"
 #include "process/libomp.h"
 #include "process/message.h"
+#include "process/region_name.h"
+#include "process/unregistered.h"
 
 #include <cstdio>
 #include <vector>
@@ -43,6 +45,8 @@ std::shared_ptr<Kernel> kernel_of(const void* host_address) {
 std::string name_of(const void* host_address, const Kernel* kernel) {
   if (kernel)
     return kernel->name;
+  if (const std::string name = unregistered_region(host_address).kernel; !name.empty())
+    return name;
   char text[32];
   std::snprintf(text, sizeof text, "at %p", host_address);
   return text;
@@ -58,15 +62,39 @@ std::int32_t stay_on_host(const void* host_address, const char* reason) {
   return kOnHost;
 }
 
-std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std::string& reason) {
+namespace {
+
+// Returns whether a library that the address is part of has registered, whatever became of its images. A child of
+// fork() cannot tell: a thread that it lacks may hold the registry's lock.
+bool is_of_registered(const void* host_address) {
+  Registry* const registry = Registry::current();
+  return registry ? registry->has_known(host_address) : Registry::lost() != nullptr;
+}
+
+// A region in a message, and why it is not on a device.
+struct Outcome {
+  std::string region, reason;
+};
+Outcome outcome_of(const void* host_address, const Kernel* kernel, const std::string& reason) {
+  const UnregisteredRegion found =
+      kernel || is_of_registered(host_address) ? UnregisteredRegion{} : unregistered_region(host_address);
+  if (found.kernel.empty())
+    return {name_of(host_address, kernel), reason};
+  return {region_name(found.kernel) + " of " + found.object,
+          found.object + " was linked without -fopenmp-targets: put `omptool link --` before its link command"};
+}
+
+} // namespace
+
+std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std::string& why) {
+  const auto [region, reason] = outcome_of(host_address, kernel, why);
   // Tasks that nobody waited for run when libomp ends, after the exit handler that unregisters. There
   // is no device left to insist on.
   report_on_host(host_address, kernel, reason);
   Registry* const registry = Registry::current();
   if (mandatory() && !(registry && registry->is_over()))
-    die("region %s cannot run on a device, and OMP_TARGET_OFFLOAD is MANDATORY: %s",
-        name_of(host_address, kernel).c_str(), reason.c_str());
-  say("region %s runs on the host: %s", name_of(host_address, kernel).c_str(), reason.c_str());
+    die("region %s cannot run on a device, and OMP_TARGET_OFFLOAD is MANDATORY: %s", region.c_str(), reason.c_str());
+  say("region %s runs on the host: %s", region.c_str(), reason.c_str());
   return kOnHost;
 }
 

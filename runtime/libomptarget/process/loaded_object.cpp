@@ -42,6 +42,7 @@ int visit_object(dl_phdr_info* info, std::size_t size, void* context) {
   if (!object.contains(HostRange::of(home.descriptor, 1)))
     return 0;
   home.object = object;
+  home.base = info->dlpi_addr;
   home.permanent = !info->dlpi_name || !*info->dlpi_name;
   home.constants = constants_of(*info);
   home.path = home.permanent ? "/proc/self/exe" : info->dlpi_name;

@@ -17,6 +17,7 @@ struct LoadedObject {
   bool permanent;                     // the executable, which is never unloaded
   std::vector<HostRange> constants{}; // what of it nothing can write to
   std::string path{};                 // of its file
+  std::uintptr_t base = 0;            // what the file's own addresses are relative to
   std::uint64_t unloads = 0;          // of objects until now: while it stays, no address has become another object's
   std::string name() const;           // for messages
 };

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -52,6 +53,11 @@ def doctor(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
+def omptool_run(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [str(OMPTOOL), "run", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
 def rows(said: dict[str, Any]) -> list[tuple[str, str, int, int]]:
     return [(r["source"], r["runs_on"], r["begun"], r["ended"]) for r in said["regions"]]
 
@@ -86,6 +92,47 @@ def test_a_region_that_must_not_fall_back_is_reported(program: Path) -> None:
     assert said["signal"] == signal.SIGABRT
 
 
+IF_CLAUSE = """
+static void transport(int n, double *a) {
+#pragma omp target teams distribute parallel for map(tofrom : a[0 : n]) if (n > 100)
+  for (int i = 0; i < n; i++)
+    a[i] *= 2;
+}
+int main(void) {
+  double a[8] = {0};
+#pragma omp target map(tofrom : a)
+  a[0] = 1;
+  transport(8, a);
+  return a[0] != 2;
+}
+"""
+
+
+def test_regions_that_never_reached_the_runtime(tmp_path: Path) -> None:
+    source = tmp_path / "transport.c"
+    source.write_text(IF_CLAUSE)
+    app = compiled(source, tmp_path)
+    done = doctor(app)
+    first, *rest = done.stdout.splitlines()
+    verdict = "1 region ran, all on a device; 1 region was not launched"
+    assert (done.returncode, first) == (0, f"{app}: {verdict}; the program exited with 0")
+    [line] = [line for line in rest if "not launched" in line]
+    assert line.split(maxsplit=1)[0] == "transport:3"
+    assert "not launched (not called, or its `if` was false)" in line
+    said = reported(app)
+    assert [(one["source"], one["file"]) for one in said["not_launched"]] == [
+        ("transport:3", str(app))
+    ]
+    assert reported(app, OMP_TARGET_OFFLOAD="DISABLED", code=1)["not_launched"]
+
+
+def test_a_program_that_launches_nothing(tmp_path: Path) -> None:
+    source = tmp_path / "none.c"
+    source.write_text(IF_CLAUSE.replace("#pragma omp target map(tofrom : a)\n", ""))
+    first, *_ = doctor(compiled(source, tmp_path)).stdout.splitlines()
+    assert "no region reached the runtime; 1 region was not launched; " in first
+
+
 def test_a_wrong_image(program: Path, tmp_path: Path) -> None:
     said = reported(changed(program, tmp_path / "changed", for_another_machine), code=1)
     assert "it is for aarch64" in said["regions"][0]["reason"]
@@ -104,6 +151,43 @@ def test_a_program_that_opens_a_library(library: Path, tmp_path: Path) -> None:
     source = TESTS / "packager" / "machine" / "opener.c"
     opener = compile_c(source.read_text(), tmp_path / "opener")
     assert rows(reported(opener, library)) == [("add_one:9", DEVICE, 1, 1)]
+
+
+@pytest.fixture(scope="module")
+def unlinked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library with entries and images, linked by a command that registers none."""
+    folder = tmp_path_factory.mktemp("unlinked")
+    clang = ["clang-19", "-fopenmp", "-fPIC"]
+    targets = ["-fopenmp-targets=x86_64-pc-linux-gnu", "-Dmain=unused", "-c"]
+    subprocess.run([*clang, *targets, SOURCE, "-o", folder / "plug.o"], check=True)
+    runtime = [f"-L{libdir()}", "-lomptarget"]
+    out = folder / "libplug.so"
+    subprocess.run([*clang, "-shared", folder / "plug.o", *runtime, "-o", out], check=True)
+    return out
+
+
+@pytest.mark.parametrize("is_stripped", [False, True])
+def test_an_opened_library_that_registers_nothing_is_named(
+    unlinked: Path, library: Path, tmp_path: Path, is_stripped: bool
+) -> None:
+    """By its entry table, which strip leaves; also beside a library that registers its regions."""
+    plug = Path(shutil.copy(unlinked, tmp_path))
+    if is_stripped:
+        subprocess.run(["strip", plug], check=True)
+    source = TESTS / "packager" / "machine" / "opener.c"
+    opener = compile_c(source.read_text(), tmp_path / "opener")
+    said = "libplug.so was linked without -fopenmp-targets: put `omptool link --` before its link"
+    line = f"omptarget: region add_one:9 of libplug.so runs on the host: {said} command\n"
+    done = omptool_run(opener, plug)
+    assert (done.returncode, done.stderr) == (0, line)
+    [region] = reported(opener, plug, code=1)["regions"]
+    assert (region["source"], region["runs_on"]) == ("add_one:9", "host")
+    assert region["reason"].startswith(said)
+    both = f"import ctypes; [ctypes.CDLL(p).add_one(1) for p in ({str(library)!r}, {str(plug)!r})]"
+    assert omptool_run(sys.executable, "-c", both).stderr == line
+    done = omptool_run("--mandatory", opener, plug)
+    assert done.returncode == -signal.SIGABRT
+    assert "region add_one:9 of libplug.so cannot run on a device" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -147,7 +231,8 @@ def test_the_programs_own_output_and_exit_code(program: Path) -> None:
     done = doctor(program, "fail")
     assert (done.returncode, done.stderr) == (1, "2\n")
     first, *_ = done.stdout.splitlines()
-    assert first == f"{program}: 1 region ran, all on a device; the program exited with 3"
+    said = "1 region ran, all on a device; 1 region was not launched"
+    assert first == f"{program}: {said}; the program exited with 3"
 
 
 def test_a_signal_goes_to_the_program(program: Path) -> None:

@@ -35,11 +35,10 @@ def test_regions_and_copies(tmp_path: Path) -> None:
     assert lines[0] == "Regions:"
     assert lines[1].split()[0] == "region"
     regions = {
-        words[0].rpartition("_")[2]: words[1:]
-        for words in (re.split(r"  +", line.strip()) for line in lines[2:4])
+        words[0]: words[1:] for words in (re.split(r"  +", line.strip()) for line in lines[2:4])
     }
-    assert (regions["l6"][0], regions["l6"][3:]) == ("1", ["16 B", "16 B", "0"])
-    assert (regions["l10"][0], regions["l10"][3:]) == ("1", ["0 B", "0 B", "0"])
+    assert (regions["main:6"][0], regions["main:6"][3:]) == ("1", ["16 B", "16 B", "0"])
+    assert (regions["main:10"][0], regions["main:10"][3:]) == ("1", ["0 B", "0 B", "0"])
     at = lines.index("Copies:")
     copies = {
         words[0].rpartition("/")[2]: words[1:]
@@ -62,11 +61,31 @@ def test_a_fallback_is_counted_with_its_reason(tmp_path: Path) -> None:
     )
     assert lines[0] == "Regions:"
     assert re.split(r"  +", lines[2].strip())[1:] == ["0", "0 ns", "0 ns", "0 B", "0 B", "1"]
-    assert re.search(r"_main_l10 ran 1 time on the host: there is no device: ", lines[4])
+    assert re.search(r"^  main:10 ran 1 time on the host: there is no device: ", lines[4])
 
 
 def test_a_program_without_regions_has_none(tmp_path: Path) -> None:
-    assert summary(compiled(OBSERVING / "counts_devices.c", tmp_path)) == ["Regions: none"]
+    source = tmp_path / "plain.c"
+    source.write_text("#include <omp.h>\nint main(void) { return omp_get_num_devices() > 9; }\n")
+    assert summary(compiled(source, tmp_path)) == ["Regions: none"]
+
+
+def test_a_region_that_no_call_asked_for_is_listed(tmp_path: Path) -> None:
+    """Also where the program asks the runtime for nothing at all."""
+    idle = "not launched (not called, or its `if` was false)"
+    found = summary(compiled(OBSERVING / "counts_devices.c", tmp_path))
+    assert found == ["Regions: none", f"  main:6 {idle}"]
+    source = tmp_path / "unused.cpp"
+    source.write_text(
+        "namespace grid { void heat(int n) {\n"
+        "#pragma omp target if(n > 100)\n"
+        "{ } } }\n"
+        "int main(int argc, char**) { if (argc > 9) grid::heat(argc); }\n"
+    )
+    app = tmp_path / "unused"
+    flags = ["-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu", "-O1"]
+    subprocess.run(["clang++-19", *flags, source, "-o", app], check=True)
+    assert summary(app) == ["Regions: none", f"  grid::heat:2 {idle}"]
 
 
 def test_a_wrong_value_is_named(tmp_path: Path) -> None:

@@ -169,6 +169,11 @@ struct LibraryRegistered {
   std::string path; // "/proc/self/exe": the program; "": no file has the descriptor
 };
 
+// A library, or the program itself, unregisters.
+struct LibraryUnregistered {
+  std::vector<std::string> kernels; // the names in its entry table
+};
+
 // A region runs on the host.
 struct FellBack {
   std::uint64_t construct; // 0: it did not get as far as a device
@@ -216,8 +221,8 @@ template <typename... Kinds> struct FormsOf {
   using Kept = std::variant<Kinds...>;
 };
 using Forms = FormsOf<ConstructBegins, ConstructEnds, RowsSeen, RuleBroken, ObjectCopied, ObjectAsked, OperationBegins,
-                      OperationEnds, LibraryRegistered, FellBack, DeviceReady, DevicesFinish, ImageCompiled,
-                      ImageLoaded, ImageUnloaded, ImageFunctionRan>;
+                      OperationEnds, LibraryRegistered, LibraryUnregistered, FellBack, DeviceReady, DevicesFinish,
+                      ImageCompiled, ImageLoaded, ImageUnloaded, ImageFunctionRan>;
 // An event of one of these kinds, as listeners get it: for as long as the call lasts.
 using Event = Forms::Heard;
 // Whoever wants to have it for longer.

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Find the regions of a program's files that no call asked the runtime for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from packager.errors import PackagerError
+from packager.hosts.load import load_all
+from packager.look import Look
+from packager.machine.region_run import Idle
+
+_ENTRIES_ALONE = Look(symbols=False, resources=False)
+# Bytes of a name that the runtime's report has room for.
+LONGEST = 983
+
+
+def not_launched(files: Sequence[str], launched: Collection[str]) -> Iterator[Idle]:
+    """Yield each kernel of the files' entry tables that is not among the `launched` names.
+
+    A file that cannot be read any more, as one that the program has deleted, has none.
+    """
+    known = set(launched)
+    for file in files:
+        for name in _kernels(Path(file)):
+            if _cut_off(name) not in known:
+                known.add(_cut_off(name))
+                yield Idle(name, file)
+
+
+def _kernels(file: Path) -> list[str]:
+    try:
+        return [
+            entry.name
+            for loaded in load_all(file, _ENTRIES_ALONE)
+            for entry in loaded.binary.entries
+            if entry.kind == "kernel" and entry.model == "openmp" and entry.name
+        ]
+    except (PackagerError, OSError):
+        return []
+
+
+def _cut_off(name: str) -> str:
+    return name.encode("utf-8", "surrogateescape")[:LONGEST].decode("utf-8", "backslashreplace")

@@ -1,0 +1,87 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "process/region_name.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <memory>
+#include <optional>
+
+namespace omptool {
+namespace {
+
+constexpr std::string_view kOffloading = "__omp_offloading_", kDecimal = "0123456789",
+                           kHexadecimal = "0123456789abcdef";
+
+// Removes a hexadecimal number and the underscore behind it. Returns false where the text does not begin so.
+bool skip_number(std::string_view& text) {
+  const std::size_t end = text.find_first_not_of(kHexadecimal);
+  if (end == 0 || end == std::string_view::npos || text[end] != '_')
+    return false;
+  text.remove_prefix(end + 1);
+  return true;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of(kDecimal) == std::string_view::npos;
+}
+
+struct Parts {
+  std::string_view function, line, suffix;
+};
+
+// "work_l5", "work_l5_2": a second region of one line, "work_l5_ctor".
+std::optional<Parts> parts_of(std::string_view rest) {
+  const std::size_t at = rest.rfind("_l");
+  if (at == std::string_view::npos || at == 0)
+    return std::nullopt;
+  const std::string_view behind = rest.substr(at + 2);
+  const std::size_t end = std::min(behind.find('_'), behind.size());
+  const std::string_view suffix = behind.substr(std::min(end + 1, behind.size()));
+  if (!is_number(behind.substr(0, end)) ||
+      (end < behind.size() && !is_number(suffix) && suffix != "ctor" && suffix != "dtor"))
+    return std::nullopt;
+  return Parts{rest.substr(0, at), behind.substr(0, end), suffix};
+}
+
+// A function in the parameters' place ends where the last closing parenthesis opened.
+std::string_view without_parameters(std::string_view function) {
+  const std::size_t last = function.rfind(')');
+  std::size_t depth = 0;
+  for (std::size_t at = last; last != std::string_view::npos && at-- > 0;)
+    if (function[at] == ')')
+      ++depth;
+    else if (function[at] == '(' && depth-- == 0)
+      return at == 0 ? function : function.substr(0, at);
+  return function;
+}
+
+std::string demangled(std::string_view function) {
+  if (!function.starts_with("_Z"))
+    return std::string(function);
+  const std::string mangled(function);
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
+  return text ? std::string(without_parameters(text.get())) : mangled;
+}
+
+} // namespace
+
+std::string region_name(std::string_view kernel) {
+  std::string_view rest = kernel;
+  if (!rest.starts_with(kOffloading))
+    return std::string(kernel);
+  rest.remove_prefix(kOffloading.size());
+  if (rest.starts_with('_')) // a device number that was negative
+    rest.remove_prefix(1);
+  const bool has_place = skip_number(rest) && skip_number(rest);
+  const std::optional<Parts> parts = has_place ? parts_of(rest) : std::nullopt;
+  if (!parts)
+    return std::string(kernel);
+  const std::string suffix = parts->suffix.empty() ? "" : " (" + std::string(parts->suffix) + ")";
+  return demangled(parts->function) + ":" + std::string(parts->line) + suffix;
+}
+
+} // namespace omptool

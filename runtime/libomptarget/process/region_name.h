@@ -1,0 +1,14 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace omptool {
+
+// Returns the function, without its parameters, and the line in a kernel's name as clang writes it
+// ("__omp_offloading_801_2f_work_l5": "work:5"); any other name as it is. Its twin is packager/kernel_names.py.
+std::string region_name(std::string_view kernel);
+
+} // namespace omptool
