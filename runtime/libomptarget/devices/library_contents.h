@@ -86,6 +86,8 @@ struct ImageOrigin {
   KernelForm form = KernelForm::kAsCalled;
   bool is_old = false;  // see passings_of()
   std::string compiler; // the newest one, with its version; "": not known
+  // LLVM's runtime for programs with these entries names teams and threads in three dimensions.
+  bool is_since_20 = false;
 };
 
 struct RegisteredImage {

@@ -116,11 +116,12 @@ void run_team(void* context, std::int64_t team) {
   current = before;
 }
 
-// Calls it once for each team, never more than its environment says.
+// Calls it once for each team, with no more teams and threads than its environment says.
 std::int32_t run_with_runtime(const RuntimeKernel& known, const Launcher& launcher, plugin::Arguments arguments,
                               Shape shape) {
   if (known.most_teams > 0)
     shape.num_teams = std::min(shape.num_teams, known.most_teams);
+  shape.num_threads = known.thread_limit(shape.num_threads);
   if (shape.num_teams == 1) {
     run_alone(known.kernel, arguments.data(), arguments.size(), launcher.device, shape.num_threads);
     return 0;

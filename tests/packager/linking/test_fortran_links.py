@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -13,11 +14,12 @@ from clangs import made, tool
 from fixture_programs import OMPTOOL, X86_64
 from linked_programs import searched
 from linking import LINKERS
-from places import TESTS
+from places import ROOT, TESTS
 from running import MANDATORY, run
 from toolchain import omptool
 
 from omptool.installation import libdir
+from packager.hosts.load import load
 from packager.linking.cpu.device_runtime import ARCHIVE, BITCODE, ENTRY_POINT
 
 pytestmark = pytest.mark.slow
@@ -210,3 +212,38 @@ def test_regions_have_their_names(tmp_path: Path) -> None:
         text = omptool(command, tmp_path / "app").stdout
         for name in ("deep::outer::inner:12", "deep::next:21", "main program:35", "deep::counter"):
             assert f" {name} " in text, command
+
+
+# The clangs that CMake may take for the device runtime in bitcode.
+BUILDERS = re.search(
+    r"find_program\(OMPTOOL_CLANG NAMES ((?:clang\+\+-\d+ )+)",
+    (ROOT / "runtime" / "CMakeLists.txt").read_text(),
+)
+
+
+def device_runtime(version: str, folder: Path) -> Path:
+    """The device runtime in bitcode, as CMake has it compiled by a clang."""
+    rules = (ROOT / "runtime" / "CMakeLists.txt").read_text()
+    flags = re.search(r"set\(devicertl_flags ([^$]*)", rules)
+    assert flags
+    words = flags[1].removesuffix("-I").split()
+    source = ROOT / "runtime" / "devicertl" / "device_runtime.cpp"
+    own = (f"-I{ROOT / 'runtime' / 'plugins'}", "--target=x86_64-linux-gnu", "-flto", "-c", source)
+    return made(folder / f"runtime-{version}.bc", *tool(version, "clang++"), *words, *own)
+
+
+def test_cmake_takes_a_clang_of_these() -> None:
+    assert BUILDERS
+    assert BUILDERS[1].split() == [f"clang++-{release}" for release in range(16, 23)]
+
+
+@pytest.mark.offloads
+@pytest.mark.parametrize("version", [str(release) for release in range(16, 23)])
+def test_the_device_runtime_of_each_clang_has_no_vote(version: str, tmp_path: Path) -> None:
+    """Decision 35 counts the compilers of the user's objects: here flang 22 alone."""
+    library = device_runtime(version, tmp_path)
+    words = ("--device-lib", library, "--cc", flang.NAME, "--", "-O1", f"-J{tmp_path}")
+    made(tmp_path / "app", OMPTOOL, "cc", *words, SOURCES / "regions.f90", flang.LIBOMP)
+    (image,) = load(tmp_path / "app").images
+    assert image.contents.clangs == (22,)
+    assert run(tmp_path / "app", **MANDATORY).returncode == 0

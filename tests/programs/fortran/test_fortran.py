@@ -36,6 +36,7 @@ class Program(NamedTuple):
 DEVICES_LINES = ("one of the device", "two of the device 2")
 PROGRAMS = {
     "concurrent": Program((OPENMP_52, "-fdo-concurrent-to-openmp=device")),
+    "limits": Program(()),
     "memory": Program(),
     "output": Program(
         stdout=(*DEVICES_LINES, *(f"of a team {i}" for i in (1, 2, 3)), "of the host")
@@ -57,6 +58,7 @@ SAMPLE = {
     ("together", "link", "-O0"),
     ("output", "link", "-O2"),
     ("reductions", "cc", "-O3"),
+    ("limits", "driver", "-O2"),
     ("memory", "cc", "-O2"),
     ("stops", "cc", "-O0"),
 }

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from clangs import compiled, run
 
+from omptool.installation import libdir
+
 pytestmark = pytest.mark.offloads
 
 PROGRAM = r"""
@@ -42,6 +44,6 @@ SAID = (
 def test_they_answer_as_llvms_do_on_a_cpu(tmp_path: Path) -> None:
     source = tmp_path / "calls.c"
     source.write_text(PROGRAM)
-    done = run(compiled(source, tmp_path))
+    done = run(compiled(source, tmp_path, f"-L{libdir()}"))
     assert (done.returncode, done.stdout) == (0, "11111 0 0 0 0\n"), done.stderr
     assert done.stderr == SAID

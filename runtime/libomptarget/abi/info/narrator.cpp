@@ -4,6 +4,7 @@
 // Listens to the constructs of every ABI, and prints what LIBOMPTARGET_INFO asks for.
 #include "abi/info/info.h"
 #include "data/table/row.h"
+#include "devices/registry.h"
 #include "observe/events/sink.h"
 #include "process/message.h"
 
@@ -70,6 +71,13 @@ std::string describe(const ObjectCopied& copied) {
          ", Name=" + declared_place(copied.device, copied.object, copied.name).name;
 }
 
+// Returns one team of one thread, in the words of LLVM's release for the program that calls at `code`.
+const char* shape_for(const void* code) {
+  Registry* const registry = Registry::current();
+  const bool is_since_20 = registry && registry->images_at(code).is_since_20;
+  return is_since_20 ? "[1,1,1] blocks and [1,1,1] threads" : "1 blocks and 1 threads";
+}
+
 // Tells what one construct did with mapped objects, in LLVM's order: row by row, although the core works in steps that
 // each go over all rows.
 class CallLog {
@@ -98,15 +106,15 @@ public:
       note(kInfoCopies, order_of(copied), describe(copied));
   }
 
-  // A region is about to run with what has been mapped.
-  void launching(std::string_view kernel, bool plugin_tells) {
+  // A region, which the program calls at `code`, is about to run with what has been mapped.
+  void launching(std::string_view kernel, const void* code, bool plugin_tells) {
     flush();
     for (const std::string& argument : arguments_)
       inform(device_, argument);
     arguments_.clear();
     if (informs(kInfoLaunches) && !plugin_tells)
-      tell("", "\"PluginInterface\" device %d info: Launching kernel %s with 1 blocks and 1 threads in Generic mode",
-           device_, std::string(kernel).c_str());
+      tell("", "\"PluginInterface\" device %d info: Launching kernel %s with %s in Generic mode", device_,
+           std::string(kernel).c_str(), shape_for(code));
   }
 
   // Prints what has been noted.
@@ -273,7 +281,7 @@ private:
   void on(const observe::OperationBegins& event) {
     CallLog* const log = find(event.operation.construct);
     if (log && event.operation.kind == observe::Operation::Kind::kLaunch)
-      log->launching(event.operation.entry, event.operation.shape_is_plugins);
+      log->launching(event.operation.entry, event.operation.code, event.operation.shape_is_plugins);
   }
   void on(const observe::ObjectAsked& event) {
     if (const std::optional<ObjectSeen>& object = event.object; object && informs(kInfoFound))

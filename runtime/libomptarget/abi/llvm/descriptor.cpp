@@ -184,6 +184,8 @@ bool is_unmistakable(Bytes table, std::size_t record) {
 }
 
 std::string read_entries(Bytes table, std::size_t record, LibraryContents& contents) {
+  for (RegisteredImage& image : contents.images)
+    image.origin.is_since_20 = record == sizeof(Record56);
   contents.host_memory = the_requirements.load(std::memory_order_relaxed) & kUnifiedSharedMemory;
   contents.globals_required = true;
   for (std::uint64_t at = 0; at < table.size(); at += record) {

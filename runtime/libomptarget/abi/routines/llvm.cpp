@@ -123,8 +123,8 @@ OMPTOOL_EXPORT int __tgt_get_device_info(std::int32_t number, void (*take)(const
   return take ? describe(__func__, number, take) : 0;
 }
 
-// The largest dyn_groupprivate() of a device, since LLVM 23: memory that the threads of a team share. 0 on the host, for
-// other groups of threads than a team's, and where the device does not name its size.
+// The largest dyn_groupprivate() of a device, since LLVM 23: memory that the threads of a team share. 0 on the host,
+// for other groups of threads than a team's, and where the device does not name its size.
 OMPTOOL_EXPORT std::size_t omp_get_gprivate_limit(int number, int group) {
   constexpr int kContentionGroup = 0;
   return guarded(__func__, [&]() -> std::size_t {
@@ -166,14 +166,6 @@ OMPTOOL_EXPORT void llvm_omp_target_unlock_mem(void* memory, int number) {
     if (Device* const device = memory ? usable_device(number) : nullptr)
       device->special.unlock(memory);
   });
-}
-
-// For plugins of LLVM 24, by LLVM's order of arguments: the host address where nothing is mapped.
-OMPTOOL_EXPORT void* __tgt_get_mapped_ptr(std::int64_t number, const void* host) {
-  if (number < 0 || number > number_of_devices())
-    return const_cast<void*>(host);
-  void* const mapped = omp_get_mapped_ptr(host, static_cast<int>(number));
-  return mapped ? mapped : const_cast<void*>(host);
 }
 
 // Memory of a team: the host has none.

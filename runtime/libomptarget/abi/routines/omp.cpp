@@ -153,6 +153,12 @@ OMPTOOL_EXPORT void* omp_get_mapped_ptr(const void* host, int number) {
     return device.data.presence.device_address(host);
   });
 }
+// LLVM 24's own, with LLVM's order of arguments: the host address where nothing is mapped.
+OMPTOOL_EXPORT void* __tgt_get_mapped_ptr(std::int64_t number, const void* host) {
+  const bool is_number = 0 <= number && number <= number_of_devices();
+  void* const mapped = is_number ? omp_get_mapped_ptr(host, static_cast<int>(number)) : nullptr;
+  return mapped ? mapped : const_cast<void*>(host);
+}
 OMPTOOL_EXPORT int omp_target_is_accessible(const void* host, size_t size, int number) {
   return asked(__func__, host, number, 1, [&](Device& device) -> int { return size > 0 && device.data.sharing.any(); });
 }
