@@ -11,6 +11,7 @@ from packager.files.reader import Reader
 from packager.formats.containers import offload_binary
 from packager.formats.containers.payload import Damage
 from packager.formats.device_images.bitcode import embedded, producer
+from packager.formats.device_images.bitcode.module import is_object
 from packager.formats.device_images.bitcode.module import machine as machine_of
 from packager.formats.device_images.known import from_payload
 from packager.generations import of_release
@@ -22,7 +23,7 @@ from packager.triples import GPUS
 def read_host(path: str, data: Reader) -> tuple[FatBinary, list[Reader]] | None:
     """Return what the module in `data` holds for devices, and the bytes of its images.
 
-    None for a module without any: it may be a device image itself.
+    None for a module that may be a device image itself.
     """
     images: list[DeviceImage] = []
     found: list[Reader] = []
@@ -46,9 +47,19 @@ def read_host(path: str, data: Reader) -> tuple[FatBinary, list[Reader]] | None:
         faults.append(str(error))
         release = ""
     if not (images or faults or limits.met):
-        return None
+        return (
+            (FatBinary(path, machine, "object", None, (), (), ()), []) if _is_plain(data) else None
+        )
     clangs = (int(release),) if release else ()
     abi = of_release(clangs[0]).name if clangs else None
     binary = FatBinary(path, machine, "object", abi, tuple(images), (), ())
     whole = binary._replace(clangs=clangs, faults=tuple(faults), limits=limits.met, is_bitcode=True)
     return whole, found
+
+
+def _is_plain(data: Reader) -> bool:
+    """Return whether it is a host's object without device code."""
+    try:
+        return is_object(data)
+    except FormatError:
+        return False

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from packager.elf.headers import ET_REL, MAGIC
 from packager.errors import MissingToolError, UsageError
 from packager.files.reader import open_reader
+from packager.formats.device_images.bitcode import magic
+from packager.formats.device_images.bitcode import module as bitcode
 from packager.linking.cpu import device_runtime, indirect_calls
 from packager.linking.cpu.link import Libraries, link_cpu
 from packager.linking.groups import Group
@@ -50,6 +52,8 @@ def link_group(
     Raises UsageError, LinkError, SourceError where its code cannot be linked, MissingToolError.
     """
     states = [_state(part) for part in group.parts]
+    if "bitcode" not in states:
+        _expect_no_library(group, options)
     if states == ["linked"]:
         return group.parts[0].file, ""
     if "linked" in states:
@@ -81,6 +85,19 @@ def link_group(
     link = _by_gpus_linker if is_gpu else link_cpu
     warnings.append(link(group, objects, out, libraries, options.of(group), tools))
     return out, "\n".join(filter(None, warnings))
+
+
+def _expect_no_library(group: Group, options: DeviceOptions) -> None:
+    """Raise UsageError for a library of bitcode that code of a group's processor cannot use."""
+    code = code_of(group.triple)
+    for library in options.libraries:
+        with open_reader(library) as data:
+            is_for_it = magic.probe(data) and bitcode.machine(data) == code
+        if is_for_it:
+            what = f"holds machine code for {group.arch or code}"
+            why = f"bitcode libraries ({library.name}) cannot be linked with it"
+            cure = "compile with -foffload-lto"
+            raise UsageError(f"{what}; {why}: {cure}", Path(group.parts[0].origin))
 
 
 def _is_assembled(group: Group, options: DeviceOptions) -> bool:

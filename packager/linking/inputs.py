@@ -86,6 +86,7 @@ class Objects(NamedTuple):
 
     parts: list[HostPart]
     archives: list[LinkedFile]
+    closed: list[FatBinary]  # objects that register their images themselves, and call a runtime
 
 
 def objects(files: Iterable[tuple[LinkedFile, Reader]], folder: Path, opened: ExitStack) -> Objects:
@@ -94,7 +95,7 @@ def objects(files: Iterable[tuple[LinkedFile, Reader]], folder: Path, opened: Ex
 
     Raises FormatError, UsageError for an input that cannot be understood.
     """
-    found = Objects([], [])
+    found = Objects([], [], [])
     copies = _Copies(folder, opened)
     archives_seen: set[tuple[int, int]] = set()
     for file, data in files:
@@ -109,7 +110,7 @@ def objects(files: Iterable[tuple[LinkedFile, Reader]], folder: Path, opened: Ex
         if kind:
             archive = path if kind == "archive" else None
             try:
-                for part in _host_parts(file, data, archive, copies):
+                for part in _host_parts(file, data, archive, copies, found.closed):
                     found.parts.append(part)
             except FormatError as error:
                 raise UsageError(str(error), path) from error
@@ -140,7 +141,11 @@ def may_offload(data: Reader) -> bool:
 
 
 def _host_parts(
-    file: LinkedFile, data: Reader, archive: Path | None, copies: _Copies
+    file: LinkedFile,
+    data: Reader,
+    archive: Path | None,
+    copies: _Copies,
+    closed: list[FatBinary],
 ) -> Iterator[HostPart]:
     path = file.path
     is_optional = archive is not None and not file.is_whole
@@ -157,6 +162,8 @@ def _host_parts(
             raise UsageError(fault, Path(binary.path))
         # An object that a relocatable link or `omptool bundle` has closed is linked as it is.
         if binary.descriptors or not (binary.images or binary.entries):
+            if binary.imports and archive is None and binary.abi != "proposal":
+                closed.append(binary)
             continue
         # The members of a thin archive are elsewhere.
         lasting = (path, data) if is_optional and binary.file == str(path) else None

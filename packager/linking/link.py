@@ -12,6 +12,7 @@ from packager.abi import newest, release_of
 from packager.errors import FindingError, FormatError, UsageError
 from packager.files.portable import exists, is_file
 from packager.generations import named, of_release
+from packager.host_machines import MACHINES
 from packager.hosts.load import load
 from packager.layouts import WRITTEN, WrittenAbi
 from packager.linking import agreement, machines
@@ -69,7 +70,7 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
     with ExitStack() as opened:
         found = objects(linked(command, tools, LOOK), tools.folder, opened)
         if not found.parts:
-            return tools.pass_on(command.words)
+            return _passed_on(found, command, options, tools)
         with tools.with_worker(
             any(one.image.kind == "bitcode" for part in found.parts for one in part.parts)
         ):
@@ -79,16 +80,8 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
 def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools) -> int:
     # The host's own linker tells which members of archives it takes. The trial link has our
     # runtime where the command names none.
-    is_without = command.names_runtime or command.is_relocatable
-    runtime = None if is_without else options.runtime()
-    if runtime is not None:
-        machines.expect_runtime(runtime, _first(found.parts).name)
-    if runtime is not None and command.is_static and ".so" in runtime.suffixes:
-        what = "is a shared library, and the command links statically"
-        raise UsageError(f"{what}: name a runtime in it, or with --runtime", runtime)
+    command, runtime = _with_runtime(command, options, _first(found.parts))
     added = () if runtime is None else (str(runtime),)
-    if runtime is not None and options.sets_rpath:
-        command = command._replace(leading=command.finding(runtime.parent))
     parts = taken(found.parts, command, added, tools)
     machine = machines.of_objects(parts)
     machines.expect_runtimes(command, machine.name)
@@ -124,6 +117,33 @@ def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools
             calls = f"the runtime of {result.abi} calls libomp"
             options.warn(f"{calls}: add -lomp after the objects")
     return code
+
+
+def _passed_on(found: Objects, command: HostCommand, options: Options, tools: Tools) -> int:
+    """Run the command as it is; objects that a relocatable link has closed need a runtime."""
+    machine = next((MACHINES.get(one.machine or "") for one in found.closed), None)
+    if machine is None:
+        return tools.pass_on(command.words)
+    command, runtime = _with_runtime(command, options, machine)
+    return tools.pass_on(command.with_words((), () if runtime is None else (str(runtime),)))
+
+
+def _with_runtime(
+    command: HostCommand, options: Options, machine: HostMachine
+) -> tuple[HostCommand, Path | None]:
+    """Return the command by which a program finds the runtime, and that, if it names none."""
+    if command.names_runtime or command.is_relocatable:
+        return command, None
+    runtime = options.runtime()
+    if runtime is None:
+        return command, None
+    machines.expect_runtime(runtime, machine.name)
+    if command.is_static and ".so" in runtime.suffixes:
+        what = "is a shared library, and the command links statically"
+        raise UsageError(f"{what}: name a runtime in it, or with --runtime", runtime)
+    if options.sets_rpath:
+        command = command._replace(leading=command.finding(runtime.parent))
+    return command, runtime
 
 
 def _first(parts: Sequence[HostPart]) -> HostMachine:

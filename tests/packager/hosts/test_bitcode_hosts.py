@@ -85,12 +85,12 @@ def test_members_of_archives(both: Path, tmp_path: Path) -> None:
 
 
 def test_bitcode_without_device_code_may_be_an_image(tmp_path: Path) -> None:
-    """A device's module for a CPU looks like that of a host without devices."""
+    """A device's module for a CPU has no summary for the link of a host."""
     flags = ("--offload-device-only", "-emit-llvm", f"-fopenmp-targets={X86_64}")
-    for path in (compiled(tmp_path, *flags), compiled(tmp_path, "-flto")):
-        (image,) = dumped_images(path)
-        assert (image["container"], image["kind"]) == ("bare", "bitcode")
-        assert dumped(path)["host"] is None
+    path = compiled(tmp_path, *flags)
+    (image,) = dumped_images(path)
+    assert (image["container"], image["kind"]) == ("bare", "bitcode")
+    assert dumped(path)["host"] is None
 
 
 def test_each_damaged_copy_ends_in_a_line(both: Path, tmp_path: Path) -> None:
@@ -145,3 +145,19 @@ def test_bundle_does_not_take_it(both: Path, tmp_path: Path) -> None:
     done = omptool("bundle", both, *image, "-o", tmp_path / "out.o")
     assert done.exit_code == 2
     assert "is LLVM bitcode; compile the host without -flto" in done.stderr
+
+
+@pytest.mark.parametrize("version", [INSTALLED, "23"])
+@pytest.mark.parametrize("lto", ["-flto", "-flto=thin"])
+def test_a_plain_object_is_no_device_image(tmp_path: Path, version: str, lto: str) -> None:
+    path = compiled(tmp_path, lto, version=version)
+    assert omptool("dump", path).stdout == f"{path}: no offload code\n"
+    assert omptool("verify", path).stdout == f"{path}: no offload code\n"
+
+
+def test_a_device_image_for_a_cpu_stays_one(tmp_path: Path) -> None:
+    """It has kernels that a host can find, though it has a summary for a link, too."""
+    host = compiled(tmp_path, f"-fopenmp-targets={X86_64}", "-foffload-lto")
+    omptool("extract", host, "-o", tmp_path / "out")
+    (image,) = (tmp_path / "out").iterdir()
+    assert "device images without a host" in omptool("dump", image).stdout

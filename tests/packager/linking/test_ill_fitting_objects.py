@@ -225,3 +225,22 @@ def test_a_damaged_object_is_named(tmp_path: Path) -> None:
     data[at + 8 : at + 16] = b"\xff" * 8
     scaled.write_bytes(data)
     assert refused(tmp_path, main, summed, scaled).startswith(f"Error: {scaled}: ")
+
+
+@pytest.mark.parametrize("target", [X86_64, NVPTX])
+def test_a_device_library_in_vain(target: str, tmp_path: Path) -> None:
+    """Machine code has no use for a library of bitcode, which was dropped in silence."""
+    on_gpu = ("-nogpulib", f"-Xopenmp-target={NVPTX}", "-march=sm_80") if target == NVPTX else ()
+    (tmp_path / "k.c").write_text("int f(void) {\n  int x;\n#pragma omp target map(from : x)\n")
+    with (tmp_path / "k.c").open("a") as file:
+        file.write("  x = 1;\n  return x;\n}\nint main(void) { return f(); }\n")
+    (tmp_path / "library.c").write_text("int twice(int x) { return 2 * x; }\n")
+    words = ("-O1", "-fopenmp", f"-fopenmp-targets={target}", *on_gpu)
+    out = made(tmp_path / "k.o", *driver(), *words, "-c", tmp_path / "k.c")
+    clang = (*tool(INSTALLED), f"--target={target}", "-emit-llvm", "-c")
+    library = made(tmp_path / "library.bc", *clang, tmp_path / "library.c")
+    command = ("--", *driver(), out, "-o", tmp_path / "app")
+    done = omptool("link", "--device-lib", library, *command)
+    what = f"holds machine code for {'sm_80' if on_gpu else 'x86_64'}"
+    why = "bitcode libraries (library.bc) cannot be linked with it: compile with -foffload-lto"
+    assert (done.exit_code, done.stderr) == (2, f"Error: {out}: {what}; {why}\n")

@@ -82,6 +82,9 @@ def test_a_relocatable_link_is_closed(linker: str, tmp_path: Path) -> None:
     runtime = libdir() / "libomptarget.so"
     made(second, *driver(), whole, runtime, f"-Wl,-rpath,{runtime.parent}")
     assert printed(second) == PRINTED
+    third = tmp_path / "third"
+    linked(third, *driver(), whole)  # adds the runtime, as to a link of the objects
+    assert printed(third) == PRINTED
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from packager.model import Contents, DeviceSymbol, Links
 from packager.triples import GPUS, code_of
 
 MODULE, METADATA, TYPES, STRTAB = 8, 15, 17, 23
+SUMMARIES = (20, 24)  # of -flto=thin, and of -flto
 VERSION, TRIPLE, GLOBAL, FUNCTION, ALIAS = 1, 2, 7, 8, 14
 STRTAB_BLOB = 1
 WITH_STRING_TABLE = 2  # the first version of a module whose names are there
@@ -34,6 +35,7 @@ CLANG_KERNEL = "__omp_offloading_"
 ENTRIES = (".offloading.entry.", ".omp_offloading.entry.")
 INTRINSIC = "llvm."
 MACHINES = {"powerpc64le": "ppc64le"}
+OF_HOSTS = ("x86_64", "aarch64", "ppc64le", "riscv64", "s390x")
 MAX_SYMBOLS = 1 << 18
 
 
@@ -67,6 +69,7 @@ class _Module:
     values: list[_Global] = field(default_factory=list)  # in the order of their numbers
     types: Types = field(default_factory=Types)
     metadata: Block | None = None
+    has_summary: bool = False  # for a link by LTO
 
 
 def inspect(data: Reader) -> Contents:
@@ -94,6 +97,25 @@ def linked_names(data: Reader) -> tuple[set[str], set[str]]:
     values = [value for module in modules for value in module.values]
     is_shared = {v.name for v in values if v.is_defined and v.linkage not in (*LOCAL, ELSEWHERE)}
     return set(_undefined(values, is_shared)), is_shared
+
+
+def is_object(data: Reader) -> bool:
+    """Return whether it is an object of a host that clang's -flto wrote, without device code.
+
+    The summary for the link tells it from a device image for a CPU, and so does the lack of
+    kernels. Raises FormatError for a damaged module.
+    """
+    _, modules, names = _read(data)
+    if not any(module.has_summary for module in modules) or _machine(modules) not in OF_HOSTS:
+        return False
+    _name(modules, names)
+    values = [value for module in modules for value in module.values]
+    return not any(_is_for_devices(value) for value in values)
+
+
+def _is_for_devices(value: _Global) -> bool:
+    is_kernel = value.is_visible and value.name.startswith(CLANG_KERNEL)
+    return is_kernel or value.name.startswith(ENTRIES)
 
 
 def _inspect(data: Reader) -> Contents:
@@ -142,6 +164,8 @@ def _module(stream: Stream, block: Block, is_head: bool) -> _Module:
                 found.types = read_types(stream, item)
             elif item.number == METADATA and found.metadata is None:
                 found.metadata = item
+            elif item.number in SUMMARIES:
+                found.has_summary = True
         elif item.code == VERSION and item.operands:
             found.version = item.operands[0]
         elif item.code == TRIPLE:
