@@ -38,7 +38,7 @@ def places(elf: Elf, addresses: Collection[int]) -> Iterator[tuple[int, Place]]:
         if at is None or at in programs:
             continue
         programs.add(at)
-        found = dict(_covering(rows.spans(sections.lines, at, budget), wanted))
+        found = dict(_covering(_with_lines(rows.spans(sections.lines, at, budget)), wanted))
         files = lines.files(sections.lines, at, unit.compiled_in, texts) if found else {}
         for address, row in found.items():
             if row.file in files and row.line:
@@ -46,6 +46,24 @@ def places(elf: Elf, addresses: Collection[int]) -> Iterator[tuple[int, Place]]:
         wanted = [address for address in wanted if address not in found]
         if not wanted:
             return
+
+
+def _with_lines(spans: Iterator[tuple[Row, int]]) -> Iterator[tuple[Row, int]]:
+    """Yield spans with a line where their own is 0: the last one before, in the same code.
+
+    Compilers write line 0 for instructions that they have moved, as a load before its loop.
+    """
+    before: Row | None = None
+    reached = 0
+    for row, end in spans:
+        if row.address != reached:
+            before = None
+        if row.line:
+            before = row
+        elif before:
+            row = before._replace(address=row.address)
+        reached = end
+        yield row, end
 
 
 def _covering(spans: Iterator[tuple[Row, int]], wanted: list[int]) -> Iterator[tuple[int, Row]]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 
 from packager.errors import LimitError
 from packager.files.names import text
@@ -111,14 +110,8 @@ def construct(value: object) -> int:
 
 
 def clean(name: str) -> str:
-    """Return a name that is safe to show.
-
-    The runtime writes the bytes of UTF-8 one by one into JSON.
-    """
+    """Return a name that is safe to show."""
     name = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
-    if not name.isascii():
-        with suppress(UnicodeError):
-            name = name.encode("latin-1").decode()
     return text(name.encode("utf-8", "backslashreplace"))
 
 

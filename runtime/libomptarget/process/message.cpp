@@ -3,6 +3,7 @@
 #include "process/message.h"
 
 #include "counted.h"
+#include "process/characters.h"
 #include "process/environment.h"
 #include "process/per_process.h"
 #include "process/repeated_lines.h"
@@ -17,24 +18,10 @@
 namespace omptool {
 namespace {
 
-// Returns how many bytes of `text` are one character of UTF-8 (RFC 3629) that a terminal shows; 0: the first is none.
-std::size_t character_at(const unsigned char* text, std::size_t size) noexcept {
-  const unsigned char first = text[0];
-  if (first < 0x80)
-    return first >= ' ' && first != 0x7f;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || length > size)
-    return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((text[i] & 0xc0) != 0x80)
-      return 0;
-  return first == 0xc2 && text[1] < 0xa0 ? 0 : length; // control characters, too
-}
-
 // A message may hold what an image or the environment says, which is anything: no byte of it commands the terminal.
 void make_printable(char* text, std::size_t size) noexcept {
   for (std::size_t i = 0; i < size;) {
-    const std::size_t length = character_at(reinterpret_cast<const unsigned char*>(text) + i, size - i);
+    const std::size_t length = character_at({text + i, size - i});
     if (length == 0)
       text[i] = '?';
     i += std::max(length, std::size_t{1});

@@ -85,10 +85,10 @@ TEST_CASE("names are numbered once") {
 TEST_CASE("names that are no text stay within their string") {
   Names names;
   Record record = operation(1500, 3500, 0);
-  record.name = names.number("</script>\"\\\n\xff");
+  record.name = names.number("</script>\"\\\n\xff\xc3\xb6");
   std::string text;
   json_format(names, 1000)->add(record, text);
-  CHECK(text.find("\\u003c/script>\\u0022\\u005c\\u000a\\u00ff") != std::string::npos);
+  CHECK(text.find("\\u003c/script>\\u0022\\u005c\\u000a\\ufffd\xc3\xb6\"") != std::string::npos);
   CHECK(text.find("\"ts\":0.500,\"dur\":2,") != std::string::npos);
 }
 

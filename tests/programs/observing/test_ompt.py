@@ -290,6 +290,30 @@ def test_what_attaches_a_pointer_comes_from_the_pointer(tmp_path: Path) -> None:
     assert all(from_ == to for from_, to in copied)
 
 
+def test_each_object_is_filled_before_the_next_one_is_allocated(tmp_path: Path) -> None:
+    """LLVM's order, which the core does not have: it allocates all objects of a construct first."""
+    source = tmp_path / "two_maps.c"
+    source.write_text(
+        "int main(void) {\n"
+        "  int a[4] = {0}, b[4] = {0}, c[4] = {0};\n"
+        "#pragma omp target map(to : a) map(alloc : c) map(tofrom : b)\n"
+        "  b[0] = a[0] + (c[1] = 1);\n"
+        "#pragma omp target enter data map(to : a) map(alloc : b)\n"
+        "#pragma omp target exit data map(delete : a, b)\n"
+        "  return b[0] != 1;\n"
+        "}\n"
+    )
+    events = recorded(compiled(source, tmp_path), on_ours())
+    assert faults(events) == []
+    data = [one.values for one in named(events, "data_op") if one.values["endpoint"] == "1"]
+    orders = {}
+    for one in data:
+        orders.setdefault(one["target"], []).append(one["op"])
+    region, entered, _ = orders.values()
+    assert region[:5] in (["1", "2", "1", "1", "2"], ["1", "2", "1", "2", "1"])
+    assert entered == ["1", "2", "1"]
+
+
 # ---- traces of devices ----
 
 

@@ -382,6 +382,32 @@ def test_no_link_is_followed(program: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere").exists()
 
 
+@pytest.mark.parametrize("file", ["/dev/stdout", "/dev/null", "fifo"])
+def test_what_is_no_regular_file_is_refused(program: Path, tmp_path: Path, file: str) -> None:
+    """The runtime made a file beside it, as /dev/stdout.1234."""
+    place = tmp_path / file
+    if file == "fifo":
+        os.mkfifo(place)
+    before = set(place.parent.iterdir())
+    done = run(program, place)
+    line = f"omptarget: the runtime writes no trace: {place} is not a regular file\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", line)
+    assert not [path for path in set(place.parent.iterdir()) - before if file in str(path)]
+
+
+def test_names_are_written_in_utf_8(tmp_path: Path) -> None:
+    source = tmp_path / "names.c"
+    source.write_text(
+        "void gr\u00f6\u00dfe(void) {\n#pragma omp target\n  ;\n}\n"
+        "int main(void) { gr\u00f6\u00dfe(); return 0; }\n"
+    )
+    trace = tmp_path / "trace.json"
+    assert run(compiled(source, tmp_path), trace).stderr == ""
+    assert "_gr\u00f6\u00dfe_l2" in trace.read_bytes().decode("utf-8")
+    names = {event["name"] for event in events_of(trace)}
+    assert any(name.endswith("_gr\u00f6\u00dfe_l2") for name in names)
+
+
 def test_a_trace_that_cannot_be_made_is_named(program: Path, tmp_path: Path) -> None:
     trace = tmp_path / "no" / "trace.json"
     done = run(program, trace)

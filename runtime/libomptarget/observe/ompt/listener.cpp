@@ -7,6 +7,7 @@
 #include "observe/ompt/device_trace.h"
 #include "observe/ompt/tool.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -102,6 +103,7 @@ struct Construct {
   Data* target_task;
   Id thread = this_thread();
   Data data{0};
+  std::vector<Operation> allocations{}; // that the tool has yet to hear of
 };
 
 // The tool's own number for an operation, which it may set at its begin; and the data of no construct.
@@ -137,6 +139,7 @@ private:
     Construct* const construct = find(event.construct);
     if (!construct)
       return;
+    tell_allocations(*construct, construct->allocations.size());
     tell(event.construct, *construct, kEnd);
     const std::lock_guard lock(mutex_);
     constructs_.erase(event.construct);
@@ -160,12 +163,18 @@ private:
       plain(event.construct, count, items.host.data(), items.there.data(), items.sizes.data(), items.flags.data(),
             construct->call.code);
   }
-  void on(const observe::OperationBegins& event) { tell(event.operation, kBegin); }
+  void on(const observe::OperationBegins& event) {
+    if (tells_later(event.operation))
+      return;
+    if (Construct* const construct = find(event.operation.construct))
+      tell_allocations(*construct, those_before(*construct, event.operation));
+    tell(event.operation, kBegin);
+  }
   void on(const observe::OperationEnds& event) {
-    tell(event.operation, kEnd);
-    trace(event.operation);
-    const std::lock_guard lock(mutex_);
-    operations_.erase(event.operation.id);
+    if (tells_later(event.operation))
+      find(event.operation.construct)->allocations.push_back(event.operation);
+    else
+      end(event.operation);
   }
   void on(const observe::DeviceReady& event) {
     auto trace = std::make_unique<DeviceTrace>(event.device, event.processors);
@@ -202,6 +211,47 @@ private:
       callback(event.device, event.module);
   }
   template <typename Other> void on(const Other&) {} // there is no callback for it
+
+  void end(const Operation& operation) {
+    tell(operation, kEnd);
+    trace(operation);
+    const std::lock_guard lock(mutex_);
+    operations_.erase(operation.id);
+  }
+
+  // ---- order ----
+
+  // The core allocates all objects of a construct, and then copies. LLVM's runtime copies to each before it allocates
+  // the next one, and tools expect that order. Constructs with nowait may operate on several threads.
+  bool tells_later(const Operation& operation) {
+    const Construct* const construct =
+        operation.kind == Operation::Kind::kAllocate ? find(operation.construct) : nullptr;
+    return construct && construct->call.action != Action::kRoutine && !construct->call.nowait;
+  }
+  // Returns how many of the allocations come before the operation: those up to its object's, if it copies to one.
+  static std::size_t those_before(const Construct& construct, const Operation& operation) {
+    const auto& all = construct.allocations;
+    const auto holds = [&](const Operation& one) {
+      const auto* const begin = static_cast<const std::byte*>(one.there);
+      const auto* const there = static_cast<const std::byte*>(operation.there);
+      return there >= begin && there < begin + one.size;
+    };
+    if (operation.kind != Operation::Kind::kToDevice)
+      return all.size();
+    const auto its = std::find_if(all.begin(), all.end(), holds);
+    return its == all.end() ? 0 : static_cast<std::size_t>(its - all.begin()) + 1;
+  }
+  void tell_allocations(Construct& construct, std::size_t count) {
+    const auto end_of = construct.allocations.begin() + static_cast<std::ptrdiff_t>(count);
+    const std::vector<Operation> told(construct.allocations.begin(), end_of);
+    construct.allocations.erase(construct.allocations.begin(), end_of);
+    for (const Operation& allocation : told) {
+      Operation begun = allocation;
+      begun.there = nullptr; // as at its begin
+      tell(begun, kBegin);
+      end(allocation);
+    }
+  }
 
   void tell(std::uint64_t number, Construct& construct, Endpoint endpoint) {
     const Call& call = construct.call;

@@ -7,6 +7,7 @@
 #include "observe/trace/format.h"
 #include "observe/trace/rank.h"
 #include "observe/trace/texts.h"
+#include "process/characters.h"
 
 #include <algorithm>
 #include <charconv>
@@ -52,16 +53,21 @@ private:
   char* at_;
 };
 
-// Names come from programs: what is no printable ASCII is written by its number, byte by byte.
+// Names come from programs. Characters of UTF-8 stay as they are; a byte that is part of none becomes U+FFFD.
 std::string escaped(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string out;
-  for (const char letter : text) {
-    const auto byte = static_cast<unsigned char>(letter);
-    if (byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\' && byte != '<')
-      out += letter;
-    else
+  while (!text.empty()) {
+    const std::size_t length = character_at(text);
+    const char first = text.front();
+    const auto byte = static_cast<unsigned char>(first);
+    if (length > 0 && first != '"' && first != '\\' && first != '<')
+      out += text.substr(0, length);
+    else if (byte < 0x80)
       out.append("\\u00").append(1, kDigits[byte >> 4]).append(1, kDigits[byte & 15]);
+    else
+      out += "\\ufffd";
+    text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return out;
 }

@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 namespace omptool::trace {
 namespace {
@@ -27,12 +28,25 @@ File make(const std::string& path) {
   return File(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 }
 
+// A link is none: who made it may want another file to be written. Keeps errno.
+bool is_regular(const std::string& path) {
+  const int error = errno;
+  struct stat status{};
+  const bool is_file = ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  errno = error;
+  return is_file;
+}
+
 } // namespace
 
 Writer::Writer(const Wanted& wanted, Names& names, std::uint64_t start)
     : path_(with_numbers(wanted.path)), limit_(wanted.limit),
       format_(wanted.is_perfetto ? perfetto_format(names, start) : json_format(names, start)) {
   file_ = make(path_);
+  if (!file_ && errno == EEXIST && !is_regular(path_)) {
+    say("the runtime writes no trace: %s is not a regular file", path_.c_str());
+    return;
+  }
   if (!file_ && errno == EEXIST) { // of an earlier run, or of another process of this one
     const std::string other = path_ + "." + std::to_string(::getpid());
     file_ = make(other);
