@@ -45,15 +45,47 @@ std::optional<Parts> parts_of(std::string_view rest) {
   return Parts{rest.substr(0, at), behind.substr(0, end), suffix};
 }
 
+// Returns the end of the operator's name that begins at `at`; `at` if none does.
+std::size_t end_of_operator(std::string_view text, std::size_t at) {
+  constexpr std::string_view kOperator = "operator", kSigns = "<>=!+-*/%^&|~,";
+  const std::size_t sign = at + kOperator.size();
+  if (!text.substr(at).starts_with(kOperator) || (at > 0 && text[at - 1] != ':' && text[at - 1] != ' '))
+    return at;
+  const std::string_view rest = text.substr(sign);
+  if (rest.starts_with(' ')) // a conversion, new or delete
+    return text.size();
+  if (rest.starts_with("()") || rest.starts_with("[]"))
+    return sign + 2;
+  const std::size_t end = std::min(text.find_first_not_of(kSigns, sign), text.size());
+  return end == sign ? at : end + (text.substr(end).starts_with(" <") ? 1 : 0); // of a template: operator<< <int>
+}
+
+// Returns the name without the type of a result, which the functions of templates have.
+std::string_view without_result(std::string_view function) {
+  std::size_t start = 0;
+  int depth = 0;
+  for (std::size_t at = 0; at < function.size(); ++at) {
+    if (const std::size_t end = depth == 0 ? end_of_operator(function, at) : at; end > at)
+      at = end - 1;
+    else if (function[at] == ' ' && depth == 0)
+      start = at + 1;
+    else if (std::string_view("(<[{").find(function[at]) != std::string_view::npos)
+      ++depth;
+    else if (std::string_view(")>]}").find(function[at]) != std::string_view::npos)
+      --depth;
+  }
+  return function.substr(start);
+}
+
 // A function in the parameters' place ends where the last closing parenthesis opened.
-std::string_view without_parameters(std::string_view function) {
+std::string_view without_types(std::string_view function) {
   const std::size_t last = function.rfind(')');
   std::size_t depth = 0;
   for (std::size_t at = last; last != std::string_view::npos && at-- > 0;)
     if (function[at] == ')')
       ++depth;
     else if (function[at] == '(' && depth-- == 0)
-      return at == 0 ? function : function.substr(0, at);
+      return at == 0 ? function : without_result(function.substr(0, at));
   return function;
 }
 
@@ -64,7 +96,7 @@ std::string demangled(std::string_view function) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
-  return text ? std::string(without_parameters(text.get())) : mangled;
+  return text ? std::string(without_types(text.get())) : mangled;
 }
 
 } // namespace
