@@ -198,9 +198,13 @@ def _diagnosed(program: Path, as_json: bool, asking: dict[str, str] | None) -> t
         )
     diagnosis = diagnose(parts.whole.binary, found)
     findings = (*diagnosis.findings, *(_weighed(one, diagnosis) for one in parts.findings))
-    of_gcc = parts.of_gcc
-    diagnosis = replace(diagnosis, findings=findings, host_only=parts.left, of_gcc=of_gcc)
-    diagnosis = replace(diagnosis, is_of_default=parts.chooses_device)
+    diagnosis = replace(
+        diagnosis,
+        findings=findings,
+        host_only=parts.left,
+        of_gcc=parts.of_gcc,
+        is_of_default=parts.chooses_device,
+    )
     is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)
     said = doctor.Said(parts.whole, parts.elsewhere, found, plugins, diagnosis)
     text = (doctor.as_json if as_json else doctor.as_text)(said)
@@ -341,12 +345,6 @@ def _errors(parts: Sequence[Loaded]) -> Iterator[Finding]:
                 image = None if finding.image is None else first + finding.image
                 yield finding._replace(message=f"{where}{finding.message}", image=image, entry=None)
         first += len(part.binary.images)
-
-
-def _is_fault(finding: Finding, diagnosis: Diagnosis) -> bool:
-    """Return whether a finding keeps regions off this machine's devices."""
-    image = next((one for one in diagnosis.images if one.image.index == finding.image), None)
-    return finding.severity == "error" and (image is None or bool(image.devices))
 
 
 def _import(names: tuple[str, ...], *parts: Loaded) -> bool:

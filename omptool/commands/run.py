@@ -8,7 +8,7 @@ import os
 import shlex
 import signal
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -32,7 +32,7 @@ from omptool.process import in_a_line
 from packager.elf import headers
 from packager.errors import PackagerError
 from packager.files.reader import Reader, open_reader
-from packager.machine.program import may_lack_device_code
+from packager.machine.program import traces
 
 if TYPE_CHECKING:
     from packager.machine.check_run import CheckRun
@@ -153,7 +153,7 @@ def _prepared(
         with open_reader(path) as data:
             environment = on_the_runtime(path, data, os.environ, is_checked=is_checked)
             if is_noted:
-                _note_host_only(data, program, is_checked=is_checked)
+                _note_host_only(data, path, program, is_checked=is_checked)
             is_elf = headers.probe(data)
     except PackagerError as error:
         fail(f"{program}: {error}", CANNOT_START)
@@ -243,16 +243,36 @@ def _refuse_regions_of_the_host(start: Start) -> None:
             fail(f"{one.path}: {one.sentence}; --mandatory is given", CANNOT_START)
 
 
-def _note_host_only(data: Reader, program: str, *, is_checked: bool) -> None:
+def _note_host_only(data: Reader, path: Path, program: str, *, is_checked: bool) -> None:
     """Print that the runtime never sees the program's regions; to those who check, in detail."""
-    if not (is_checked or may_lack_device_code(data)):
+    if not is_checked:
+        if os.environ.get(QUIET) != "1":
+            _tell_without_device_code(data, path, program)
         return
     from packager.hosts import host_only
 
     cause = host_only.found(data)
-    if cause and is_checked:
+    if cause:
         echo(f"Note: {program}: no offload code: {cause.message}; {cause.cure}", err=True)
-    elif cause and cause.is_shown and os.environ.get(QUIET) != "1":
+
+
+def _tell_without_device_code(data: Reader, path: Path, program: str) -> None:
+    """Print a line if the program's own files show regions, and none of them has device code."""
+    own = traces(data)
+    if own.calls or not headers.probe(data):
+        return
+    from packager.machine.dynamic_loader import beside
+
+    with ExitStack() as opened:
+        libraries = [opened.enter_context(open_reader(p)) for p in beside(path, headers.read(data))]
+        found = [own, *(traces(file) for file in libraries)]
+        if any(one.calls for one in found) or not any(one.regions for one in found):
+            return
+        from packager.hosts import host_only
+
+        causes = (host_only.found(file) for file in (data, *libraries))
+        cause = next((one for one in causes if one and one.is_shown), None)
+    if cause:
         cure = BUILD if cause.regions else cause.cure
         what = "has target regions but no device code"
         echo(f"omptool: {program} {what}: {cure}; {QUIET}=1 hides this line", err=True)

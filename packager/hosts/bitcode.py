@@ -11,7 +11,7 @@ from packager.files.reader import Reader
 from packager.formats.containers import offload_binary
 from packager.formats.containers.payload import Damage
 from packager.formats.device_images.bitcode import embedded, producer
-from packager.formats.device_images.bitcode.module import is_object
+from packager.formats.device_images.bitcode.module import host_regions
 from packager.formats.device_images.bitcode.module import machine as machine_of
 from packager.formats.device_images.known import from_payload
 from packager.generations import of_release
@@ -47,9 +47,8 @@ def read_host(path: str, data: Reader) -> tuple[FatBinary, list[Reader]] | None:
         faults.append(str(error))
         release = ""
     if not (images or faults or limits.met):
-        return (
-            (FatBinary(path, machine, "object", None, (), (), ()), []) if _is_plain(data) else None
-        )
+        plain = _without_device_code(path, machine, data)
+        return (plain, []) if plain else None
     clangs = (int(release),) if release else ()
     abi = of_release(clangs[0]).name if clangs else None
     binary = FatBinary(path, machine, "object", abi, tuple(images), (), ())
@@ -57,9 +56,17 @@ def read_host(path: str, data: Reader) -> tuple[FatBinary, list[Reader]] | None:
     return whole, found
 
 
-def _is_plain(data: Reader) -> bool:
-    """Return whether it is a host's object without device code."""
+def _without_device_code(path: str, machine: str | None, data: Reader) -> FatBinary | None:
+    """Return a host's object without device code, with its regions if they are asked for."""
     try:
-        return is_object(data)
+        functions = host_regions(data)
     except FormatError:
-        return False
+        return None
+    if functions is None:
+        return None
+    plain = FatBinary(path, machine, "object", None, (), (), ())
+    if not (functions and data.context.look.host_only):
+        return plain
+    from packager.hosts import host_only
+
+    return plain._replace(host_only=host_only.of_functions(functions))

@@ -60,6 +60,15 @@ def found(data: Reader, named: Collection[str] | None = None) -> HostOnly | None
         return None
 
 
+def of_functions(names: Collection[str]) -> HostOnly | None:
+    """Return what the names of an object's functions show, of an object without entries."""
+    bases = (name.partition(".")[0].removesuffix(_DEBUG) for name in names)
+    regions = tuple(dict.fromkeys(base for base in bases if decode(base)))
+    return (
+        HostOnly(f"{headline(regions)}, {WITHOUT}", CLANG_CURE, True, regions) if regions else None
+    )
+
+
 def _found(elf: Elf, named: Collection[str] | None) -> HostOnly | None:
     is_for_gcc = any(section.name.startswith(GCC_SECTIONS) for section in elf.sections)
     if named or is_for_gcc or imports.offload_imports(elf).names:  # the compiler knew of devices

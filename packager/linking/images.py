@@ -45,9 +45,16 @@ class DeviceOptions(NamedTuple):
 
 
 def link_group(
-    group: Group, libraries: Libraries, options: DeviceOptions, tools: Tools
+    group: Group,
+    libraries: Libraries,
+    options: DeviceOptions,
+    tools: Tools,
+    entries: Collection[str] = (),
 ) -> tuple[Path, str]:
     """The image of a group, in the folder of `tools`, and what its linker warns of.
+
+    `entries` are the names in the host's tables: bitcode of other compilers than clang has no
+    records of them.
 
     Raises UsageError, LinkError, SourceError where its code cannot be linked, MissingToolError.
     """
@@ -69,15 +76,14 @@ def link_group(
         raise UsageError(f"device code for {group.name} cannot be linked together: {_forms(group)}")
     if joined and is_gpu:
         emit: Emit = "obj" if _is_assembled(group, options) else "image"
-        said = _joined(joined, group, out, emit, libraries, options, tools)
+        said = _joined(joined, group, out, emit, libraries, options, tools, entries)
         return out, "\n".join(filter(None, (said, *_left_out(group, options, emit))))
     objects = [_object(part, tools) for part in _in_state("object", group, states)]
     warnings = []
     if joined:
         made = unused(tools.folder, f"{group.triple}.bc.o")
-        kept = {
-            name for part in group.parts if part not in joined for name in device_symbols(part)[0]
-        }
+        others = [part for part in group.parts if part not in joined]
+        kept = {*entries, *(name for part in others for name in device_symbols(part)[0])}
         warnings.append(_joined(joined, group, made, "obj", libraries, options, tools, kept))
         objects.append(made)
     if not is_gpu and indirect_calls.is_called(group.parts):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,7 +96,8 @@ def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools
         options.warn(line)
     libraries = Libraries(command, _barred(found), runtime, machine.name, options.folder)
     tools.load_beside(*WRITERS)
-    images = [_image(group, libraries, options, tools) for group in groups]
+    entries = {entry.name for table in tables for entry in table.entries if entry.name}
+    images = [_image(group, libraries, options, tools, entries) for group in groups]
 
     # The program, with what registers them.
     if not images:
@@ -159,8 +160,10 @@ def _is_written(output: Path, options: Options) -> bool:
     return is_file(output)
 
 
-def _image(group: Group, libraries: Libraries, options: Options, tools: Tools) -> ImageRequest:
-    path, warning = link_group(group, libraries, options.device, tools)
+def _image(
+    group: Group, libraries: Libraries, options: Options, tools: Tools, entries: Collection[str]
+) -> ImageRequest:
+    path, warning = link_group(group, libraries, options.device, tools, entries)
     for line in warning.splitlines():
         options.warn(f"{group.name}: {line}")
     from packager.writers.requests import ImageRequest

@@ -79,6 +79,18 @@ def libraries(
     return list(_load(first, environment, preloaded, is_secure=is_secure))
 
 
+def beside(program: Path, elf: headers.Elf) -> list[Path]:
+    """Return the libraries that `program` needs and finds in folders of its own run path.
+
+    This is quicker than `libraries`. Raises FormatError when the program cannot be read.
+    """
+    file = _of_elf(program, elf)._replace(is_program=True)
+    folders = _expanded(file, (*file.rpath, *file.runpath))
+    places = ((Path(folder) / name for folder in folders) for name in file.needed)
+    found = (next(filter(None, (_fitting(p, file.machine) for p in one)), None) for one in places)
+    return [library.path for library in found if library]
+
+
 def lack_of(
     needed: Sequence[str],
     search: Sequence[str],

@@ -66,6 +66,7 @@ def part_of(program: FatBinary) -> FatBinary:
 def without(program: FatBinary) -> FatBinary:
     """Return the other part of a file, whose images come before those for libgomp."""
     return program._replace(
+        abi=None if program.abi == "gcc" else program.abi,
         images=tuple(image for image in program.images if image.container != CONTAINER),
         tables=tuple(table for table in program.tables if table.abi != "gcc"),
         descriptors=tuple(d for d in program.descriptors if not _is_gccs(program, d.images)),

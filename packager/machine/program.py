@@ -118,17 +118,24 @@ def inspect_program(path: Path, data: Reader) -> Program | None:
     return Program(True, (), has_offload_code=not read_file(str(path), data).is_empty)
 
 
-def may_lack_device_code(data: Reader) -> bool:
-    """Return whether names of symbols may be of target constructs, and none is of a runtime's call.
+class Traces(NamedTuple):
+    """Names among a file's symbols that tell of target constructs."""
 
-    This is quick: `host_only.found` tells. Raises FormatError when the file is malformed.
+    regions: bool = False  # clang's functions of regions, or the calls of GCC's
+    calls: bool = False  # of an offload runtime: the compiler knew of devices
+
+
+def traces(data: Reader) -> Traces:
+    """Return which such names an ELF file has: this is quick, and `host_only.found` tells more.
+
+    Raises FormatError when the file is malformed.
     """
     if not headers.probe(data):
-        return False
+        return Traces()
     file = headers.read(data)
     texts = [file.string_table(table.link, "names of symbols") for table in file.symbol_tables()]
     has_regions = any(text.holds(mark) for text in texts for mark in MARKS)
-    return has_regions and not any(text.holds(CALLS) for text in texts)
+    return Traces(has_regions, any(text.holds(CALLS) for text in texts))
 
 
 def _dynamic(file: headers.Elf) -> Program:

@@ -163,6 +163,13 @@ def test_run_prints_one_line(program: Path, tmp_path: Path) -> None:
     assert run(plain).stderr == what + end
     assert run(plain, OMPTOOL_QUIET="1").stderr == ""
     assert run(program).stderr == ""
+    library = tmp_path / "libwork.so"
+    call(*tool(INSTALLED, "clang"), "-fopenmp", "-shared", work, "-o", library)
+    (tmp_path / "main.c").write_text(MAIN.replace("#pragma omp", "//"))
+    user = tmp_path / "user"
+    words = (tmp_path / "main.c", library, f"-Wl,-rpath,{tmp_path}", "-o", user)
+    call(*tool(INSTALLED, "clang"), *words)
+    assert run(user).stderr == f"omptool: {user} has target regions but no device code: {end}"
 
 
 def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -366,3 +366,39 @@ def test_nothing_to_join(tmp_path: Path) -> None:
         join([BitcodeInput(tmp_path, "a.o")], Target(NVPTX), (), tmp_path / "out")
     with pytest.raises(FormatError, match="No such file"):
         joined([BitcodeInput(tmp_path / "none", "a.o")], tmp_path / "out")
+
+
+@pytest.mark.offloads
+@pytest.mark.parametrize("how", ["", "protected "])
+def test_a_kernel_that_only_the_hosts_table_names(how: str, tmp_path: Path) -> None:
+    """Rust packages kernels in bitcode without records of entries, under names of its own."""
+    source = tmp_path / "k.c"
+    source.write_text(
+        "int main(void) {\n  int x = 1;\n#pragma omp target map(tofrom : x)\n  x = 0;\n"
+        "  return x;\n}\n"
+    )
+    words = (*tool(INSTALLED), "-O1", "-fopenmp", f"-fopenmp-targets={X86_64}", "-emit-llvm", "-S")
+    host, device = (
+        made(tmp_path / f"{side}.ll", *words, f"--offload-{side}-only", source).read_text()
+        for side in ("host", "device")
+    )
+    name = re.search(r"__omp_offloading_\w+_main_l3", device)
+    assert name
+    size = f"[{len(name[0]) + 1} x i8]"
+    host, device = (
+        text.replace(name[0], "kernel").replace(size, "[7 x i8]") for text in (host, device)
+    )
+    records = re.compile(r"^@(?:\.offloading\.entry|llvm\.(?:compiler\.)?used).*\n", re.MULTILINE)
+    device = re.sub("define weak_odr protected ", f"define {how}", records.sub("", device))
+    (tmp_path / "host.ll").write_text(host)
+    (tmp_path / "device.ll").write_text(device)
+    bitcode = made(tmp_path / "d.bc", *tool(INSTALLED), "-c", "-emit-llvm", tmp_path / "device.ll")
+    package = tmp_path / "package"
+    image = f"--image=file={bitcode},triple={X86_64},kind=openmp"
+    call("clang-offload-packager-19", "-o", package, image)
+    embedded = ("-Xclang", f"-fembed-offload-object={package}")
+    out = made(tmp_path / "k.o", *tool(INSTALLED), "-c", *embedded, tmp_path / "host.ll")
+    app = tmp_path / "app"
+    done = omptool("link", "--", *tool(INSTALLED), "-fopenmp", out, "-o", app)
+    assert done.exit_code == 0, done.output
+    assert run(app, **MANDATORY).returncode == 0

@@ -300,3 +300,18 @@ def test_one_process_with_regions_by_clang_and_by_gcc(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "1 region ran, all on a device" in done.stdout
     assert "by libgomp: there is no device" in done.stdout.splitlines()[0]
+
+
+@pytest.mark.offloads
+def test_a_program_by_gcc_with_a_library_by_clang(tmp_path: Path) -> None:
+    source = tmp_path / "libclang.c"
+    source.write_text(BOTH.replace("int of_gcc(void);\nint main", "int by_clang"))
+    source.write_text(source.read_text().replace("of_gcc() > 1 || ", ""))
+    library = by_clang(source, tmp_path, "-shared", "-fPIC")
+    text = SOURCE.replace("int main", "int by_clang(void);\nint main")
+    own = text.replace("return 0", "return by_clang()")
+    linker = ("-Wl,--no-as-needed", "-Wl,--allow-shlib-undefined", f"-Wl,-rpath,{tmp_path}")
+    path = compiled(own, tmp_path / "program", *linker, str(library))
+    first, *_ = omptool("doctor", path).stdout.splitlines()
+    assert "under `omptool run` all else runs on a device (1 device)" in first
+    assert "1 region by GCC runs on the host, by libgomp: there is no device" in first

@@ -99,18 +99,22 @@ def linked_names(data: Reader) -> tuple[set[str], set[str]]:
     return set(_undefined(values, is_shared)), is_shared
 
 
-def is_object(data: Reader) -> bool:
-    """Return whether it is an object of a host that clang's -flto wrote, without device code.
+def host_regions(data: Reader) -> tuple[str, ...] | None:
+    """Return the functions that are parts of regions, of a host's object by clang's -flto.
 
-    The summary for the link tells it from a device image for a CPU, and so does the lack of
-    kernels. Raises FormatError for a damaged module.
+    None for any other module, and for an object with device code: the summary for the link tells
+    an object from a device image for a CPU, and so does the lack of kernels. Raises FormatError
+    for a damaged module.
     """
     _, modules, names = _read(data)
     if not any(module.has_summary for module in modules) or _machine(modules) not in OF_HOSTS:
-        return False
+        return None
     _name(modules, names)
     values = [value for module in modules for value in module.values]
-    return not any(_is_for_devices(value) for value in values)
+    if any(_is_for_devices(value) for value in values):
+        return None
+    own = (value for value in values if value.is_function and value.is_defined)
+    return tuple(value.name for value in own if value.name.startswith(CLANG_KERNEL))
 
 
 def _is_for_devices(value: _Global) -> bool:
