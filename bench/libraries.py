@@ -4,8 +4,8 @@
 Usage: python bench/libraries.py [--runs 5] [--cuobjdump CUOBJDUMP] [--each] [FOLDER]
 
 FOLDER has, anywhere in it, those of the libraries that are to be measured, unpacked from the wheels
-nvidia-cublas and nvidia-npp and Debian's librocrand1 and librocsparse0; cuobjdump is in the wheel
-nvidia-cuda-cuobjdump. What is not there is left out, and said.
+nvidia-cublas, nvidia-npp and jax-rocm10-pjrt and Debian's librocrand1 and librocsparse0; cuobjdump
+is in the wheel nvidia-cuda-cuobjdump. What is not there is left out, and said.
 
 With --each, FOLDER has libraries with images of CUDA. Those are measured for which cuobjdump takes
 more than 0.2 s of a processor, and the last line has the median of their ratios.
@@ -42,6 +42,7 @@ QUESTIONS = (
     Question("libnppidei.so.13", "3 times", (KERNELS,), ("-res-usage",)),
     Question("libnppif.so.13", "3 times", (KERNELS,), ("-res-usage",)),
     Question("librocrand.so.1.1", "twice", (("dump",), (*KERNELS, "--no-source"), KERNELS, IMAGES)),
+    Question("xla_rocm_plugin.so", "1.15 times llvm-objdump --offloading", (VERIFY, IMAGES)),
     Question("librocsparse.so.0.1", "twice", (("dump",), (*KERNELS, "--no-source"), IMAGES)),
 )
 

@@ -86,7 +86,7 @@ PACKAGES = (
     f"{PYTHON}-minimal", f"lib{PYTHON}-minimal", f"lib{PYTHON}-stdlib", "libc6", "libgcc-s1",
     "libstdc++6", "zlib1g", "libexpat1", "libffi8", "libbz2-1.0", "liblzma5", "libuuid1",
 )  # fmt: skip
-NEEDED = ("click", "lz4", "pyelftools", "tabulate", "xxhash", "zstandard")
+NEEDED = ("click", "lz4", "msgpack", "pyelftools", "tabulate", "xxhash", "zstandard")
 RUN = """
 import sys
 sys.path[:0] = ["wheel", "packages"]

@@ -34,6 +34,8 @@ SYMBOL = Struct("<IBBHQQ")
 RELA = Struct("<QQq")
 DYNAMIC = Struct("<qQ")
 WORD = Struct("<Q")
+# In the first word of a symbol: its name, and what is at least this where it has a section.
+NAME, DEFINED = 0xFFFFFFFF, 1 << 48
 WIDE_INDEX = Struct("<I")
 
 ET_REL, ET_EXEC, ET_DYN = 1, 2, 3
@@ -344,6 +346,19 @@ class Elf:
                 wide = self.rows(WIDE_INDEX, self.content(section), section.name)
                 return map(_widened, symbols, chain(wide, repeat((0,))))
         return symbols
+
+    def undefined(self, table: Section) -> Iterator[tuple[int, Symbol]]:
+        """The named symbols of a table that have no section, with their numbers.
+
+        Most tables have many others, which are passed over by their first word.
+        """
+        content, number = self.content(table), 0
+        for words in self.words(SYMBOL.size, content, table.name):
+            firsts = words[:: SYMBOL.size // WORD.size]
+            for at in [n for n, word in enumerate(firsts) if word < DEFINED and word & NAME]:
+                row = content.unpack(SYMBOL, (number + at) * SYMBOL.size, table.name)
+                yield number + at, Symbol._make(row)
+            number += len(firsts)
 
     def dynamic(self) -> dict[int, list[int]]:
         """The dynamic section: tag to values, in order."""

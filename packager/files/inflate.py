@@ -7,7 +7,7 @@ more than a little is kept in a file without a name as long as there is room.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -42,23 +42,39 @@ MARK = b"\x28\xb5\x2f\xfd\x20\x01\x09\x00\x00" + MARKED  # a frame with these by
 ZSTD_MAGIC, SKIPPABLE_MAGIC, MAGIC_SIZE = 0xFD2FB528, 0x184D2A50, 4
 
 
-def inflate(data: Reader, method: str, size: int, what: str, *, head: bytes = b"") -> Reader:
+def inflate(
+    data: Reader,
+    method: str,
+    size: int,
+    what: str,
+    *,
+    head: bytes = b"",
+    seen: Callable[[bytes], object] | None = None,
+) -> Reader:
     """The `size` bytes that `head` and what `data` inflates to are, by "zlib", "zstd" or "lz4".
 
-    Raises FormatError when it inflates to any other number of bytes, or to more than the limit.
+    `seen` gets the pieces whenever they are inflated, which may be later and more than once. Raises
+    FormatError when it inflates to any other number of bytes, or to more than the limit.
     """
     where = f"{what} at {data.at:#x}"
     expect_size(data, method, size, where)
     context = data.context
 
     def make() -> Iterator[bytes]:
-        return pieces(data, method, size, where, head)
+        found = pieces(data, method, size, where, head)
+        return _watched(found, seen) if seen else found
 
     if context.inflated <= IN_MEMORY:
         return Reader(b"".join(make()), context=context, whole=data.whole)
     kept = Kept(context.room, make, size)
     context.room.place(kept)
     return Reader(kept, 0, size, context, data.whole)
+
+
+def _watched(pieces: Iterator[bytes], seen: Callable[[bytes], object]) -> Iterator[bytes]:
+    for piece in pieces:
+        seen(piece)
+        yield piece
 
 
 def expect_size(data: Reader, method: str, size: int, where: str) -> None:

@@ -24,7 +24,6 @@ HEAD = Struct("<4sHH")
 SIZES = {1: Struct("<I8s"), 2: Struct("<II8s"), 3: Struct("<QQ8s")}
 NEWEST = max(SIZES)
 METHODS = {0: "zlib", 1: "zstd"}
-PIECE = 1 << 20
 
 
 def probe(data: Reader) -> bool:
@@ -94,17 +93,36 @@ def _head(data: Reader) -> tuple[int, str, _Packed]:
 
 
 def _inflated(data: Reader, packed: _Packed, method: str) -> Reader:
-    bundle = inflate(packed.data, method, packed.size, "compressed bundle")
-    if _md5(bundle) != packed.checksum:
+    sum_of = _Sum()
+    bundle = inflate(packed.data, method, packed.size, "compressed bundle", seen=sum_of.add)
+    if sum_of.of(bundle) != packed.checksum:
         where = f"compressed bundle at {data.at:#x}"
         raise FormatError(f"{where} does not have the checksum that its header gives")
     return bundle
 
 
-def _md5(data: Reader) -> bytes:
-    import hashlib
+class _Sum:
+    """The MD5 of a bundle, of the pieces that it is inflated to: all of it is read once."""
 
-    digest = hashlib.md5(usedforsecurity=False)
-    for start in range(0, len(data), PIECE):
-        digest.update(data.bytes(start, min(PIECE, len(data) - start), "bundle"))
-    return digest.digest()[:8]
+    def __init__(self) -> None:
+        import hashlib
+
+        self._digest = hashlib.md5(usedforsecurity=False)
+        self._size = 0
+        self._is_done = False
+
+    def add(self, piece: bytes) -> None:
+        """Add a piece; after the sum was taken a bundle may be inflated again."""
+        if not self._is_done:
+            self._digest.update(piece)
+            self._size += len(piece)
+
+    def of(self, data: Reader) -> bytes:
+        """Return the sum. A bundle that is not inflated yet is read."""
+        self._is_done = True
+        if self._size != len(data):
+            whole = _Sum()
+            for piece in data.pieces():
+                whole.add(piece)
+            return whole.of(data)
+        return self._digest.digest()[:8]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
+from sys import intern
 from typing import Literal
 
 from packager.elf import headers, imports
@@ -28,7 +29,13 @@ from packager.elf.space_of import space
 from packager.errors import FormatError
 from packager.files import helper
 from packager.files.reader import Reader
-from packager.formats.device_images import amdgpu, comment, compiled, kernel_resources
+from packager.formats.device_images import (
+    amd_soundness,
+    amdgpu,
+    comment,
+    compiled,
+    kernel_resources,
+)
 from packager.formats.host_records import entries
 from packager.formats.host_records.entries import FoundTable
 from packager.look import Look
@@ -93,6 +100,8 @@ def _inspect(data: Reader, look: Look) -> Contents:
             raise FormatError(f"is truncated: its headers span {elf.end()} bytes, not {len(data)}")
         if not elf.symbol_tables():
             return known._replace(is_opaque=True)
+        if not look.symbols and elf.machine == "amdgcn" and amd_soundness.is_sound(elf):
+            return known._replace(links=_links(elf))
         symbols, table, places = _symbols(elf)
         symbols = _with_resources(elf, symbols) if look.resources else symbols
         return known._replace(symbols=symbols, table=table, places=places, links=_links(elf))
@@ -153,8 +162,7 @@ def _links(elf: Elf) -> Links:
     undefined: list[str] = []
     for table in elf.of_type(_symbol_table(elf))[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
-        rows = elf.rows(headers.SYMBOL, elf.content(table), table.name)
-        absent = ((n, Symbol._make(row)) for n, row in enumerate(rows) if not row[3] and row[0])
+        absent = elf.undefined(table)
         wanted = {n: symbol for n, symbol in absent if _is_asked_for(symbol, elf)}
         if wanted and elf.machine == "amdgcn":
             used = _relocated(elf)
@@ -290,7 +298,7 @@ def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
             if symbol.info & 15 not in FOUND:  # as most of a cubin's
                 continue
             kind = _kind(symbol, is_cuda)
-            name = names[symbol.name_at] if kind else ""
+            name = intern(names[symbol.name_at]) if kind else ""  # images have the same kernels
             if kind is None or name in LINKER_SYMBOLS or _is_table_part(name, elf):
                 continue
             size = symbol.size if kind == "global" else 0

@@ -11,11 +11,14 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterator
+from functools import lru_cache
 from struct import Struct
+from typing import Any
 
 from packager.elf.address_space import Space
 from packager.elf.headers import SHT_NOTE, SYMBOL, WORD, Elf, Section
 from packager.errors import FormatError
+from packager.files.names import text
 from packager.formats.device_images import msgpack
 from packager.model import Resources
 
@@ -34,7 +37,17 @@ AMD_OWNER, AMD_METADATA = b"AMDGPU\0", 32  # since code object version 3
 NOTE_ALIGNMENT = 4
 MAX_METADATA = 1 << 26
 AMD_KERNELS, AMD_SYMBOL, AMD_SUFFIX = "amdhsa.kernels", ".symbol", ".kd"
-AMD_ARGUMENTS = ".args"  # most of the metadata
+KEY = bytes([0xA0 + len(AMD_SYMBOL)]) + AMD_SYMBOL.encode()  # as MessagePack has it
+# In the order of Resources.
+AMD_NUMBERS = (
+    ".vgpr_count",
+    ".group_segment_fixed_size",
+    ".private_segment_fixed_size",
+    ".sgpr_count",
+    ".agpr_count",
+    ".vgpr_spill_count",
+    ".sgpr_spill_count",
+)
 
 
 def of_cubin(elf: Elf) -> dict[str, Resources]:
@@ -92,7 +105,8 @@ def _symbol_names(elf: Elf, wanted: set[int]) -> dict[int, str]:
 
 def of_amdgcn(space: Space, descriptors: dict[str, int]) -> dict[str, Resources]:
     """The same of a code object; `descriptors` are the addresses of `<kernel>.kd`, by kernel."""
-    known = {name: needs for name, needs in _of_metadata(space.elf) if name in descriptors}
+    rows = _of_metadata(space.elf)
+    known = {name: needs for name, needs in rows if name in descriptors}
     for name, address in descriptors.items():
         if name in known:
             continue
@@ -104,30 +118,38 @@ def of_amdgcn(space: Space, descriptors: dict[str, int]) -> dict[str, Resources]
     return known
 
 
-def _of_metadata(elf: Elf) -> Iterator[tuple[str, Resources]]:
+def described(elf: Elf) -> int:
+    """Return how many kernels a code object's metadata describes, without making values of it.
+
+    Raises FormatError where it is malformed.
+    """
+    found = 0
     for data in _amd_notes(elf):
-        found = msgpack.decode(data, without=(AMD_ARGUMENTS,))
+        msgpack.check(data)
+        found += data.count(KEY)
+    return found
+
+
+def _of_metadata(elf: Elf) -> Iterator[tuple[str, Resources]]:
+    for symbol, row in _rows(elf):
+        name = text(symbol.removesuffix(AMD_SUFFIX).encode("utf-8", "surrogateescape"))
+        numbers = map(row.get, AMD_NUMBERS)
+        yield name, _resources(*(n if type(n) is int and n >= 0 else None for n in numbers))
+
+
+def _rows(elf: Elf) -> Iterator[tuple[str, dict[str, Any]]]:
+    for data in _amd_notes(elf):
+        found = msgpack.decode(data)
         rows = found.get(AMD_KERNELS) if isinstance(found, dict) else None
         for row in rows if isinstance(rows, list) else ():
             symbol = row.get(AMD_SYMBOL) if isinstance(row, dict) else None
             if isinstance(row, dict) and isinstance(symbol, str):
-                yield symbol.removesuffix(AMD_SUFFIX), _of_row(row)
+                yield symbol, row
 
 
-def _of_row(row: dict[str, msgpack.Value]) -> Resources:
-    def number(name: str) -> int | None:
-        value = row.get(name)
-        return value if isinstance(value, int) and value >= 0 else None
-
-    return Resources(
-        number(".vgpr_count"),
-        number(".group_segment_fixed_size"),
-        number(".private_segment_fixed_size"),
-        number(".sgpr_count"),
-        number(".agpr_count"),
-        number(".vgpr_spill_count"),
-        number(".sgpr_spill_count"),
-    )
+@lru_cache(maxsize=1 << 12)  # many kernels need the same
+def _resources(*numbers: int | None) -> Resources:
+    return Resources(*numbers)
 
 
 def _amd_notes(elf: Elf) -> Iterator[bytes]:

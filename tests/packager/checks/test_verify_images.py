@@ -225,3 +225,19 @@ def test_what_an_amd_image_lacks(tmp_path: Path, source: str, expected: dict[str
     assert codes(tmp_path / "k.co") == expected
     text = omptool("verify", tmp_path / "k.co").stdout
     assert ("image 0 (amdgcn gfx90a) needs vectors" in text) == bool(expected)
+
+
+@pytest.mark.parametrize("word", ["amdhsa.kernels", ".symbol"])
+def test_metadata_that_is_malformed_or_lacks_a_kernel(tmp_path: Path, word: str) -> None:
+    """Of a code object without a host, whose kernels `verify` judges by whole tables."""
+    (tmp_path / "k.ll").write_text(KERNEL)
+    made, wrong = tmp_path / "k.o", tmp_path / "wrong.co"
+    run("llc-19", "-mcpu=gfx90a", "-filetype=obj", tmp_path / "k.ll", "-o", made)
+    run("ld.lld-19", "-shared", made, "-o", tmp_path / "k.co")
+    content = (tmp_path / "k.co").read_bytes()
+    assert codes(tmp_path / "k.co") == {}
+    at = content.index(word.encode()) - 1
+    wrong.write_bytes(content[:at] + b"\xc1" + content[at + 1 :])
+    (found,) = findings(wrong)
+    assert (found["code"], found["severity"]) == ("OMP110", "error")
+    assert "MessagePack" in found["message"]

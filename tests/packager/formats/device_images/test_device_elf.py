@@ -79,7 +79,7 @@ def as_machine(source: Path, machine: int, flags: int, abi_version: int) -> byte
         pytest.param(EM_AMDGPU, 0x53F, 2, "amdgcn", "gfx90a", id="gfx90a"),
         pytest.param(EM_AMDGPU, 0x73F, 2, "amdgcn", "gfx90a:xnack+", id="gfx90a-xnack"),
         pytest.param(EM_AMDGPU, 0x62F, 2, "amdgcn", "gfx906:xnack-", id="gfx906-no-xnack"),
-        pytest.param(EM_AMDGPU, 0x0FF, 2, "amdgcn", None, id="unknown-gfx"),
+        pytest.param(EM_AMDGPU, 0x0FF, 2, "amdgcn", "unknown processor 0xff", id="unknown-gfx"),
     ],
 )
 def test_gpus(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from packager.errors import FormatError
-from packager.formats.device_images.msgpack import Value, decode
+from packager.formats.device_images.msgpack import Value, check, decode
 
 
 @pytest.mark.parametrize(
@@ -31,33 +31,27 @@ from packager.formats.device_images.msgpack import Value, decode
 def test_values(data: bytes, value: Value) -> None:
     assert decode(data) == value
     for size in range(len(data)):
-        with pytest.raises(FormatError):
-            decode(data[:size])
-
-
-def test_parts_that_are_left_out() -> None:
-    """Past each kind of value, and no further than the data."""
-    values = (
-        b"\x07", b"\xc0", b"\xcd\x01\x00", b"\xa2ab", b"\xd9\x02ab", b"\xc4\x02ab",
-        b"\xdb\0\0\0\x01x", b"\x92\x01\xa1x", b"\xdc\x00\x01\x05",
-        b"\x81\xa1k\x91\x90", b"\xde\x00\x01\xa1k\x02",
-    )  # fmt: skip
-    for value in values:
-        data = b"\x82\xa1a" + value + b"\xa1b\x05"
-        assert decode(data, without=("a",)) == {"b": 5}
-        for size in range(len(data)):
+        for read in (decode, check):
             with pytest.raises(FormatError):
-                decode(data[:size], without=("a",))
+                read(data[:size])
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"\xc1", "a value of type 0xc1, which is not read"),
-        (b"\xdb\xff\xff\xff\xff", "has a string of 4294967295"),
-        (b"\x91" * 17 + b"\x01", "nested more than 16 deep"),
+        (b"\xc1", "is malformed: FormatError"),
+        (b"\xdb\xff\xff\xff\xff", "is cut off"),
+        (b"\xdd\xff\xff\xff\xff", "exceeds max_array_len|is cut off"),
+        (b"\x91" * 2000 + b"\x01", "is nested too deep"),
     ],
 )
 def test_malformed(data: bytes, message: str) -> None:
-    with pytest.raises(FormatError, match=message):
+    for read in (decode, check):
+        with pytest.raises(FormatError, match=message):
+            read(data)
+
+
+@pytest.mark.parametrize("data", [b"\x81\x01\x02", b"\x81\x90\x02", b"\xc7\x01\x05a"])
+def test_values_that_are_not_read(data: bytes) -> None:
+    with pytest.raises(FormatError, match="is malformed"):
         decode(data)
