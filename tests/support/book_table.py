@@ -65,7 +65,8 @@ def summary(ends: Ends) -> str:
     errors = [path for path in FIGURES if is_error(path)]
     table.append((f"errors of figures {_ranges(errors)}", *["as documented"] * len(DOCUMENTED)))
     failing = [
-        [path.stem for path in SOUND if _cell(ends, path, version) != "runs"] for version in DOCUMENTED
+        [path.stem for path in SOUND if _cell(ends, path, version) != "runs"]
+        for version in DOCUMENTED
     ]
     said = [f"not: {', '.join(names)}" if names else "runs" for names in failing]
     table.append(("`tests/programs/openmp`", *said))

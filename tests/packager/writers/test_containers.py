@@ -26,7 +26,9 @@ AMD = "amdgcn-amd-amdhsa"
 CPU = "x86_64-pc-linux-gnu"
 PACKAGERS = ("16", "18", "19", "20", "21", "22", "23")
 BUNDLERS = ("14", "16", "18", "19", "20", "21", "22", "23")
-GENERATIONS = {version: of_release(int(version)).name for version in (*BUNDLERS, *clangs.UNPACKED_SNAPSHOTS)}
+GENERATIONS = {
+    version: of_release(int(version)).name for version in (*BUNDLERS, *clangs.UNPACKED_SNAPSHOTS)
+}
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,9 @@ int main(void) {
 FIRST_IN_DIMENSIONS = 20
 
 
-@pytest.mark.parametrize("version", some_clangs(1, ("14", "16", "19", "20", "21", *WITH_SNAPSHOTS[3:])))
+@pytest.mark.parametrize(
+    "version", some_clangs(1, ("14", "16", "19", "20", "21", *WITH_SNAPSHOTS[3:]))
+)
 def test_a_launch(tmp_path: Path, version: str) -> None:
     program = program_of(version, PROGRAM, tmp_path / "program.c")
     done = run(program, LIBOMPTARGET_INFO="16")

@@ -28,8 +28,10 @@ int main(void) {
   __tgt_register_rpc_callback(answer);
 #pragma omp target data map(to : mapped)
   printf("%d%d%d%d%d ", __tgt_get_mapped_ptr(0, &mapped) == omp_get_mapped_ptr(&mapped, 0),
-         __tgt_get_mapped_ptr(0, &mapped) != &mapped, __tgt_get_mapped_ptr(0, &unmapped) == &unmapped,
-         __tgt_get_mapped_ptr(host, &mapped) == &mapped, __tgt_get_mapped_ptr(1L << 32, &mapped) == &mapped);
+         __tgt_get_mapped_ptr(0, &mapped) != &mapped,
+         __tgt_get_mapped_ptr(0, &unmapped) == &unmapped,
+         __tgt_get_mapped_ptr(host, &mapped) == &mapped,
+         __tgt_get_mapped_ptr(1L << 32, &mapped) == &mapped);
   printf("%zu %zu %zu %zu\n", omp_get_gprivate_limit(0, 0), omp_get_gprivate_limit(0, 1),
          omp_get_gprivate_limit(host, 0), omp_get_gprivate_limit(77, 0));
   return 0;

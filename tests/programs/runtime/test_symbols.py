@@ -84,7 +84,9 @@ def missing(library: Path) -> set[str]:
     [
         *WITH_RUNTIME,
         *(
-            pytest.param(version, marks=() if version in UNPACKED_SNAPSHOTS else pytest.mark.exhaustive)
+            pytest.param(
+                version, marks=() if version in UNPACKED_SNAPSHOTS else pytest.mark.exhaustive
+            )
             for version in SNAPSHOTS
         ),
     ],

@@ -68,7 +68,7 @@ Place place_of(const char* mapped) {
     return {};
   if (!std::strchr(mapped, ';'))
     return {mapped, "unknown", "0", "0"};
-  const auto [name, file, line, column] = observe::parts_of(mapped);
+  const auto [name, file, line, column] = observe::parts_of_variable(mapped);
   return place_in(name, file, line, column);
 }
 

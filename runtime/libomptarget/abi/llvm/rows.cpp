@@ -8,6 +8,8 @@
 #include "counted.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 namespace omptool::llvm {
 namespace {
@@ -85,6 +87,46 @@ void add_reserve(const Arrays& arrays, std::size_t parent, RowList& rows) {
   }
 }
 
+// Returns whether LIBOMPTARGET_TREAT_ATTACH_AUTO_AS_ALWAYS asks to set each mapped pointer anew, as LLVM 24 does.
+bool attaches_always() {
+  static const bool always = [] {
+    const char* const value = ::secure_getenv("LIBOMPTARGET_TREAT_ATTACH_AUTO_AS_ALWAYS");
+    const std::string_view word = value ? value : "";
+    return word == "1" || word == "true" || word == "TRUE" || word == "yes" || word == "on";
+  }();
+  return always;
+}
+
+HostRange range_of(const Component& part) {
+  return HostRange::of(part.begin, part.size);
+}
+HostRange pointer_of(const Component& part) {
+  return HostRange::of(part.base, sizeof(void*));
+}
+// Returns whether a user-defined mapper maps a part, which lies in `whole`.
+bool is_mapped_part(const Component& part, HostRange whole) {
+  constexpr std::int64_t kOther =
+      kTypePrivate | kTypeLiteral | kTypeAttach | kTypeNonContiguous | kTypePointerAndObject;
+  return !(part.type & kOther) && part.size > 0 && whole.contains(range_of(part));
+}
+
+// Returns the part of `whole` that should have room for a pointer that it attaches: the last before the pointer, or the
+// first behind it. Null where another part maps the pointer.
+const Component* neighbour_of(HostRange pointer, const Components& parts, HostRange whole) {
+  const Component *before = nullptr, *behind = nullptr;
+  for (const Component& part : parts) {
+    if (!is_mapped_part(part, whole))
+      continue;
+    if (range_of(part).contains(pointer))
+      return nullptr;
+    if (range_of(part).begin < pointer.begin)
+      before = !before || before->begin < part.begin ? &part : before;
+    else
+      behind = !behind || part.begin < behind->begin ? &part : behind;
+  }
+  return before ? before : behind;
+}
+
 class Translator {
 public:
   Translator(Action action, RowList& rows, const void* caller) : action_(action), rows_(rows), caller_(caller) {}
@@ -113,8 +155,8 @@ public:
     }
     if (type & kTypeAttach) {
       if (maps_in)
-        rows_.add(
-            {element.base, element.begin, element.size, (flags_of(type) & kAlways) | kAttach | kSection, nullptr});
+        rows_.add({element.base, element.begin, element.size,
+                   (flags_of(type) & kAlways) | (attaches_always() ? kAlways : 0U) | kAttach | kSection, nullptr});
       return nullptr;
     }
     if (type & kTypeNonContiguous)
@@ -137,6 +179,8 @@ public:
       component.type |= element.type & (kTypeAlways | kTypeDelete);
       if (const char* fault = add(component, nullptr))
         return fault;
+      if (is_region() || action_ == Action::kEnterData)
+        reserve_pointers(component, components, HostRange::of(element.begin, element.size));
       if (observe::heard()) [[unlikely]]
         info::name_rows(Rows(rows_).size(), static_cast<const char*>(component.name));
     }
@@ -148,6 +192,17 @@ public:
   }
 
 private:
+  // Makes room in a part of a struct for the pointers beside it that the mapper attaches. Clang 24's mappers map the
+  // members alone, and no memory for the pointers to the mapped sections; others map the whole struct (decision 30).
+  void reserve_pointers(const Component& part, const Components& parts, HostRange whole) {
+    if (!is_mapped_part(part, whole))
+      return;
+    for (const Component& other : parts)
+      if ((other.type & kTypeAttach) && whole.contains(pointer_of(other)))
+        if (const Component* const owner = neighbour_of(pointer_of(other), parts, whole);
+            owner && owner->begin == part.begin)
+          rows_.add({part.base, other.base, sizeof(void*), kReserve, nullptr});
+  }
   bool is_region() const { return action_ == Action::kRegion; }
   bool is_argument(std::int64_t type) const { return is_region() && (type & kTypeParameter); }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "observe/events/events.h"
+#include "observe/events/source.h"
 
 #include <string_view>
 #include <utility>
@@ -12,12 +13,12 @@
 
 namespace omptool::check {
 
-// Returns the name in clang's ";name;file;line;column;;", which lives as long as that; "": there is none.
+// Returns the name in a compiler's text about a mapped variable, which lives as long as that; "": there is none.
 inline std::string_view name_in(const void* text) {
   const std::string_view all = text ? static_cast<const char*>(text) : "";
   if (!all.starts_with(';'))
     return {};
-  const std::string_view name = all.substr(1, all.find(';', 1) - 1);
+  const std::string_view name = observe::parts_of_variable(all)[0];
   return name == "unknown" ? std::string_view() : name;
 }
 

@@ -2,23 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "observe/check/variables.h"
 #include "observe/events/events.h"
 
 #include <string_view>
 
 namespace omptool::check {
 
-// Returns the name of the argument of a call that begins at an address, as clang says it (";name;file;line;column;;");
-// "" where nobody says it.
+// Returns the compiler's name of the argument of a call that begins at an address; "" where it has none.
 inline std::string_view variable_at(const observe::Call& call, const void* begin) {
   const observe::Arguments& arguments = call.arguments;
   for (std::uint32_t i = 0; arguments.begin && arguments.names && i < arguments.count; ++i) {
-    if (arguments.begin[i] != begin || !arguments.names[i])
+    if (arguments.begin[i] != begin)
       continue;
-    const std::string_view name(static_cast<const char*>(arguments.names[i]));
-    const std::size_t from = name.find_first_not_of(';');
-    if (from != std::string_view::npos && !name.substr(from).starts_with("unknown;"))
-      return name.substr(from, name.find(';', from) - from);
+    if (const std::string_view name = name_in(arguments.names[i]); !name.empty())
+      return name;
   }
   return {};
 }
