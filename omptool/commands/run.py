@@ -120,8 +120,8 @@ def command(
     kernels and the host do with memory, which takes longer.
 
     Exits as PROG does; 124 when --check-error is given and the checker found an error, 125 when
-    omptool fails first, 126 when PROG cannot be executed, 127 when PROG is not found, 2 when there
-    is no plugin P or no device N.
+    omptool fails first or cannot write a file of findings, 126 when PROG cannot be executed, 127
+    when PROG is not found, 2 when there is no plugin P or no device N.
     """
     check = checking(asked, CANNOT_START)
     with _workers(program) if with_workers else nullcontext({}) as of_workers:
@@ -316,8 +316,9 @@ def _check(start: Start, asked: Asked, *, is_in_gdb: bool) -> NoReturn:
     with suppress(OSError):  # nobody reads it: the program's end counts
         for line in check_run.lines(found):
             echo(line, err=True)
-    _write(asked.sarif, found, is_sarif=True)
-    _write(asked.json, found, is_sarif=False)
+    written = [_write(asked.sarif, found, is_sarif=True), _write(asked.json, found, is_sarif=False)]
+    if not all(written):
+        raise click.exceptions.Exit(CANNOT_START)
     if asked.is_error_fatal and found.count("error"):
         raise click.exceptions.Exit(FOUND_ERROR)
     _end_as(-found.signal if found.signal else found.exit_code or 0)
@@ -328,7 +329,7 @@ def _checked(start: Start, level: str, is_in_gdb: bool) -> CheckRun:
     from omptool.probes import finding_report
     from omptool.probes.watching import watched
     from packager.machine.check_places import with_lines
-    from packager.machine.check_run import CheckRun
+    from packager.machine.check_run import CheckRun, merged
 
     program = start.words[0]
     try:
@@ -341,7 +342,7 @@ def _checked(start: Start, level: str, is_in_gdb: bool) -> CheckRun:
         fail(f"{program}: {error}", CANNOT_START)
     except OSError as error:
         fail(f"{program}: {why_not(start.file, error)}", NOT_EXECUTABLE)
-    findings = with_lines(recorded.findings, start.file, program)
+    findings = merged(with_lines(recorded.findings, start.file, program))
     return CheckRun(
         program=program,
         level=level,
@@ -351,10 +352,10 @@ def _checked(start: Start, level: str, is_in_gdb: bool) -> CheckRun:
     )
 
 
-def _write(path: Path | None, found: CheckRun, *, is_sarif: bool) -> None:
-    """Write a document; where that fails a line says so, and the exit code is the program's."""
+def _write(path: Path | None, found: CheckRun, *, is_sarif: bool) -> bool:
+    """Write a document, if one is asked for. Return False, after a line, where that fails."""
     if not path:
-        return
+        return True
     from omptool.render import check_run, check_sarif
     from packager.files.replacing import replacing
 
@@ -363,8 +364,11 @@ def _write(path: Path | None, found: CheckRun, *, is_sarif: bool) -> None:
         with replacing(path) as temporary:
             temporary.write_text(f"{document}\n", encoding="utf-8")
     except (PackagerError, OSError) as error:
+        why = f"cannot write: {error.strerror}" if isinstance(error, OSError) else str(error)
         with suppress(OSError):
-            echo(f"Error: {path}: {error}", err=True)
+            echo(f"Error: {path}: {why}", err=True)
+        return False
+    return True
 
 
 def _leave_no_core() -> None:

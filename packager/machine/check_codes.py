@@ -109,7 +109,8 @@ use_device_ptr`, or from `omp_get_mapped_ptr`."""),
 The same object is created on the device again and again.
 
 Each construct allocates memory for the object, copies it, and frees it again. The object lives
-only as long as one construct, as a loop around a `target` region does with its maps.
+only as long as one construct, as a loop around a `target` region does with its maps. Four
+constructs in a row count; fewer make no loop.
 
 Cure: put `target data`, or `enter data` and `exit data`, around the loop; update what changes."""),
     "OMP316": Code("unused", "hint", """\
@@ -119,6 +120,23 @@ It was mapped and unmapped, and between that no region ran on the device and not
 back. Often a region fell back to the host, or the map has an unnecessary list item.
 
 Cure: leave out the map, or look with `omptool doctor --run` where the regions ran."""),
+    "OMP317": Code("global_not_copied", "hint", """\
+A map of a declare target variable that copies nothing, while its bytes differ.
+
+A variable of `declare target` is on the device from the beginning to the end of the program. So a
+map of it finds it present, and copies nothing, in either direction. Host and device had different
+values when the construct began.
+
+Cure: use `target update to(x)` before the construct and `target update from(x)` behind it, or map
+with `always`."""),
+    "OMP318": Code("part_back", "hint", """\
+A part of an object is copied back, and the object ends.
+
+An `exit data` with `from` names a part of a mapped object, and its reference is the last one. The
+device's copy goes as a whole: what a region wrote to the rest of it is thrown away.
+
+Cure: name the whole object in the `exit data`, or copy the part by `target update from` and unmap
+the object by `release`, if the rest is of no use."""),
     "OMP321": Code("beyond_object", "error", """\
 A kernel reads or writes beyond an object.
 
@@ -196,3 +214,5 @@ it."""),
 }  # fmt: skip
 # The call of these is the host's instruction, not that of a construct.
 OF_HOST = frozenset(("OMP323", "OMP324"))
+# Findings of a kernel's instructions, of which a line of a loop may have several.
+OF_LOOPS = frozenset(("OMP321", "OMP322"))

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from packager.machine.check_codes import CODES, OF_HOST, Severity
+from packager.machine.check_codes import CODES, OF_HOST, OF_LOOPS, Severity
 from packager.records import NamedTuple
 
 
@@ -63,6 +63,25 @@ class CheckFinding(NamedTuple):
         """Return the place in the source that the finding is about."""
         host = self.call_line if self.code in OF_HOST else None
         return host or self.kernel_line or self.construct
+
+
+def merged(findings: Iterable[CheckFinding]) -> tuple[CheckFinding, ...]:
+    """Return the findings with one for all accesses of a line beyond an object.
+
+    A loop that has been unrolled has several instructions for one access of its source.
+    """
+    found: dict[object, CheckFinding] = {}
+    for one in findings:
+        is_joint = one.code in OF_LOOPS and one.kernel_line
+        place = one.kernel_line if is_joint else len(found)
+        key = (one.code, one.entry, place, one.variable, one.address, one.process, one.device)
+        before = found.get(key)
+        found[key] = (
+            before._replace(times=before.times + one.times, total=before.total + one.total)
+            if before
+            else one
+        )
+    return tuple(found.values())
 
 
 class Recorded(NamedTuple):

@@ -2,12 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data/data_step.h"
 
+#include "data/table/row_ranges.h"
+#include "observe/check/findings.h"
+
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
+#include <cstring>
 #include <memory_resource>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace omptool {
 namespace {
@@ -42,10 +49,43 @@ void describe(const Row& row, const Binding& binding, observe::RowsSeen::Kind ki
   seen.is_pointer = row.any(kPointer | kAttach);
   seen.is_value = row.has(kValue);
   seen.is_returned = row.has(kReturn);
+  seen.is_always = row.has(kAlways);
   if (kind == observe::RowsSeen::Kind::kMapped && row.maps())
     seen.pointer = binding.pointer;
   describe(binding.object, lock, seen.object);
   describe(binding.cell, lock, seen.cell);
+}
+
+// Tells if the row names a global variable that lives on the device for good, so that the construct copies nothing.
+// The caller holds the lock of its shard.
+bool copies_no_global(const Row& row, const RowObject& object) {
+  constexpr std::uint32_t kCopied = kAlways | kImplicit | kPointer;
+  const bool is_pending = object && object->queued && object->details()->written &&
+                          !object->details()->written->is_done(); // what the device has will change
+  return object && !is_pending && !object.fresh && object->infinite && object->is_named() && !object->own_value &&
+         !object->unusable && object->pointers().empty() && row.maps() && row.has(kTo) && !row.any(kCopied) &&
+         row.size > 0 && object->host.contains(range_of(row));
+}
+
+// Fills in where the bytes differ; resets a `difference` where they do not, or cannot be read.
+void compare(const Row& row, const Mapping& global, const DeviceMemory& memory,
+             std::optional<observe::Difference>& difference) {
+  constexpr std::int64_t kMost = 1 << 16; // bytes
+  const std::int64_t size = std::min(row.size, kMost);
+  std::vector<std::byte> there(static_cast<std::size_t>(size));
+  const observe::Unheard unheard;
+  const std::span<const std::byte> here(static_cast<const std::byte*>(row.begin), there.size());
+  const bool is_read = memory.retrieve(there.data(), global.at(range_of(row).begin), size);
+  const auto at = static_cast<std::size_t>(std::mismatch(here.begin(), here.end(), there.begin(), there.end()).first -
+                                           here.begin());
+  if (!is_read || at == there.size())
+    return difference.reset();
+  const bool is_number = std::has_single_bit(there.size()) && there.size() <= sizeof(std::uint64_t);
+  difference->offset = is_number ? 0 : static_cast<std::int64_t>(at);
+  difference->size = is_number ? there.size() : 1;
+  difference->variable = global.name();
+  std::memcpy(&difference->host, here.data() + difference->offset, difference->size);
+  std::memcpy(&difference->device, there.data() + difference->offset, difference->size);
 }
 
 } // namespace
@@ -112,11 +152,18 @@ void DataStep::report(Seen kind, Rows rows, Held& held) {
   std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
   observe::RowsSeen seen{kind, observe::Within::current(), memory_.number(), sharing_.any(),
                          std::pmr::vector<observe::RowSeen>(rows.size(), &memory)};
+  const bool compares = kind == Seen::kMapped && check::level() != check::Level::kNone && !table_.any_host_current();
   {
     Lock lock(table_);
-    for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t i = 0; i < rows.size(); ++i) {
       describe(rows[i], held.bound[i], kind, lock, seen.rows[i]);
+      if (compares && copies_no_global(rows[i], held.bound[i].object))
+        seen.rows[i].difference.emplace();
+    }
   }
+  for (std::size_t i = 0; compares && i < rows.size(); ++i)
+    if (seen.rows[i].difference)
+      compare(rows[i], *held.bound[i].object, memory_, seen.rows[i].difference);
   observe::report(seen);
 }
 

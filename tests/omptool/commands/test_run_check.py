@@ -243,9 +243,27 @@ def test_a_document_that_cannot_be_written_any_more(tmp_path: Path) -> None:
     folder.mkdir()
     words = ["--check-json", folder / "out", "/bin/sh", "-c", f"rmdir {folder}; exit 3"]
     done = run("--check", *words)
-    assert done.returncode == 3
+    assert done.returncode == 125
     assert done.stderr.startswith(f"{NOTHING}Error: {folder}/out: cannot write")
     assert len(done.stderr.splitlines()) == 2
+
+
+def test_a_disk_without_room(tmp_path: Path) -> None:
+    """A file system of its own, of one page, that the program fills."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4096", "none", disk]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("this user mounts no file systems")
+    try:
+        fill = f"head -c 4096 /dev/zero >{disk}/filler"
+        done = run("--check", "--check-json", disk / "out", "/bin/sh", "-c", fill)
+        left = [path.name for path in disk.iterdir()]
+    finally:
+        subprocess.run(["umount", disk], check=True)
+    assert done.returncode == 125
+    assert f"Error: {disk}/out: cannot write {disk}/out: No space left on device" in done.stderr
+    assert left == ["filler"]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ int main(void) {
 #pragma omp target exit data map(delete : deleted) /* OMP331 */
   CHECK(deleted[0] == 0);                          /* OMP323 */
 
-#pragma omp target map(alloc : scratch) /* OMP331 */
+#pragma omp target map(alloc : scratch) /* what OpenMP has for scratch memory */
   for (int i = 0; i < N; ++i)
     scratch[i] = i;
 
@@ -33,5 +33,10 @@ int main(void) {
   for (int i = 0; i < N; ++i)
     sum += overwritten[i];
   CHECK(sum == 4 * N);
+
+  static int one[N], other[N], third[N];
+#pragma omp target map(to : one, other) map(to : third) /* OMP331 */
+  for (int i = 0; i < N; ++i)
+    one[i] = other[i] = third[i] = i;
   return report();
 }

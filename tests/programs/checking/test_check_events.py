@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from checked import (
     with_debug_information,
 )
 from clangs import FULL, INSTALLED, compiler, libraries, made, stem
+from fixture_programs import build
 from outcomes import ENVIRONMENT, Programs
 from whole_programs import BOOK, sources
 
@@ -70,6 +73,28 @@ def test_hints_have_a_count(tmp_path: Path) -> None:
     """Each turn of a loop is counted, and the bytes in all."""
     [one] = found_in(INSTALLED, MISTAKES[0].with_name("allocated_again.c"), tmp_path)
     assert (one.variable, one.size, one.total) == ("x", 800, 7200)
+
+
+def test_the_example_of_the_readme_is_clean(tmp_path: Path) -> None:
+    found, done = checked(build("saxpy", tmp_path))
+    assert (done.returncode, found) == (0, [])
+
+
+def test_a_map_of_a_declare_target_variable_shows_both_values(tmp_path: Path) -> None:
+    found = found_in(INSTALLED, MISTAKES[0].with_name("global_not_copied.c"), tmp_path)
+    assert [one.message for one in found] == [
+        "map(to: x) copied nothing, because x is a declare target variable (host 5, device 1): "
+        "use `target update to(x)`",
+        "map(to: table) copied nothing, because table is a declare target variable (byte 22: "
+        "host 28, device 8): use `target update to(table)`",
+    ]
+
+
+def test_memory_that_cannot_be_read_is_found_before_the_fault(tmp_path: Path) -> None:
+    source = MISTAKES[0].with_name("unreadable.c")
+    found, done = checked(with_debug_information(INSTALLED, source, tmp_path))
+    assert done.returncode == -signal.SIGSEGV
+    assert re.search(r"^x\S* .*\(8192 bytes at 0x\w+\) is longer than the memory", found[0].message)
 
 
 def test_without_debug_information_there_is_the_call(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ from outcomes import ENVIRONMENT, Programs
 from places import TESTS
 from running import MANDATORY, run
 
+from packager.machine.check_run import merged
+
 pytestmark = pytest.mark.offloads
 
 REFUSED = Path(__file__).with_name("full_refused.c")
@@ -74,6 +76,48 @@ def test_what_cannot_be_checked_is_told(tmp_path: Path) -> None:
     assert {one.code for one in found} == {"OMP331", "OMP340"}
     [told] = [one for one in found if one.code == "OMP340"]
     assert told.message.startswith("the processor's watchpoints cannot be used (")
+
+
+def test_one_construct_drops_its_list_in_one_finding(tmp_path: Path) -> None:
+    source = Path(__file__).with_name("full_lost.c")
+    found, _ = checked(compiled(source, tmp_path, "-g", "-O1"), level="full")
+    [one] = [one for one in found if one.code == "OMP331" and "," in one.variable]
+    assert set(re.split(", | and ", one.variable)) == {"one", "other", "third"}
+    assert one.message == f"what a kernel wrote to {one.variable} is thrown away"
+    assert one.size == 12000
+    assert not [one for one in found if one.code == "OMP331" and one.variable == "scratch"]
+
+
+def test_an_overrun_loop_is_one_finding(tmp_path: Path) -> None:
+    source = Path(__file__).with_name("full_overrun.c")
+    for level in ("-O1", "-O2"):  # unrolled, and not
+        found, _ = checked(compiled(source, tmp_path, "-g", level), level="full")
+        [one] = [one for one in merged(found) if one.code == "OMP321"]
+        assert (one.variable, one.place and one.place.line) == ("first", 12)
+
+
+@pytest.mark.parametrize(
+    ("limit", "objects", "size", "reason"),
+    [
+        (4 << 30, 3, 128, ""),
+        (1 << 30, 1, 100 << 20, "larger than the addresses"),
+        (None, 17_000, 128, "more objects of one size"),
+    ],
+)
+def test_limited_memory_makes_no_fault(
+    tmp_path: Path, limit: int | None, objects: int, size: int, reason: str
+) -> None:
+    app = compiled(Path(__file__).with_name("limited_memory.c"), tmp_path, "-g")
+    shell = f"ulimit -v {limit >> 10}; " if limit else ""
+    script = tmp_path / "script"
+    script.write_text(f'#!/bin/sh\n{shell}exec "{app}" {objects} {size}\n')
+    script.chmod(0o755)
+    found, done = checked(script, level="full")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+    assert {one.code for one in found} <= {"OMP340"}
+    refusals = [one for one in found if "guarded memory" in one.message]
+    assert [one.times for one in refusals] == ([1] if reason else [])
+    assert all(reason in one.message for one in refusals)
 
 
 @pytest.mark.parametrize("version", legal_by([INSTALLED]))

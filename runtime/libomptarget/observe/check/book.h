@@ -42,16 +42,16 @@ public:
     Object& before = (--after)->second;
     return after->first.first == device && before.host.contains(HostRange{address, address + 1}) ? &before : nullptr;
   }
-  // Returns true if the one before at this place was the same, of the same origin.
-  bool add(int device, Object object) {
+  // Returns how many objects before it at this place were the same, of the same origin.
+  unsigned add(int device, Object object) {
     const auto key = std::make_pair(device, object.host.begin);
     if (past_.size() > kMostPast)
       past_.clear();
     Past& before = past_[key];
     const bool is_again = before.size == object.host.size() && before.origin == object.origin;
-    before = {object.host.size(), object.origin};
+    before = {object.host.size(), object.origin, is_again ? before.times + 1 : 0};
     objects_.insert_or_assign(key, std::move(object));
-    return is_again;
+    return past_[key].times;
   }
   void remove(int device, std::uintptr_t begin) { objects_.erase({device, begin}); }
 
@@ -72,6 +72,7 @@ private:
   struct Past {
     std::int64_t size = -1;
     Origin origin;
+    unsigned times = 0; // it came again
   };
   using Key = std::pair<int, std::uintptr_t>; // a device, and where the object begins
   std::map<Key, Object> objects_;

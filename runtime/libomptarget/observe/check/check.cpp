@@ -5,6 +5,7 @@
 #include "observe/check/book.h"
 #include "observe/check/findings.h"
 #include "observe/check/heap.h"
+#include "observe/check/readable.h"
 #include "observe/check/variables.h"
 #include "observe/check/words.h"
 #include "observe/events/names.h"
@@ -40,6 +41,9 @@ bool is_member(std::string_view name) {
   return name.find('[') == std::string_view::npos &&
          (name.find('.') != std::string_view::npos || name.find("->") != std::string_view::npos);
 }
+
+// A loop creates an object again and again; three constructs of a program do not make one.
+constexpr unsigned kLeastAgain = 3;
 
 // Nobody looks for pointers in larger objects.
 constexpr std::int64_t kMostBytesOfPointers = 256;
@@ -143,6 +147,8 @@ private:
     for (const RowSeen& row : event.rows) {
       if (row.is_map && row.size > 0 && !row.is_implicit)
         look_for_length(row, here);
+      if (row.difference)
+        tell_of_difference(row, here);
       if (row.is_pointer && row.cell)
         attached_.insert({event.device, reinterpret_cast<std::uintptr_t>(row.base)});
       if (row.object && row.object->fresh && row.is_map && added.insert(row.object->host.begin).second)
@@ -167,7 +173,9 @@ private:
     look_for_siblings(object, variable, device, here);
     const std::int64_t size = object.host.size();
     const HostRange host = object.host;
-    if (book_.add(device, std::move(object)) && size > static_cast<std::int64_t>(sizeof(void*)))
+    const unsigned again = book_.add(device, std::move(object));
+    const unsigned untold = again == kLeastAgain ? kLeastAgain : again > kLeastAgain ? 1 : 0;
+    for (unsigned i = 0; i < untold && size > static_cast<std::int64_t>(sizeof(void*)); ++i)
       tell(here, Code::kAllocatedAgain, variable, host,
            or_memory(variable) + " (" + bytes(size) + ") gets memory of the device again, which it had just given up",
            size);
@@ -177,6 +185,8 @@ private:
 
   void release(const RowsSeen& event, const observe::Call& here) {
     for (const RowSeen& row : event.rows) {
+      if (here.action == Action::kExitData && row.object && row.object->leaving)
+        look_for_rest(row, event, here);
       if (!row.object && row.is_map && row.size > 0 && !row.is_implicit && here.action == Action::kExitData)
         tell(here, Code::kNotMapped, name_of(here, row.begin), range_of(row),
              or_memory(name_of(here, row.begin)) + " (" + range_text(range_of(row)) +
@@ -231,6 +241,47 @@ private:
                   or_memory(variable) + " (" + range_text(wanted) +
                       ") is longer than its allocation: " + range_text(there));
     }
+    const bool is_copied = row.object && (row.object->fresh || row.is_always) && (row.is_to || row.is_from);
+    const std::optional<std::uintptr_t> end = is_copied ? first_unreadable(range_of(row)) : std::nullopt;
+    if (!end) // the copy would fault, before anybody could say why
+      return;
+    const std::string_view variable = name_of(here, row.begin);
+    tell(here, Code::kTooLong, variable, range_of(row),
+         or_memory(variable) + " (" + range_text(range_of(row)) +
+             ") is longer than the memory that the host has there" + ": it cannot read " + hex(*end));
+  }
+
+  // Nothing is copied of a variable that is on the device for good.
+  void tell_of_difference(const RowSeen& row, const observe::Call& here) {
+    const observe::Difference& differs = *row.difference;
+    const std::string_view own = name_of(here, row.begin);
+    const std::string variable(own.empty() ? std::string_view(differs.variable) : own);
+    const bool is_whole = static_cast<std::int64_t>(differs.size) == row.size;
+    tell(here, Code::kGlobalNotCopied, variable, range_of(row),
+         std::string(row.is_from ? "map(tofrom: " : "map(to: ") + variable +
+             ") copied nothing, because " + variable + " is a declare target variable (" +
+             (is_whole ? "" : "byte " + std::to_string(differs.offset) + ": ") + "host " +
+             number_text(differs.host, differs.size) + ", device " + number_text(differs.device, differs.size) +
+             "): use `target update to(" + variable + ")`");
+  }
+
+  // The other rows of the construct may copy back what this one does not.
+  void look_for_rest(const RowSeen& row, const RowsSeen& event, const observe::Call& here) {
+    const HostRange object = row.object->host;
+    const auto is_its = [&](const RowSeen& other) {
+      return other.object && other.object->host.begin == object.begin && other.is_map;
+    };
+    const bool is_alone = std::count_if(event.rows.begin(), event.rows.end(), is_its) == 1;
+    if (!row.is_map || !row.is_from || row.is_delete || row.is_implicit || row.size <= 0 || row.size >= object.size() ||
+        !is_alone)
+      return;
+    const Object* const known = book_.find(event.device, object.begin);
+    if (!known || known->regions_before == regions_[event.device]) // no kernel can have written to the rest
+      return;
+    const std::string_view variable = name_of(here, row.begin);
+    tell(here, Code::kPartBack, variable, object,
+         or_memory(variable) + " comes back in part: " + range_text(range_of(row)) + " of " + range_text(object) +
+             ", and the rest of the device's bytes is thrown away");
   }
 
   // The kernel gets one address for the structure, and finds the other member at the wrong place.

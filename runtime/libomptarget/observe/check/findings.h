@@ -22,11 +22,13 @@ enum class Code : std::uint32_t {
   kPiecemeal = 305,   // a region maps a member whose neighbour was mapped before, alone
   // Hints: it is legal, and often a mistake.
   kStillMapped = 311,
-  kNotMapped = 312,      // a construct unmaps or updates what is not mapped
-  kDangling = 313,       // a mapped pointer leads to host memory that is not mapped
-  kHostPointer = 314,    // a region gets the host's address of memory that is mapped
-  kAllocatedAgain = 315, // the same object is created again and again
-  kUnused = 316,         // an object that no kernel and no copy back could use
+  kNotMapped = 312,       // a construct unmaps or updates what is not mapped
+  kDangling = 313,        // a mapped pointer leads to host memory that is not mapped
+  kHostPointer = 314,     // a region gets the host's address of memory that is mapped
+  kAllocatedAgain = 315,  // the same object is created again and again
+  kUnused = 316,          // an object that no kernel and no copy back could use
+  kGlobalNotCopied = 317, // a map of a declare target variable, whose bytes differ on the device
+  kPartBack = 318,        // a part of an object is copied back, and the rest goes with the object
   // Found by --check=full: errors, but for kResultLost and kStale, which are legal.
   kBeyondObject = 321, // a kernel reads or writes beyond an object
   kUnwritten = 322,    // a kernel reads device memory that nobody has written

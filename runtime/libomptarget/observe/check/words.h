@@ -7,6 +7,7 @@
 #include "host_range.h"
 #include "observe/events/source.h"
 
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -24,6 +25,22 @@ inline std::string hex(std::uintptr_t address) {
 }
 inline std::string range_text(HostRange range) {
   return bytes(range.size()) + " at " + hex(range.begin);
+}
+// Returns the number as the program may have written it: of 4 and 8 bytes, a floating-point one where the integer would
+// be far from 0.
+inline std::string number_text(std::uint64_t bits, std::size_t size) {
+  constexpr std::uint64_t kFar32 = std::uint64_t{1} << 24, kFar64 = std::uint64_t{1} << 48;
+  const unsigned unused = 64 - 8 * static_cast<unsigned>(size);
+  const auto number = static_cast<std::int64_t>(bits << unused) >> unused;
+  const std::uint64_t distance = number < 0 ? -static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
+  char text[32];
+  if (size == sizeof(float) && distance >= kFar32)
+    std::snprintf(text, sizeof text, "%g", static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits))));
+  else if (size == sizeof(double) && distance >= kFar64)
+    std::snprintf(text, sizeof text, "%g", std::bit_cast<double>(bits));
+  else
+    return std::to_string(number);
+  return text;
 }
 inline std::string or_memory(std::string_view variable) {
   return variable.empty() ? "memory" : std::string(variable);

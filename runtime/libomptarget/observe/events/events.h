@@ -70,6 +70,14 @@ struct ObjectSeen {
   const std::byte* at(std::uintptr_t address) const { return device + (address - host.begin); }
 };
 
+// The first bytes in which the host and a device differ, as numbers of `size` bytes.
+struct Difference {
+  std::int64_t offset;
+  std::size_t size; // 1, 2, 4 or 8
+  std::uint64_t host, device;
+  std::string variable; // the global variable
+};
+
 // A row of a construct and what there is of it.
 struct RowSeen {
   const void* base; // of a pointer's row: the pointer's address
@@ -83,6 +91,9 @@ struct RowSeen {
   bool is_pointer = false;  // `base` is the address of a pointer
   bool is_value = false;    // `base` is what the kernel gets
   bool is_returned = false; // the program gets the device's address
+  bool is_always = false;   // it is copied whatever the count
+  // Of a global variable that the row copies nothing of; only where the checker asks for it.
+  std::optional<Difference> difference{};
 };
 
 // The objects of a construct have been found or created and counted; have been given up; or are those of

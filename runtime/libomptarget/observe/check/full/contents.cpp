@@ -101,6 +101,17 @@ std::optional<std::size_t> first_difference(const GuardedObject& object) {
   return std::nullopt;
 }
 
+// Returns "a", "a and b", "a, b and c", or "a, b, c and 4 more".
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 8;
+  const std::size_t shown = names.size() > kMost ? kMost : names.size() - 1;
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i)
+    text += (i == 0 ? "" : ", ") + names[i];
+  const std::string last = names.size() > kMost ? std::to_string(names.size() - kMost) + " more" : names.back();
+  return text.empty() ? last : text + " and " + last;
+}
+
 bool is_update(const Operation& copy) {
   const observe::Call* const call = call_of(copy);
   return call && call->action == observe::Action::kUpdate;
@@ -145,7 +156,7 @@ void Contents::note(const observe::Event& event) {
   else if (const auto* const construct = observe::as<observe::ConstructBegins>(event))
     construct_begins(construct->call);
   else if (const auto* const over = observe::as<observe::ConstructEnds>(event))
-    construct_ends(over->call);
+    construct_ends(*over);
   else if (observe::as<observe::FellBack>(event)) // the runtime copies what it needs
     forget();
 }
@@ -156,8 +167,9 @@ void Contents::construct_begins(const observe::Call& call) {
   ++nowait_;
   forget();
 }
-void Contents::construct_ends(const observe::Call& call) {
-  if (!call.nowait)
+void Contents::construct_ends(const observe::ConstructEnds& over) {
+  tell_of_dropped(over.construct);
+  if (!over.call.nowait)
     return;
   --nowait_;
   forget();
@@ -171,14 +183,23 @@ void Contents::forget() {
     life = {life.end, life.device, 0, true};
 }
 
+// Several rows of the construct may be of the object.
+void Contents::begin_life(const Place& place, const observe::ObjectSeen& object, std::uint64_t maker, bool is_scratch) {
+  Life& life = lives_[place];
+  const bool is_of_others = life.maker == maker && maker != 0 && !life.is_scratch;
+  life = {object.host.end, object.device, 0, false, maker, is_scratch && !is_of_others};
+}
+
 void Contents::see(const observe::RowsSeen& seen) {
   for (const observe::RowSeen& row : seen.rows)
-    for (const std::optional<observe::ObjectSeen>& object : {row.object, row.cell}) {
+    for (const std::optional<observe::ObjectSeen>* const one : {&row.object, &row.cell}) {
+      const std::optional<observe::ObjectSeen>& object = *one;
       if (!object)
         continue;
       const Place place{seen.device, object->host.begin};
+      const bool is_scratch = one == &row.object && !row.is_to && !row.is_from;
       if (seen.kind == observe::RowsSeen::Kind::kMapped && object->fresh)
-        lives_.try_emplace(place).first->second = {object->host.end, object->device};
+        begin_life(place, *object, seen.construct, is_scratch);
       else if (const auto known = lives_.find(place); known != lives_.end() && object->leaving)
         known->second.leaving = seen.construct;
     }
@@ -227,7 +248,8 @@ void Contents::ends(const Operation& operation) {
 // memory of its own.
 Contents::Life* Contents::life_of(const Operation& copy) {
   const bool is_copy = copy.kind == Kind::kToDevice || copy.kind == Kind::kFromDevice;
-  if (!is_copy || nowait_ > 0 || copy.size <= 0 || copy.host == attached_cell || !call_of(copy))
+  if (!is_copy || nowait_ > 0 || copy.size <= 0 || copy.host == attached_cell || !call_of(copy) ||
+      !guarded_object(copy.there)) // nobody tells a fresh object without guarded memory from one that was there
     return nullptr;
   const std::uintptr_t begin = address_of(copy.host);
   auto after = lives_.upper_bound({copy.device, begin});
@@ -270,8 +292,7 @@ void Contents::erase_pieces(Place begin, std::uintptr_t end) {
 void Contents::send(const Operation& copy, Life& life) {
   Piece& piece = piece_of(copy);
   const std::uint64_t now = digest_of(copy.host, size_of(copy));
-  const GuardedObject* const object = guarded_object(copy.there);
-  if (object && object->born == copy.construct)
+  if (guarded_object(copy.there)->born == copy.construct)
     judge_new(copy, piece, now);
   else
     judge_present(copy, piece, now);
@@ -359,21 +380,49 @@ void Contents::free(const Operation& operation) {
     is_dropped = is_dropped || (piece.both && piece.left != piece.both);
     piece.both.reset();
   }
-  if (is_dropped && nowait_ == 0 && call_of(operation))
+  if (is_dropped && nowait_ == 0 && call_of(operation)) {
+    if (!life.is_scratch)
+      note_dropped(*object, operation);
     watch_dropped(*object, operation);
+  }
   lives_.erase(known);
+}
+
+// One finding for all objects of a construct.
+void Contents::note_dropped(const GuardedObject& object, const Operation& free) {
+  const Told told(Code::kResultDropped, free, object.host, object.size);
+  Dropped& all = dropped_.try_emplace(free.construct, Dropped{KeptFinding(told.finding), {}}).first->second;
+  all.size += object.size;
+  const std::string name = or_memory(told.finding.variable);
+  if (std::find(all.variables.begin(), all.variables.end(), name) == all.variables.end())
+    all.variables.push_back(name);
+}
+
+void Contents::tell_of_dropped(std::uint64_t construct) {
+  const auto dropped = dropped_.find(construct);
+  if (dropped == dropped_.end())
+    return;
+  const Dropped& all = dropped->second;
+  const std::string variables = listed(all.variables);
+  const std::string message = "what a kernel wrote to " + variables + " is thrown away";
+  Finding finding = all.first.finding();
+  if (all.variables.size() > 1) {
+    finding.variable = variables;
+    finding.host = nullptr; // of one of them
+  }
+  finding.size = all.size;
+  finding.message = message;
+  found_.emplace_back(finding);
+  dropped_.erase(dropped);
 }
 
 // It may have been scratch memory. It was not, if the host reads what it has in its place.
 void Contents::watch_dropped(const GuardedObject& object, const Operation& free) {
-  Told told(Code::kResultDropped, free, object.host, object.size);
-  told.say("what a kernel wrote to % is thrown away");
-  found_.emplace_back(told.finding);
+  Told told(Code::kResultLost, free, object.host, object.size);
   const std::optional<std::size_t> difference = first_difference(object);
   if (!difference || watched_[{object.device, address_of(object.host)}]++ >= kMostWatched)
     return;
   const KernelPlace kernel = last_kernel();
-  told.finding.code = Code::kResultLost;
   told.say("the host reads %, and what a kernel wrote to it was thrown away");
   told.finding.entry = kernel.entry;
   told.finding.kernel = kernel.code;

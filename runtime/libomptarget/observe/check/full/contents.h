@@ -18,6 +18,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,15 @@ private:
     const std::byte* device = nullptr;
     std::uint64_t leaving = 0; // the construct that gave it up
     bool was_copied = false;
+    std::uint64_t maker = 0; // the construct that created it; 0: not known
+    bool is_scratch = false; // mapped there with neither `to` nor `from`
+  };
+
+  // Objects that a construct gives up with what kernels wrote to them.
+  struct Dropped {
+    KeptFinding first;
+    std::vector<std::string> variables;
+    std::uint64_t size = 0; // of all
   };
 
   // The state when a copy to the host began. Another copy of the same piece may end before it.
@@ -57,7 +67,8 @@ private:
   void note(const observe::Event& event);
   void record_copy(Code code, const observe::Operation& copy, const char* message, std::int64_t bytes = 0);
   void construct_begins(const observe::Call& call);
-  void construct_ends(const observe::Call& call);
+  void construct_ends(const observe::ConstructEnds& over);
+  void begin_life(const Place& place, const observe::ObjectSeen& object, std::uint64_t maker, bool is_scratch);
   void see(const observe::RowsSeen& seen);
   void see(const observe::ObjectCopied& copied);
   void begins(const observe::Operation& operation);
@@ -74,6 +85,8 @@ private:
   void return_to_host(const observe::Operation& copy, Life& life);
   void write_elsewhere(const observe::Operation& operation);
   void free(const observe::Operation& operation);
+  void note_dropped(const GuardedObject& object, const observe::Operation& free);
+  void tell_of_dropped(std::uint64_t construct);
   void watch_dropped(const GuardedObject& object, const observe::Operation& free);
   void forget();
 
@@ -83,8 +96,9 @@ private:
   std::size_t nowait_ = 0;         // such constructs that go on
   std::map<Place, Piece> pieces_;
   std::map<Place, Life> lives_;
-  std::map<Place, unsigned> watched_;      // how often, what was dropped there
-  std::map<std::uint64_t, Before> before_; // by the number of a copy to the host
+  std::map<std::uint64_t, Dropped> dropped_; // by the construct, until it ends
+  std::map<Place, unsigned> watched_;        // how often, what was dropped there
+  std::map<std::uint64_t, Before> before_;   // by the number of a copy to the host
 };
 
 } // namespace omptool::check

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <pthread.h>
+#include <string>
 #include <sys/mman.h>
 
 namespace omptool::check {
@@ -22,6 +23,16 @@ constinit std::atomic<GuardedObject*> waiting{nullptr};
 
 // Pages beside objects that a fault has opened, to be closed again. A page that finds no place here stays open.
 constinit std::array<std::atomic<std::byte*>, 256> opened{};
+
+// The last page beyond an object that an instruction used. Such an instruction goes on through the pages that follow,
+// and past objects that lie there.
+struct Overrun {
+  std::atomic<const void*> code{nullptr};
+  std::atomic<const GuardedObject*> object{nullptr};
+  std::atomic<const std::byte*> page{nullptr};
+};
+constinit std::array<Overrun, 64> overruns{};
+constinit std::atomic<std::size_t> next_overrun{0};
 
 void let_wait(GuardedObject& object) {
   if (object.waits.exchange(true))
@@ -106,8 +117,60 @@ Finding finding_of(Code code, const GuardedObject* object, const KernelPlace& ke
   return finding;
 }
 
-void record_beyond(const Access& access) {
+// Once for each reason: later objects say nothing new.
+void record_refusal(Refusal why) {
+  static constinit std::array<std::atomic<bool>, 3> recorded{};
+  constexpr std::array<const char*, 3> kReasons{"the limit on its addresses (ulimit -v) leaves this process too few",
+                                                "they are larger than the addresses that this process has for them",
+                                                "more objects of one size live at once than the checker has room for"};
+  const auto reason = static_cast<std::size_t>(why);
+  if (!recorded[reason].exchange(true))
+    record({Code::kNotChecked, std::string("objects of a device have no guarded memory, and nobody checks what kernels "
+                                           "do with them, nor what is copied: ") +
+                                   kReasons[reason]});
+}
+
+// Returns the page behind one, or before it, without those of a live object between.
+const std::byte* next_page(const std::byte* page, bool is_behind) {
+  const auto size = static_cast<std::ptrdiff_t>(slots.page());
+  const std::byte* const next = page + (is_behind ? size : -size);
+  const GuardedObject* const object = slots.at(next);
+  if (!object || !object->has_page(next))
+    return next;
+  return is_behind ? object->pages + object->room : object->pages - size;
+}
+
+// Returns the object that an access is beyond: that of the same instruction's last access, or of one that ended where
+// this one goes on, as of a loop that has been unrolled; else the nearest.
+const GuardedObject* overrun_object(const Access& access) {
+  const std::byte* const page = access.address - reinterpret_cast<std::uintptr_t>(access.address) % slots.page();
+  for (Overrun& one : overruns) {
+    const GuardedObject* const object = one.object.load(std::memory_order_acquire);
+    const std::byte* const last = one.page.load(std::memory_order_relaxed);
+    if (!object || !object->is_live || !last)
+      continue;
+    const bool is_next = page == last || page == next_page(last, true) || page == next_page(last, false);
+    if (one.code != access.kernel.code && !is_next)
+      continue;
+    one.page = page;
+    return object;
+  }
   const GuardedObject* const object = slots.nearest(access.address);
+  Overrun& fresh = overruns[next_overrun++ % overruns.size()];
+  fresh.object = nullptr;
+  fresh.code = access.kernel.code;
+  fresh.page = page;
+  fresh.object.store(object, std::memory_order_release);
+  return object;
+}
+
+void forget_overruns() {
+  for (Overrun& one : overruns)
+    one.object = nullptr;
+}
+
+void record_beyond(const Access& access) {
+  const GuardedObject* const object = overrun_object(access);
   const char* const verb = access.writes ? "writes to" : "reads";
   char message[200];
   if (object)
@@ -166,9 +229,10 @@ std::byte* allocate_guarded(const Wanted& wanted) {
     ::pthread_atfork([] { slots.lock(); }, [] { slots.unlock(); }, [] { slots.unlock(); });
     return true;
   }();
-  GuardedObject* const object = slots.take(wanted);
+  Refusal why{};
+  GuardedObject* const object = slots.take(wanted, why);
   if (!object) {
-    record({Code::kNotChecked, "an object of a device has no guarded memory: nobody checks what kernels do with it"});
+    record_refusal(why);
     return nullptr;
   }
   let_wait(*object);
@@ -191,6 +255,7 @@ void note_use(const void* there, std::size_t size, bool writes) {
 
 void close_unwritten() {
   close_opened();
+  forget_overruns();
   for (GuardedObject* object = waiting.exchange(nullptr); object;) {
     GuardedObject* const next = object->next_waiting;
     object->waits = false;

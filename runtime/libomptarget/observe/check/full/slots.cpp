@@ -2,9 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "observe/check/full/slots.h"
 
+#include "file.h"
+
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <utility>
 
@@ -29,6 +34,19 @@ bool protect(std::byte* begin, const std::byte* end, int access) {
   return begin >= end || ::mprotect(begin, static_cast<std::size_t>(end - begin), access) == 0;
 }
 
+// Returns how many bytes of addresses the process may still reserve, by its limit (ulimit -v).
+std::size_t addresses_left(std::size_t page) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return SIZE_MAX;
+  std::array<char, 32> text{};
+  const File file(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC)); // its first number is that of pages in use
+  if (!file || ::read(file.number(), text.data(), text.size() - 1) <= 0)
+    return 0;
+  const std::size_t used = std::strtoull(text.data(), nullptr, 10) * page;
+  return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
 } // namespace
 
 bool Parts::any() const {
@@ -46,29 +64,42 @@ std::array<std::span<std::byte>, 2> GuardedObject::edges() const {
 }
 
 bool Slots::reserve() {
-  if (is_refused_)
-    return false;
   page_ = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  const std::size_t records = kSizes * kMostSlots * sizeof(GuardedObject);
-  void* const memory = ::mmap(nullptr, kSizes * kSpan, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const std::size_t allowed = addresses_left(page_) / 2; // the program needs some, too
+  for (std::size_t span = kMostSpan; !is_refused_ && span >= kLeastSpan; span /= 2)
+    if (span <= allowed / kSizes && reserve(span))
+      return true;
+  is_refused_ = true;
+  return false;
+}
+
+bool Slots::reserve(std::size_t span) {
+  const std::size_t slots = std::min(kMostSlots, span / kGuard);
+  const std::size_t size = kSizes * span, records = kSizes * slots * sizeof(GuardedObject);
+  void* const memory = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return false;
   void* const table =
       ::mmap(nullptr, records, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  is_refused_ = memory == MAP_FAILED || table == MAP_FAILED; // a limit on addresses
-  if (is_refused_)
+  if (table == MAP_FAILED) {
+    ::munmap(memory, size);
     return false;
+  }
+  span_ = span;
+  slots_ = slots;
   records_ = static_cast<GuardedObject*>(table);
   base_ = static_cast<std::byte*>(memory);
   return true;
 }
 
 std::size_t Slots::slots_of(std::size_t size) const {
-  return std::min(kMostSlots, kSpan / stride_of(size));
+  return std::min(slots_, span_ / stride_of(size));
 }
 
 std::byte* Slots::end_of(const GuardedObject& object) const {
   const auto number = static_cast<std::size_t>(&object - records_);
-  const std::size_t size = number / kMostSlots, slot = number % kMostSlots;
-  return base_.load() + size * kSpan + (slot + 1) * stride_of(size);
+  const std::size_t size = number / slots_, slot = number % slots_;
+  return base_.load() + size * span_ + (slot + 1) * stride_of(size);
 }
 
 GuardedObject* Slots::take_slot(std::size_t size) {
@@ -76,7 +107,7 @@ GuardedObject* Slots::take_slot(std::size_t size) {
     kept_ -= free_[size]->room;
     return std::exchange(free_[size], free_[size]->next_free);
   }
-  return used_[size] < slots_of(size) ? &records_[size * kMostSlots + used_[size]++] : nullptr;
+  return used_[size] < slots_of(size) ? &records_[size * slots_ + used_[size]++] : nullptr;
 }
 
 // Makes these the pages of a slot that may be touched.
@@ -96,16 +127,19 @@ bool Slots::open(GuardedObject& object, std::byte* pages, std::size_t room) cons
   return true;
 }
 
-GuardedObject* Slots::take(const Wanted& wanted) {
+GuardedObject* Slots::take(const Wanted& wanted, Refusal& why) {
   const std::lock_guard guard(mutex_);
+  why = Refusal::kAddresses;
   if (!base_ && !reserve())
     return nullptr;
   const std::size_t whole = round_up(wanted.size + wanted.padding, alignment_of(wanted));
   const std::size_t room = round_up(whole, page_);
   const auto size = static_cast<std::size_t>(std::bit_width(room / page_ - 1));
-  if (live_ == kMostLive || wanted.size > kSpan || size >= kSizes)
+  why = Refusal::kSize;
+  if (wanted.size > span_ || size >= kSizes || slots_of(size) == 0)
     return nullptr;
-  GuardedObject* const object = take_slot(size);
+  why = Refusal::kNumber;
+  GuardedObject* const object = live_ == kMostLive ? nullptr : take_slot(size);
   if (!object)
     return nullptr;
   std::byte* const end = end_of(*object);
@@ -138,17 +172,17 @@ void Slots::give_back(GuardedObject& object) {
   if (kept_ + object.room > kMostKept)
     ::madvise(object.pages, object.room, MADV_DONTNEED);
   kept_ += object.room;
-  const std::size_t size = static_cast<std::size_t>(&object - records_) / kMostSlots;
+  const std::size_t size = static_cast<std::size_t>(&object - records_) / slots_;
   object.next_free = std::exchange(free_[size], &object);
 }
 
 GuardedObject* Slots::at(const void* address) const {
   std::byte* const base = base_.load(std::memory_order_acquire);
   const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - base);
-  if (!base || offset >= kSizes * kSpan)
+  if (!base || offset >= kSizes * span_ || slots_of(offset / span_) == 0)
     return nullptr;
-  const std::size_t size = offset / kSpan, slot = offset % kSpan / stride_of(size);
-  return &records_[size * kMostSlots + std::min(slot, slots_of(size) - 1)];
+  const std::size_t size = offset / span_, slot = offset % span_ / stride_of(size);
+  return &records_[size * slots_ + std::min(slot, slots_of(size) - 1)];
 }
 
 GuardedObject* Slots::nearest(const void* address) const {
@@ -156,7 +190,7 @@ GuardedObject* Slots::nearest(const void* address) const {
   if (!behind)
     return nullptr;
   const auto number = static_cast<std::size_t>(behind - records_);
-  GuardedObject* const before = number % kMostSlots > 0 ? behind - 1 : nullptr;
+  GuardedObject* const before = number % slots_ > 0 ? behind - 1 : nullptr;
   const auto distance = [=](const GuardedObject* one) {
     const auto* const there = static_cast<const std::byte*>(address);
     if (!one || !one->is_live.load(std::memory_order_acquire))

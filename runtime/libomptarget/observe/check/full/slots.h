@@ -73,12 +73,15 @@ struct Wanted {
   std::uint64_t construct;
 };
 
+// The reason why an object gets no guarded memory.
+enum class Refusal { kAddresses, kSize, kNumber };
+
 class Slots {
 public:
   static constexpr std::size_t kGuard = std::size_t{64} << 10; // between two slots; far faults are found, too
 
-  // Null: the system has no room, or this has not.
-  GuardedObject* take(const Wanted& wanted);
+  // Null, and why: the system has no room, or this has not.
+  GuardedObject* take(const Wanted& wanted, Refusal& why);
   void give_back(GuardedObject& object);
 
   // These take no lock.
@@ -95,12 +98,14 @@ public:
 
 private:
   static constexpr std::size_t kSizes = 24;
-  static constexpr std::size_t kSpan = std::size_t{1} << 37; // addresses of slots of one size
-  static constexpr std::size_t kMostSlots = 16384;           // of one size
+  static constexpr std::size_t kMostSpan = std::size_t{1} << 37;  // addresses of slots of one size
+  static constexpr std::size_t kLeastSpan = std::size_t{1} << 20; // fewer are of no use
+  static constexpr std::size_t kMostSlots = 16384;                // of one size
   static constexpr std::size_t kMostLive = 24576; // the system allows 65530 mappings, and each object has two
   static constexpr std::size_t kMostKept = std::size_t{64} << 20; // bytes of free slots
 
   bool reserve();
+  bool reserve(std::size_t span);
   GuardedObject* take_slot(std::size_t size);
   bool open(GuardedObject& object, std::byte* pages, std::size_t room) const;
   std::size_t room_of(std::size_t size) const { return page_ << size; }
@@ -111,8 +116,10 @@ private:
   std::mutex mutex_;
   bool is_refused_ = false;
   std::size_t page_ = 0;
+  std::size_t span_ = 0;  // addresses of slots of one size: fewer where the process may have few
+  std::size_t slots_ = 0; // records of one size
   std::atomic<std::byte*> base_{nullptr};
-  GuardedObject* records_ = nullptr; // kMostSlots for each size
+  GuardedObject* records_ = nullptr; // slots_ for each size
   std::array<std::size_t, kSizes> used_{};
   std::array<GuardedObject*, kSizes> free_{};
   std::size_t live_ = 0, kept_ = 0;

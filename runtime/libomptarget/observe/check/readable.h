@@ -1,0 +1,15 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "host_range.h"
+
+#include <optional>
+
+namespace omptool::check {
+
+// Returns an address of the range that this process cannot read; nothing: none is found, or the system forbids to ask.
+// Of ranges over 1 GiB it looks at some pages alone.
+std::optional<std::uintptr_t> first_unreadable(HostRange range);
+
+} // namespace omptool::check
