@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from packager.elf import headers
-from packager.errors import FormatError, NewerError
+from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.formats.containers import archive, opencl_elf
 from packager.formats.containers import known as containers
+from packager.formats.containers.newer_part import NewerError
 from packager.formats.containers.payload import Damage, Payload
 from packager.model import Contents, Level
 

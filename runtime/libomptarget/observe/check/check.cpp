@@ -258,11 +258,10 @@ private:
     const std::string variable(own.empty() ? std::string_view(differs.variable) : own);
     const bool is_whole = static_cast<std::int64_t>(differs.size) == row.size;
     tell(here, Code::kGlobalNotCopied, variable, range_of(row),
-         std::string(row.is_from ? "map(tofrom: " : "map(to: ") + variable +
-             ") copied nothing, because " + variable + " is a declare target variable (" +
-             (is_whole ? "" : "byte " + std::to_string(differs.offset) + ": ") + "host " +
-             number_text(differs.host, differs.size) + ", device " + number_text(differs.device, differs.size) +
-             "): use `target update to(" + variable + ")`");
+         std::string(row.is_from ? "map(tofrom: " : "map(to: ") + variable + ") copied nothing, because " + variable +
+             " is a declare target variable (" + (is_whole ? "" : "byte " + std::to_string(differs.offset) + ": ") +
+             "host " + number_text(differs.host, differs.size) + ", device " +
+             number_text(differs.device, differs.size) + "): use `target update to(" + variable + ")`");
   }
 
   // The other rows of the construct may copy back what this one does not.
