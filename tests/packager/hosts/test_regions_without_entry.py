@@ -147,6 +147,18 @@ def test_a_device_is_mandatory(program: Path, with_library: Path) -> None:
 
 
 @pytest.mark.offloads
+def test_a_region_whose_if_is_always_false(tmp_path: Path) -> None:
+    """It has no kernel by the program's own choice, wherever its source has entries."""
+    loop = "  for (int i = 0; i < 100; i++) a[i] = i;\n"
+    never = "#pragma omp target teams distribute parallel for if(target : 0)\n"
+    (tmp_path / "main.c").write_text(MAIN.replace("  work(100, a);\n", f"{never}{loop}"))
+    path = compiled(tmp_path / "main.c", tmp_path, "-Wno-unused")
+    assert "main_l7" in subprocess.run(["nm", path], capture_output=True, text=True).stdout
+    assert "OMP133" not in omptool("verify", path).stdout
+    assert "everything runs on a device" in omptool("doctor", path).stdout
+
+
+@pytest.mark.offloads
 def test_stripped_files_show_nothing(program: Path, tmp_path: Path) -> None:
     call("strip", program, "-o", tmp_path / "stripped")
     assert "everything runs on a device" in omptool("doctor", tmp_path / "stripped").stdout
