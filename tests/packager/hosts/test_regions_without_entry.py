@@ -13,6 +13,9 @@ from documents import document
 from fixture_programs import OMPTOOL
 from toolchain import omptool
 
+import packager
+from packager.kernel_names import decode
+
 WORK = """\
 void work(int n, double *a) {
 #pragma omp target teams distribute parallel for map(tofrom : a[0 : n])
@@ -87,6 +90,13 @@ def test_verify(program: Path) -> None:
     assert (done.exit_code, done.stdout) == (0, expected)
     assert omptool("verify", "--strict", program).exit_code == 1
     assert "OMP133" not in omptool("verify", "--ignore", "OMP133", program).stdout
+
+
+def test_the_library_finds_the_same(program: Path) -> None:
+    (checked,) = packager.verify(str(program))
+    assert [finding.code for finding in checked.findings] == ["OMP133"]
+    assert checked.binary.host_only
+    assert [str(decode(name)) for name in checked.binary.host_only.regions] == ["work:2"]
 
 
 def test_an_archive(program: Path) -> None:
