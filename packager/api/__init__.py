@@ -74,14 +74,15 @@ Source = Name | FatBinary | Sequence[FatBinary]
 
 
 def load(path: Name, *, hashed: bool = False, sourced: bool = False) -> list[FatBinary]:
-    """Read the offload code of a file, or of each archive member that has some.
+    """Read the offload code of a file, or of each archive member that has some, or lacks it.
 
     `hashed` adds the SHA-256 of each image. `sourced` adds the source files of kernels, from debug
     information. A file without offload code gives one FatBinary that `is_empty`. Its `faults` and
-    `limits` name the parts that could not be read. Raises FormatError where nothing can be read.
+    `limits` name the parts that could not be read, its `host_only` target regions that were
+    compiled for the host alone. Raises FormatError where nothing can be read.
     """
     with _naming(path):
-        found = load_all(Path(path), Look(hashed=hashed, code=True))
+        found = load_all(Path(path), Look(hashed=hashed, code=True, host_only=True))
         if sourced:
             return [with_sources(one.binary, one.file, one.data) for one in found]
         return [loaded.binary for loaded in found]

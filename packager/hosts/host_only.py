@@ -117,7 +117,11 @@ def _place(name: str) -> str:
 
 
 def _without_entry(elf: Elf, named: Collection[str]) -> tuple[str, ...]:
-    """Return the names of kernels that the file has functions of its host for, and no entry."""
+    """Return the names of kernels that the file has functions of its host for, and no entry.
+
+    A source that has entries was compiled for devices: its other regions have an `if` that is
+    always false, and no kernel by the program's own choice.
+    """
     kept: dict[str, None] = {}
     kernels: set[str] = set()  # of a CPU's device image, which exports them, or with an ID
     for name, is_local in _functions(elf):
@@ -132,7 +136,14 @@ def _without_entry(elf: Elf, named: Collection[str]) -> tuple[str, ...]:
             kept.setdefault(base)
         if len(kept) >= MAX_REGIONS:
             break
-    return tuple(name for name in kept if name not in kernels)
+    sources = {_source(name) for name in (*named, *kernels)}
+    return tuple(name for name in kept if _source(name) not in sources)
+
+
+def _source(name: str) -> tuple[int, int] | str:
+    """Return device and inode of a region's source; a name that is not clang's stands alone."""
+    found = decode(name)
+    return (found.device, found.inode) if found else name
 
 
 def _functions(elf: Elf) -> Iterator[tuple[str, bool]]:

@@ -13,6 +13,9 @@ from documents import document
 from fixture_programs import OMPTOOL
 from toolchain import omptool
 
+import packager
+from packager.kernel_names import decode
+
 WORK = """\
 void work(int n, double *a) {
 #pragma omp target teams distribute parallel for map(tofrom : a[0 : n])
@@ -89,6 +92,13 @@ def test_verify(program: Path) -> None:
     assert "OMP133" not in omptool("verify", "--ignore", "OMP133", program).stdout
 
 
+def test_the_library_finds_the_same(program: Path) -> None:
+    (checked,) = packager.verify(str(program))
+    assert [finding.code for finding in checked.findings] == ["OMP133"]
+    assert checked.binary.host_only
+    assert [str(decode(name)) for name in checked.binary.host_only.regions] == ["work:2"]
+
+
 def test_an_archive(program: Path) -> None:
     archive = program.parent / "libwork.a"
     done = omptool("verify", "--strict", archive)
@@ -144,6 +154,18 @@ def test_a_device_is_mandatory(program: Path, with_library: Path) -> None:
         done = run("--mandatory", path)
         assert (done.returncode, done.stdout) == (125, "")
         assert "(work:2), without -fopenmp-targets, and --mandatory is given" in done.stderr
+
+
+@pytest.mark.offloads
+def test_a_region_whose_if_is_always_false(tmp_path: Path) -> None:
+    """It has no kernel by the program's own choice, wherever its source has entries."""
+    loop = "  for (int i = 0; i < 100; i++) a[i] = i;\n"
+    never = "#pragma omp target teams distribute parallel for if(target : 0)\n"
+    (tmp_path / "main.c").write_text(MAIN.replace("  work(100, a);\n", f"{never}{loop}"))
+    path = compiled(tmp_path / "main.c", tmp_path, "-Wno-unused")
+    assert "main_l7" in subprocess.run(["nm", path], capture_output=True, text=True).stdout
+    assert "OMP133" not in omptool("verify", path).stdout
+    assert "everything runs on a device" in omptool("doctor", path).stdout
 
 
 @pytest.mark.offloads
