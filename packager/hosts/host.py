@@ -27,7 +27,7 @@ from packager.formats.host_records.entries import FoundTable, Record
 from packager.generations import named
 from packager.host_machines import MACHINES
 from packager.hosts import images as host_images
-from packager.hosts import registrations, told, unread
+from packager.hosts import kpack_archives, registrations, told, unread
 from packager.hosts.images import PlacedImage, Places
 from packager.hosts.limits import Limits
 from packager.layouts import CLASSIC_ENTRY, INTERFACE_ENTRY, REQUIRES, EntryLayout
@@ -225,7 +225,7 @@ def _assembled(path: str, found: _Found) -> FatBinary:
         has_headers=file.has_headers,
         unlisted=_unlisted(file, tables),
         data_address=min((s.address for s in file.sections if s.is_data and s.size), default=None),
-        unread=tuple(unread.traces(file)),
+        unread=(*unread.traces(file), *kpack_archives.notes(path, file)),
         faults=tuple(found.faults),
         clangs=_releases(found),
         map_bits=_map_bits(file, tables),
