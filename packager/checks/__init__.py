@@ -57,6 +57,7 @@ CHECKS: dict[str, Check] = {
     "OMP130": addresses.folded,
     "OMP131": structure.newer_compiler,
     "OMP132": structure.host_only,
+    "OMP133": loading.without_archive,
 }
 
 

@@ -14,6 +14,7 @@ from packager.elf.space_of import space
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
 from packager.formats.containers import cuda_fatbin, hip_fatbin, omptool_section
+from packager.formats.containers.payload import Damage
 from packager.formats.device_images.comment import clang_releases
 from packager.formats.host_records import (
     descriptors,
@@ -210,6 +211,7 @@ def _assembled(path: str, found: _Found) -> FatBinary:
     images = host_images.records(found.memory, found.images, found.descriptors)
     evidence = _evidence(found, images, needed)
     tables = found.limits.of(lambda: _tables(found, used, evidence), ())
+    archives = list(kpack_archives.find(path, file))
     return FatBinary(
         path=path,
         machine=file.machine,
@@ -225,8 +227,9 @@ def _assembled(path: str, found: _Found) -> FatBinary:
         has_headers=file.has_headers,
         unlisted=_unlisted(file, tables),
         data_address=min((s.address for s in file.sections if s.is_data and s.size), default=None),
-        unread=(*unread.traces(file), *kpack_archives.notes(path, file)),
-        faults=tuple(found.faults),
+        unread=tuple(unread.traces(file)),
+        faults=(*found.faults, *(one.message for one in archives if isinstance(one, Damage))),
+        archives=tuple(one for one in archives if not isinstance(one, Damage)),
         clangs=_releases(found),
         map_bits=_map_bits(file, tables),
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of a library that are in ROCm's archives beside it: which archives, and what they have."""
+"""Kernels of a library in ROCm's archives beside it: which archives, and what they have."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from packager.elf.headers import Elf
 from packager.errors import FormatError
 from packager.files.reader import open_reader
 from packager.formats.containers import kpack
+from packager.formats.containers.payload import Damage
+from packager.model import KernelArchives
 
 MAX_ARCHIVES = 64  # of a pattern that are looked into
 
 
-def notes(path: str, elf: Elf) -> Iterator[str]:
-    """Yield a sentence for each place of archives that a library names."""
+def find(path: str, elf: Elf) -> Iterator[KernelArchives | Damage]:
+    """Yield the archives that a library names, and what is malformed where it does."""
     for section in elf.named(kpack.SECTION):
         try:
             library, patterns = kpack.reference(elf.content(section))
         except FormatError as error:
-            yield f"section {section.name}: {error}"
+            yield Damage(str(error))
             continue
         for pattern in patterns:
-            yield f"kernels of {library} are in {pattern}, {_found(Path(path), pattern, library)}"
-
-
-def _found(host: Path, pattern: str, library: str) -> str:
-    there = [f"{file.name} with {_architectures(file, library)}" for file in _files(host, pattern)]
-    return ", ".join(there) or "which is not there: no GPU runs them"
+            files = (_contents(file, library) for file in _files(Path(path), pattern))
+            try:
+                yield KernelArchives(library, pattern, tuple(files))
+            except FormatError as error:
+                yield Damage(f"{pattern}: {error}")
 
 
 def _files(host: Path, pattern: str) -> list[Path]:
@@ -47,11 +48,8 @@ def _fits(file: Path, before: str, after: str) -> bool:
     return file.name.startswith(before) and file.name.endswith(after) and file.is_file()
 
 
-def _architectures(file: Path, library: str) -> str:
-    try:
-        with open_reader(file) as data:
-            if not kpack.probe(data):
-                return "no kpack in it"
-            return ", ".join(kpack.architectures(data, library)) or "nothing for it"
-    except FormatError as error:
-        return f"a fault: {error}"
+def _contents(file: Path, library: str) -> tuple[str, tuple[str, ...]]:
+    with open_reader(file) as data:
+        if not kpack.probe(data):
+            raise FormatError(f"{file.name} is no kpack")
+        return file.name, kpack.architectures(data, library)

@@ -36,6 +36,7 @@ CODES = (
     "OMP130",
     "OMP131",
     "OMP132",
+    "OMP133",
 )
 LINK_FLAGS = {
     "pie": ("-pie",),
