@@ -287,6 +287,14 @@ class KernelCode(NamedTuple):
     digest: bytes
 
 
+class KernelArchives(NamedTuple):
+    """Archives that hold a library's kernels, by a path that the library names (ROCm's kpack)."""
+
+    library: str  # its name in them
+    path: str  # from its folder; "@GFXARCH@" stands for an architecture
+    files: tuple[tuple[str, tuple[str, ...]], ...]  # that are there, with their architectures
+
+
 class HostOnly(NamedTuple):
     """The reason why a file has no offload code, or regions without it."""
 
@@ -322,6 +330,7 @@ class _FatBinary(NamedTuple):
     search: tuple[str, ...] = ()  # folders of the host's DT_RUNPATH and DT_RPATH
     is_bitcode: bool = False  # a host's object of bitcode (-flto): its entries are not seen
     codes: tuple[KernelCode, ...] = ()  # of an object, where they were asked for
+    archives: tuple[KernelArchives, ...] = ()  # that hold kernels of it
 
 
 class FatBinary(_FatBinary):
@@ -343,7 +352,8 @@ class FatBinary(_FatBinary):
     @property
     def has_parts(self) -> bool:
         """Return whether any offload code of the file was read."""
-        return bool(self.images or self.tables or self.descriptors or self.registrations)
+        records = self.tables or self.descriptors or self.registrations
+        return bool(self.images or records or self.archives)
 
 
 class Finding(NamedTuple):

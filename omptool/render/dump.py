@@ -100,6 +100,8 @@ def _blocks(binary: FatBinary, parts: Parts) -> Iterator[str]:
             yield table("descriptors", _descriptors(binary))
         if binary.registrations:
             yield table("registrations", _registrations(binary))
+    if binary.archives:
+        yield table("kernels in archives", _archives(binary))
     yield from binary.unsourced
 
 
@@ -291,6 +293,19 @@ def _descriptors(binary: FatBinary) -> list[Row]:
 
 def _registrar(row: Descriptor | Registration) -> str:
     return row.registered_by or ("nothing found" if row.is_traced else "unknown")
+
+
+def _archives(binary: FatBinary) -> list[Row]:
+    return [
+        {
+            "library": one.library,
+            "path": one.path,
+            "archive": file,
+            "architectures": ", ".join(architectures),
+        }
+        for one in binary.archives
+        for file, architectures in one.files or (("not there", ()),)
+    ]
 
 
 def _registrations(binary: FatBinary) -> list[Row]:

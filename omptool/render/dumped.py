@@ -51,6 +51,14 @@ def _dumped(binary: FatBinary, wanted: Wanted) -> Row:
             }
             for descriptor in binary.descriptors
         ],
+        "archives": [
+            {
+                "library": one.library,
+                "path": one.path,
+                "files": [{"file": file, "architectures": archs} for file, archs in one.files],
+            }
+            for one in binary.archives
+        ],
         "registrations": [
             {
                 "runtime": row.model,

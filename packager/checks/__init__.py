@@ -58,6 +58,7 @@ CHECKS: dict[str, Check] = {
     "OMP131": structure.newer_compiler,
     "OMP132": structure.host_only,
     "OMP133": structure.regions_without_entry,
+    "OMP134": loading.without_archive,
 }
 
 

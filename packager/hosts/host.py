@@ -14,6 +14,7 @@ from packager.elf.space_of import space
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
 from packager.formats.containers import cuda_fatbin, hip_fatbin, omptool_section
+from packager.formats.containers.payload import Damage
 from packager.formats.device_images.comment import clang_releases
 from packager.formats.host_records import (
     descriptors,
@@ -27,7 +28,7 @@ from packager.formats.host_records.entries import FoundTable, Record
 from packager.generations import named
 from packager.host_machines import MACHINES
 from packager.hosts import images as host_images
-from packager.hosts import registrations, told, unread
+from packager.hosts import kpack_archives, registrations, told, unread
 from packager.hosts.images import PlacedImage, Places
 from packager.hosts.limits import Limits
 from packager.layouts import CLASSIC_ENTRY, INTERFACE_ENTRY, REQUIRES, EntryLayout
@@ -210,6 +211,7 @@ def _assembled(path: str, found: _Found) -> FatBinary:
     images = host_images.records(found.memory, found.images, found.descriptors)
     evidence = _evidence(found, images, needed)
     tables = found.limits.of(lambda: _tables(found, used, evidence), ())
+    archives = list(kpack_archives.find(path, file))
     return FatBinary(
         path=path,
         machine=file.machine,
@@ -226,7 +228,8 @@ def _assembled(path: str, found: _Found) -> FatBinary:
         unlisted=_unlisted(file, tables),
         data_address=min((s.address for s in file.sections if s.is_data and s.size), default=None),
         unread=tuple(unread.traces(file)),
-        faults=tuple(found.faults),
+        faults=(*found.faults, *(one.message for one in archives if isinstance(one, Damage))),
+        archives=tuple(one for one in archives if not isinstance(one, Damage)),
         clangs=_releases(found),
         map_bits=_map_bits(file, tables),
     )

@@ -12,6 +12,7 @@ from packager.formats.containers import clang_bundle, compressed_bundle
 from packager.formats.containers.payload import Payload
 
 NAME = "hip-fatbin"
+HEAD = 1 << 12
 
 
 def claims(section: Section) -> bool:
@@ -30,6 +31,8 @@ def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
         return clang_bundle.parse(data)
     if compressed_bundle.probe(data):
         return compressed_bundle.parse(data)
+    if not data.bytes(0, min(HEAD, len(data)), NAME).strip(b"\0"):
+        return iter(())  # kpack leaves zeros of what it took out
     if len(data):
         raise FormatError(f"HIP fat binary at {data.at:#x} is not a bundle")
     return iter(())

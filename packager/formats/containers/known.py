@@ -14,6 +14,7 @@ from packager.formats.containers import (
     compressed_bundle,
     cuda_fatbin,
     hip_fatbin,
+    kpack,
     llvm_offloading,
     offload_binary,
     omptool_section,
@@ -61,6 +62,7 @@ FILES: tuple[FileContainer, ...] = (
     text_bundle,
     zstd_frame,
     opencl_elf,
+    kpack,
 )
 SECTIONS: tuple[SectionContainer, ...] = (
     omptool_section,

@@ -18,8 +18,8 @@ from typing import Any
 from packager.elf.address_space import Space
 from packager.elf.headers import SHT_NOTE, SYMBOL, WORD, Elf, Section
 from packager.errors import FormatError
+from packager.files import msgpack
 from packager.files.names import text
-from packager.formats.device_images import msgpack
 from packager.model import Resources
 
 # Format, attribute, and of format 4 (a sized value) the size; values that matter are a symbol's

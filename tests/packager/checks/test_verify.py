@@ -37,6 +37,7 @@ CODES = (
     "OMP131",
     "OMP132",
     "OMP133",
+    "OMP134",
 )
 LINK_FLAGS = {
     "pie": ("-pie",),

@@ -49,10 +49,3 @@ def _read(data: bytes, read: Callable[[Any], Any]) -> Any:
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         reason = text(str(error).encode()) or type(error).__name__
         raise FormatError(f"{what} is malformed: {reason}") from error
-
-
-def table(value: Value) -> dict[str, Any]:
-    """Return a value that must be a map. Raises FormatError for another one."""
-    if isinstance(value, dict):
-        return value
-    raise FormatError("MessagePack has no map where one must be")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from packager.errors import FormatError
-from packager.formats.device_images.msgpack import Value, check, decode
+from packager.files.msgpack import Value, check, decode
 
 
 @pytest.mark.parametrize(
