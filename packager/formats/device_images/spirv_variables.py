@@ -2,8 +2,8 @@
 """The variables that a SPIR-V module exports, which OpenCL finds by name, and its imports.
 
 Such a variable is in the memory of the device (CrossWorkgroup), and its decoration
-LinkageAttributes says Export. Its size follows from its type, where that holds no structure. What
-the decoration calls Import, another module is to define.
+LinkageAttributes says Export. Its size follows from its type, where that holds no structure.
+Names that the decoration calls Import are those that another module is to define.
 """
 
 from __future__ import annotations
