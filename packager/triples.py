@@ -37,7 +37,6 @@ _DEFAULTS = {
 }
 _NO_DEFAULTS = ("unknown", "unknown", "")
 _HOSTED = ("gnu", "musl", "android")
-# LLVM after 22 names AMD's GPUs so: all of them, a family (amdgpu9), or one (amdgpu9.0a).
 # Names that users give to triples, and their right spelling.
 _OF_NVIDIA = "nvptx64:ARCH, such as nvptx64:sm_80"
 _OF_AMD = "amdgcn:ARCH, such as amdgcn:gfx90a"
@@ -48,7 +47,9 @@ SPELLED = {
     **dict.fromkeys(("x86-64", "x86", "x64"), "x86_64"),
     "arm": "aarch64",
 }
-_AMDGPU = re.compile(r"amdgpu[0-9a-f.]*")
+# LLVM after 22 names AMD's GPUs so: all of them, a family (amdgpu9), or one (amdgpu9.0a).
+_AMDGPU = re.compile(r"amdgpu(?:(?P<major>[0-9]+)(?:\.(?P<rest>[0-9a-f]*))?)?")
+_OF_ONE = 2  # digits behind the dot
 
 
 def normalise(triple: str) -> str:
@@ -77,6 +78,13 @@ def code_of(triple: str) -> str:
     """Return what a triple's code is for, by the name that all releases of LLVM know."""
     first = triple.split("-")[0]
     return "amdgcn" if _AMDGPU.fullmatch(first) else first
+
+
+def processor_in(triple: str) -> str:
+    """Return the processor that a triple itself names, as amdgpu9.0a names gfx90a; "" for none."""
+    found = _AMDGPU.fullmatch(triple.split("-")[0])
+    is_one = found is not None and len(found["rest"] or "") == _OF_ONE
+    return f"gfx{found['major']}{found['rest']}" if found and is_one else ""
 
 
 def is_known(triple: str) -> bool:

@@ -104,6 +104,9 @@ unpack_snapshot() {  # unpack_snapshot NAME INTO PACKAGE...: of experimental, wh
   for name in clang clang++ flang; do
     echo '$-Wl,--allow-shlib-undefined' >"$root/bin/$name.cfg"
   done
+  # Its Fortran runtime, too.
+  cc -O1 -fPIC -c tests/support/sources/isoc23.c -o "$root/lib/isoc23.o"
+  echo '$<CFGDIR>/../lib/isoc23.o' >>"$root/bin/flang.cfg"
 }
 
 use_own_system() {  # use_own_system ROOT FOLDER: its programs and libraries find this C library

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from packager.errors import UsageError
-from packager.triples import is_known, likely_meant, normalise
+from packager.triples import is_known, likely_meant, normalise, processor_in
 
 X86_64 = "x86_64-pc-linux-gnu"
 NVPTX = "nvptx64-nvidia-cuda"
@@ -106,3 +106,19 @@ def test_what_no_compiler_names_is_not(arch: str) -> None:
 )
 def test_what_is_likely_meant(triple: str, meant: str | None) -> None:
     assert likely_meant(triple) == meant
+
+
+@pytest.mark.parametrize(
+    ("triple", "processor"),
+    [
+        ("amdgpu9.0a-amd-amdhsa", "gfx90a"),
+        ("amdgpu11.00-amd-amdhsa", "gfx1100"),
+        ("amdgpu12.01", "gfx1201"),
+        ("amdgpu9-amd-amdhsa", ""),
+        ("amdgpu-amd-amdhsa", ""),
+        ("amdgcn-amd-amdhsa", ""),
+        ("nvptx64-nvidia-cuda", ""),
+    ],
+)
+def test_a_triple_that_names_its_processor(triple: str, processor: str) -> None:
+    assert processor_in(triple) == processor

@@ -16,6 +16,7 @@ from packager.errors import UsageError
 from packager.files.replacing import replacing
 from packager.lowering.lower import Target, lower
 from packager.lowering.request import EMITS, Emit, SourceError
+from packager.triples import processor_in
 
 
 @click.command()
@@ -89,7 +90,7 @@ def command(
     Exits 0 when OUT was written, 2 for wrong usage or an unfit input, 3 when a linker is missing.
     """
     triple, _, arch = triple.partition(":")
-    target = Target(triple, cpu or arch, features, level, device_lib)
+    target = Target(triple, cpu or arch or processor_in(triple), features, level, device_lib)
     with reported(source):
         if arch and cpu not in ("", arch):
             raise UsageError(f"--triple names the processor {arch}, and --cpu {cpu}: name one")

@@ -8,7 +8,7 @@ from typing import cast
 
 from packager.errors import UsageError
 from packager.lowering.targets.family import Family
-from packager.triples import normalise
+from packager.triples import code_of, normalise
 
 # Triples, each with the module of its family, which is loaded for that alone, and its name there.
 FAMILIES = {
@@ -22,7 +22,8 @@ FAMILIES = {
 
 def family_of(triple: str) -> Family:
     """The family of a triple in any spelling. Raises UsageError for one that is not built for."""
-    wanted = normalise(triple)
+    normal = normalise(triple)
+    wanted = "-".join((code_of(normal), *normal.split("-")[1:]))  # amdgpu9.0a is amdgcn
     if wanted not in FAMILIES:
         known = ", ".join(FAMILIES)
         raise UsageError(f"cannot lower for {wanted}: the targets are {known}")

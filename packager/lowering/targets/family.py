@@ -10,7 +10,7 @@ from typing import Literal
 from packager.lowering.library.device_library import DeviceLibrary
 from packager.lowering.rewriting.spaces import Spaces
 from packager.records import NamedTuple
-from packager.triples import normalise
+from packager.triples import code_of, normalise
 
 # The maker of an image from what LLVM writes: the machine's linker, LLVM's for GPUs, or none.
 Linker = Literal["shared", "code object", ""]
@@ -49,7 +49,7 @@ class Family(NamedTuple):
 
     def is_of(self, triple: str) -> bool:
         """Return whether `triple` is of this architecture as LLVM spells it (spirv64v1.2 too)."""
-        return normalise(triple).split("-")[0].startswith(self.arch)
+        return code_of(normalise(triple)).startswith(self.arch)
 
     @property
     def has_table(self) -> bool:

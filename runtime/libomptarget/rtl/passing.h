@@ -64,4 +64,11 @@ constexpr Passings passings_of(KernelForm form, bool old, bool on_cpu, bool apar
   return {kPlain, old ? kPlain : kFirst, kFirst, last};
 }
 
+// Returns how a kernel of a CPU image is called that may have been written for a device runtime, as flang's are: such a
+// kernel takes its arguments as parameters, whatever clang's kernels do.
+constexpr Passing for_kernel(Passing how, bool has_device_runtime) {
+  const bool is_array = how == Passing::kArray || how == Passing::kArrayThere;
+  return has_device_runtime && is_array ? Passing::kLast : how;
+}
+
 } // namespace omptool

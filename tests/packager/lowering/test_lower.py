@@ -14,6 +14,7 @@ from images import entry_table, exported, needed, undefined
 from lowered import NVPTX, SAXPY, X86_64, asking, attempt
 from places import ROOT
 
+from packager.hosts.load import load
 from packager.lowering.child import LIMITS
 
 Lower = Callable[..., Path]
@@ -108,6 +109,20 @@ def test_ptx_has_its_kernels_as_entries_in_table_order(lower: Lower) -> None:
     assert "%ctaid.x" in ptx
     assert "%nctaid.x" in ptx
     assert ".func" not in ptx
+
+
+@pytest.mark.parametrize(
+    ("triple", "processor"),
+    [
+        ("amdgpu9.0a-amd-amdhsa", "gfx90a"),
+        ("amdgpu11.00-amd-amdhsa", "gfx1100"),
+        ("amdgpu-amd-amdhsa", "gfx90a"),
+        ("amdgcn-amd-amdhsa:gfx1100", "gfx1100"),
+    ],
+)
+def test_llvm_24s_names_of_amds_gpus(lower: Lower, triple: str, processor: str) -> None:
+    image = load(lower(SAXPY, triple=triple)).images[0]
+    assert (image.contents.machine, image.processor) == ("amdgcn", processor)
 
 
 def test_ptx_is_for_the_processor_that_is_asked_for(lower: Lower) -> None:

@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
 
 
 def leaked(program: Path, folder: Path) -> str:
-    """What the checker says of the object that is still mapped at the end."""
+    """Return the checker's words about the object that is still mapped at the end."""
     out = folder / "check.json"
     subprocess.run(
         [OMPTOOL, "run", "--check", "--check-json", out, program], capture_output=True, check=True

@@ -37,10 +37,6 @@ int main(void) {
   return 0;
 }
 """
-SAID = (
-    "omptarget: __tgt_register_rpc_callback: the callback is never called: no plugin of this "
-    "runtime serves kernels' calls\n"
-)
 
 
 def test_they_answer_as_llvms_do_on_a_cpu(tmp_path: Path) -> None:
@@ -48,4 +44,4 @@ def test_they_answer_as_llvms_do_on_a_cpu(tmp_path: Path) -> None:
     source.write_text(PROGRAM)
     done = run(compiled(source, tmp_path, f"-L{libdir()}"))
     assert (done.returncode, done.stdout) == (0, "11111 0 0 0 0\n"), done.stderr
-    assert done.stderr == SAID
+    assert done.stderr == ""

@@ -214,9 +214,9 @@ OMPTOOL_EXPORT int __tgt_activate_record_replay() {
 
 // ---- calls from kernels to the host ----
 
-OMPTOOL_EXPORT void __tgt_register_rpc_callback(unsigned (*)(void* port, unsigned lanes)) {
-  say("__tgt_register_rpc_callback: the callback is never called: no plugin of this runtime serves kernels' calls");
-}
+// Every Fortran program of flang 24 makes this call. No plugin serves such calls, so the callback is never called: on a
+// CPU kernels call the host's functions themselves.
+OMPTOOL_EXPORT void __tgt_register_rpc_callback(unsigned (*)(void* port, unsigned lanes)) {}
 
 // ---- launches of CUDA programs, clang's -foffload-via-llvm ----
 
