@@ -252,7 +252,7 @@ def test_a_disk_without_room(tmp_path: Path) -> None:
     """A file system of its own, of one page, that the program fills."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=4096", "none", disk]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4096", "none", str(disk)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("this user mounts no file systems")
     try:

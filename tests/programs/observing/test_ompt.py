@@ -306,7 +306,7 @@ def test_each_object_is_filled_before_the_next_one_is_allocated(tmp_path: Path) 
     events = recorded(compiled(source, tmp_path), on_ours())
     assert faults(events) == []
     data = [one.values for one in named(events, "data_op") if one.values["endpoint"] == "1"]
-    orders = {}
+    orders: dict[str, list[str]] = {}
     for one in data:
         orders.setdefault(one["target"], []).append(one["op"])
     region, entered, _ = orders.values()
