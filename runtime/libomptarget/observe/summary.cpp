@@ -20,7 +20,6 @@
 #include <mutex>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace omptool::observe {
@@ -126,7 +125,7 @@ public:
   }
   void add(const LibraryUnregistered& event) {
     const std::lock_guard lock(mutex_);
-    kernels_.insert(kernels_.end(), event.kernels.begin(), event.kernels.end());
+    kernels_.insert(event.kernels.begin(), event.kernels.end());
   }
   void end(const ConstructEnds& event) {
     const std::lock_guard lock(mutex_);
@@ -189,9 +188,8 @@ private:
   }
   // Regions of registered libraries that no call asked for.
   void print_idle() const {
-    std::set<std::string_view> printed;
     for (const std::string& name : kernels_)
-      if (!regions_.contains(name) && printed.insert(name).second)
+      if (!regions_.contains(name))
         tell("", "  %s not launched (not called, or its `if` was false)", region_name(name).c_str());
   }
   void print_copies() const {
@@ -214,7 +212,7 @@ private:
   std::map<std::uint64_t, Construct> constructs_; // that go on
   Named regions_;                                 // by name
   Named copies_;                                  // by source line
-  std::vector<std::string> kernels_;              // of libraries that have unregistered
+  std::set<std::string> kernels_;                 // of libraries that have unregistered
   std::map<int, Construct> devices_;              // that have been used; each with its name
   bool has_ranks_ = false;                        // other ranks have some of these
 };

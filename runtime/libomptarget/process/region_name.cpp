@@ -89,7 +89,46 @@ std::string_view without_types(std::string_view function) {
   return function;
 }
 
+// Removes a name of Fortran's, which are in small letters, from the beginning of the text.
+std::string_view take_fortran_name(std::string_view& text) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+  std::size_t end = 0;
+  while (end < text.size() &&
+         (kLetters.find(text[end]) != std::string_view::npos ||
+          (end > 0 && (kDecimal.find(text[end]) != std::string_view::npos || text[end] == '_' || text[end] == '$'))))
+    ++end;
+  const std::string_view name = text.substr(0, end);
+  text.remove_prefix(end);
+  return name;
+}
+
+// Returns the scopes and the procedure in a name of flang's (flang/docs/BijectiveInternalNameUniquing.md): "_QMmPp" is
+// "m::p". Its twin is packager/demangle.py.
+std::string of_fortran(std::string_view function) {
+  constexpr const char* kMain = "main program";
+  if (function == "_QQmain")
+    return kMain;
+  std::string scopes;
+  for (std::string_view rest = function.substr(2); !rest.empty();) {
+    const char kind = rest.front();
+    rest.remove_prefix(1);
+    if (kind == 'B') { // a block has a number
+      rest.remove_prefix(std::min(rest.find_first_not_of(kDecimal), rest.size()));
+      continue;
+    }
+    const std::string_view name = take_fortran_name(rest);
+    if (kind == 'P' && !name.empty() && rest.empty())
+      return scopes + std::string(name);
+    if ((kind != 'M' && kind != 'S' && kind != 'F') || (name.empty() && kind != 'F'))
+      break;
+    scopes += (name.empty() ? kMain : std::string(name)) + "::";
+  }
+  return std::string(function);
+}
+
 std::string demangled(std::string_view function) {
+  if (function.starts_with("_Q"))
+    return of_fortran(function);
   if (!function.starts_with("_Z"))
     return std::string(function);
   const std::string mangled(function);

@@ -28,9 +28,9 @@ struct Table {
   std::uint64_t begin, size;
 };
 
+// Entries of the documents' ABI have a section of their own, and no driver whose link could lack an option.
 bool has_entries(std::string_view name, const Elf64_Shdr& section) {
-  constexpr std::array<std::string_view, 3> kSections{"omp_offloading_entries", "llvm_offload_entries",
-                                                      ".omptool_offload_entries"};
+  constexpr std::array<std::string_view, 2> kSections{"omp_offloading_entries", "llvm_offload_entries"};
   return (section.sh_flags & SHF_ALLOC) && std::find(kSections.begin(), kSections.end(), name) != kSections.end();
 }
 

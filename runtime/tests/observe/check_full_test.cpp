@@ -23,6 +23,10 @@ Slots& only_slots() {
   static Slots slots;
   return slots;
 }
+Refusal why_not{};
+GuardedObject* take(const Wanted& wanted) {
+  return only_slots().take(wanted, why_not);
+}
 
 } // namespace
 
@@ -35,7 +39,7 @@ TEST_CASE("in its slot an object ends where its last page does, as far as its al
   for (const Case& one : {Case{0x1010, 404, 0, 1, 0}, Case{0x1004, 400, 0, 1, 0}, Case{0x1000, 4096, 0, 1, 0},
                           Case{0x1008, 20, 8, 16, 4}, Case{0, 404, 0, 1, 12}, Case{0x1001, 1, 0, 1, 0}}) {
     GuardedObject* const object =
-        slots.take({0, reinterpret_cast<const void*>(one.host), one.size, one.padding, one.alignment, 0});
+        take({0, reinterpret_cast<const void*>(one.host), one.size, one.padding, one.alignment, 0});
     REQUIRE(object);
     const std::byte* const end = object->pages + object->room;
     CHECK(end - (object->begin + object->size) == static_cast<std::ptrdiff_t>(one.behind));
@@ -56,7 +60,7 @@ TEST_CASE("in slots no two objects share memory, and each address leads to its o
   for (int i = 0; i < 5000; ++i) {
     if (live.size() < 50 || random() % 2) {
       const std::size_t size = random() % 8 ? 1 + random() % 20000 : 1 + random() % 3000000;
-      GuardedObject* const object = slots.take({0, nullptr, size, 0, 1, 0});
+      GuardedObject* const object = take({0, nullptr, size, 0, 1, 0});
       REQUIRE(object);
       const auto [at, is_new] = live.emplace(object->pages, object);
       REQUIRE(is_new);
@@ -80,16 +84,16 @@ TEST_CASE("in slots what is no object's address leads nowhere") {
   Slots& slots = only_slots();
   int own = 0;
   CHECK(slots.at(&own) == nullptr);
-  CHECK(slots.take({0, nullptr, SIZE_MAX / 2, 0, 1, 0}) == nullptr);
-  GuardedObject* const object = slots.take({0, nullptr, 8, 0, 1, 0});
+  CHECK(take({0, nullptr, SIZE_MAX / 2, 0, 1, 0}) == nullptr);
+  CHECK(why_not == Refusal::kSize);
+  GuardedObject* const object = take({0, nullptr, 8, 0, 1, 0});
   REQUIRE(object);
   CHECK(slots.at(&own) == nullptr);
   CHECK(slots.at(nullptr) == nullptr);
 }
 
 TEST_CASE("in slots the bytes beside an object are known") {
-  Slots& slots = only_slots();
-  GuardedObject* const object = slots.take({0, reinterpret_cast<const void*>(0x1010), 40, 0, 1, 0});
+  GuardedObject* const object = take({0, reinterpret_cast<const void*>(0x1010), 40, 0, 1, 0});
   REQUIRE(object);
   REQUIRE(object->has_edges);
   for (const auto edge : object->edges())

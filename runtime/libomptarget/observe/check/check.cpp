@@ -185,8 +185,11 @@ private:
 
   void release(const RowsSeen& event, const observe::Call& here) {
     for (const RowSeen& row : event.rows) {
-      if (here.action == Action::kExitData && row.object && row.object->leaving)
+      if (here.action == Action::kExitData && row.object && row.object->leaving) {
         look_for_rest(row, event, here);
+        if (row.is_map && row.is_from && !row.is_delete && row.size > 0) // it may have been unmapped since it came
+          look_for_memory(row, here);
+      }
       if (!row.object && row.is_map && row.size > 0 && !row.is_implicit && here.action == Action::kExitData)
         tell(here, Code::kNotMapped, name_of(here, row.begin), range_of(row),
              or_memory(name_of(here, row.begin)) + " (" + range_text(range_of(row)) +
@@ -241,9 +244,14 @@ private:
                   or_memory(variable) + " (" + range_text(wanted) +
                       ") is longer than its allocation: " + range_text(there));
     }
-    const bool is_copied = row.object && (row.object->fresh || row.is_always) && (row.is_to || row.is_from);
-    const std::optional<std::uintptr_t> end = is_copied ? first_unreadable(range_of(row)) : std::nullopt;
-    if (!end) // the copy would fault, before anybody could say why
+    if (row.object && (row.object->fresh || row.is_always) && (row.is_to || row.is_from))
+      look_for_memory(row, here);
+  }
+
+  // A copy of memory that is not there faults, before anybody could say why.
+  void look_for_memory(const RowSeen& row, const observe::Call& here) {
+    const std::optional<std::uintptr_t> end = first_unreadable(range_of(row));
+    if (!end)
       return;
     const std::string_view variable = name_of(here, row.begin);
     tell(here, Code::kTooLong, variable, range_of(row),
