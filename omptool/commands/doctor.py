@@ -256,7 +256,7 @@ class _Parts:
         from packager.machine.program import is_script
 
         if is_script(path):
-            raise FormatError(f"is a script: use `omptool doctor --run -- {shown(path)}`")
+            raise FormatError(f"is a script: use `omptool doctor --run -- {shown(as_given(path))}`")
         main = self._read(path)
         _check_is_program(main.binary, path)
         return main

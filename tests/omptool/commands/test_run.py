@@ -213,6 +213,9 @@ def test_doctor_of_a_script(tmp_path: Path) -> None:
     done = run("doctor", script)
     expected = f"Error: {script}: is a script: use `omptool doctor --run -- {script}`\n"
     assert (done.returncode, done.stderr) == (2, expected)
+    command = [OMPTOOL, "doctor", "./script.sh"]
+    here = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert "use `omptool doctor --run -- ./script.sh`" in here.stderr
 
 
 def test_runtime_whose_path_the_loader_cannot_read_is_refused(tmp_path: Path) -> None:
