@@ -261,7 +261,7 @@ def check(path: Path, options: Options) -> FatBinary:
     from packager.checks import verify
 
     try:
-        binary = load(path, Look(resources=False))
+        binary = load(path, Look(resources=False, host_only=True))
         findings: list[Finding] = verify(binary)
     except FormatError as error:
         raise UsageError(str(error), path) from error
