@@ -269,7 +269,7 @@ def check(path: Path, options: Options) -> FatBinary:
 
     written = _state(path)
     try:
-        binary = load(path, Look(resources=False))
+        binary = load(path, Look(resources=False, host_only=True))
         findings: list[Finding] = verify(binary)
     except FormatError as error:
         now = _state(path)

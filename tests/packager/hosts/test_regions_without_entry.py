@@ -198,3 +198,11 @@ def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [OMPTOOL, "run", *map(str, words)]
     whole = {**os.environ, **environment}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=whole)
+
+
+def test_link_warns(tmp_path: Path) -> None:
+    out = tmp_path / "app"
+    words = (*tool(INSTALLED, "clang"), "-fopenmp", *objects(tmp_path), "-o", out)
+    done = omptool("link", "--", *words)
+    assert done.exit_code == 0
+    assert f"OMP133: {ONE}, without -fopenmp-targets" in done.stderr
