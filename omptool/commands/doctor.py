@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from packager.files.temporary import MemoryFile
     from packager.hosts.load import Loaded
     from packager.machine.dynamic_loader import Library
-    from packager.model import FatBinary, Finding, Severity
+    from packager.model import Finding, Severity
 
 # Code that reads images may expect this alignment of them, as in a program's own memory.
 ALIGNMENT = 8
@@ -189,7 +189,7 @@ class _Parts:
 
         self._open: list[Iterator[Loaded]] = []  # whose bytes can be read until they go on
         main = self._read(program)
-        _check_is_program(main.binary, program)
+        _check_is_program(main, program)
         read: list[Loaded] = []
         self.elsewhere: list[Elsewhere] = []
         self.findings: list[Finding] = []
@@ -240,8 +240,15 @@ class _Parts:
         return next(self._open[-1])
 
 
-def _check_is_program(binary: FatBinary, program: Path) -> None:
+def _check_is_program(main: Loaded, program: Path) -> None:
     """Raise FormatError unless the file itself is a program that could be read whole."""
+    from packager.hosts import coff
+
+    binary = main.binary
+    if coff.probe(main.file):
+        raise FormatError("is a PE or COFF file of Windows; doctor reads programs of Linux")
+    if binary.is_debug_only:
+        raise FormatError("is debug information alone; doctor reads the program that it is of")
     is_program = binary.type in ("executable", "shared")
     if not is_program or binary.path != str(program):  # a member of an archive
         raise FormatError("is not a program; doctor reads executables and libraries")

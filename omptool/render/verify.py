@@ -20,7 +20,9 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
     """A file's findings; without errors and warnings, that there are none, and what was checked."""
     path = shown(binary.path)
     if binary.is_empty:
-        return "\n".join([f"{path}: {_no_code(findings)}", *(f"    {f.hint}" for f in findings)])
+        return "\n".join(
+            [f"{path}: {_no_code(binary, findings)}", *(f"    {f.hint}" for f in findings)]
+        )
     if not binary.has_parts and not findings:
         return f"{path}: offload code in forms that verify does not read"
     lines = []
@@ -46,8 +48,9 @@ def _spelled(finding: Finding) -> str:
     return f" ({', '.join(told)})" if told else ""
 
 
-def _no_code(findings: Sequence[Finding]) -> str:
-    return ": ".join(["no offload code", *(finding.message for finding in findings)])
+def _no_code(binary: FatBinary, findings: Sequence[Finding]) -> str:
+    nothing = "debug information alone" if binary.is_debug_only else "no offload code"
+    return ": ".join([nothing, *(finding.message for finding in findings)])
 
 
 def _checked(codes: Sequence[str]) -> str:

@@ -190,3 +190,9 @@ def test_a_section_that_runs_out_of_the_file(work: Path, tmp_path: Path) -> None
     assert "OMP111 error: section" in result.stdout
     assert "runs past the end" in result.stdout
     assert result.exit_code == 1
+
+
+def test_doctor_names_the_kind_of_file(work: Path) -> None:
+    result = omptool("doctor", work / "library.dll")
+    assert result.exit_code == 2
+    assert "is a PE or COFF file of Windows; doctor reads programs of Linux" in result.stderr
