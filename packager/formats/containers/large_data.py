@@ -75,7 +75,7 @@ def _frame(rest: Reader) -> tuple[Reader, int] | None:
     try:
         frame = zstd_frame.measure(rest)
         stored = rest.slice(0, frame.stored, "zstd frame")
-        head = next(zstd_pieces(stored, "zstd frame"), b"")
+        head = next(filter(None, zstd_pieces(stored, "zstd frame")), b"")  # the first may be empty
     except FormatError:
         return None  # bytes that look like the magic
     is_cubin = len(head) >= headers.HEADER.size and ELF.unpack_from(head) == (b"\x7fELF", CUDA)
