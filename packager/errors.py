@@ -5,10 +5,6 @@ from __future__ import annotations
 
 import errno
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from packager.files.reader import Reader
 
 # A write that fails by one of these would fail under any name of the file.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -29,20 +25,6 @@ class FormatError(PackagerError):
     def __init__(self, message: str, resume: int | None = None) -> None:
         super().__init__(message)
         self.resume = resume
-
-
-class NewerError(FormatError):
-    """`part` of a file is of a format that came after this omptool, and its sizes are sound.
-
-    `version` is that of the container, if it is one of OpenMP's.
-    """
-
-    def __init__(
-        self, message: str, part: Reader, resume: int | None = None, version: int = 0
-    ) -> None:
-        super().__init__(message, resume)
-        self.part = part
-        self.version = version
 
 
 class LimitError(PackagerError):

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from struct import Struct
 
 from packager.elf.headers import Section
-from packager.errors import FormatError, LimitError, NewerError, PackagerError
+from packager.errors import FormatError, LimitError, PackagerError
 from packager.files.images import Begun
 from packager.files.inflate import inflate
-from packager.files.reader import Reader
+from packager.files.reader import NewerError, Reader
 from packager.formats.containers.clang_bundle import zeros
 from packager.formats.containers.payload import Payload
 from packager.model import Contents, ImageKind

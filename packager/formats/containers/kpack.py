@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import Any
 
-from packager.errors import FormatError, LimitError, NewerError
+from packager.errors import FormatError, LimitError
 from packager.files import msgpack
 from packager.files.names import text
-from packager.files.reader import Reader
+from packager.files.reader import NewerError, Reader
 from packager.formats.containers import zstd_frame
 from packager.formats.containers.payload import Payload
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from packager.elf import headers
-from packager.errors import FormatError, NewerError
-from packager.files.reader import Reader
+from packager.errors import FormatError
+from packager.files.reader import NewerError, Reader
 from packager.formats.containers import archive, opencl_elf
 from packager.formats.containers import known as containers
 from packager.formats.containers.payload import Damage, Payload

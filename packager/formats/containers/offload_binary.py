@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from struct import Struct
 
-from packager.errors import FormatError, NewerError
+from packager.errors import FormatError
 from packager.files.inflate import inflate, is_zstd
 from packager.files.names import text
-from packager.files.reader import Reader
+from packager.files.reader import NewerError, Reader
 from packager.formats.containers.payload import Payload
 from packager.model import ImageKind, Model, Place
 from packager.records import NamedTuple
