@@ -331,6 +331,7 @@ class _FatBinary(NamedTuple):
     is_bitcode: bool = False  # a host's object of bitcode (-flto): its entries are not seen
     codes: tuple[KernelCode, ...] = ()  # of an object, where they were asked for
     archives: tuple[KernelArchives, ...] = ()  # that hold kernels of it
+    is_debug_only: bool = False  # its debug information is in a file of its own, and is this one
 
 
 class FatBinary(_FatBinary):

@@ -258,7 +258,7 @@ class _Parts:
         if is_script(path):
             raise FormatError(f"is a script: use `omptool doctor --run -- {shown(as_given(path))}`")
         main = self._read(path)
-        _check_is_program(main.binary, path)
+        _check_is_program(main, path)
         return main
 
     def _left(
@@ -295,8 +295,15 @@ class _Parts:
         return next(self._open[-1])
 
 
-def _check_is_program(binary: FatBinary, program: Path) -> None:
+def _check_is_program(main: Loaded, program: Path) -> None:
     """Raise FormatError unless the file itself is a program that could be read whole."""
+    from packager.hosts import coff
+
+    binary = main.binary
+    if coff.probe(main.file):
+        raise FormatError("is a PE or COFF file of Windows; doctor reads programs of Linux")
+    if binary.is_debug_only:
+        raise FormatError("is debug information alone; doctor reads the program that it is of")
     is_program = binary.type in ("executable", "shared")
     if not is_program or binary.path != str(program):  # a member of an archive
         raise FormatError("is not a program; doctor reads executables and libraries")

@@ -69,7 +69,9 @@ class Parts(NamedTuple):
 def dump_text(binary: FatBinary, parts: Parts) -> Iterator[str]:
     """The tables of a file, each when it is laid out, without newlines at their ends."""
     path = shown(binary.path)
-    if binary.is_empty:
+    if binary.is_debug_only:
+        yield f"{path}: debug information alone"
+    elif binary.is_empty:
         yield f"{path}: no offload code"
     elif binary.machine is None and not binary.images:
         yield f"{path}: offload code in forms that dump does not read"

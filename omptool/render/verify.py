@@ -20,7 +20,8 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
     """A file's findings; without errors and warnings, that there are none, and what was checked."""
     path = shown(binary.path)
     if binary.is_empty:
-        return "\n".join([f"{path}: no offload code", *_lines(path, findings)])
+        nothing = "debug information alone" if binary.is_debug_only else "no offload code"
+        return "\n".join([f"{path}: {nothing}", *_lines(path, findings)])
     if not binary.has_parts and not findings:
         return f"{path}: offload code in forms that verify does not read"
     lines = list(_lines(path, findings))

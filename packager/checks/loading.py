@@ -169,7 +169,8 @@ def compiled_later(binary: FatBinary) -> Iterator[Finding]:
     later: dict[tuple[str, str, Severity], list[int]] = {}
     for image in binary.images:
         if image.kind in levels and image.triple not in ready and image.index not in unfit:
-            is_made_so = binary.type is None or image.index in others
+            # Registrations in files of Windows are not read.
+            is_made_so = binary.type is None or image.index in others or image.container == "tgtimg"
             level = "info" if is_made_so else levels[image.kind]
             later.setdefault((image.kind, image.declared, level), []).append(image.index)
     for (kind, target, level), indices in later.items():

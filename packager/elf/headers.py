@@ -435,6 +435,13 @@ def is_foreign(elf: Elf) -> bool:
     return elf.machine in GPUS
 
 
+def is_debug_only(elf: Elf) -> bool:
+    """Return whether it is what `objcopy --only-keep-debug` leaves, whose code has no bytes."""
+    code = [s for s in elf.sections if s.is_allocated and s.flags & SH_FLAGS.SHF_EXECINSTR]
+    is_linked = not elf.is_object and bool(code)
+    return is_linked and all(section.type == SHT_NOBITS for section in code)
+
+
 def read(data: Reader) -> Elf:
     """The headers of the ELF file in `data`.
 

@@ -36,6 +36,20 @@ def called(path: Path | str) -> str:
     return name
 
 
+class NewerError(FormatError):
+    """`part` of a file is of a format that came after this omptool, and its sizes are sound.
+
+    `version` is that of the container, if it is one of OpenMP's.
+    """
+
+    def __init__(
+        self, message: str, part: Reader, resume: int | None = None, version: int = 0
+    ) -> None:
+        super().__init__(message, resume)
+        self.part = part
+        self.version = version
+
+
 class Reader:
     """A view of `size` bytes of a file; `at` is the file offset of its first byte.
 

@@ -11,10 +11,16 @@ from collections.abc import Iterator
 from packager.elf.headers import Section
 from packager.errors import FormatError
 from packager.files.reader import Reader
-from packager.formats.containers import cuda_fatbin, known, llvm_offloading, offload_binary
+from packager.formats.containers import (
+    cuda_fatbin,
+    known,
+    llvm_offloading,
+    nested,
+    offload_binary,
+)
 from packager.formats.containers.payload import Damage, Payload
 from packager.formats.device_images import known as images
-from packager.hosts import coff_headers
+from packager.hosts import coff_headers, tgtimg
 from packager.hosts.images import payloads
 from packager.hosts.limits import Limits
 from packager.hosts.unread import coff_traces
@@ -79,3 +85,42 @@ def _items(
             continue
         for item in payloads(section, content, container):
             yield section, container.NAME, item
+    yield from _listed(data, headers)
+
+
+def _listed(
+    data: Reader, headers: coff_headers.Coff
+) -> Iterator[tuple[Section, str, Payload | Damage]]:
+    """Yield the images of Intel's compilers, of which a linked file has a list of addresses.
+
+    Linkers cut off the targets that the names of their sections end with.
+    """
+    lists = [section for section in headers.sections if section.name == f".{tgtimg.NAME}"]
+    for section in lists if headers.type != "object" else ():
+        try:
+            table = data.slice(section.offset, section.size, f"section {section.name}")
+            pairs = tgtimg.pairs(table)
+        except FormatError as error:
+            yield section, tgtimg.NAME, Damage(str(error))
+            continue
+        for start, size in pairs:
+            try:
+                place, image = _image(data, headers, start, size)
+            except FormatError as error:
+                yield section, tgtimg.NAME, Damage(str(error))
+                continue
+            for item in nested.opened(Payload(image, producer="sycl")):
+                yield place, tgtimg.NAME, item
+
+
+def _image(
+    data: Reader, headers: coff_headers.Coff, start: int, size: int
+) -> tuple[Section, Reader]:
+    """Return an image by its address, and the section that holds it."""
+    for section in headers.sections:
+        inside = start - section.address
+        if 0 <= inside < section.size:
+            rest = data.slice(section.offset, section.size, f"section {section.name}")
+            rest = rest.slice(inside, section.size - inside, "device image")
+            return section, rest.slice(0, tgtimg.stored(rest, size), "device image")
+    raise FormatError(f"device image of {size} bytes at {start:#x} is not in the file")

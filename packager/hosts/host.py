@@ -13,7 +13,7 @@ from packager.elf.headers import PT_INTERP, WORD, Elf
 from packager.elf.space_of import space
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
-from packager.formats.containers import cuda_fatbin, hip_fatbin, omptool_section
+from packager.formats.containers import cuda_fatbin, hip_fatbin, large_data, omptool_section
 from packager.formats.containers.payload import Damage
 from packager.formats.device_images.comment import clang_releases
 from packager.formats.host_records import (
@@ -60,7 +60,7 @@ REGISTER = "__tgt_register_lib"
 # Of the wrapper's destructor, in objects of clang 14 to 18.
 UNREGISTERING = re.compile(r"\.fini_array\.0*1")
 # Containers of images that HIP's and CUDA's runtimes load; OpenMP's entries are not for them.
-OTHER_MODELS = (hip_fatbin.NAME, cuda_fatbin.NAME)
+OTHER_MODELS = (hip_fatbin.NAME, cuda_fatbin.NAME, large_data.NAME)
 
 
 class _Found(NamedTuple):

@@ -155,6 +155,10 @@ def _load(path: str, data: Reader) -> Loaded:
     if not headers.probe(data) or opencl_elf.probe(data):
         return _bitcode_host(path, data) or _container(path, data)
     file = headers.read(data)
+    if headers.is_debug_only(file):
+        kind = "shared" if file.is_dynamic else "executable"
+        about = FatBinary(path, file.machine, kind, None, (), (), (), is_debug_only=True)
+        return Loaded(about, (), data, file)
     if not headers.is_foreign(file) and (host := read_host(path, file)):
         return _of_host(Loaded(*host, data, file))
     return _bare(path, [(images.bare(data), data)], data, file)

@@ -13,7 +13,7 @@ from packager.files.streams import spooled
 from packager.formats.containers import archive
 from packager.formats.containers import known as containers
 from packager.formats.device_images import known as images
-from packager.formats.packages import debian, is_zip, zip_file
+from packager.formats.packages import conda, debian, is_bzip2, is_zip, zip_file
 from packager.formats.packages.packed import Packed, Stream
 from packager.hosts import coff_headers
 
@@ -22,7 +22,9 @@ HEAD = 1 << 16  # bytes by which a file is known
 
 def files(data: Reader) -> Iterator[Packed]:
     """Yield the files of a package. Raises FormatError and LimitError as its format does."""
-    return zip_file.files(data) if is_zip(data) else debian.files(data)
+    if is_zip(data):
+        return chain.from_iterable(map(conda.inside, zip_file.files(data)))
+    return conda.files(data) if is_bzip2(data) else debian.files(data)
 
 
 @contextmanager

@@ -32,7 +32,8 @@ def of_runtimes(
     placed = _Placed(images)
     ends = _ends(space, {w.binary for w in wrappers if w.binary})
     rows: list[tuple[int, Model, tuple[int, ...]]] = [
-        (w.address, w.model, placed.between(w.binary, ends.get(w.binary))) for w in wrappers
+        (w.address, w.model, _registered(images, placed.between(w.binary, ends.get(w.binary))))
+        for w in wrappers
     ]
     for found in binaries:
         begins = [placed.at(image.start) for image in found.images]
@@ -50,6 +51,18 @@ def of_runtimes(
         )
         for address, model, numbers in sorted(rows)
     ], faults
+
+
+def _registered(images: Sequence[PlacedImage], numbers: tuple[int, ...]) -> tuple[int, ...]:
+    """Return those of a wrapper's images that its runtime reads.
+
+    HIP's reads one compressed bundle. More may follow it, where a linker joins objects.
+    """
+    payloads = [images[number].payload for number in numbers]
+    if not payloads or payloads[0].producer != "hip" or payloads[0].compression is None:
+        return numbers
+    pairs = zip(numbers, payloads, strict=True)
+    return tuple(number for number, payload in pairs if payload.unit == payloads[0].unit)
 
 
 class _Placed:

@@ -15,6 +15,7 @@ from packager.elf.address_space import Space
 from packager.elf.headers import Section
 from packager.elf.relocated import Range
 from packager.errors import FormatError
+from packager.files.reader import Reader
 from packager.formats.containers import zstd_frame
 from packager.formats.containers.payload import Damage
 from packager.formats.host_records.descriptors import ImageRange
@@ -54,12 +55,24 @@ def _ranges(space: Space, section: Section) -> Iterator[ImageRange | Damage]:
         yield ImageRange(start, start + stored)
 
 
+def pairs(table: Reader) -> list[tuple[int, int]]:
+    """Return the addresses and sizes in a list without relocations, as COFF's is."""
+    if len(table) % PAIR.size or len(table) > MAX_PAIRS * PAIR.size:
+        raise FormatError(f"{len(table)} bytes hold no pairs of addresses and sizes")
+    rows = PAIR.iter_unpack(table.bytes(what="list of images"))
+    return [(start, size) for start, size in rows if start or size]
+
+
 def _stored(space: Space, start: int, size: int) -> int:
     """Return how many bytes an image has in the file."""
     offset = space.offset(start, zstd_frame.MAGIC.size)
     if offset is None:
         return size
-    rest = space.elf.data.slice(offset, len(space.elf.data) - offset, "device image")
+    return stored(space.elf.data.slice(offset, len(space.elf.data) - offset, "device image"), size)
+
+
+def stored(rest: Reader, size: int) -> int:
+    """Return how many bytes of `rest` an image has, for which a list gives this size."""
     if not zstd_frame.probe(rest):
         return size
     frame = zstd_frame.measure(rest)

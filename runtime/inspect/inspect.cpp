@@ -4,6 +4,7 @@
 // For packager/formats/device_images/compiled.py: the kernels and variables that a cubin has for a host. It answers for
 // cubins with nothing unusual in them. Every other one it leaves to device_elf.py,
 // its twin in Python, which says what is wrong, and which this must agree with.
+#include "compatibility.h"
 #include "exported.h"
 #include "image.h"
 
@@ -25,9 +26,7 @@ constexpr std::uint64_t kLargestCubin = 1 << 28, kMostCharacters = 1 << 24;
 constexpr std::uint32_t kNoBytes[] = {SHT_NULL, SHT_NOBITS, 0x70000007, 0x70000009, 0x7000000A, 0x70000015};
 constexpr unsigned kCudaObject = 13, kCudaMemory = 0x20 | 0x80, kCudaEntry = 0x10;
 constexpr std::uint8_t kSized = 4, kRegisters = 0x2F, kFrame = 0x11, kStack = 0x12;
-constexpr std::string_view kInfo = ".nv.info", kShared = ".nv.shared.", kCompatibility = ".nv.compat";
-constexpr std::uint64_t kMostCompatibility = 1 << 12, kCompatibilityRecord = 4;
-constexpr std::uint8_t kSpecific = 9;
+constexpr std::string_view kInfo = ".nv.info", kShared = ".nv.shared.";
 // And names of entries.
 constexpr std::string_view kOfLinkers[] = {"_init",       "_fini",  "_edata",       "_end",
                                            "__bss_start", "_start", "__data_start", "."};
@@ -39,22 +38,6 @@ enum Depth : std::int32_t { kDamage, kSymbols, kResources };
 struct Record {
   std::uint64_t size = 0, code = 0, code_size = 0, is_kernel = 0, has_code = 0, has_resources = 0;
   std::int64_t registers = -1, shared = 0, stack = -1; // -1: not said
-};
-
-struct Bytes {
-  const std::uint8_t* begin;
-  std::uint64_t size;
-
-  Bytes part(std::uint64_t at, std::uint64_t length) const {
-    expect(at <= size && length <= size - at);
-    return {begin + at, length};
-  }
-  template <class T> T get(std::uint64_t at) const {
-    T value;
-    std::memcpy(&value, part(at, sizeof value).begin, sizeof value);
-    return value;
-  }
-  template <class T> T row(std::uint64_t number) const { return get<T>(number * sizeof(T)); }
 };
 
 // Strings of which each character is one to show.
@@ -191,17 +174,6 @@ private:
     return std::ranges::any_of(cubin_.sections, [this](const Section& section) {
       return section.name == kCompatibility && has_specific_record(cubin_.content(section));
     });
-  }
-
-  static bool has_specific_record(Bytes block) {
-    const std::uint64_t end = std::min(block.size, kMostCompatibility);
-    for (std::uint64_t at = 0; at + kCompatibilityRecord <= end; at += kCompatibilityRecord) {
-      const bool is_sized = block.begin[at] == kSized;
-      if (!is_sized && block.begin[at + 1] == kSpecific && block.begin[at + 2])
-        return true;
-      at += is_sized ? block.get<std::uint16_t>(at + 2) : 0;
-    }
-    return false;
   }
 
   // Of kernels by the number of their symbol, off `.nv.info`; shared memory by the size of a section.

@@ -15,9 +15,8 @@ from packager.elf.headers import Section
 from packager.errors import FormatError, LimitError, PackagerError
 from packager.files.images import Begun
 from packager.files.inflate import inflate
-from packager.files.reader import Reader
+from packager.files.reader import NewerError, Reader
 from packager.formats.containers.clang_bundle import zeros
-from packager.formats.containers.newer_part import NewerError
 from packager.formats.containers.payload import Payload
 from packager.model import Contents, ImageKind
 from packager.records import NamedTuple

@@ -15,6 +15,7 @@ from packager.formats.containers import (
     cuda_fatbin,
     hip_fatbin,
     kpack,
+    large_data,
     llvm_offloading,
     offload_binary,
     omptool_section,
@@ -70,6 +71,7 @@ SECTIONS: tuple[SectionContainer, ...] = (
     bundle_section,
     hip_fatbin,
     cuda_fatbin,
+    large_data,
 )
 
 

@@ -15,9 +15,8 @@ from typing import Any
 from packager.errors import FormatError, LimitError
 from packager.files import msgpack
 from packager.files.names import text
-from packager.files.reader import Reader
+from packager.files.reader import NewerError, Reader
 from packager.formats.containers import zstd_frame
-from packager.formats.containers.newer_part import NewerError
 from packager.formats.containers.payload import Payload
 
 NAME = "kpack"

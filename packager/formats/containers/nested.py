@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 
 from packager.elf import headers
 from packager.errors import FormatError
-from packager.files.reader import Reader
+from packager.files.reader import NewerError, Reader
 from packager.formats.containers import archive, opencl_elf
 from packager.formats.containers import known as containers
-from packager.formats.containers.newer_part import NewerError
 from packager.formats.containers.payload import Damage, Payload
 from packager.model import Contents, Level
 

@@ -15,8 +15,7 @@ from struct import Struct
 from packager.errors import FormatError
 from packager.files.inflate import inflate, is_zstd
 from packager.files.names import text
-from packager.files.reader import Reader
-from packager.formats.containers.newer_part import NewerError
+from packager.files.reader import NewerError, Reader
 from packager.formats.containers.payload import Payload
 from packager.model import ImageKind, Model, Place
 from packager.records import NamedTuple

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether an AMD code object is sound, where nobody asks for its symbols.
+"""Judge AMD code objects, where nobody asks for their symbols.
 
 A library has hundreds of code objects with thousands of kernels each. The usual ones are judged by
 whole tables; every other one is left to device_elf, which names the fault.

@@ -9,6 +9,7 @@ import struct
 from pathlib import Path
 
 import pytest
+import sycl
 from documents import document, dumped, dumped_images
 from host_bytes import coff
 from places import DATA
@@ -102,6 +103,42 @@ def test_images_that_are_registered(tmp_path: Path) -> None:
     assert omptool("dump", tmp_path / "k.obj").stderr == ""
 
 
+def listed(folder: Path, pair: str = "image, size") -> Path:
+    """A library as Intel's compilers make it on Windows, with one compressed image, linked."""
+    packed = sycl.packed(sycl.spirv("first", "second"))
+    (folder / "image").write_bytes(packed.data)
+    (folder / "k.s").write_text(
+        '.section __CLANG_OFFLOAD_BUNDLE__sycl,"dr"\nimage: .incbin "image"\n.quad 0\n'
+        f'.set size, {packed.size}\n.section .tgtimg,"dr"\n.quad {pair}\n.quad 0, 0\n'
+        ".text\n.globl main\nmain: ret\n"
+    )
+    flags = ("-filetype=obj", f"-triple={WINDOWS}", f"-I={folder}")
+    run("llvm-mc-19", *flags, folder / "k.s", "-o", folder / "k.obj")
+    tool, *words, out = LINKS["library.dll"]
+    run(tool, *words, folder / "k.obj", f"{out}{folder / 'k.dll'}")
+    return folder / "k.dll"
+
+
+def test_images_of_intels_compilers(tmp_path: Path) -> None:
+    (image,) = dumped_images(listed(tmp_path))
+    assert (image["container"], image["kind"], image["producer"]) == ("tgtimg", "spirv", "sycl")
+    assert (image["compression"], image["kernels"]) == ("zstd", ["first", "second"])
+    assert omptool("verify", tmp_path / "k.dll").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ("image, 9", "inflates to"),
+        ("16, 16", "device image of 16 bytes at 0x10 is not in the file"),
+    ],
+)
+def test_a_list_that_does_not_fit_its_images(tmp_path: Path, pair: str, message: str) -> None:
+    result = omptool("dump", listed(tmp_path, pair))
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
 def test_as_many_sections_as_there_are(work: Path, tmp_path: Path) -> None:
     """As /bigobj makes it: another header in front of the same sections."""
     plain = (work / "object.obj").read_bytes()
@@ -153,3 +190,9 @@ def test_a_section_that_runs_out_of_the_file(work: Path, tmp_path: Path) -> None
     assert "OMP111 error: section" in result.stdout
     assert "runs past the end" in result.stdout
     assert result.exit_code == 1
+
+
+def test_doctor_names_the_kind_of_file(work: Path) -> None:
+    result = omptool("doctor", work / "library.dll")
+    assert result.exit_code == 2
+    assert "is a PE or COFF file of Windows; doctor reads programs of Linux" in result.stderr

@@ -87,6 +87,16 @@ def test_each_wrapper_has_its_own_images(tmp_path: Path, made: Containers) -> No
     assert text.count(".init_array[") == 3
 
 
+def test_a_second_compressed_bundle_is_not_registered(tmp_path: Path, made: Containers) -> None:
+    """HIP's runtime reads one, and no wrapper points to what follows it."""
+    one = made.bundle("packed", *made.images, packed=True)
+    path = wrapped(tmp_path, "hip", made.joined("both", one, one), "k.o")
+    file = dumped(path)
+    (row,) = file["registrations"]
+    assert len(file["images"]) == 4
+    assert row["images"] == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("kind", "section", "message"),
     [

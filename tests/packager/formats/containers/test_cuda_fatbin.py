@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from documents import dumped_files, dumped_images
 from fatbins import fatbin, group
 from places import DATA
@@ -231,3 +232,26 @@ def test_kernels_of_one_name_in_two_objects_of_cuda(tmp_path: Path) -> None:
         start = place - objects[-1].read_bytes().index(whole[:64])
         whole[start + size // 2] ^= 1  # of the second object's kernel
     assert omptool("verify", "--select", "OMP108", *objects).exit_code == 0
+
+
+def test_cubins_in_large_data(tmp_path: Path) -> None:
+    """As cuBLASLt has them: frames of zstd anywhere, beside data and frames of other kinds."""
+    cubins = [(DATA / name).read_bytes() for name in ("driver.cubin", "specific.cubin")]
+    first, second = map(zstandard.compress, cubins)
+    other = zstandard.compress(b"text" * 100)
+    parts = (b"x" * 13, first, b"\x28\xb5\x2f\xfd", b"\xff" * 9, other, second, bytes(5))
+    (tmp_path / "data").write_bytes(b"".join(parts))
+    text = f'__asm__(".section .ldata,\\"aw\\"; .incbin \\"{tmp_path / "data"}\\"; .previous");'
+    path = compile_c(text, tmp_path / "k.so", "-shared", "-fPIC")
+    (file,) = dumped_files("--hash", path)
+    images = [(i["arch"], i["compression"], i["sha256"]) for i in file["images"]]
+    digests = [hashlib.sha256(cubin).hexdigest() for cubin in cubins]
+    archs = [load(DATA / name).images[0].processor for name in ("driver.cubin", "specific.cubin")]
+    assert images == [(a, "zstd", d) for a, d in zip(archs, digests, strict=True)]
+    assert omptool("verify", path).exit_code == 0
+
+
+def test_large_data_of_other_programs(tmp_path: Path) -> None:
+    text = '__attribute__((section(".ldata"))) char table[4096] = {0x28, 0xb5, 0x2f, 0xfd};'
+    path = compile_c(text, tmp_path / "k.so", "-shared", "-fPIC")
+    assert omptool("dump", path).stdout == f"{path}: no offload code\n"
