@@ -67,6 +67,28 @@ void run_thread(std::int32_t* gtid, std::int32_t* bound_tid, const Parallel* reg
   std::abort();
 }
 
+// A block of __kmpc_alloc_shared. Flang 24 may free one in each iteration of a loop that it allocated once in front of
+// the loop, so the blocks of a kernel's own thread stay until the kernel ends.
+struct alignas(16) SharedBlock {
+  SharedBlock* next;
+  bool is_kernels;
+};
+thread_local bool runs_kernel = false;
+thread_local SharedBlock* shared_blocks = nullptr;
+
+void free_shared_blocks() {
+  while (SharedBlock* const block = shared_blocks) {
+    shared_blocks = block->next;
+    std::free(block);
+  }
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_shared(std::uint64_t size) {
+  ::dprintf(STDERR_FILENO, "omptarget: there is no memory for %llu bytes of variables that a team's threads share\n",
+            static_cast<unsigned long long>(size));
+  std::abort();
+}
+
 // Fortran's runtime in the image has a buffer of its own for standard output.
 void flush_output() {
   constexpr std::int32_t kStandardOutput = 6;
@@ -97,6 +119,7 @@ extern "C" {
 
 // Returns -1: the calling thread runs the kernel.
 std::int32_t __kmpc_target_init(void*, void*) {
+  runs_kernel = true;
   current = {0, 1, 0};
   if (__omptool_thread_state) {
     const omptool_thread_state& state = *__omptool_thread_state();
@@ -106,6 +129,8 @@ std::int32_t __kmpc_target_init(void*, void*) {
 }
 
 void __kmpc_target_deinit() {
+  runs_kernel = false;
+  free_shared_blocks();
   current = {};
   flush_output();
 }
@@ -172,6 +197,28 @@ std::int32_t __kmpc_reduce(ident_t* where, std::int32_t gtid, std::int32_t, std:
 void __kmpc_end_reduce(ident_t* where, std::int32_t gtid, void* lock) {
   __kmpc_end_critical(where, gtid, lock);
   __kmpc_barrier(where, gtid);
+}
+
+// ---- variables that the threads of a team share, since flang 24 ----
+
+void* __kmpc_alloc_shared(std::uint64_t size) {
+  auto* const block = static_cast<SharedBlock*>(std::malloc(sizeof(SharedBlock) + size));
+  if (!block)
+    refuse_shared(size);
+  block->is_kernels = runs_kernel;
+  if (runs_kernel)
+    block->next = std::exchange(shared_blocks, block);
+  return block + 1;
+}
+void __kmpc_free_shared(void* memory, std::uint64_t) {
+  SharedBlock* const block = memory ? static_cast<SharedBlock*>(memory) - 1 : nullptr;
+  if (block && !block->is_kernels)
+    std::free(block);
+}
+// Wrappers of parallel regions call it. A GPU's threads need such wrappers; here they call the regions themselves.
+void __kmpc_get_shared_variables(void***) {
+  ::dprintf(STDERR_FILENO, "omptarget: the device runtime for CPUs calls no wrapper of a parallel region\n");
+  std::abort();
 }
 
 // ---- queries ----
