@@ -81,7 +81,7 @@ def inspect(data: Reader) -> Contents:
 
 def _inspect(data: Reader, look: Look) -> Contents:
     try:
-        elf = headers.read(data) if look.is_inside else headers.first(data)
+        elf = headers.read(data) if look.is_inside else _first(data)
     except FormatError as error:
         return Contents("elf", is_opaque=True, problem=str(error))
     known = Contents(
@@ -107,6 +107,16 @@ def _inspect(data: Reader, look: Look) -> Contents:
         return known._replace(symbols=symbols, table=table, places=places, links=_links(elf))
     except FormatError as error:
         return known._replace(is_opaque=True, problem=str(error))
+
+
+def _first(data: Reader) -> Elf:
+    """Return the headers that a glance needs: a cubin's sections, too, if it is not compressed."""
+    first = headers.first(data)
+    is_read = first.machine == "nvptx64" and first.abi_version >= CUDA_V2_ABI and data.is_stored
+    try:
+        return headers.read(data) if is_read else first
+    except FormatError:
+        return first
 
 
 def _compiled(data: Reader) -> Contents | None:

@@ -164,7 +164,14 @@ def contents_of(payload: Payload) -> Contents:
     """Return what the bytes of an image say, as far as its container does not."""
     data = payload.image
     said = payload.contents or _of_text(payload) or _of_plugin(data, _normalised(payload.triple))
-    return said or contents(data)
+    found = said or contents(data)
+    if (
+        found.kind == "cubin"
+        and not data.context.look.is_inside
+        and payload.arch == f"{found.arch}a"
+    ):
+        return found._replace(arch=payload.arch)  # by a record that a glance does not read
+    return found
 
 
 def _of_plugin(data: Reader, triple: str) -> Contents | None:
