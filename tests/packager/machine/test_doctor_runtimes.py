@@ -181,15 +181,15 @@ def test_a_runtime_that_does_not_say_its_release(diagnosed: Path, tmp_path: Path
 
 
 def test_a_runtime_that_is_yet_to_come(diagnosed: Path, tmp_path: Path) -> None:
-    """LLVM 22's, but for its name: nobody knows how that of 24 calls kernels."""
+    """LLVM 22's, but for its name: nobody knows how that of 25 calls kernels."""
     path, name = program("22", diagnosed), "libomptarget.so.22.1"
-    later = library("22").read_bytes().replace(f"{name}\0".encode(), b"libomptarget.so.24.1\0")
+    later = library("22").read_bytes().replace(f"{name}\0".encode(), b"libomptarget.so.25.1\0")
     (tmp_path / name).write_bytes(later)
     environment = {"LD_LIBRARY_PATH": f"{tmp_path}:{libraries('22')}:{INSTALLED_LIBRARIES}"}
     document = diagnosis(path, **environment)
     picked = document["runtime"]["picked"]
-    assert (picked["llvm"], picked["outcome"]) == (24, "unknown")
-    assert picked["reason"] == "LLVM 24 came after those that omptool knows"
+    assert (picked["llvm"], picked["outcome"]) == (25, "unknown")
+    assert picked["reason"] == "LLVM 25 came after those that omptool knows"
     assert "OMP202" not in codes(document)
     assert happened(path, environment) == "device"
 
