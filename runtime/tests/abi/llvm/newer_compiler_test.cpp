@@ -137,7 +137,7 @@ SCENARIO_OF(newer_entries) {
 
 SCENARIO_OF(newer_container) {
   std::vector<char> bytes = wrapped(image_file("clang25"));
-  bytes[4] = 3;
+  bytes[4] = 4;
   const Library<Record56> library(bytes, {{&host::add_one, "add_one"}});
   EXPECT(omp_get_num_devices() == 0);
   EXPECT(launch(&host::add_one, {}, kLastEnvironment) != 0);
@@ -146,7 +146,7 @@ SCENARIO_OF(newer_container) {
 
 TEST_CASE("entries and containers of newer versions are named, and their regions run on the host for that reason") {
   for (const auto& [scenario, what] : {std::pair{"newer_entries", "entries of version 2 are unknown, which"},
-                                       std::pair{"newer_container", "OffloadBinary 3 is unknown, which"}}) {
+                                       std::pair{"newer_container", "OffloadBinary 4 is unknown, which"}}) {
     const Outcome outcome = run_scenario(scenario);
     CHECK_MESSAGE(outcome.code == 0, outcome.output);
     CHECK_MESSAGE(outcome.has("omptarget: the runtime ignores the images of "), outcome.output);

@@ -74,8 +74,8 @@ bool Slots::reserve() {
 }
 
 bool Slots::reserve(std::size_t span) {
-  const std::size_t slots = std::min(kMostSlots, span / kGuard);
-  const std::size_t size = kSizes * span, records = kSizes * slots * sizeof(GuardedObject);
+  const std::size_t number = std::min(kMostSlots, span / kGuard);
+  const std::size_t size = kSizes * span, records = kSizes * number * sizeof(GuardedObject);
   void* const memory = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return false;
@@ -86,7 +86,7 @@ bool Slots::reserve(std::size_t span) {
     return false;
   }
   span_ = span;
-  slots_ = slots;
+  slots_ = number;
   records_ = static_cast<GuardedObject*>(table);
   base_ = static_cast<std::byte*>(memory);
   return true;
