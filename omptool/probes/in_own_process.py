@@ -16,6 +16,10 @@ from packager.processes.isolated import python_command
 SECONDS = 60  # that a driver has to find its devices
 
 
+# These ask for what is to be observed in the program alone.
+OBSERVERS = ("OMPTOOL_SUMMARY", "OMPTOOL_TRACE", "OMP_TOOL_LIBRARIES", "LIBOMPTARGET_PROFILE")
+
+
 class NoAnswerError(Exception):
     """The process has not answered to the end; the message is what became of it."""
 
@@ -39,7 +43,7 @@ def ask(module: str, *words: str, environment: Mapping[str, str]) -> list[Any]:
             encoding="utf-8",
             errors="backslashreplace",
             check=False,
-            env=environment,
+            env={name: value for name, value in environment.items() if name not in OBSERVERS},
             timeout=SECONDS,
         )
     except subprocess.TimeoutExpired as error:

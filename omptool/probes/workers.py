@@ -12,6 +12,7 @@ from typing import NoReturn
 from omptool.errors import fail
 from omptool.installation import libdir
 from omptool.probes.ask import ONLY
+from omptool.probes.in_own_process import OBSERVERS
 from omptool.probes.launching import Start, why_not
 from omptool.probes.watching import IGNORED, watched
 from packager.machine.facts import FOLDERS
@@ -34,8 +35,6 @@ LEVELS = {
 HEARTBEAT = "OMPTOOL_MPI_HEARTBEAT"
 # Each construct with nowait occupies a thread of libomp's, which takes 16 at most.
 HELPERS = {"LIBOMP_NUM_HIDDEN_HELPER_THREADS": "16"}
-# They ask for what is to be observed in the program alone.
-OBSERVERS = ("OMPTOOL_SUMMARY", "OMPTOOL_TRACE", "OMP_TOOL_LIBRARIES", "LIBOMPTARGET_PROFILE")
 STARTED = "OMPTOOL_MPI_STARTED"  # names a file to which the plugin writes when it uses MPI
 
 
