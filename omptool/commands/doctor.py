@@ -37,6 +37,7 @@ CHOOSING = ("omp_set_default_device", "omp_get_num_devices")
 OPENING = ("dlopen", "dlmopen")
 # Checks of what other runtimes than omptool's make of a program: doctor predicts that by itself.
 OF_OTHER_RUNTIMES = ("OMP102", "OMP104", "OMP113", "OMP117")
+TOLD_ANYWAY = ("OMP131",)  # as OMP202
 
 
 class DoctorCommand(click.Command):
@@ -322,7 +323,7 @@ def _checks() -> tuple[str, ...]:
     """Return the codes of `verify` that hold under `omptool run`, too."""
     from packager import checks
 
-    return tuple(code for code in checks.CHECKS if code not in OF_OTHER_RUNTIMES)
+    return tuple(code for code in checks.CHECKS if code not in (*OF_OTHER_RUNTIMES, *TOLD_ANYWAY))
 
 
 def _is_of_gcc(binary: FatBinary) -> bool:
