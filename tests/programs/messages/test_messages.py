@@ -24,10 +24,14 @@ BROKEN = ("DATA", "ENTER", "EXIT", "REGION", "UPDATE", "DEVICE", "EMPTY", "GROWN
 
 
 def both(program: Path, **environment: str) -> tuple[object, object]:
-    """Return what the program says on this runtime and on LLVM's."""
+    """Return what the program says on this runtime and on LLVM's.
+
+    Ours names the region that asks for a device which is not there, in a line that LLVM lacks.
+    """
     llvm = llvm_libraries()
-    ours = said(program, [libdir(), llvm], **environment)
-    return ours, said(program, [llvm], **environment)
+    code, stderr, stdout = said(program, [libdir(), llvm], **environment)
+    stderr = [line for line in stderr if " asks for device " not in line]
+    return (code, stderr, stdout), said(program, [llvm], **environment)
 
 
 @pytest.fixture(scope="module")
