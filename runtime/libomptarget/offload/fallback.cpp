@@ -45,8 +45,10 @@ std::shared_ptr<Kernel> kernel_of(const void* host_address) {
 std::string name_of(const void* host_address, const Kernel* kernel) {
   if (kernel)
     return kernel->name;
-  if (const std::string name = unregistered_region(host_address).kernel; !name.empty())
-    return name;
+  // In a child of fork() the dynamic linker may be locked for good, by a thread that the child lacks.
+  if (!Registry::lost())
+    if (const std::string name = unregistered_region(host_address).kernel; !name.empty())
+      return name;
   char text[32];
   std::snprintf(text, sizeof text, "at %p", host_address);
   return text;
