@@ -47,7 +47,7 @@ def made(name: str, libraries: Path) -> Path:
         if not library.is_file() or library.read_bytes() != content:
             with replacing(library) as temporary:
                 temporary.write_bytes(content)
-        # Its DT_RUNPATH is its own folder.
+        # The DT_RUNPATH of the alias is its own folder.
         _link(folder / LIBRARY, libraries / LIBRARY)
     except (OSError, UsageError) as error:
         why = error.strerror if isinstance(error, OSError) else error

@@ -175,7 +175,7 @@ def _bitcode_host(path: str, data: Reader) -> Loaded | None:
 
 
 def _of_host(loaded: Loaded) -> Loaded:
-    """The same, with regions of the host alone and digests of kernels where they are asked for."""
+    """Return the binary with regions of the host alone, and with digests of kernels if wanted."""
     if loaded.file.context.look.host_only:
         from packager.hosts import host_only  # with readers of debug information
 

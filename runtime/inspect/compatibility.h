@@ -29,7 +29,7 @@ struct Bytes {
 
 constexpr std::string_view kCompatibility = ".nv.compat";
 
-// Returns whether a record says that the cubin is for one architecture alone.
+// Returns whether the cubin has the record of code for one architecture alone.
 inline bool has_specific_record(Bytes block) {
   constexpr std::uint64_t kMostCompatibility = 1 << 12, kCompatibilityRecord = 4;
   constexpr std::uint8_t kSized = 4, kSpecific = 9;

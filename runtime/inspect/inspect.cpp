@@ -169,7 +169,7 @@ public:
   }
 
 private:
-  // Returns whether a record says that the cubin is for one architecture alone.
+  // Returns whether the cubin has the record of code for one architecture alone.
   bool is_specific() const {
     return std::ranges::any_of(cubin_.sections, [this](const Section& section) {
       return section.name == kCompatibility && has_specific_record(cubin_.content(section));

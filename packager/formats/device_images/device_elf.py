@@ -230,7 +230,7 @@ def _cuda_arch(abi_version: int, flags: int, *, is_specific: bool) -> str:
 
 
 def _is_specific(elf: Elf) -> bool:
-    """Return whether a record of a cubin says that it runs on one architecture alone."""
+    """Return whether a cubin has the record of code for one architecture alone."""
     try:
         return any(_has_specific_record(elf.content(s)) for s in elf.named(COMPATIBILITY))
     except FormatError:

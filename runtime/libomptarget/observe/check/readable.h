@@ -9,7 +9,7 @@
 namespace omptool::check {
 
 // Returns an address of the range that this process cannot read; nothing: none is found, or the system forbids to ask.
-// Of ranges over 1 GiB it looks at some pages alone.
+// In a range over 1 GiB only some pages are read.
 std::optional<std::uintptr_t> first_unreadable(HostRange range);
 
 } // namespace omptool::check

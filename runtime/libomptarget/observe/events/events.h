@@ -92,7 +92,7 @@ struct RowSeen {
   bool is_value = false;    // `base` is what the kernel gets
   bool is_returned = false; // the program gets the device's address
   bool is_always = false;   // it is copied whatever the count
-  // Of a global variable that the row copies nothing of; only where the checker asks for it.
+  // The difference of a global variable that the row does not copy; set only for the checker.
   std::optional<Difference> difference{};
 };
 
