@@ -2,7 +2,8 @@
 """The way over the devices of two workers, by each MPI, that tests which offload may take.
 
 Tests of the rooms ROOMS take it, but for the tests and programs of LIST. `make test` runs a sample
-with Debian's MPIs. `make test-all` runs with every MPI what `make test` runs at once.
+with Debian's MPIs. `make test-all` runs with every MPI what `make test` runs at once, and repeats
+with one of them the tests that look for rare faults.
 """
 
 from __future__ import annotations
@@ -47,7 +48,11 @@ def kept(items: list[pytest.Item]) -> list[pytest.Item]:
 
 def _is_kept(item: pytest.Item) -> bool:
     parameters: Mapping[str, Any] = getattr(item, "callspec").params  # noqa: B009
-    if item.get_closest_marker("exhaustive") or _programs(parameters) & reasons(LIST).keys():
+    if _programs(parameters) & reasons(LIST).keys():
+        return False
+    if item.get_closest_marker("repeated"):
+        return _mpi(parameters) is mpis.DEBIAN[0]
+    if item.get_closest_marker("exhaustive"):
         return False
     if not _is_sampled(parameters):
         item.add_marker("exhaustive")
@@ -59,7 +64,10 @@ def _programs(parameters: Mapping[str, Any]) -> set[str]:
 
 
 def _is_sampled(parameters: Mapping[str, Any]) -> bool:
-    mpi = mpis.named(parameters["way"][mpis.VARIABLE])
     versions = {value.version for value in parameters.values() if isinstance(value, Build)}
     is_chosen = versions == {INSTALLED} and bool(_programs(parameters) & SAMPLE)
-    return mpi in mpis.DEBIAN and is_chosen
+    return _mpi(parameters) in mpis.DEBIAN and is_chosen
+
+
+def _mpi(parameters: Mapping[str, Any]) -> mpis.Mpi:
+    return mpis.named(parameters["way"][mpis.VARIABLE])
