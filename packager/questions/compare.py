@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import zip_longest
+from types import MappingProxyType
 from typing import Literal
 
 from packager.kernel_names import decode
 from packager.model import Descriptor, DeviceImage, DeviceSymbol, FatBinary, Resources
 from packager.questions.kernels import kernels
+from packager.questions.moved import moved
 from packager.questions.sorting import code_size
 from packager.questions.wanted import Wanted
 from packager.records import NamedTuple
@@ -18,6 +20,7 @@ from packager.wording import runs
 
 # Longer lists are compared as sets: difflib's time grows with the square of their length.
 MAX_ORDERED = 5000
+UNMOVED: Mapping[str, str] = MappingProxyType({})
 
 
 class Fact(NamedTuple):
@@ -28,7 +31,7 @@ class Fact(NamedTuple):
     new: int | None
 
 
-How = Literal["added", "removed", "changed"]
+How = Literal["added", "removed", "changed", "moved"]
 
 
 class Change(NamedTuple):
@@ -39,16 +42,19 @@ class Change(NamedTuple):
     name: str  # of a kernel as its image has it, of a region function and line; else in words
     targets: tuple[str, ...] = ()  # of a kernel: what its images are for
     facts: tuple[Fact, ...] = ()
+    was: str = ""  # the name in the old file, of a region whose line has moved
 
 
 def differences(old: FatBinary, new: FatBinary, wanted: Wanted) -> Iterator[Change]:
     """Yield what is not the same in two files, of the images and kernels that are wanted.
 
-    Images are compared by their bytes if both were loaded with hashes.
+    Images are compared by their bytes if both were loaded with hashes. A region is the same one
+    where an edit above it has moved its line.
     """
+    lines = moved(_regions(old), _regions(new))
     yield from _sequence("ABI", [old.abi or "none"], [new.abi or "none"])
-    yield from _images(old, new, wanted)
-    yield from _sequence("entry", _entries(old, wanted), _entries(new, wanted))
+    yield from _images(old, new, wanted, lines)
+    yield from _sequence("entry", _entries(old, wanted, lines), _entries(new, wanted))
     yield from _sequence("descriptor", _descriptors(old), _descriptors(new))
 
 
@@ -66,7 +72,9 @@ def _sequence(
             yield from (Change(what, "added", line) for line in new[c:d])
 
 
-def _images(old: FatBinary, new: FatBinary, wanted: Wanted) -> Iterator[Change]:
+def _images(
+    old: FatBinary, new: FatBinary, wanted: Wanted, lines: Mapping[str, str]
+) -> Iterator[Change]:
     """The images for each target in both, then the kernels of targets that both have."""
     before, after = _by_target(old, wanted), _by_target(new, wanted)
     pairs = {name: (before.get(name, []), after.get(name, [])) for name in {**before, **after}}
@@ -78,7 +86,7 @@ def _images(old: FatBinary, new: FatBinary, wanted: Wanted) -> Iterator[Change]:
         elif _hashes(ours) != _hashes(theirs):
             yield Change("image", "changed", name, facts=_image_facts(ours, theirs))
     common = {name: pair for name, pair in pairs.items() if all(pair)}
-    yield from _kernels(old, new, common, wanted)
+    yield from _kernels(old, new, common, wanted, lines)
 
 
 def _by_target(binary: FatBinary, wanted: Wanted) -> dict[str, list[DeviceImage]]:
@@ -118,30 +126,40 @@ def _kernels(
     new: FatBinary,
     pairs: dict[str, tuple[list[DeviceImage], list[DeviceImage]]],
     wanted: Wanted,
+    lines: Mapping[str, str],
 ) -> Iterator[Change]:
     """Those of images that both files have; equal changes for several targets are one."""
+    names_before = {now: name for name, now in lines.items()}
     found: dict[tuple[str, How, tuple[Fact, ...]], list[str]] = {}
     for target, (ours, theirs) in pairs.items():
-        before, after = _needs(old, ours, wanted), _needs(new, theirs, wanted)
+        before, after = _needs(old, ours, wanted, lines), _needs(new, theirs, wanted)
         for name in {**before, **after}:
-            for row in _changed(before.get(name, []), after.get(name, [])):
+            rows = list(_changed(before.get(name, []), after.get(name, [])))
+            if not rows and name in names_before:
+                rows = [("moved", ())]
+            for row in rows:
                 found.setdefault((name, *row), []).append(target)
     for (name, change, facts), targets in found.items():
-        yield Change("kernel", change, name, tuple(dict.fromkeys(targets)), facts)
+        was = names_before.get(name, "") if change in ("moved", "changed") else ""
+        yield Change("kernel", change, name, tuple(dict.fromkeys(targets)), facts, was)
 
 
 Numbers = dict[str, int]
 
 
 def _needs(
-    binary: FatBinary, images: Iterable[DeviceImage], wanted: Wanted
+    binary: FatBinary,
+    images: Iterable[DeviceImage],
+    wanted: Wanted,
+    lines: Mapping[str, str] = UNMOVED,
 ) -> dict[str, list[Numbers]]:
     """By the names of kernels what each of that name needs, in an order of its own."""
     found: dict[str, list[Numbers]] = {}
     for image in images:
         for kernel in kernels(binary, image):
             if wanted.names(kernel.name):
-                found.setdefault(_lasting(kernel.name), []).append(_numbers(kernel))
+                name = _lasting(kernel.name)
+                found.setdefault(lines.get(name, name), []).append(_numbers(kernel))
     for rows in found.values():
         rows.sort(key=lambda row: sorted(row.items()))
     return found
@@ -187,12 +205,20 @@ def _lasting(name: str) -> str:
     return str(decode(name) or name)
 
 
-def _entries(binary: FatBinary, wanted: Wanted) -> list[str]:
+def _regions(binary: FatBinary) -> Iterator[str]:
+    """Yield the names of all kernels, of images and of entries."""
+    for image in binary.images:
+        yield from (kernel.name for kernel in kernels(binary, image))
+    yield from (entry.name for entry in binary.entries if entry.kind == "kernel")
+
+
+def _entries(binary: FatBinary, wanted: Wanted, lines: Mapping[str, str] = UNMOVED) -> list[str]:
     return [
-        f"{entry.kind} {_lasting(entry.name) or entry.symbol or 'without a name'}"
+        f"{entry.kind} {lines.get(name, name) or entry.symbol or 'without a name'}"
         + (f", {entry.size} bytes" if entry.size else "")
         for entry in binary.entries
         if wanted.names(entry.name)
+        for name in [_lasting(entry.name)]
     ]
 
 

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clangs import compiled
 from documents import document
 from places import DATA
 from toolchain import omptool, run
 
 OLD = DATA / "none.fatbin"
+MOVED = Path(__file__).parent / "sources" / "moved.cpp"
 REGISTERS = b"\x04\x2f\x08\x00"  # of .nv.info: a sized value of 8 bytes, REGCOUNT
 
 
@@ -88,3 +90,17 @@ def test_members_of_archives(thirsty: Path, tmp_path: Path) -> None:
     found = changes(tmp_path / "old.a", tmp_path / "new.a")
     assert {change["member"] for change in found} == {"(b.fatbin)"}
     assert len(found) == 2
+
+
+def test_a_line_above_moves_regions_alone(tmp_path: Path) -> None:
+    text = MOVED.read_text()
+    programs = []
+    for name, source in (("old", text), ("new", text.replace("void work", "// more\nvoid work"))):
+        (tmp_path / f"{name}.cpp").write_text(source)
+        programs.append(compiled(tmp_path / f"{name}.cpp", tmp_path))
+    found = changes(*programs)
+    assert {(c["what"], c["change"]) for c in found} == {("kernel", "moved"), ("image", "changed")}
+    moved = [(c["was"], c["name"]) for c in found if c["what"] == "kernel"]
+    assert moved == [("_Z4workPdi:11", "_Z4workPdi:12"), ("_Z4workPdi:13", "_Z4workPdi:14")]
+    text = omptool("dump", "--against", *programs).stdout
+    assert "= kernel work:11 -> work:12 (elf for x86_64-pc-linux-gnu)\n" in text
