@@ -356,7 +356,8 @@ def _write(path: Path | None, found: CheckRun, *, is_sarif: bool) -> bool:
     """Write a document, if one is asked for. Return False, after a line, where that fails."""
     if not path:
         return True
-    from omptool.render import check_run, check_sarif
+    from omptool.render import check_run
+    from omptool.render.exchange import check_sarif
     from packager.files.replacing import replacing
 
     document = check_sarif.log(found) if is_sarif else check_run.as_json(found)

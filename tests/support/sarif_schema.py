@@ -18,7 +18,7 @@ from typing import Any
 
 from jsonschema import Draft7Validator
 
-from omptool.render.sarif import SCHEMA
+from omptool.render.exchange.sarif import SCHEMA
 
 ORIGIN = "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata/"
 

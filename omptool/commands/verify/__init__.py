@@ -90,7 +90,7 @@ def command(
     if as_json:
         echo_pieces(verify.verify_json(results, codes, found.errors))
     elif as_sarif:
-        from omptool.render import sarif
+        from omptool.render.exchange import sarif
 
         echo_pieces(sarif.log(results, codes, found.errors, exit_code))
     ctx.exit(exit_code)

@@ -18,7 +18,7 @@ from sarif_schema import run_of
 from toolchain import HOST, omptool, run
 from verifying import Bench
 
-from omptool.render import sarif
+from omptool.render.exchange import sarif
 from packager.checks import CHECKS
 from packager.hosts.load import load, load_all
 from packager.model import FatBinary, Finding, Severity
