@@ -8,8 +8,8 @@ import signal
 from contextlib import suppress
 
 from omptool.console import portable
-from omptool.render.exchange import sarif
 from omptool.render.check_run import region, remarks
+from omptool.render.exchange import sarif
 from omptool.render.exchange.sarif import Json
 from packager.machine.check_codes import CODES
 from packager.machine.check_run import CheckFinding, CheckRun, SourceLine
