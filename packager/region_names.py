@@ -13,6 +13,7 @@ from packager.kernel_names import decode, gcc_function
 # A demangler writes these behind the parameters of a function.
 _QUALIFIERS = re.compile(r"(?: (?:const|volatile|&&?|noexcept)| \[[^\]]*\])*$")
 _OPERATOR = re.compile(r"\boperator(?:\(\)|\[\]|[<>=!+\-*/%^&|~,]+|(?= ))")
+_REGION = re.compile(r"(\S+)(:\d+)")  # function and line
 _DEPTH = {"(": 1, "<": 1, "[": 1, "{": 1, ")": -1, ">": -1, "]": -1, "}": -1}
 
 
@@ -30,6 +31,15 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 def short_name(name: str) -> str | None:
     """Return function and line of a kernel on its own; None for a name of no kernel."""
     return short_names([name]).get(name)
+
+
+def in_words(name: str) -> str:
+    """Return words with each function as people write it: `work:5` for `_Z4workv:5`.
+
+    A function without a line keeps its parameters.
+    """
+    words = _REGION.sub(lambda found: f"{without_parameters(demangled(found[1]))}{found[2]}", name)
+    return words if words != name else demangled(name)
 
 
 def spellings(name: str) -> Iterator[str]:

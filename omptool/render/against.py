@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from omptool.console import portable, shown
 from packager.demangle import demangled
 from packager.questions.compare import Change, Fact
 from packager.records import NamedTuple
-from packager.region_names import without_parameters
+from packager.region_names import in_words
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~", "moved": "="}
-_REGION = re.compile(r"(\S+)(:\d+)")  # a region's function and line
 
 
 class Part(NamedTuple):
@@ -33,7 +31,7 @@ def against_text(parts: Iterable[Part], *, is_demangled: bool) -> str:
 def _line(member: str, change: Change, is_demangled: bool) -> str:
     names = [name for name in (change.was, change.name) if name]
     if is_demangled:
-        names = [short(name) if change.what in ("kernel", "entry") else name for name in names]
+        names = [in_words(name) if change.what in ("kernel", "entry") else name for name in names]
     name = " -> ".join(names)
     where = f" ({_targets(change.targets)})" if change.targets else ""
     facts = ", ".join(_fact(fact) for fact in change.facts)
@@ -43,14 +41,6 @@ def _line(member: str, change: Change, is_demangled: bool) -> str:
     return (
         f"{SIGNS[change.change]} {inside}{change.what} {name}{where}{': ' if facts else ''}{facts}"
     )
-
-
-def short(name: str) -> str:
-    """Return a kernel's or entry's name with the function as people write it: `work:5`."""
-    regions = _REGION.sub(
-        lambda found: f"{without_parameters(demangled(found[1]))}{found[2]}", name
-    )
-    return regions if regions != name else demangled(name)
 
 
 def _targets(targets: Sequence[str]) -> str:

@@ -205,11 +205,13 @@ def _lasting(name: str) -> str:
     return str(decode(name) or name)
 
 
-def _regions(binary: FatBinary) -> Iterator[str]:
-    """Yield the names of all kernels, of images and of entries."""
+def _regions(binary: FatBinary) -> dict[str, Numbers]:
+    """Return the names of all kernels, of entries and images, with what the first image says."""
+    found: dict[str, Numbers] = {e.name: {} for e in binary.entries if e.kind == "kernel"}
     for image in binary.images:
-        yield from (kernel.name for kernel in kernels(binary, image))
-    yield from (entry.name for entry in binary.entries if entry.kind == "kernel")
+        for kernel in kernels(binary, image):
+            found[kernel.name] = found.get(kernel.name) or _numbers(kernel)
+    return found
 
 
 def _entries(binary: FatBinary, wanted: Wanted, lines: Mapping[str, str] = UNMOVED) -> list[str]:

@@ -3,63 +3,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 
 from packager.kernel_names import KernelName, decode
+from packager.records import NamedTuple
 
 # Of a function's regions in both builds, multiplied: more are paired by their order alone.
 MAX_PAIRS = 1 << 10
 TOO_FAR = 1 << 60
+UNLIKE = 1000  # lines by which kernels of other needs count as apart
 
 
-def moved(old: Iterable[str], new: Iterable[str]) -> dict[str, str]:
+class _Region(NamedTuple):
+    name: KernelName
+    needs: object
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.name.line, int(self.name.suffix) if self.name.suffix.isdigit() else 0
+
+
+def moved(old: Mapping[str, object], new: Mapping[str, object]) -> dict[str, str]:
     """Return the new name of each of clang's kernels that has moved, by its old name.
 
-    Both are without the source file's numbers, which other builds have otherwise: "work:5".
+    The kernels come with what they need, which tells them from others. The names in the result are
+    without the source file's numbers, which differ from build to build: "work:5".
     """
     before, after = _by_function(old), _by_function(new)
     found: dict[str, str] = {}
     for function in before.keys() & after.keys():
         ours, theirs = before[function], after[function]
-        for one, other in _pairs([name.line for name in ours], [name.line for name in theirs]):
-            found[str(ours[one])] = str(theirs[other])
+        for one, other in _pairs(ours, theirs):
+            found[str(ours[one].name)] = str(theirs[other].name)
     return {name: now for name, now in found.items() if name != now}
 
 
-def _by_function(names: Iterable[str]) -> dict[tuple[str, bool], list[KernelName]]:
+def _by_function(kernels: Mapping[str, object]) -> dict[tuple[str, bool], list[_Region]]:
     """Return the kernels of each function in the order of the source."""
-    found: dict[tuple[str, bool], dict[str, KernelName]] = {}
-    for name in names:
+    found: dict[tuple[str, bool], dict[str, _Region]] = {}
+    for name, needs in kernels.items():
         if decoded := decode(name):
             is_number = not decoded.suffix or decoded.suffix.isdigit()
-            found.setdefault((decoded.function, is_number), {})[str(decoded)] = decoded
-    return {key: sorted(all_of.values(), key=_place) for key, all_of in found.items()}
+            regions = found.setdefault((decoded.function, is_number), {})
+            regions[str(decoded)] = _Region(decoded, needs)
+    return {key: sorted(all_of.values(), key=attrgetter("place")) for key, all_of in found.items()}
 
 
-def _place(name: KernelName) -> tuple[int, int]:
-    return name.line, int(name.suffix) if name.suffix.isdigit() else 0
-
-
-def _pairs(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]]:
-    """Return which lines belong together: those that an edit above them has moved alike."""
+def _pairs(old: Sequence[_Region], new: Sequence[_Region]) -> list[tuple[int, int]]:
+    """Return which regions belong together: those alike that an edit has moved by as many lines."""
     if len(old) == len(new) or len(old) * len(new) > MAX_PAIRS:
         return list(zip(range(len(old)), range(len(new)), strict=False))
     if len(old) > len(new):
         return [(one, other) for other, one in _pairs(new, old)]
-    shifts = {other - one for one in old for other in new}
+    shifts = {other.name.line - one.name.line for one in old for other in new}
     tried = [_shifted(old, new, shift) for shift in sorted(shifts, key=abs)]
     return min(tried, key=lambda found: found[0])[1] if tried else []
 
 
 def _shifted(
-    old: Sequence[int], new: Sequence[int], shift: int
+    old: Sequence[_Region], new: Sequence[_Region], shift: int
 ) -> tuple[int, list[tuple[int, int]]]:
-    """Return the pairs, in order, of least distance from this shift, and the distance."""
+    """Return the pairs, in order, of least cost, and the cost, where lines move by this shift."""
     costs = [[0] * (len(new) + 1)]
-    for line in old:
+    for one in old:
         above, row = costs[-1], [TOO_FAR]
         for j, other in enumerate(new):
-            row.append(min(row[j], above[j] + abs(other - line - shift)))
+            distance = abs(other.name.line - one.name.line - shift)
+            cost = distance + (UNLIKE if one.needs != other.needs else 0)
+            row.append(min(row[j], above[j] + cost))
         costs.append(row)
     pairs, j = [], len(new)
     for i in range(len(old), 0, -1):

@@ -94,10 +94,10 @@ def test_members_of_archives(thirsty: Path, tmp_path: Path) -> None:
 
 def test_a_line_above_moves_regions_alone(tmp_path: Path) -> None:
     text = MOVED.read_text()
-    programs = []
-    for name, source in (("old", text), ("new", text.replace("void work", "// more\nvoid work"))):
-        (tmp_path / f"{name}.cpp").write_text(source)
-        programs.append(compiled(tmp_path / f"{name}.cpp", tmp_path))
+    old, new = tmp_path / "old.cpp", tmp_path / "new.cpp"
+    old.write_text(text)
+    new.write_text(text.replace("void work", "// more\nvoid work"))
+    programs = compiled(old, tmp_path), compiled(new, tmp_path)
     found = changes(*programs)
     assert {(c["what"], c["change"]) for c in found} == {("kernel", "moved"), ("image", "changed")}
     moved = [(c["was"], c["name"]) for c in found if c["what"] == "kernel"]

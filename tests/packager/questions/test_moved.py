@@ -7,9 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from packager.questions.moved import moved
+from packager.questions.moved import moved as moved_with_needs
 
 LINES = st.lists(st.integers(1, 99), unique=True, max_size=6).map(sorted)
+
+
+def moved(old: list[str], new: list[str]) -> dict[str, str]:
+    return moved_with_needs(dict.fromkeys(old), dict.fromkeys(new))
 
 
 def named(lines: list[int], function: str = "work", inode: str = "2f") -> list[str]:
@@ -31,6 +35,12 @@ def test_an_edit_above_moves_all_alike(
 ) -> None:
     found = moved(named(old), named(new, inode="30"))
     assert found == {f"work:{one}": f"work:{other}" for one, other in pairs.items()}
+
+
+def test_needs_tell_kernels_apart() -> None:
+    old = {"__omp_offloading_801_2f_work_l12": 17, "__omp_offloading_801_2f_work_l14": 178}
+    found = moved_with_needs(old, {"__omp_offloading_801_30_work_l12": 178})
+    assert found == {"work:14": "work:12"}
 
 
 def test_functions_and_other_names_stay_apart() -> None:
