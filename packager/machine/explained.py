@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from packager import checks
+from packager import checks, gates
 from packager.errors import UsageError
 from packager.machine.check_codes import CODES
 
@@ -92,7 +92,7 @@ Cure: give -fopenmp-targets=TRIPLE to compiler and linker, or build with `omptoo
 
 def known() -> tuple[str, ...]:
     """Return all codes."""
-    return (*checks.CHECKS, *DOCTORS, *CODES)
+    return (*checks.CHECKS, *gates.CODES, *DOCTORS, *CODES)
 
 
 def explain(code: str) -> str:
@@ -101,6 +101,8 @@ def explain(code: str) -> str:
         return DOCTORS[code]
     if code in CODES:
         return CODES[code].text
+    if code in gates.CODES:
+        return gates.explain(code)
     if code in checks.CHECKS:
         return checks.explain(code)
     raise UsageError(f"no finding has the code {code!r}; known codes: {', '.join(known())}")

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Find the line of the source that a finding of `verify` is about."""
+
+from __future__ import annotations
+
+from packager.kernel_names import decode
+from packager.model import FatBinary, Finding, SourcePlace
+
+
+def place_of(binary: FatBinary, finding: Finding) -> SourcePlace | None:
+    """Return the region's file and line; None if the finding names no entry, or nothing tells them.
+
+    The file is known by debug information, the line by the kernel's name.
+    """
+    if finding.entry is None or finding.entry >= len(binary.entries):
+        return None
+    entry = binary.entries[finding.entry]
+    if entry.source is None:
+        return None
+    decoded = decode(entry.name)
+    return entry.source._replace(line=decoded.line) if decoded else entry.source
