@@ -12,7 +12,8 @@ import sys
 
 from places import ROOT
 
-from packager import checks
+from packager import checks, gates
+from packager.machine.explained import explain
 
 PAGE = ROOT / "docs" / "verify.md"
 INTRODUCTION = """# What verify finds
@@ -22,24 +23,25 @@ One section for each code: the cause, and the cure. `omptool verify --explain CO
 
 A finding is an error if a region will not run or will run wrongly, a warning if it may, and else
 information. `verify` exits with 1 when there is an error, and with 0 otherwise; `--strict` counts
-warnings as errors. `--select` and `--ignore` choose codes.
+warnings as errors. `--select` and `--ignore` choose codes. OMP141 on are of `--against` and
+`--budget`.
 """
 
 
 def page() -> str:
     """The whole page."""
-    codes = sorted(checks.CHECKS)
+    codes = sorted((*checks.CHECKS, *gates.CODES))
     rows = [f"| [{code}](#{code.lower()}) | {_title(code)} |" for code in codes]
     table = "\n".join(["| code | finds |", "| --- | --- |", *rows])
     return "\n".join([INTRODUCTION, table, *map(_section, codes)]) + "\n"
 
 
 def _title(code: str) -> str:
-    return checks.explain(code).partition("\n")[0].rstrip(".")
+    return explain(code).partition("\n")[0].rstrip(".")
 
 
 def _section(code: str) -> str:
-    title, _, rest = checks.explain(code).partition("\n")
+    title, _, rest = explain(code).partition("\n")
     cure = re.sub(r"^Cure: ", "**Cure:** ", rest.strip(), flags=re.MULTILINE)
     return f"\n## {code}\n\n{title}\n\n{cure}"
 

@@ -3,28 +3,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from omptool.commands.verify.gates import Gates, Result, found_in
 from omptool.console import echo, echo_pieces, shown
 from omptool.errors import reported
 from omptool.options.colour import colour_option
 from omptool.options.completing import codes, explained
+from omptool.options.gating import Gating, gating_options
 from omptool.options.paths import INPUT
 from omptool.reading import Files
 from packager.errors import UsageError
 from packager.look import Look
-from packager.model import FatBinary, Finding
+from packager.model import FatBinary
 from packager.pairing import needs_device
+from packager.questions.members import named
 
 if TYPE_CHECKING:
+    from packager.dwarf.sources import Asked
     from packager.files.reader import Reader
 
 # Where a host has no entries, no check asks for symbols: only for what is wrong with an image.
 LOOK = Look(for_entries=True, damage=True, code=True, host_only=True)
+TEXT = "text"
+FORMS = (TEXT, "json", "sarif", "github")
 
 
 @click.command()
@@ -38,8 +44,15 @@ LOOK = Look(for_entries=True, damage=True, code=True, host_only=True)
 @click.option("--ignore", metavar="CODES", shell_complete=codes, help="Leave these checks out.")
 @click.option("--strict", is_flag=True, help="Count warnings as errors in the exit code.")
 @click.option("--require-entries", is_flag=True, help="Also exit 1 for a FILE without entries.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option("--sarif", "as_sarif", is_flag=True, help="Print SARIF 2.1.0, for other tools.")
+@gating_options
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    help="Print text (the default), one JSON document, SARIF 2.1.0, or annotations of GitHub's.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--sarif", "as_sarif", is_flag=True, help="The same as --format sarif.")
 @click.option(
     "--explain",
     metavar="CODE",
@@ -55,6 +68,8 @@ def command(
     ignore: str | None,
     strict: bool,
     require_entries: bool,
+    gating: Gating,
+    form: str | None,
     as_json: bool,
     as_sarif: bool,
     explain: str | None,
@@ -62,12 +77,12 @@ def command(
     """Check the entries and device images in each FILE against each other.
 
     Each finding has a code, a severity and a hint; --explain prints the code's cause and cure.
+    --against, --budget and --baseline make verify a gate of a build.
 
     Exits 0 when no finding is an error, 1 when one is, 2 when nothing of a file can be read. With
     --strict, warnings count as errors. With --require-entries, 1 also when a FILE, of which an
     archive is one, has no region and no variable for devices.
     """
-    from omptool.render import verify
     from packager import checks
 
     with reported("verify"):
@@ -76,49 +91,100 @@ def command(
     if explain and explained:
         echo(f"{explain.upper()}: {explained}")
         ctx.exit(0)
-    if as_json and as_sarif:
-        raise click.UsageError("--json and --sarif exclude each other.")
+    form = _form(form, as_json, as_sarif)
     if not files:
         raise click.UsageError("Missing argument 'FILE...'.")
-    found = Files(files, LOOK, checked=True, judged=_judged)
-    is_text = not (as_json or as_sarif)
-    results, without = _checked(found, codes, is_text=is_text)
+    gating.expect_sense(files)
+    look = LOOK._replace(for_entries=not gating.asks_for_kernels)
+    gates = Gates(gating, look)
+    found = Files(files, look, checked=True, sourced=_sourced(form), judged=_judged)
+    results, without = _checked(found, codes, gates, is_text=form == TEXT)
     for path in without if require_entries else ():
         echo(f"Error: {shown(path)}: has no entry, and --require-entries is given", err=True)
     is_wanting = (require_entries and bool(without)) or _is_wanting(results, strict)
-    exit_code = 2 if found.failed else 1 if is_wanting else 0
-    if as_json:
-        echo_pieces(verify.verify_json(results, codes, found.errors))
-    elif as_sarif:
-        from omptool.render.exchange import sarif
-
-        echo_pieces(sarif.log(results, codes, found.errors, exit_code))
+    exit_code = 2 if found.failed or gates.failed else 1 if is_wanting else 0
+    if exit_code == 1 and gating.write_baseline:
+        exit_code = 0
+    _print(form, results, [*codes, *gates.codes], found, exit_code)
+    gates.conclude(results)
     ctx.exit(exit_code)
 
 
-def _checked(
-    files: Files, codes: Sequence[str], *, is_text: bool
-) -> tuple[list[tuple[FatBinary, list[Finding]]], list[Path]]:
-    """Return the findings, which text shows file by file, and the files without entries."""
-    from omptool.render import verify
-    from packager import checks
+def _form(form: str | None, as_json: bool, as_sarif: bool) -> str:
+    """Return the form of the output. Raises UsageError where options ask for several."""
+    asked = {
+        one for one in (form, "json" if as_json else None, "sarif" if as_sarif else None) if one
+    }
+    if len(asked) > 1:
+        raise click.UsageError("--format, --json and --sarif exclude each other.")
+    return asked.pop() if asked else TEXT
 
-    results: list[tuple[FatBinary, list[Finding]]] = []
+
+def _sourced(form: str) -> Asked | None:
+    """Return whose sources are asked for: those of entries, for forms that point to them."""
+    if form not in ("sarif", "github"):
+        return None
+    from packager.dwarf.sources import Asked
+
+    return Asked(kernels=False)
+
+
+def _print(
+    form: str, results: Sequence[Result], codes: Sequence[str], found: Files, exit_code: int
+) -> None:
+    """Print the findings in a form for programs; text has been printed file by file."""
+    if form == "json":
+        from omptool.render.verify import verify_json
+
+        echo_pieces(verify_json(results, codes, found.errors))
+    elif form == "sarif":
+        from omptool.render.exchange import sarif
+
+        echo_pieces(sarif.log(results, codes, found.errors, exit_code))
+    elif form == "github":
+        from omptool.render.exchange import github
+
+        for line in github.lines(results):
+            echo(line)
+
+
+def _checked(
+    files: Files, codes: Sequence[str], gates: Gates, *, is_text: bool
+) -> tuple[list[Result], list[Path]]:
+    """Return the findings, which text shows file by file, and the files without entries."""
+    results: list[Result] = []
     without: list[Path] = []
     for path, binaries in files.by_path():
-        has_entry = False
-        for binary in binaries:
-            findings = checks.verify(binary, codes) if codes else []
-            findings += checks.against([earlier for earlier, _ in results], binary, codes)
-            results.append((binary, findings))
-            has_entry = has_entry or any(map(needs_device, binary.entries))
+        parts: list[FatBinary] = []
+        for result in _of_file(path, binaries, codes, gates, results, parts):
+            results.append(result)
             if is_text:
-                echo(verify.verify_text(binary, findings, codes))
+                from omptool.render.verify import verify_text
+
+                echo(verify_text(*result, codes))
+        has_entry = any(needs_device(entry) for part in parts for entry in part.entries)
         without += [] if has_entry else [path]
     return results, without
 
 
-def _is_wanting(results: Sequence[tuple[FatBinary, list[Finding]]], strict: bool) -> bool:
+def _of_file(
+    path: Path,
+    binaries: Iterable[FatBinary],
+    codes: Sequence[str],
+    gates: Gates,
+    before: Sequence[Result],
+    parts: list[FatBinary],
+) -> Iterator[Result]:
+    """Yield the findings about a file, member by member, and add its `parts`."""
+    for member, binary in named(binaries, str(path)):
+        parts.append(binary)
+        findings = found_in(binary, [earlier for earlier, _ in before], codes)
+        yield binary, gates.fresh(binary, [*findings, *gates.of_part(member, binary)])
+    for whole, findings in gates.of_file(path, parts):
+        yield whole, gates.fresh(whole, findings)
+
+
+def _is_wanting(results: Sequence[Result], strict: bool) -> bool:
     fatal = {"error", "warning"} if strict else {"error"}
     return any(finding.severity in fatal for _, findings in results for finding in findings)
 

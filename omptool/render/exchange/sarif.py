@@ -17,9 +17,11 @@ from omptool import __version__
 from omptool.console import portable
 from omptool.reading import Unread
 from omptool.render.json_stream import pieces
-from packager import checks
+from packager import checks, gates
 from packager.files.reader import STANDARD_INPUT
-from packager.model import FatBinary, Finding
+from packager.machine.explained import explain
+from packager.model import FatBinary, Finding, SourcePlace
+from packager.questions.source_places import place_of
 
 Results = Sequence[tuple[FatBinary, Sequence[Finding]]]
 Json = dict[str, Any]
@@ -36,9 +38,13 @@ def log(
 ) -> Iterator[str]:
     """The log of one run of `verify`, in pieces."""
     names = dict.fromkeys(_file(binary) for binary, _ in results)
-    rules = [rule(code, checks.CHECKS[code].__name__, checks.explain(code)) for code in codes]
+    rules = [rule(code, _name(code), explain(code)) for code in codes]
     found = _results(results, list(codes))
     return whole(names, rules, _invocation(errors, exit_code), found)
+
+
+def _name(code: str) -> str:
+    return gates.name(code) if code in gates.CODES else checks.CHECKS[code].__name__
 
 
 def whole(
@@ -110,15 +116,33 @@ def plain(words: str) -> str:
 
 
 def _places(binary: FatBinary, finding: Finding) -> Json:
-    """Return where it is: the entry, else the image, else the file; the image beside an entry."""
+    """Return where it is: the region's source, else the entry, the image or the file.
+
+    Beside a source there is the entry, and beside an entry the image.
+    """
     image = None if finding.image is None else _image(binary, finding.image)
     if finding.entry is None:
         return {"locations": [_location(binary, image)]}
-    places: Json = {"locations": [_location(binary, _entry(binary, finding.entry))]}
+    others: list[tuple[str, Json]] = []
+    place = _location(binary, _entry(binary, finding.entry))
+    if source := place_of(binary, finding):
+        others.append((f"entry {finding.entry}", place))
+        place = _source(source)
     if image and finding.image is not None:
-        what = {"text": f"image {finding.image} ({binary.images[finding.image].target})"}
-        places["relatedLocations"] = [{"id": 0, **_location(binary, image), "message": what}]
-    return places
+        name = f"image {finding.image} ({binary.images[finding.image].target})"
+        others.append((name, _location(binary, image)))
+    related = [
+        {"id": number, **other, "message": {"text": name}}
+        for number, (name, other) in enumerate(others)
+    ]
+    return {"locations": [place]} | ({"relatedLocations": related} if related else {})
+
+
+def _source(source: SourcePlace) -> Json:
+    place: Json = {"artifactLocation": artifact(portable(source.file))}
+    if source.line:
+        place["region"] = {"startLine": source.line}
+    return {"physicalLocation": place}
 
 
 def _location(binary: FatBinary, region: Json | None) -> Json:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from verify_page import PAGE, page
 
-from packager import checks
+from packager import checks, gates
+from packager.machine.explained import explain
 
 
 def test_the_page_is_up_to_date() -> None:
@@ -13,7 +14,7 @@ def test_the_page_is_up_to_date() -> None:
 
 
 def test_each_check_has_a_cause_and_a_cure() -> None:
-    for code in checks.CHECKS:
-        title, _, rest = checks.explain(code).partition("\n\n")
+    for code in (*checks.CHECKS, *gates.CODES):
+        title, _, rest = explain(code).partition("\n\n")
         assert "\n" not in title, f"the first line of {code} is its title"
         assert "Cure: " in rest, code

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The findings of `verify` about a file: of its checks, and of the gates that the user asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from omptool.commands.verify.known import Baseline, write
+from omptool.commands.verify.since import Since
+from omptool.errors import reported
+from omptool.options.gating import WORDS, Gating
+from packager import checks, gates
+from packager.errors import FormatError
+from packager.files.replacing import replacing
+from packager.gates import budget
+from packager.look import Look
+from packager.model import FatBinary, Finding
+from packager.questions.members import EMPTY
+
+Result = tuple[FatBinary, list[Finding]]
+
+
+class Gates:
+    """The gates of one run."""
+
+    def __init__(self, asked: Gating, look: Look) -> None:
+        """Read the files of the gates, or end the command with a line about one of them."""
+        self._asked = asked
+        self._budget = _budget(asked.budget) if asked.budget else None
+        self._baseline = _baseline(asked.baseline) if asked.baseline else None
+        words = asked.fail_on or WORDS[:1]
+        self._since = Since(asked.against, look, words) if asked.against else None
+
+    @property
+    def failed(self) -> bool:
+        """Return whether the earlier build could not be read whole."""
+        return self._since is not None and self._since.failed
+
+    @property
+    def codes(self) -> list[str]:
+        """Return the codes of what is asked for."""
+        return [
+            *(gates.AGAINST if self._since else ()),
+            *(gates.BUDGET if self._budget else ()),
+        ]
+
+    def of_part(self, member: str, binary: FatBinary) -> list[Finding]:
+        """Return the findings about a file or a member by the earlier build."""
+        return self._since.findings(member, binary) if self._since else []
+
+    def of_file(self, path: Path, parts: Sequence[FatBinary]) -> Iterator[Result]:
+        """Yield the findings about a file as a whole, with what they are about."""
+        if self._since:
+            yield from self._since.lost(path)
+        if self._budget:
+            of_budget = [gate(self._budget, parts) for gate in gates.BUDGET.values()]
+            found = [one for findings in of_budget for one in findings]
+            if found:
+                yield (parts[0] if len(parts) == 1 else EMPTY._replace(path=str(path))), found
+
+    def fresh(self, binary: FatBinary, findings: Sequence[Finding]) -> list[Finding]:
+        """Return the findings that the baseline does not know."""
+        known = self._baseline
+        if known is None:
+            return list(findings)
+        return [one for one in findings if not known.knows(binary.path, one.code, one.message)]
+
+    def conclude(self, results: Sequence[Result]) -> None:
+        """Write what is to be written, and say what became of the baseline."""
+        if self._baseline:
+            self._baseline.conclude(binary.path for binary, _ in results)
+        if path := self._asked.write_budget:
+            with reported(path), replacing(path) as temporary:
+                text = budget.written([binary for binary, _ in results])
+                temporary.write_text(text, encoding="utf-8")
+        if path := self._asked.write_baseline:
+            with reported(path):
+                write(path, results)
+
+
+def _budget(path: Path) -> budget.Budget:
+    with reported(path):
+        return budget.parse(_text(path))
+
+
+def _baseline(path: Path) -> Baseline:
+    with reported(path):
+        return Baseline(path, _text(path))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError("is not UTF-8") from error
+
+
+def found_in(
+    binary: FatBinary, earlier: Sequence[FatBinary], codes: Sequence[str]
+) -> list[Finding]:
+    """Return what the checks find in a file, alone and beside files before it."""
+    found = checks.verify(binary, codes) if codes else []
+    return [*found, *checks.against(earlier, binary, codes)]
