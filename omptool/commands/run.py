@@ -7,7 +7,7 @@ import errno
 import os
 import shlex
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -35,6 +35,7 @@ from packager.files.reader import Reader, open_reader
 from packager.machine.program import traces
 
 if TYPE_CHECKING:
+    from omptool.options.baselines import Baseline
     from packager.machine.check_run import CheckRun
 
 # For what omptool itself could not do, and for errors of the checker (DECISIONS 18).
@@ -312,14 +313,22 @@ def _check(start: Start, asked: Asked, *, is_in_gdb: bool) -> NoReturn:
     """Run the program, print what the checker found, and end as the program did."""
     from omptool.render import check_run
 
-    found = _checked(start, asked.level or LEVELS[0], is_in_gdb)
+    known = _baseline(asked.baseline) if asked.baseline else None
+    whole = _checked(start, asked.level or LEVELS[0], is_in_gdb)
+    found = whole.without(known.knows) if known else whole
     with suppress(OSError):  # nobody reads it: the program's end counts
         for line in check_run.lines(found):
             echo(line, err=True)
-    written = [_write(asked.sarif, found, is_sarif=True), _write(asked.json, found, is_sarif=False)]
+        if known:
+            known.conclude()
+    written = [
+        _write(asked.sarif, found, is_sarif=True),
+        _write(asked.json, found, is_sarif=False),
+        _write_baseline(asked.write_baseline, whole),
+    ]
     if not all(written):
         raise click.exceptions.Exit(CANNOT_START)
-    if asked.is_error_fatal and found.count("error"):
+    if asked.is_error_fatal and not asked.write_baseline and found.count("error"):
         raise click.exceptions.Exit(FOUND_ERROR)
     _end_as(-found.signal if found.signal else found.exit_code or 0)
 
@@ -352,6 +361,16 @@ def _checked(start: Start, level: str, is_in_gdb: bool) -> CheckRun:
     )
 
 
+def _baseline(path: Path) -> Baseline:
+    """Return the findings that are known, or end before the program starts."""
+    from omptool.options.baselines import Baseline
+
+    try:
+        return Baseline(path)
+    except (PackagerError, OSError) as error:
+        fail(f"{path}: {getattr(error, 'strerror', None) or error}", CANNOT_START)
+
+
 def _write(path: Path | None, found: CheckRun, *, is_sarif: bool) -> bool:
     """Write a document, if one is asked for. Return False, after a line, where that fails."""
     if not path:
@@ -361,9 +380,27 @@ def _write(path: Path | None, found: CheckRun, *, is_sarif: bool) -> bool:
     from packager.files.replacing import replacing
 
     document = check_sarif.log(found) if is_sarif else check_run.as_json(found)
-    try:
+
+    def write() -> None:
         with replacing(path) as temporary:
             temporary.write_text(f"{document}\n", encoding="utf-8")
+
+    return _is_written(path, write)
+
+
+def _write_baseline(path: Path | None, found: CheckRun) -> bool:
+    """Write all findings as a baseline, if that is asked for; return as `_write` does."""
+    if not path:
+        return True
+    from omptool.options import baselines
+
+    return _is_written(path, lambda: baselines.write(path, found.rows()))
+
+
+def _is_written(path: Path, write: Callable[[], None]) -> bool:
+    """Write a file. Return False, after a line, where that fails."""
+    try:
+        write()
     except (PackagerError, OSError) as error:
         why = f"cannot write: {error.strerror}" if isinstance(error, OSError) else str(error)
         with suppress(OSError):

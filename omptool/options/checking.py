@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from omptool.errors import fail
+from omptool.options import baselines
 from omptool.options.paths import FILE, as_given, check_distinct
 from packager.errors import UsageError
 from packager.records import NamedTuple
@@ -28,11 +29,13 @@ class Asked(NamedTuple):
     is_error_fatal: bool
     sarif: Path | None
     json: Path | None
+    baseline: Path | None = None
+    write_baseline: Path | None = None
 
     def given(self) -> list[str]:
         """Return the options that need a level."""
         _, *values = self
-        names = ("--check-error", "--check-sarif", "--check-json")
+        names = ("--check-error", "--check-sarif", "--check-json", "--baseline", "--write-baseline")
         return [name for name, value in zip(names, values, strict=True) if value]
 
 
@@ -56,6 +59,7 @@ _OPTIONS = (
     click.option(
         "--check-json", type=FILE, metavar="FILE", help="Write the findings to FILE, as JSON."
     ),
+    *baselines.OPTIONS,
 )
 
 
@@ -68,9 +72,12 @@ def check_options(command: Callable[..., Any]) -> Callable[..., Any]:
         check_error: bool,
         check_sarif: Path | None,
         check_json: Path | None,
+        baseline: Path | None,
+        write_baseline: Path | None,
         **others: Any,
     ) -> Any:
-        return command(asked=Asked(check, check_error, check_sarif, check_json), **others)
+        files = check_sarif, check_json, baseline, write_baseline
+        return command(asked=Asked(check, check_error, *files), **others)
 
     for option in reversed(_OPTIONS):
         gathered = option(gathered)
@@ -113,11 +120,16 @@ def checking(asked: Asked, code: int) -> Asked | None:
     if asked.level not in LEVELS:
         fail(f"{CHECK}={asked.level}: is no level; known levels: {', '.join(LEVELS)}", code)
     found = asked._replace(sarif=_named(asked.sarif), json=_named(asked.json))
-    for option, path in (("--check-sarif", found.sarif), ("--check-json", found.json)):
-        if path:
-            _check_place(option, path, code)
+    outputs = {
+        "--check-sarif": found.sarif,
+        "--check-json": found.json,
+        "--write-baseline": found.write_baseline,
+    }
+    written = {option: path for option, path in outputs.items() if path}
+    for option, path in written.items():
+        _check_place(option, path, code)
     try:
-        check_distinct([path for path in (found.sarif, found.json) if path], [])
+        check_distinct(list(written.values()), [])
     except UsageError as error:
         fail(str(error), code)
     return found

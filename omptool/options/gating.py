@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from omptool.options import baselines
 from omptool.options.paths import FILE, INPUT
 from packager.records import NamedTuple
 
@@ -61,12 +62,7 @@ _OPTIONS = (
     click.option(
         "--write-budget", type=FILE, metavar="TOML", help="Write what FILE needs as a budget."
     ),
-    click.option(
-        "--baseline", type=FILE, metavar="JSON", help="Leave out the findings that it knows."
-    ),
-    click.option(
-        "--write-baseline", type=FILE, metavar="JSON", help="Write the findings, and exit 0."
-    ),
+    *baselines.OPTIONS,
 )
 
 

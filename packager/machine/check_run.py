@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from packager.machine.check_codes import CODES, OF_HOST, OF_LOOPS, Severity
 from packager.records import NamedTuple
@@ -64,6 +64,10 @@ class CheckFinding(NamedTuple):
         host = self.call_line if self.code in OF_HOST else None
         return host or self.kernel_line or self.construct
 
+    def file_of(self, program: str) -> str:
+        """Return the source file that the finding is about, else the program."""
+        return self.place.file if self.place else program
+
 
 def merged(findings: Iterable[CheckFinding]) -> tuple[CheckFinding, ...]:
     """Return the findings with one for all accesses of a line beyond an object.
@@ -108,6 +112,17 @@ class CheckRun:
     def findings(self) -> Sequence[CheckFinding]:
         """Return the findings: errors first, else as they were found."""
         return sorted(self.recorded.findings, key=lambda finding: finding.severity != "error")
+
+    def rows(self) -> Iterator[tuple[str, str, str]]:
+        """Yield file, code and message of each finding, as baselines have them."""
+        for one in self.findings:
+            yield one.file_of(self.program), one.code, one.message
+
+    def without(self, knows: Callable[[str, str, str], bool]) -> CheckRun:
+        """Return the outcome without the findings that somebody knows."""
+        known = [knows(*row) for row in self.rows()]
+        fresh = (one for one, is_known in zip(self.findings, known, strict=True) if not is_known)
+        return replace(self, recorded=self.recorded._replace(findings=tuple(fresh)))
 
     def count(self, severity: Severity) -> int:
         """Return how many findings are of a severity."""

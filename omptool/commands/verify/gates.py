@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from omptool.commands.verify.known import Baseline, write
 from omptool.commands.verify.since import Since
 from omptool.errors import reported
+from omptool.options.baselines import Baseline, write
 from omptool.options.gating import WORDS, Gating
 from packager import checks, gates
 from packager.errors import FormatError
@@ -76,24 +76,28 @@ class Gates:
                 temporary.write_text(text, encoding="utf-8")
         if path := self._asked.write_baseline:
             with reported(path):
-                write(path, results)
+                write(path, _weighty(results))
 
 
 def _budget(path: Path) -> budget.Budget:
     with reported(path):
-        return budget.parse(_text(path))
+        try:
+            return budget.parse(path.read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            raise FormatError("is not UTF-8") from error
 
 
 def _baseline(path: Path) -> Baseline:
     with reported(path):
-        return Baseline(path, _text(path))
+        return Baseline(path)
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise FormatError("is not UTF-8") from error
+def _weighty(results: Sequence[Result]) -> Iterator[tuple[str, str, str]]:
+    """Yield the findings that are more than information, for a baseline."""
+    for binary, findings in results:
+        for one in findings:
+            if one.severity != "info":
+                yield binary.path, one.code, one.message
 
 
 def found_in(

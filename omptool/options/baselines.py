@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`--baseline` and `--write-baseline`: the findings that a project knows of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from omptool.console import echo, portable, shown
+from omptool.options.paths import FILE
+from packager.errors import FormatError
+from packager.files.replacing import replacing
+from packager.gates import baseline
+from packager.wording import counted
+
+OPTIONS = (
+    click.option(
+        "--baseline", type=FILE, metavar="JSON", help="Leave out the findings that it knows."
+    ),
+    click.option(
+        "--write-baseline", type=FILE, metavar="JSON", help="Write the findings; they fail nothing."
+    ),
+)
+
+
+class Baseline:
+    """A file of known findings, and those of them that this run found again."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the file. Raises FormatError for what is no baseline, and OSError."""
+        self._path = path
+        try:
+            self._known = baseline.read(path.read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            raise FormatError("is not UTF-8") from error
+        self._found: set[baseline.Known] = set()
+
+    def knows(self, file: str, code: str, message: str) -> bool:
+        """Return whether a finding is one of them."""
+        one = baseline.known(portable(file), code, message)
+        if one in self._known:
+            self._found.add(one)
+        return one in self._known
+
+    def conclude(self, files: Iterable[str] | None = None) -> None:
+        """Print on stderr how many were found again, and each that was not.
+
+        `files`: only theirs count, where others were not looked at.
+        """
+        where = shown(self._path)
+        if self._found:
+            echo(f"{where}: {counted(len(self._found), 'known finding')} left out", err=True)
+        names = None if files is None else set(map(portable, files))
+        for one in sorted(self._known - self._found):
+            if names is not None and one.file not in names:
+                continue
+            echo(f"{where}: no longer found: {one}", err=True)
+
+
+def write(path: Path, findings: Iterable[tuple[str, str, str]]) -> None:
+    """Write findings, as file, code and message, as a baseline, and print how many they are."""
+    known = {baseline.known(portable(file), code, message) for file, code, message in findings}
+    with replacing(path) as temporary:
+        temporary.write_text(baseline.written(known), encoding="utf-8")
+    echo(f"{shown(path)}: wrote {counted(len(known), 'finding')}", err=True)
