@@ -45,7 +45,10 @@ def test_output_that_cannot_be_written_is_one_line(command: list[str]) -> None:
         (["dmp"], "No such command 'dmp'; did you mean 'dump'? Try 'omptool --help'."),
         (["frobnicate"], "No such command 'frobnicate'. Try 'omptool --help'."),
         (["dump"], "Missing argument 'FILE...'. Try 'omptool dump --help'."),
-        (["verify", "--selct", "x"], "Did you mean '--select'? Try 'omptool verify --help'."),
+        (
+            ["verify", "--requre-entries"],
+            "Did you mean '--require-entries'? Try 'omptool verify --help'.",
+        ),
     ],
 )
 def test_wrong_usage_is_one_line_that_points_on(words: list[str], said: str) -> None:
