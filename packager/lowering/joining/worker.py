@@ -36,7 +36,7 @@ from packager.lowering.joining.request import (
     Undefined,
 )
 from packager.lowering.joining.upgrades import corrected
-from packager.lowering.modules import FaultError, drop_unused, link, parse, retarget
+from packager.lowering.modules import FaultError, drop_unused, link, parse, retarget, without_ident
 from packager.lowering.pipeline import Output, emitted, initialise, optimise
 from packager.lowering.request import READING
 from packager.same_kernel.modules import code
@@ -201,13 +201,23 @@ def _link_libraries(program: _Program, libraries: Sequence[Part], device: Device
             undefined = [v for v in _undefined(program.module) if v.name.startswith(part.start)]
             if not undefined:
                 continue
-            module = pending[part] = pending[part] or _read(part, device, is_trusted=part.is_own)
+            module = pending[part] = pending[part] or _read_library(part, device)
             wanted = [(value, own) for value in undefined if (own := _definition(module, value))]
             if wanted:
                 _check_signatures(wanted, program, part)
                 del pending[part]
                 _take(program, module, part)
                 found = True
+
+
+def _read_library(part: Part, device: Device) -> llvm.ModuleRef:
+    """Return a library's module; for a CPU without its compiler's name.
+
+    The runtime finds a CPU kernel's calling convention by the compilers that its image names
+    (DECISIONS 35), and only the objects have kernels.
+    """
+    module = _read(part, device, is_trusted=part.is_own)
+    return without_ident(module) if device.is_cpu else module
 
 
 def _definition(library: llvm.ModuleRef, value: llvm.ValueRef) -> llvm.ValueRef | None:

@@ -81,6 +81,24 @@ KERNEL = "define weak_odr protected ptx_kernel void @__omp_offloading_1_2_k_l3(p
 PLAIN = KERNEL.format("store i32 1, ptr %p\nret void")
 
 
+def test_a_library_does_not_name_its_compiler(tmp_path: Path) -> None:
+    """In an image for a CPU: the runtime would take the kernels for that compiler's."""
+    ident = '!llvm.ident = !{{!0, !1}}\n!0 = !{{!"clang version {}"}}\n!1 = !{{!"of a tool"}}'
+    kernel = "declare i32 @helper(i32)\ndefine void @__omp_offloading_1_2_k_l3(ptr %p) {\n"
+    kernel += "%one = call i32 @helper(i32 1)\nstore i32 %one, ptr %p\nret void\n}\n"
+    helper = "define i32 @helper(i32 %n) {\nret i32 %n\n}\n"
+    module = text_module(tmp_path, "kernel", kernel + ident.format("22.1.8"), X86_64)
+    library = text_module(tmp_path, "helper", helper + ident.format("16.0.6"), X86_64)
+    found = join([module], Target(X86_64, ""), [library.path], tmp_path / "image")
+    assert found.libraries == (str(library.path),)
+    with open_reader(found.path) as data:
+        elf = headers.read(data)
+        (comment,) = (one for one in elf.sections if one.name == ".comment")
+        said = elf.content(comment).bytes()
+    assert b"clang version 22.1.8" in said
+    assert b"clang version 16" not in said
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("version", [*VERSIONS, *OTHERS])
 def test_two_files_become_ptx(
