@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Predicts how a program by one release of clang ends on LLVM's runtime of another, from its bytes.
 
-Found out by running programs of clang 14 and of 16 to 23 on the runtimes of LLVM 14, 16, 19, 20,
-22 and 23 (Intel's build of 23.1.1). Releases between are like the next one that was tried, unless
+Found out by running programs of clang 14 and of 16 to 24 on the runtimes of LLVM 14, 16, 19, 20,
+22, 23 (Intel's build of 23.1.1) and 24 (a snapshot of October 2026). Releases between are like the next one that was tried, unless
 their sources say otherwise: LLVM 18's runtime gives every kernel the first argument.
 """
 
@@ -25,6 +25,7 @@ LONG_ENTRY = 56
 Call = Literal["plain", "first", "array"]  # packager/conventions.py
 # Clang's calls have a version. From the second release on the runtime goes by it.
 FIRST_WITH_VERSION_3, FIRST_WITH_VERSION_5 = 19, 23
+FIRST_WITH_VERSION_5_ALONE = 24
 WANTED: dict[Call, str] = {
     "plain": "it passes a first argument, which only kernels since clang 18 take",
     "first": "it does not pass the first argument that kernels since clang 18 take",
@@ -118,6 +119,8 @@ def _passed(version: int, release: int) -> Call | None:
         return "plain"
     if release < FIRST_WITH_VERSION_3:
         return "first"
+    if release >= FIRST_WITH_VERSION_5_ALONE and version < 5:
+        return None
     if version < 3:
         return "plain"
     if release < FIRST_WITH_VERSION_5:

@@ -151,6 +151,7 @@ class DeviceImage(NamedTuple):
     unit: int | None = None  # where in the file the container of this and its alternatives begins
     levels: tuple[Level, ...] = ()  # containers in containers around it, from the outermost
     container_version: int = 0  # of the innermost, if that has versions
+    features: str = ""  # of its processor, as the container declares them: "+avx2,-fma"
     container_place: Place | None = None  # of the outermost, if the image is alone in it
 
     @property

@@ -163,6 +163,7 @@ def _ran(
                 workers.refuse_user_of_mpi(start, WRONG_USAGE)
             code = watching.watched(start, is_output_moved=True)
             regions, libraries = report.regions(), report.libraries()
+            of_gcc += tuple(gcc_regions.of_opened(report.of_gcc(), of_gcc, os.environ))
             run = RegionRun(
                 program=program,
                 exit_code=code if code >= 0 else None,

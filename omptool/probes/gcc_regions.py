@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from omptool.probes import machine
@@ -39,6 +40,25 @@ def of_program(program: str, path: Path, environment: Mapping[str, str]) -> tupl
             )
     except PackagerError:
         return ()
+
+
+def of_opened(
+    files: Sequence[str], known: Sequence[GccRegions], environment: Mapping[str, str]
+) -> Iterator[GccRegions]:
+    """Yield the files, of those that registered with libgomp, that are not known.
+
+    A program opened them, or it is another program that it started.
+    """
+    listed = {os.path.realpath(one.path) for one in known}
+    for name in files:
+        if os.path.realpath(name) in listed:
+            continue
+        listed.add(os.path.realpath(name))
+        try:
+            with open_reader(Path(name)) as data:
+                yield from _of_file(name, Path(name), Path(name), headers.read(data), environment)
+        except PackagerError:
+            continue  # it was there when it registered
 
 
 def _of_file(

@@ -82,7 +82,7 @@ def probe(
         clangs=compilers(elf),
         cuda=ask_cuda(drivers[gcc_runtime.NVPTX.driver], environment) if has_cuda else None,
         amd=processors(),
-        processor=_features(),
+        processor=cpu_features(),
     )
     if binary.abi == "gcc":
         plugins_of_gcc = _libgomp_plugins(found, environment)
@@ -188,13 +188,16 @@ def _lacks(binary: FatBinary, loaded: Sequence[Library], environment: dict[str, 
     return [found[one] for one in wanted]
 
 
-def _features() -> frozenset[str]:
-    """Return the features of this machine's CPU; none where Linux does not list them."""
+def cpu_features(file: Path = CPUS) -> frozenset[str]:
+    """Return the features of this machine's CPU; none where Linux does not list them.
+
+    Linux lists them behind "flags" on x86-64, and behind "Features" on AArch64.
+    """
     try:
-        lines = CPUS.read_text().splitlines()
+        lines = file.read_text().splitlines()
     except OSError:
         return frozenset()
-    flags = (line.partition(":")[2] for line in lines if line.startswith("flags"))
+    flags = (line.partition(":")[2] for line in lines if line.startswith(("flags", "Features")))
     return frozenset(next(flags, "").split())
 
 

@@ -17,7 +17,7 @@ from packager.records import NamedTuple
 
 VARIABLE = "OMPTOOL_REPORT"
 _FORM = Form(b"OMPTRPT1", struct.Struct("<QQQQIIii984s1016s"), number_at=32, records=8192)
-_LIBRARY, _DEVICE, _ON_DEVICE, _ON_HOST = range(4)
+_LIBRARY, _DEVICE, _ON_DEVICE, _ON_HOST, _OF_GCC = range(5)
 
 
 class _Record(NamedTuple):
@@ -42,8 +42,11 @@ class Report:
 
     def libraries(self) -> list[str]:
         """Return the files that registered regions, each once."""
-        found = (_text(one.name) for one in self._records() if one.kind == _LIBRARY)
-        return list(dict.fromkeys(name for name in found if name))
+        return self._files(_LIBRARY)
+
+    def of_gcc(self) -> list[str]:
+        """Return the files that registered regions by GCC with libgomp, each once."""
+        return self._files(_OF_GCC)
 
     def regions(self) -> list[Region]:
         """Return what ran, in the order in which it first did."""
@@ -58,6 +61,10 @@ class Report:
     def lost(self) -> int:
         """Return how many runs found no place."""
         return self._table.lost()
+
+    def _files(self, kind: int) -> list[str]:
+        found = (_text(one.name) for one in self._records() if one.kind == kind)
+        return list(dict.fromkeys(name for name in found if name))
 
     def _records(self) -> list[_Record]:
         return [_Record(*row) for row in self._table.rows()]

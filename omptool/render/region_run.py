@@ -37,8 +37,9 @@ def as_text(run: RegionRun, cause: str) -> str:
     if not run.regions and cause:
         blocks.append(cause)
     blocks += [_left(run, path, cause) for path, cause in run.host_only if run.regions]
-    if run.libraries:
-        blocks.append(table("files with regions", [{"file": path} for path in run.libraries]))
+    files = dict.fromkeys((*run.libraries, *(one.path for one in run.of_gcc)))
+    if files:
+        blocks.append(table("files with regions", [{"file": path} for path in files]))
     if run.lost:
         runs = counted(run.lost, "run")
         blocks.append(f"the report is full: it has no place for {runs}")

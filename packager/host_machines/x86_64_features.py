@@ -7,8 +7,6 @@ here, no crypto, no instructions of kernels. A test compares the table with clan
 
 from __future__ import annotations
 
-from functools import cache
-
 # A word is a processor, which stands for its features, or a feature as in /proc/cpuinfo.
 PROCESSORS = {
     "x86-64": "",
@@ -79,16 +77,24 @@ PROCESSORS = {
     "znver5": "znver4 avx_vnni",
 }
 
-
-@cache
-def features(processor: str) -> frozenset[str]:
-    """Return what code for a processor may use; nothing for an unknown one."""
-    found: set[str] = set()
-    for word in PROCESSORS.get(processor, "").split():
-        found |= features(word) if word in PROCESSORS else {word}
-    return frozenset(found)
-
-
-def lacking(processor: str, here: frozenset[str]) -> list[str]:
-    """Return what code for a processor may use and a machine with the features `here` lacks."""
-    return sorted(features(processor) - here)
+# LLVM's names of features that are not Linux's; the others are those of the table above.
+SPELLED = {
+    "sse3": "pni",
+    "sse4.1": "sse4_1",
+    "sse4.2": "sse4_2",
+    "bmi": "bmi1",
+    "lzcnt": "abm",
+    "avx512vbmi2": "avx512_vbmi2",
+    "avx512vnni": "avx512_vnni",
+    "avx512bf16": "avx512_bf16",
+    "avx512bitalg": "avx512_bitalg",
+    "avx512vpopcntdq": "avx512_vpopcntdq",
+    "avx512fp16": "avx512_fp16",
+    "avxvnni": "avx_vnni",
+    "avxifma": "avx_ifma",
+    "avxvnniint8": "avx_vnni_int8",
+    "avxvnniint16": "avx_vnni_int16",
+    "avxneconvert": "avx_ne_convert",
+}
+_WORDS = {word for text in PROCESSORS.values() for word in text.split()}
+EXTENSIONS = {word: word for word in _WORDS - set(PROCESSORS)} | SPELLED

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from packager.errors import MissingToolError, UsageError
 from packager.files.temporary import temporary_folder
-from packager.linking.bitcode_files import library_parts
+from packager.linking.bitcode_files import library_parts, release_of
 from packager.linking.device_runtime import OwnLibraries, own_libraries
 from packager.linking.host_command import is_device_library
 from packager.lowering.assembler import assemble
@@ -85,7 +85,9 @@ def join(
     device = _device(target, family)
     with child or started() as worker, temporary_folder() as directory:
         request = JoinRequest(
-            modules=tuple(Part(str(m.path.absolute()), m.name) for m in modules),
+            modules=tuple(
+                Part(str(m.path.absolute()), m.name, release=release_of(m.path)) for m in modules
+            ),
             output=str(directory / "joined.o"),
             device=device,
             level=target.level,

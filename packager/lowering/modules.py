@@ -9,6 +9,7 @@ from collections.abc import Callable
 from llvmlite import binding as llvm
 
 _BITCODE_MAGICS = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+_IDENT = re.compile(r"^!llvm\.ident = .*\n?", re.MULTILINE)
 _PLACE = re.compile(r"<string>:(\d+):(\d+): error: (.*)")
 
 
@@ -72,6 +73,12 @@ def one_line(text: str) -> str:
     """LLVM's first complaint: what is wrong, and the instruction that it prints below."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return ": ".join(lines[:2]) or "LLVM gives no reason"
+
+
+def without_ident(module: llvm.ModuleRef) -> llvm.ModuleRef:
+    """Return the module without the compilers' names, which code generators write to .comment."""
+    text, count = _IDENT.subn("", str(module))
+    return llvm.parse_assembly(text) if count else module
 
 
 def retarget(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:

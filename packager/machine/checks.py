@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from packager.checks.loading import PACKAGED, renamed_libraries
 from packager.foreign_runtimes import unread
-from packager.host_machines import x86_64_features
+from packager.host_machines import instruction_sets
 from packager.machine.facts import FOLDERS, NODES, EntryFate, ImageFate, Machine
 from packager.machine.llvm_runtime import default_device, policy
 from packager.machine.runtimes import UNNAMED
@@ -160,11 +160,13 @@ def _unfit(machine: Machine, images: Sequence[ImageFate]) -> Iterator[Finding]:
 def unfit(machine: Machine, fate: ImageFate) -> str:
     """Return what code of an image may use and this machine's CPU lacks, in words."""
     image = fate.image
-    is_here = image.kind == "elf" and image.contents.machine == "x86_64"
-    if not (is_here and fate.devices and machine.processor):
+    sets = instruction_sets.MACHINES.get(image.contents.machine or "")
+    if not (sets and image.kind == "elf" and fate.devices and machine.processor):
         return ""
-    absent = x86_64_features.lacking(image.processor, machine.processor)
-    what = f"image {image.index} is for {image.processor}, and this machine's processor lacks"
+    absent = sets.lacking(image.processor, image.features, machine.processor)
+    features = f"features {image.features}" if image.features else ""
+    named = " with ".join(filter(None, (image.processor, features)))
+    what = f"image {image.index} is for {named}, and this machine's processor lacks"
     return f"{what} {', '.join(absent)}" if absent else ""
 
 

@@ -48,7 +48,7 @@ class RegionRun:
     libraries: Sequence[str]  # files that registered regions, the program among them
     lost: int = 0  # runs that found no place in the report
     host_only: Sequence[Left] = ()  # files that show regions without device code
-    of_gcc: Sequence[GccRegions] = ()  # files with regions for libgomp, as predicted
+    of_gcc: Sequence[GccRegions] = ()  # files with regions for libgomp, linked or opened
     idle: Sequence[Idle] = ()  # regions that were never launched, which is no fault
 
     @property

@@ -113,6 +113,7 @@ def _inherited(outer: Payload, inner: Payload, name: str) -> Payload:
     return inner._replace(
         triple=inner.triple or outer.triple,
         arch=inner.arch or outer.arch,
+        features=inner.features or outer.features,
         compression=outer.compression or inner.compression,
         stored=outer.stored or inner.stored,
         within=outer.within + (inner.within or (name,)),

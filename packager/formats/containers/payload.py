@@ -25,6 +25,7 @@ class Payload(NamedTuple):
     unit: int | None = None  # where the container of this and its alternatives is in the file
     version: int = 0  # of its container, if that has versions
     place: Place | None = None  # of its container in the file, if it is alone in that
+    features: str = ""  # of the processor, as compilers name them: "+avx2,-fma"
 
 
 class Damage(NamedTuple):

@@ -156,6 +156,7 @@ def record(
         unit=payload.unit,
         levels=payload.levels,
         container_version=payload.version,
+        features=payload.features,
         container_place=payload.place,
     )
 

@@ -15,6 +15,7 @@ class Part:
     name: str  # in messages: "a.o", "libx.a(m.o)"
     start: str = ""  # of the names that a library defines
     is_own: bool = False  # it comes with a compiler, and is not to be verified
+    release: str = ""  # of LLVM, that wrote the bitcode; "": not said
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ import re
 
 from llvmlite import binding as llvm
 
+from packager.triples import code_of
+
 _HEAD = re.compile(r"^((?:define|declare) [^@\n]*?\b)ptx_kernel ", re.MULTILINE)
 
 
@@ -16,7 +18,7 @@ def corrected(module: llvm.ModuleRef) -> llvm.ModuleRef:
     Clang, up to 19 at least, says of them in NVIDIA's metadata that they are kernels, and LLVM 22
     makes NVIDIA's of them.
     """
-    if not str(module.triple).startswith("amdgcn"):
+    if code_of(str(module.triple)) != "amdgcn":
         return module
     text, count = _HEAD.subn(r"\1amdgpu_kernel ", str(module))
     return llvm.parse_assembly(text) if count else module

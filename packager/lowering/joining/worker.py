@@ -36,10 +36,11 @@ from packager.lowering.joining.request import (
     Undefined,
 )
 from packager.lowering.joining.upgrades import corrected
-from packager.lowering.modules import FaultError, drop_unused, link, parse, retarget
+from packager.lowering.modules import FaultError, drop_unused, link, parse, retarget, without_ident
 from packager.lowering.pipeline import Output, emitted, initialise, optimise
 from packager.lowering.request import READING
 from packager.same_kernel.modules import code
+from packager.triples import code_of
 
 _MULTIPLE = re.compile(r"Linking globals named '(.*)': symbol multiply defined")
 _SETTING = re.compile(r"__omp_rtl_(?:debug_kind|assume_\w+)")
@@ -135,19 +136,29 @@ def _joined(parts: Sequence[Part], device: Device, machine: llvm.TargetMachine) 
 
 
 def _read(part: Part, device: Device, *, is_trusted: bool = False) -> llvm.ModuleRef:
-    _say(part.name)
+    newer = _newer(part)
+    _say(f"{part.name}: {newer}" if newer else part.name)
     try:
         module = parse(Path(part.path).read_bytes(), is_trusted=is_trusted)
     except FaultError as fault:
         place = f":{fault.line}:{fault.column}" if fault.line else ""
-        raise FaultError(f"{part.name}{place}: {fault}") from fault
+        why = f"{newer}; compile it with an older clang, or update llvmlite: " if newer else ""
+        raise FaultError(f"{part.name}{place}: {why}{fault}") from fault
     triple = str(module.triple)
-    if triple and not triple.startswith(device.triple.split("-")[0]):
+    if triple and not code_of(triple).startswith(code_of(device.triple)):
         raise FaultError(f"{part.name}: its device code is for {triple}, not for {device.triple}")
     layout = str(module.data_layout)
     if layout.startswith("E") or _OTHER_POINTERS.search(layout):
         raise FaultError(f"{part.name}: its data layout {layout!r} is not one of {device.triple}")
     return corrected(module)
+
+
+def _newer(part: Part) -> str:
+    """Return that a later LLVM wrote a module than the one that reads it; "" if none did."""
+    own = llvm.llvm_version_info[0]
+    if not part.release or int(part.release) <= own:
+        return ""
+    return f"LLVM {part.release} wrote its bitcode, and LLVM {own} of llvmlite reads it"
 
 
 def _differing(
@@ -201,13 +212,23 @@ def _link_libraries(program: _Program, libraries: Sequence[Part], device: Device
             undefined = [v for v in _undefined(program.module) if v.name.startswith(part.start)]
             if not undefined:
                 continue
-            module = pending[part] = pending[part] or _read(part, device, is_trusted=part.is_own)
+            module = pending[part] = pending[part] or _read_library(part, device)
             wanted = [(value, own) for value in undefined if (own := _definition(module, value))]
             if wanted:
                 _check_signatures(wanted, program, part)
                 del pending[part]
                 _take(program, module, part)
                 found = True
+
+
+def _read_library(part: Part, device: Device) -> llvm.ModuleRef:
+    """Return a library's module; for a CPU without its compiler's name.
+
+    The runtime finds a CPU kernel's calling convention by the compilers that its image names
+    (DECISIONS 35), and only the objects have kernels.
+    """
+    module = _read(part, device, is_trusted=part.is_own)
+    return without_ident(module) if device.is_cpu else module
 
 
 def _definition(library: llvm.ModuleRef, value: llvm.ValueRef) -> llvm.ValueRef | None:

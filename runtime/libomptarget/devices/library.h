@@ -74,6 +74,7 @@ struct LoadedImage {
   std::vector<void*> addresses; // of each entry on the device, null where the image lacks it
   bool constructed = false;     // its constructors have run, so its destructors will
   const Passings passings;
+  const bool names_dimensions; // see Launching
   const std::string& compiler; // see ImageOrigin; the library has it
 };
 

@@ -88,7 +88,7 @@ public:
       reason = found->image->disagreement(environment);
       return {};
     }
-    return {found->function, {for_kernel(how, found->takes_shape), found->takes_shape}};
+    return {found->function, {for_kernel(how, found->takes_shape), found->takes_shape, found->image->names_dimensions}};
   }
   // Returns the kernel on the device; null, and why, if it is not there.
   const Kernel::Loaded* find_on(const Kernel* kernel, Device& device, std::string& reason) {

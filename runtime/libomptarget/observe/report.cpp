@@ -52,13 +52,8 @@ public:
   }
 
 private:
-  void on(const LibraryRegistered& event) {
-    char target[PATH_MAX];
-    const ssize_t size = ::readlink(event.path.c_str(), target, sizeof target);
-    const bool is_link = event.path == kProgram && size > 0;
-    const std::string_view path = is_link ? std::string_view(target, static_cast<std::size_t>(size)) : event.path;
-    table_.record_of({Reported::kLibrary, kNone, path});
-  }
+  void on(const LibraryRegistered& event) { list(Reported::kLibrary, event.path); }
+  void on(const GccRegistered& event) { list(Reported::kOfGcc, event.path); }
   void on(const DeviceReady& event) { table_.record_of({Reported::kDevice, event.device, event.plugin, event.title}); }
   void on(const OperationBegins& event) {
     if (ReportRecord* const record = launch(event.operation))
@@ -74,6 +69,12 @@ private:
   }
   template <typename Other> void on(const Other&) {}
 
+  void list(Reported kind, const std::string& file) const {
+    char target[PATH_MAX];
+    const ssize_t size = ::readlink(file.c_str(), target, sizeof target);
+    const bool is_link = file == kProgram && size > 0;
+    table_.record_of({kind, kNone, is_link ? std::string_view(target, static_cast<std::size_t>(size)) : file});
+  }
   ReportRecord* launch(const Operation& operation) const {
     const bool is_launch = operation.kind == Operation::Kind::kLaunch;
     return is_launch ? table_.record_of({Reported::kOnDevice, operation.device, operation.entry}) : nullptr;

@@ -10,7 +10,7 @@
 namespace omptool::observe {
 
 // A record of the table. Its twin is omptool/probes/region_report.py.
-enum class Reported : std::uint32_t { kLibrary, kDevice, kOnDevice, kOnHost };
+enum class Reported : std::uint32_t { kLibrary, kDevice, kOnDevice, kOnHost, kOfGcc };
 
 struct ReportRecord {
   std::atomic<std::uint64_t> key;                  // of all below; 0: nobody has taken the record

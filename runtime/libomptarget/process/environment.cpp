@@ -42,7 +42,8 @@ Environment::Environment() {
                                                                          {"MANDATORY", OffloadPolicy::kMandatory},
                                                                          {"DISABLED", OffloadPolicy::kDisabled}});
   // `omptool run --mandatory` sets it: a wrapper script may set the variable of OpenMP.
-  if (choice<bool>(own_setting("OMPTOOL_MANDATORY"), {{"0", false}, {"1", true}}))
+  must_offload = choice<bool>(own_setting("OMPTOOL_MANDATORY"), {{"0", false}, {"1", true}});
+  if (must_offload)
     policy = OffloadPolicy::kMandatory;
   default_device = number_or(openmps_setting("OMP_DEFAULT_DEVICE"), default_device, 0, INT_MAX);
   device_policy =

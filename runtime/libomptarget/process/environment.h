@@ -19,6 +19,7 @@ enum class DevicePolicy { kOpenMP, kLeastLoaded };
 struct Environment {
   Environment();                                      // reads it
   OffloadPolicy policy = OffloadPolicy::kDefault;     // OMP_TARGET_OFFLOAD, or OMPTOOL_MANDATORY=1
+  bool must_offload = false;                          // OMPTOOL_MANDATORY=1
   int default_device = 0;                             // OMP_DEFAULT_DEVICE
   DevicePolicy device_policy = DevicePolicy::kOpenMP; // OMPTOOL_DEVICE_POLICY, of regions that name no device
   bool quiet = false;                                 // OMPTOOL_QUIET=1

@@ -147,7 +147,7 @@ private:
     if (!kernel.shape.goes_to_plugin(shaped && memory_.takes_shapes(), kernel.how))
       return plain(memory_.rtl_id(), kernel.function, kernel.arguments, kernel.count, more...);
     return run_in_shape(shaped, teams, memory_.rtl_id(), kernel.function, kernel.arguments, kernel.count,
-                        with_environment(kernel.shape.whole(), kernel.how.how).asked, more...);
+                        with_flags(kernel.shape.whole(), kernel.how).asked, more...);
   }
   std::int32_t run_in_order(KernelCall kernel, const std::string& name);
   template <typename Call, typename... Values>

@@ -64,8 +64,12 @@ constexpr LaunchShape shape_of_teams(std::int32_t num_teams, std::int32_t thread
   return shape;
 }
 
-// Returns the shape with the flags that tell a plugin where the environment is, and what it makes of the arguments.
-constexpr LaunchShape with_environment(LaunchShape shape, Passing how) {
+// Returns the shape with the flags that tell a plugin where the environment is, what it makes of the arguments, and how
+// it names the shape.
+constexpr LaunchShape with_flags(LaunchShape shape, Launching kernel) {
+  const Passing how = kernel.how;
+  if (kernel.names_dimensions)
+    shape.asked.flags |= OMPTARGET_SHAPE_NAMES_DIMENSIONS;
   if (how == Passing::kFirst)
     shape.asked.flags |= OMPTARGET_SHAPE_ENVIRONMENT_FIRST;
   if (how == Passing::kLast)

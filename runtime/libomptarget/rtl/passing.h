@@ -40,7 +40,8 @@ enum class Passing : std::uint8_t {
 // The way to launch it.
 struct Launching {
   Passing how = Passing::kPlain;
-  bool takes_shape = false; // the plugin gets the shape that a compiler's call asks for
+  bool takes_shape = false;      // the plugin gets the shape that a compiler's call asks for
+  bool names_dimensions = false; // the plugin's lines name teams and threads in three dimensions
 };
 
 // By EnvironmentPlace.

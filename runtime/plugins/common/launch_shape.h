@@ -36,6 +36,7 @@ struct FlatShape {
   std::int32_t teams;
   std::int32_t threads;
   std::uint64_t trip_count;
+  bool names_dimensions = false; // in lines for the user
 };
 
 // Nothing, with last_error set: `device` ("the CPU") does not launch so. No shape: one team of one thread.
@@ -56,7 +57,8 @@ inline std::optional<FlatShape> flat_shape(const tgt_launch_shape* asked, const 
     fault = "the launch asks for " + std::to_string(asked->dynamic_memory) + " bytes of each team's own memory; on " +
             device + " a launch gives teams none";
   if (fault.empty())
-    return FlatShape{static_cast<std::int32_t>(teams), static_cast<std::int32_t>(threads), asked->trip_count};
+    return FlatShape{static_cast<std::int32_t>(teams), static_cast<std::int32_t>(threads), asked->trip_count,
+                     (asked->flags & OMPTARGET_SHAPE_NAMES_DIMENSIONS) != 0};
   fail(fault);
   return std::nullopt;
 }

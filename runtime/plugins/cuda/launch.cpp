@@ -123,9 +123,13 @@ void place_environment(Place place, std::uint32_t flags, std::vector<void*>& val
     values.insert(place == Place::kFirst ? values.begin() : values.end(), nullptr);
 }
 
-void tell(std::int32_t device, const Kernel& kernel, const Grid& grid) {
-  const auto all = [](const std::array<unsigned, 3>& each) { return std::uint64_t{each[0]} * each[1] * each[2]; };
-  tell_launch(device, kernel.name(), all(grid.blocks), all(grid.threads),
+void tell(std::int32_t device, const Launch& launch) {
+  if (!tells_launches()) [[likely]]
+    return;
+  const auto numbers = [](const std::array<unsigned, 3>& each) { return Dimensions{each[0], each[1], each[2]}; };
+  const Kernel& kernel = *launch.kernel;
+  tell_launch(device, kernel.name(),
+              launch_words(numbers(launch.grid.blocks), numbers(launch.grid.threads), launch.names_dimensions),
               name_of(kernel.clang() ? kernel.clang()->mode : ClangKernel::kBare));
 }
 
@@ -152,7 +156,9 @@ std::optional<Launch> prepare(const Launcher& launcher, void* handle, plugin::Ar
   if (!grid || !has_all(*facts, kernel.name(), size) || !kernel.allow_memory(launcher.context, grid->memory))
     return std::nullopt;
   // The driver takes no more than the parameters.
-  return Launch{&kernel, *grid, std::move(words), facts->parameters_are_known ? facts->parameters : size, memory};
+  return Launch{&kernel,          *grid,
+                std::move(words), facts->parameters_are_known ? facts->parameters : size,
+                memory,           (asked.flags & OMPTARGET_SHAPE_NAMES_DIMENSIONS) != 0};
 }
 
 bool start(const Launcher& launcher, Launch& launch, CUstream stream, CUdeviceptr& lent) {
@@ -166,7 +172,7 @@ bool start(const Launcher& launcher, Launch& launch, CUstream stream, CUdevicept
     void*& word = kernel.clang()->environment == Place::kLast ? launch.values.back() : launch.values.front();
     word = reinterpret_cast<void*>(environment);
   }
-  tell(launcher.device, kernel, launch.grid);
+  tell(launcher.device, launch);
   const Outcome outcome = context.taking_memory( // for stacks, or for code that the driver loads no earlier
       [&] { return context.in_stream([&] { return start_in(context.driver, launch, stream); }); });
   if (outcome.ok())

@@ -38,6 +38,7 @@ struct Launch {
   std::vector<void*> values;
   std::size_t size; // bytes of them that the driver takes
   MemoryPromise memory = {};
+  bool names_dimensions = false; // in the line for the user
 };
 
 // Nothing, with last_error set: the kernel does not run so.

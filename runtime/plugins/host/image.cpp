@@ -5,6 +5,8 @@
 #include "common/calls.h"
 #include "compile/compiled.h"
 #include "counted.h"
+#include "declared_processor.h"
+#include "kernels/faults.h"
 #include "machine.h"
 #include "processor.h"
 
@@ -55,6 +57,8 @@ std::unique_ptr<Image> Image::load(const __tgt_device_image& image, const Hooks&
   loaded->mark_team_kernels();
   loaded->mark_runtime_kernels();
   loaded->look_for_parallel();
+  if (bytes.data() == bytes_of(image).data()) // bitcode is compiled for this processor
+    loaded->explain_processor(bytes);
   return loaded;
 }
 
@@ -162,6 +166,17 @@ void Image::look_for_parallel() {
     else if (entry->d_tag == DT_STRSZ)
       names = {names.data(), entry->d_un.d_val};
   opens_parallel_ = names.data() && names.find("__kmpc_fork_") != names.npos;
+}
+
+// The line about a SIGILL names the processor that the image is for.
+void Image::explain_processor(Bytes bytes) const {
+  const link_map* const own = map_of(handle_);
+  const std::string declared = declared_processor(bytes), here = declared.empty() ? "" : processor_name();
+  if (!own)
+    return;
+  const std::string text = declared.empty() ? "" : "the image is for " + declared;
+  explain_illegal_instructions(reinterpret_cast<const void*>(own->l_addr),
+                               here.empty() ? text : text + "; this machine has " + here);
 }
 
 bool Image::opens_parallel(const void* kernel) const {

@@ -48,6 +48,7 @@ private:
   void mark_team_kernels();
   void mark_runtime_kernels();
   void look_for_parallel();
+  void explain_processor(Bytes bytes) const;
   void* address_of(const char* name, std::int64_t& size) const;
 
   std::optional<ImageFile> file_;

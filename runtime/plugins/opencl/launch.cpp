@@ -127,7 +127,9 @@ std::int32_t Kernel::launch(cl_command_queue queue, plugin::Arguments arguments,
   cl_int error = memory_.allow(kernel_, told_);
   if (error != CL_SUCCESS)
     return not_started("kernel " + name_ + ": " + failure_of("clSetKernelExecInfo", error));
-  tell_launch(found_.number, name_, all / threads, threads, "Bare");
+  if (tells_launches())
+    tell_launch(found_.number, name_, launch_words({all / threads, 1, 1}, {threads, 1, 1}, shape.names_dimensions),
+                "Bare");
   error =
       cl_.clEnqueueNDRangeKernel(queue, kernel_, 1, nullptr, &all, &threads, order.count(), order.events(), order.made);
   return error == CL_SUCCESS ? 0 : not_started("kernel " + name_ + ": " + failure_of("clEnqueueNDRangeKernel", error));

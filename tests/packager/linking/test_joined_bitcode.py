@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from clangs import INSTALLED, libraries, made, runtime, tool
+from clangs import INSTALLED, UNPACKED_SNAPSHOTS, libraries, made, runtime, tool
 from fixture_programs import NVPTX, X86_64, call
 from machine import lacks
 from nvptx import registered
@@ -24,6 +24,7 @@ from packager.errors import FormatError, MissingToolError, PackagerError, UsageE
 from packager.files.reader import open_reader
 from packager.generations import of_release
 from packager.hosts.load import load
+from packager.linking import bitcode
 from packager.linking.bitcode import BitcodeInput, Joined, join
 from packager.lowering.joining.child import started
 from packager.lowering.libdevice import libdevice
@@ -79,6 +80,24 @@ def text_module(folder: Path, name: str, text: str, triple: str = NVPTX) -> Bitc
 
 KERNEL = "define weak_odr protected ptx_kernel void @__omp_offloading_1_2_k_l3(ptr %p) {{\n{}\n}}"
 PLAIN = KERNEL.format("store i32 1, ptr %p\nret void")
+
+
+def test_a_library_does_not_name_its_compiler(tmp_path: Path) -> None:
+    """In an image for a CPU: the runtime would take the kernels for that compiler's."""
+    ident = '!llvm.ident = !{{!0, !1}}\n!0 = !{{!"clang version {}"}}\n!1 = !{{!"of a tool"}}'
+    kernel = "declare i32 @helper(i32)\ndefine void @__omp_offloading_1_2_k_l3(ptr %p) {\n"
+    kernel += "%one = call i32 @helper(i32 1)\nstore i32 %one, ptr %p\nret void\n}\n"
+    helper = "define i32 @helper(i32 %n) {\nret i32 %n\n}\n"
+    module = text_module(tmp_path, "kernel", kernel + ident.format("22.1.8"), X86_64)
+    library = text_module(tmp_path, "helper", helper + ident.format("16.0.6"), X86_64)
+    found = join([module], Target(X86_64, ""), [library.path], tmp_path / "image")
+    assert found.libraries == (str(library.path),)
+    with open_reader(found.path) as data:
+        elf = headers.read(data)
+        (comment,) = (one for one in elf.sections if one.name == ".comment")
+        said = elf.content(comment).bytes()
+    assert b"clang version 22.1.8" in said
+    assert b"clang version 16" not in said
 
 
 @pytest.mark.slow
@@ -322,6 +341,32 @@ def test_a_file_that_cannot_be_joined_is_named(tmp_path: Path, name: str) -> Non
     with pytest.raises(SourceError, match=rf"^{re.escape(message)}"):
         joined(modules, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+OLDER_READER = r"LLVM {} wrote its bitcode, and LLVM \d+ of llvmlite reads it"
+CURE = "compile it with an older clang, or update llvmlite"
+
+
+def test_a_reader_that_is_too_old_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = text_module(tmp_path, "a", "of tomorrow", X86_64)
+    monkeypatch.setattr(bitcode, "release_of", lambda path: "99" if path == module.path else "")
+    said = rf"^a\.o:2:1: {OLDER_READER.format(99)}; {CURE}: expected top-level entity$"
+    with pytest.raises(SourceError, match=said):
+        join([module], Target(X86_64, ""), (), tmp_path / "out")
+
+
+@pytest.mark.parametrize("version", UNPACKED_SNAPSHOTS)
+def test_bitcode_of_a_snapshot_is_linked_or_named(tmp_path: Path, version: str) -> None:
+    """LLVM 22 cannot read how LLVM 24 notes the scopes of aliases."""
+    clang, source = tool(version), SOURCES / f"{OTHER}.c"
+    flags = ("-O2", "-fopenmp", f"-fopenmp-targets={AMDGCN}", *AMD, "-c", "-DFACTOR=2")
+    call(*clang, *flags, source, "-o", tmp_path / "b.o")
+    words = (*clang, "-fopenmp", "-shared", tmp_path / "b.o", "-o", tmp_path / "b")
+    done = omptool("link", "--", *words)
+    if done.exit_code:
+        assert done.stderr.count("\n") == 1
+        said = OLDER_READER.format(version)
+        assert re.search(rf"^Error: \S+b\.o: {said}; {CURE}: .", done.stderr), done.stderr
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,14 @@ from packager.machine import gcc_runtime
 from packager.machine.dynamic_loader import find_library
 from packager.machine.facts import Cuda, Machine
 
+OPENS = """\
+#include <dlfcn.h>
+int main(void) {
+  void *library = dlopen(LIBRARY, RTLD_NOW);
+  int (*of_gcc)(void) = library ? (int (*)(void))dlsym(library, "of_gcc") : 0;
+  return of_gcc ? of_gcc() : 9;
+}
+"""
 BOTH = """\
 int of_gcc(void);
 int main(void) {
@@ -268,6 +277,79 @@ def test_a_run_reports_what_libgomp_will_do(program: Path) -> None:
     )
     assert (started.returncode, started.stdout) == (125, "")
     assert "by libgomp: there is no device" in started.stderr
+
+
+@pytest.fixture(scope="module")
+def opener(products: Products) -> Path:
+    """A program that opens a library by GCC, with a region, and is itself no user of OpenMP."""
+    return products.made("doctor-gcc-opened", opening)
+
+
+def opening(folder: Path) -> Path:
+    library = opened_library(folder)
+    return compile_c(OPENS, folder / "opener", f'-DLIBRARY="{library}"')
+
+
+def opened_library(folder: Path) -> Path:
+    source = SOURCE.replace("main", "of_gcc")
+    return compiled(source, folder / "libopened.so", "-shared", "-fPIC")
+
+
+def test_a_run_reports_a_library_that_the_program_opens(opener: Path) -> None:
+    library = opener.with_name("libopened.so")
+    done = omptool("doctor", "--run", "--", opener)
+    first = done.stdout.splitlines()[0]
+    assert done.exit_code == 1
+    assert "1 region by GCC runs on the host, by libgomp: there is no device: " in first
+    assert "the program exited with 0" in first
+    assert str(library) in done.stdout
+    said = document("doctor-run", omptool("doctor", "--run", "--json", "--", opener).stdout)
+    assert [(row["file"], row["runs_on"]) for row in said["gcc"]] == [(str(library), "host")]
+
+
+def test_a_run_reports_programs_that_a_script_starts(program: Path, tmp_path: Path) -> None:
+    script = tmp_path / "start.sh"
+    script.write_text(f"#!/bin/sh\nexec {program}\n")
+    script.chmod(0o755)
+    done = omptool("doctor", "--run", "--", script)
+    assert done.exit_code == 1
+    assert "by GCC run on the host, by libgomp: there is no device: " in done.stdout.replace(
+        "region by GCC runs", "regions by GCC run"
+    )
+    refused = run_mandatory(script)
+    assert refused.returncode == -signal.SIGABRT
+    assert "GCC's libgomp runs the regions of the program on the host: it has no" in refused.stderr
+
+
+def test_mandatory_refuses_a_library_that_the_program_opens(opener: Path) -> None:
+    refused = run_mandatory(opener)
+    library = opener.with_name("libopened.so")
+    line = f"GCC's libgomp runs the regions of {library} on the host: it has no device"
+    assert (refused.returncode, refused.stdout) == (-signal.SIGABRT, "")
+    assert refused.stderr == f"omptarget fatal error: {line}, and --mandatory is given\n"
+    plain = subprocess.run([OMPTOOL, "run", opener], capture_output=True, text=True, check=True)
+    assert (plain.stdout, plain.stderr) == ("1\n", "")
+
+
+@pytest.mark.offloads
+def test_a_program_by_clang_that_opens_a_library_by_gcc(tmp_path: Path) -> None:
+    library = opened_library(tmp_path)
+    source = tmp_path / "opens.c"
+    source.write_text(BOTH.replace("return of_gcc()", "return opens()"))
+    source.write_text(
+        OPENS.replace("main", "opens") + source.read_text().replace("int of_gcc(void);", "")
+    )
+    path = by_clang(source, tmp_path, f'-DLIBRARY="{library}"')
+    done = omptool("doctor", "--run", "--", path)
+    assert done.exit_code == 1
+    assert "1 region ran, all on a device" in done.stdout
+    assert "by libgomp: there is no device" in done.stdout.splitlines()[0]
+
+
+def run_mandatory(program: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [OMPTOOL, "run", "--mandatory", program], capture_output=True, text=True, check=False
+    )
 
 
 def test_gcc_without_an_offload_compiler(tmp_path: Path) -> None:

@@ -17,6 +17,10 @@ from clangs import (
     EVERY,
     FULL,
     INSTALLED,
+    SNAPSHOTS,
+    TRIED,
+    UNPACKED,
+    UNPACKED_SNAPSHOTS,
     WITH_RUNTIME,
     libraries,
     llvm_library,
@@ -136,30 +140,54 @@ def in_words(ends: Outcome) -> str:
 
 
 def documented() -> Iterator[tuple[tuple[str, str], str]]:
-    """The table of docs/runtime.md: clang and runtime, and what becomes of the program."""
+    """The table of docs/runtime.md: clang and runtime, and what becomes of the program.
+
+    Clangs that are not here are left out.
+    """
     lines = (ROOT / "docs" / "runtime.md").read_text().splitlines()
     start = lines.index(next(line for line in lines if line.startswith("| program of |")))
     head, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines[start:])
     for row in itertools.takewhile(bool, rows):
         for version in row[0].removeprefix("clang ").split(", "):
             for release, words in zip(head[1:], row[1:], strict=True):
-                for name in RUNTIMES:
+                for name in (*RUNTIMES, *SNAPSHOTS) if version in TRIED else ():
                     if release == f"on LLVM {release_of(name)}":
                         yield (version, name), words
 
 
 def test_every_outcome_is_in_the_sample(diagnosed: Path) -> None:
     around = Surroundings({}, has_gpu=False, tmp_problem="")
-    read = {version: load(program(version, diagnosed)) for version in EVERY}
+    read = {version: load(program(version, diagnosed)) for version in TRIED}
     outcomes = {
         (version, name): outcome(read[version], Runtime(Path(name), release_of(name)), around)
-        for version in EVERY
-        for name in RUNTIMES
+        for version in TRIED
+        for name in (*RUNTIMES, *SNAPSHOTS)
     }
-    assert {outcomes[pair] for pair in SAMPLE} == set(outcomes.values())
+    every = {outcomes[pair] for pair in itertools.product(EVERY, RUNTIMES)}
+    assert {outcomes[pair] for pair in SAMPLE} == every
     assert {(pair, in_words(ends)) for pair, ends in outcomes.items()} == set(documented())
     assert {version for version, _ in SAMPLE} == set(EVERY)
     assert {name for _, name in SAMPLE} == set(RUNTIMES)
+
+
+@pytest.mark.parametrize("version", TRIED)
+@pytest.mark.parametrize("name", UNPACKED_SNAPSHOTS)
+def test_each_program_on_a_snapshot(
+    diagnosed: Path, tmp_path: Path, version: str, name: str
+) -> None:
+    """The snapshot's runtime needs a later C library, which lies beside it with its loader."""
+    path, root = program(version, diagnosed), UNPACKED / name
+    with open_reader(path) as data:
+        asked = inspect_program(path, data)
+    assert asked
+    system, own = (root / part / "usr/lib/x86_64-linux-gnu" for part in ("system", "."))
+    (tmp_path / asked.offload_libraries[0]).symlink_to(own / f"libomptarget.so.{name}.0")
+    search = f"{tmp_path}:{system}:{own}:{INSTALLED_LIBRARIES}:/usr/lib/x86_64-linux-gnu"
+    loader = [system / "ld-linux-x86-64.so.2", "--library-path", search]
+    done = subprocess.run([*loader, path], capture_output=True, text=True, check=False)
+    around = Surroundings({}, has_gpu=False, tmp_problem="")
+    expected = outcome(load(path), Runtime(Path(name), release_of(name)), around)
+    assert where(done) == expected.where, done.stderr
 
 
 def altered(folder: Path, name: str, source: Path, *options: str) -> dict[str, str]:

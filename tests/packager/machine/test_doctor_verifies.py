@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -13,7 +15,12 @@ from fixture_programs import OMPTOOL
 from toolchain import compile_c, omptool
 
 from omptool.installation import libdir
+from omptool.probes.machine import cpu_features
+from packager.machine.checks import unfit
+from packager.machine.facts import ImageFate, Machine, Owner
+from packager.model import Contents, DeviceImage
 
+X86_64, AARCH64 = "x86_64-pc-linux-gnu", "aarch64-unknown-linux-gnu"
 SOURCE = """\
 int main(void) {
   int x = 0;
@@ -75,6 +82,71 @@ def test_an_image_for_another_cpu(source: Path, tmp_path: Path) -> None:
     assert "OMP205" in errors(path)
     first, *_ = omptool("doctor", path).stdout.splitlines()
     assert f"or ends by SIGILL: image 0 is for {other}, and this machine's processor lacks" in first
+
+
+@pytest.mark.offloads
+def test_the_line_about_an_illegal_instruction(source: Path, tmp_path: Path) -> None:
+    """It has the processor of the image, where the container of the image has one."""
+    source.write_text(SOURCE.replace("  x = 1;", '  __asm__("ud2");'))
+    for options, expected in (
+        ((), r"team 0\n"),
+        (("-Xopenmp-target", "-march=x86-64-v2"), r"team 0: the image is for x86-64-v2; this .+\n"),
+    ):
+        path = compiled(source, tmp_path, *options)
+        done = subprocess.run([OMPTOOL, "run", path], capture_output=True, text=True, check=False)
+        assert done.returncode == -signal.SIGILL
+        line = r"omptarget: kernel \S+ ends by SIGILL at 0x\w+, in thread 0 of "
+        assert re.fullmatch(line + expected, done.stderr)
+
+
+@pytest.mark.offloads
+def test_features_that_a_container_declares(source: Path, tmp_path: Path) -> None:
+    """Clang's -foffload-lto writes them behind "feature", and names no processor for -mcpu."""
+    other = "avx512fp16" if "fma4" in Path("/proc/cpuinfo").read_text() else "fma4"
+    program = compiled(source, tmp_path)
+    done = omptool("extract", program, "-o", tmp_path / "images")
+    assert done.exit_code == 0
+    (image,) = (tmp_path / "images").iterdir()
+    clang, host = tool(INSTALLED, "clang"), tmp_path / "host.o"
+    call(*clang, *OFFLOADING[:2], "--offload-host-only", "-c", source, "-o", host)
+    asked = f"file={image},triple={X86_64},feature=+{other},feature=+sse2"
+    done = omptool("bundle", host, "--image", asked, "-o", tmp_path / "bundled.o")
+    assert done.exit_code == 0, done.stderr
+    library = (f"-L{libdir()}", "-lomptarget", f"-Wl,-rpath,{libdir()}")
+    path = tmp_path / "declares"
+    call(*clang, "-fopenmp", tmp_path / "bundled.o", *library, "-o", path)
+    said = f"image 0 is for features +{other},+sse2, and this machine's processor lacks"
+    assert "OMP205" in errors(path)
+    assert f"or ends by SIGILL: {said}" in omptool("doctor", path).stdout.splitlines()[0]
+
+
+AARCH64_CPU = """\
+processor\t: 0
+BogoMIPS\t: 243.75
+Features\t: fp asimd evtstrm aes crc32 atomics fphp asimdhp cpuid asimdrdm lrcpc dcpop asimddp
+CPU implementer\t: 0x41
+CPU part\t: 0xd0c
+"""
+
+
+@pytest.mark.parametrize(
+    ("arch", "features", "lacks"),
+    [
+        ("neoverse-n1", "", ""),
+        ("armv8.2-a+sve", "", "image 0 is for armv8.2-a+sve, and this machine's"),
+        ("", "+v8.2a,+lse,+sve", "image 0 is for features +v8.2a,+lse,+sve, and this machine's"),
+        ("neoverse-v1", "+i8mm", "image 0 is for neoverse-v1 with features +i8mm, and this"),
+        ("of-tomorrow", "", ""),
+    ],
+)
+def test_an_image_for_another_aarch64(tmp_path: Path, arch: str, features: str, lacks: str) -> None:
+    """A Neoverse N1, as Linux describes it."""
+    (tmp_path / "cpuinfo").write_text(AARCH64_CPU)
+    here = Machine([], [], {}, [], {}, processor=cpu_features(tmp_path / "cpuinfo"))
+    inside = Contents("elf", "aarch64", None)
+    image = DeviceImage(0, "raw", AARCH64, arch, 0, 8, None, inside, features=features)
+    found = unfit(here, ImageFate(image, (Owner("host", (0,)),), ""))
+    assert found.startswith(lacks) if lacks else not found
 
 
 @pytest.mark.offloads

@@ -29,6 +29,7 @@ from packager.machine.check_run import merged
 pytestmark = pytest.mark.offloads
 
 REFUSED = Path(__file__).with_name("full_refused.c")
+HOISTED = Path(__file__).with_name("hoisted.c")
 MISTAKES = sorted({*Path(__file__).parent.glob("full_*.c")} - {REFUSED})
 # Regions with `nowait` and `depend` hang on LLVM 14's and 16's own runtime, or wait all the same.
 OLDEST = {"full_early": 19, "full_sound": 19}
@@ -49,6 +50,30 @@ def test_each_mistake_is_found_on_its_line(tmp_path: Path, source: Path, version
         expected = {mark for mark in expected if mark[0] not in OF_HOST}
     wanted = ("OMP32", "OMP33") if source.stem in HINTED else OF_MEMORY
     assert {mark[:2] for mark in lines(found) if mark[0].startswith(wanted)} == expected
+
+
+@pytest.mark.parametrize(("source", "version"), by_two_clangs([HOISTED]))
+def test_a_load_before_its_loop_has_a_line(tmp_path: Path, source: Path, version: str) -> None:
+    """Its own line is 0 since the compiler moved it."""
+    expect_lines(with_debug_information(version, source, tmp_path), version)
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2", "-O3"])
+def test_a_load_has_a_line_at_each_level(tmp_path: Path, level: str) -> None:
+    expect_lines(compiled(HOISTED, tmp_path, "-g", level), INSTALLED)
+
+
+def expect_lines(program: Path, version: str) -> None:
+    """Expect one finding for each region of HOISTED, on one of its lines."""
+    found, done = checked(program, level="full", LD_LIBRARY_PATH=libraries(version))
+    assert done.returncode == 0
+    faults = merged(one for one in found if one.code in OF_MEMORY)
+    assert {one.code for one in faults} == {"OMP321", "OMP322"}
+    assert len({one.entry for one in faults}) == len(faults) == 4
+    for one in faults:
+        region = int(one.entry.rpartition("_l")[2])
+        assert one.place
+        assert region <= one.place.line <= region + 6
 
 
 def test_a_finding_names_kernel_and_variable(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ Without -g, flang writes ";FILE;NAME;LINE;COLUMN;;", with it as clang ";NAME;FIL
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -62,3 +63,17 @@ def test_a_slash_in_an_expression_of_c(tmp_path: Path) -> None:
     done = run(program, LIBOMPTARGET_INFO="-1")
     assert "info: to(a[n / 2:n / 2])[80] \n" in done.stderr
     assert leaked(program, tmp_path).startswith("a[n")
+
+
+def test_constructs_have_places(tmp_path: Path) -> None:
+    """With -g flang has its module's name in place of the file, and the procedure's beside it."""
+    program = by_driver(tmp_path / "names", [SOURCE], ("-O1", "-g"))
+    done = run(program, LIBOMPTARGET_INFO="-1")
+    assert " at work:7:" in done.stderr
+    trace = tmp_path / "trace.json"
+    words = [OMPTOOL, "run", "--check", "--summary", "--trace", trace, program]
+    checked = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert re.search(r"^  work:7:\d+ ", checked.stderr, re.MULTILINE)
+    assert re.search(r"names\.f90:7: OMP311 hint: b\(2:n\) ", checked.stderr)
+    assert '"source":"work:7:' in trace.read_text()
+    assert "FIRModule" not in done.stderr + checked.stderr + trace.read_text()

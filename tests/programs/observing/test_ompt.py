@@ -71,6 +71,18 @@ def test_events_are_llvms(
     assert order(numbered(ours, 1)) == order(map(as_ours, numbered(theirs, 4)))
 
 
+def test_a_copy_on_a_device_is_from_it(tmp_path: Path) -> None:
+    """As with LLVM's plugins for GPUs, whose tests ask for it; OpenMP has no kind of its own."""
+    program = compiled(OBSERVING / "copies.c", tmp_path)
+    events = named(of_device(recorded(program, on_ours(), EMI)), "data_op")
+    done = [event.values for event in events if event.values["endpoint"] == "2"]
+    assert [values["op"] for values in done] == ["1", "2", "3", "3", "4"]
+    (inside,) = (values for values in done[2:3])
+    devices = [inside[side].partition("@")[2] for side in ("from", "to")]
+    assert devices[0] == devices[1]
+    assert inside["from"] != inside["to"]
+
+
 SMALL = {"stream": (30_000, 3), "stencil": (20, 70, 11), "nbody": (60, 5)}  # the applications
 # The programs that end right on LLVM's runtime, with what they are given.
 ALIKE = {

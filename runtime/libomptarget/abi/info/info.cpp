@@ -59,7 +59,7 @@ std::string hex(std::uintptr_t address) {
 Place place_of_construct(const char* source) {
   if (!source)
     return {};
-  const auto [file, function, line, column] = observe::parts_of(source);
+  const auto [file, function, line, column] = observe::parts_of_construct(source);
   return place_in(function, file, line, column);
 }
 

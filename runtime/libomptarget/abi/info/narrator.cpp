@@ -5,6 +5,7 @@
 #include "abi/info/info.h"
 #include "data/table/row.h"
 #include "devices/registry.h"
+#include "launch_words.h"
 #include "observe/events/sink.h"
 #include "process/message.h"
 
@@ -72,10 +73,9 @@ std::string describe(const ObjectCopied& copied) {
 }
 
 // Returns one team of one thread, in the words of LLVM's release for the program that calls at `code`.
-const char* shape_for(const void* code) {
+std::string shape_for(const void* code) {
   Registry* const registry = Registry::current();
-  const bool is_since_20 = registry && registry->images_at(code).is_since_20;
-  return is_since_20 ? "[1,1,1] blocks and [1,1,1] threads" : "1 blocks and 1 threads";
+  return launch_words({1, 1, 1}, {1, 1, 1}, registry && registry->images_at(code).is_since_20);
 }
 
 // Tells what one construct did with mapped objects, in LLVM's order: row by row, although the core works in steps that
@@ -113,8 +113,7 @@ public:
       inform(device_, argument);
     arguments_.clear();
     if (informs(kInfoLaunches) && !plugin_tells)
-      tell("", "\"PluginInterface\" device %d info: Launching kernel %s with %s in Generic mode", device_,
-           std::string(kernel).c_str(), shape_for(code));
+      tell("", "%s", launch_line(device_, std::string(kernel), shape_for(code), "Generic").c_str());
   }
 
   // Prints what has been noted.

@@ -107,7 +107,7 @@ public:
       Finding finding{Code::kStillMapped, {}, variable_of(object)};
       const std::string message =
           or_memory(finding.variable) + " (" + range_text(object.host) + ") is still mapped when the program ends";
-      const std::string place = observe::place_of(source_of(object.origin));
+      const std::string place = observe::place_with_file(source_of(object.origin));
       finding.message = message;
       finding.source = place;
       finding.call = object.origin.call;
@@ -362,7 +362,7 @@ private:
   }
   void tell(const observe::Call& here, Code code, std::string_view variable, HostRange host, const std::string& message,
             std::int64_t in_vain = 0) {
-    const std::string place = observe::place_of(here.source ? here.source : "");
+    const std::string place = observe::place_with_file(here.source ? here.source : "");
     Finding finding{code, message, variable, here.region, place, here.code};
     fill(finding, here.device, host);
     finding.bytes = static_cast<std::uint64_t>(in_vain);
@@ -372,7 +372,7 @@ private:
     const std::string_view variable = variable_of(object);
     const std::string message = or_memory(variable) + " (" + bytes(object.host.size()) +
                                 ") is mapped and unmapped, and no region ran meanwhile";
-    const std::string place = observe::place_of(source_of(object.origin));
+    const std::string place = observe::place_with_file(source_of(object.origin));
     Finding finding{Code::kUnused, message, variable, {}, place, object.origin.call};
     fill(finding, device, object.host);
     found.emplace_back(finding);

@@ -185,6 +185,11 @@ struct LibraryUnregistered {
   std::vector<std::string> kernels; // the names in its entry table
 };
 
+// A library, or the program itself, has registered regions by GCC, which libgomp runs.
+struct GccRegistered {
+  std::string path; // as LibraryRegistered's
+};
+
 // A region runs on the host.
 struct FellBack {
   std::uint64_t construct; // 0: it did not get as far as a device
@@ -232,8 +237,8 @@ template <typename... Kinds> struct FormsOf {
   using Kept = std::variant<Kinds...>;
 };
 using Forms = FormsOf<ConstructBegins, ConstructEnds, RowsSeen, RuleBroken, ObjectCopied, ObjectAsked, OperationBegins,
-                      OperationEnds, LibraryRegistered, LibraryUnregistered, FellBack, DeviceReady, DevicesFinish,
-                      ImageCompiled, ImageLoaded, ImageUnloaded, ImageFunctionRan>;
+                      OperationEnds, LibraryRegistered, GccRegistered, LibraryUnregistered, FellBack, DeviceReady,
+                      DevicesFinish, ImageCompiled, ImageLoaded, ImageUnloaded, ImageFunctionRan>;
 // An event of one of these kinds, as listeners get it: for as long as the call lasts.
 using Event = Forms::Heard;
 // Whoever wants to have it for longer.

@@ -24,12 +24,29 @@ inline std::array<std::string_view, 4> parts_of(std::string_view source) {
   return parts;
 }
 
-// Returns "file:line:column" of clang's ";file;function;line;column;;", or "" without debug information.
+// Flang 22 writes its module's name, which is the same in every program, where clang has a construct's file.
+inline constexpr std::string_view kFlangsModule = "FIRModule";
+
+// Returns file, function, line and column of a construct. Where flang hides the file, the function is there, too.
+inline std::array<std::string_view, 4> parts_of_construct(std::string_view source) {
+  std::array<std::string_view, 4> parts = parts_of(source);
+  if (parts[0] == kFlangsModule)
+    parts[0] = parts[1];
+  return parts;
+}
+
+// Returns "file:line:column" of clang's ";file;function;line;column;;", or "" without debug information. Of flang's
+// constructs, "function:line:column".
 inline std::string place_of(std::string_view source) {
-  const auto [file, function, line, column] = parts_of(source);
+  const auto [file, function, line, column] = parts_of_construct(source);
   if (file.empty() || file == "unknown" || line.empty() || line == "0")
     return {};
   return std::string(file) + ":" + std::string(line) + ":" + std::string(column);
+}
+
+// Returns the same, or "" where flang hides the file: debug information tells it by the address of the call.
+inline std::string place_with_file(std::string_view source) {
+  return parts_of(source)[0] == kFlangsModule ? std::string() : place_of(source);
 }
 
 // Returns whether a part names a source file: by a path, or by a suffix of Fortran's. `next` is the part behind it. A

@@ -49,8 +49,8 @@ DataOperation data_operation(const Operation& operation) {
   case Operation::Kind::kToDevice:
   case Operation::Kind::kFill:
     return {2, host, host_number, there, operation.device};
-  case Operation::Kind::kBetweenDevices:
-    return {2, host, operation.from, there, operation.device};
+  case Operation::Kind::kBetweenDevices: // OpenMP has no kind for it. LLVM's runtime reports the source's side
+    return {3, host, operation.from, there, operation.device};
   case Operation::Kind::kFromDevice:
     return {3, there, operation.device, host, host_number};
   case Operation::Kind::kFree:

@@ -5,22 +5,42 @@
 #include "common/fault_signals.h"
 #include "current_state.h"
 
+#include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <dlfcn.h>
 #include <unistd.h>
 
 namespace omptool::host {
 namespace {
 
+// A text for an image. Records are never freed: a signal handler reads them. Later ones hold for images that are loaded
+// at the address of one that is gone.
+struct Explanation {
+  const void* base;
+  std::string text;
+  const Explanation* next;
+};
+constinit std::atomic<const Explanation*> explanations{nullptr};
+
+const char* explanation_of(const void* base) {
+  for (const Explanation* one = explanations.load(std::memory_order_acquire); one; one = one->next)
+    if (one->base == base)
+      return one->text.c_str();
+  return "";
+}
+
 void tell(const Fault& fault) {
   if (!current.kernel)
     return;
-  constexpr const char* kAfter = "ends by %s at %p, in thread %d of team %d\n";
-  char after[128], line[512];
-  std::snprintf(after, sizeof after, kAfter, fault.signal, fault.address, current.state.thread_num,
-                current.state.team_num);
+  constexpr const char* kAfter = "ends by %s at %p, in thread %d of team %d%s%.200s\n";
   Dl_info found{};
-  const bool has_name = ::dladdr(current.kernel, &found) != 0 && found.dli_sname;
+  const bool is_found = ::dladdr(current.kernel, &found) != 0, has_name = is_found && found.dli_sname;
+  const bool is_illegal = is_found && std::strcmp(fault.signal, "SIGILL") == 0;
+  const char* const why = is_illegal ? explanation_of(found.dli_fbase) : "";
+  char after[384], line[768];
+  std::snprintf(after, sizeof after, kAfter, fault.signal, fault.address, current.state.thread_num,
+                current.state.team_num, *why ? ": " : "", why);
   const int length = has_name
                          ? std::snprintf(line, sizeof line, "omptarget: kernel %.300s %s", found.dli_sname, after)
                          : std::snprintf(line, sizeof line, "omptarget: the kernel at %p %s", current.kernel, after);
@@ -31,6 +51,14 @@ void tell(const Fault& fault) {
 
 void name_faulting_kernels() {
   watch_faults(tell);
+}
+
+void explain_illegal_instructions(const void* base, const std::string& text) {
+  if (text == explanation_of(base))
+    return;
+  auto* const added = new Explanation{base, text, explanations.load(std::memory_order_acquire)};
+  while (!explanations.compare_exchange_weak(added->next, added, std::memory_order_acq_rel))
+    ;
 }
 
 } // namespace omptool::host

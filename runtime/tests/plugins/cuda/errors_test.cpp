@@ -113,6 +113,19 @@ SCENARIO_OF(large_life) {
   return 0;
 }
 
+// Launches of one kernel by programs of LLVM 19 and of LLVM 20.
+SCENARIO_OF(named_shapes) {
+  const OutsideOfTests asserts;
+  Image image;
+  EXPECT(init_device(0) == 0 && image.load(0));
+  tgt_launch_shape shape{sizeof shape, 0, 0, 0, {2, 3, 1}, {32, 2, 1}};
+  for (const std::uint32_t flags : {0, OMPTARGET_SHAPE_NAMES_DIMENSIONS | 0}) {
+    shape.flags = flags;
+    EXPECT(RTL(__tgt_rtl_run_shaped)(0, image[kNothing], nullptr, 0, &shape) == 0);
+  }
+  return 0;
+}
+
 int device_blocks() {
   void* const fake = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   return reinterpret_cast<int (*)(int)>(::dlsym(fake, "fake_cuda_blocks"))(0);
@@ -407,6 +420,14 @@ TEST_CASE("a copy back behind a kernel that faults names the kernel") {
   const Outcome outcome = run_scenario("reason_of_copy_back", {"FAKE_CUDA_FAULT=nothing"});
   CHECK(outcome.has("3 kernel nothing: cu")); // the call that says so is whichever comes first
   CHECK(outcome.has(": CUDA_ERROR_ILLEGAL_ADDRESS, an illegal memory access was encountered\n"));
+}
+
+TEST_CASE("the line about a launch names dimensions as the program's release of LLVM does") {
+  const Outcome outcome = run_scenario("named_shapes", {"LIBOMPTARGET_INFO=16"});
+  const std::string begin = "\"PluginInterface\" device 0 info: Launching kernel nothing with ";
+  CHECK_MESSAGE(outcome.has(begin + "6 blocks and 64 threads in Bare mode\n"), outcome.output);
+  CHECK_MESSAGE(outcome.has(begin + "[2,3,1] blocks and [32,2,1] threads in Bare mode\n"), outcome.output);
+  CHECK(run_scenario("named_shapes", {"LIBOMPTARGET_INFO=1"}).output.empty());
 }
 
 TEST_CASE("memory that is kept is given back when the driver has no more") {

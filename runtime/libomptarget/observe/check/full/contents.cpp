@@ -57,7 +57,7 @@ class Told {
 public:
   Told(Code code, const Operation& operation, const void* host, std::size_t size) {
     const observe::Call* const call = call_of(operation);
-    source_ = observe::place_of(call && call->source ? call->source : "");
+    source_ = observe::place_with_file(call && call->source ? call->source : "");
     finding.code = code;
     finding.variable = call ? variable_at(*call, host) : std::string_view();
     finding.entry = call ? call->region : "";

@@ -30,7 +30,7 @@ std::optional<Use> forbidden(const observe::RowSeen& row, observe::RowsSeen::Kin
 }
 
 void watch_row(const observe::RowSeen& row, Use use, int device, std::size_t words, const observe::Begun& construct) {
-  const std::string source = construct.call.source ? observe::place_of(construct.call.source) : std::string();
+  const std::string source = construct.call.source ? observe::place_with_file(construct.call.source) : std::string();
   Finding finding{Code::kTooEarly, use == Use::kAny
                                        ? "the host uses a variable before a `nowait` construct has copied it"
                                        : "the host writes to a variable that an unfinished `nowait` "

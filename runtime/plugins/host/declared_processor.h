@@ -1,0 +1,17 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "bytes.h"
+
+#include <string>
+
+namespace omptool::host {
+
+// Returns the processor that LLVM's container of an image declares, as in "bdver4" or "bdver4 with features +avx2".
+// Linkers put the container's header in front of the image. Returns "" where there is no such header, or no processor.
+std::string declared_processor(Bytes image);
+// The same of the bytes that precede an image of `size` bytes.
+std::string processor_in(Bytes before, std::size_t size);
+
+} // namespace omptool::host
