@@ -40,6 +40,6 @@ def compiled(source: Path, out: Path, *options: str, text: str = KERNEL) -> Path
 def extracted(path: Path, folder: Path) -> dict[str, str]:
     """The names of the cubins that `cuobjdump -xelf all` extracts, by their digests."""
     folder.mkdir()
-    command = [tool("cuobjdump"), "-xelf", "all", path]
+    command = [str(tool("cuobjdump")), "-xelf", "all", str(path)]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return {hashlib.sha256(file.read_bytes()).hexdigest(): file.name for file in folder.iterdir()}
