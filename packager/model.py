@@ -294,6 +294,7 @@ class KernelArchives(NamedTuple):
     library: str  # its name in them
     path: str  # from its folder; "@GFXARCH@" stands for an architecture
     files: tuple[tuple[str, tuple[str, ...]], ...]  # that are there, with their architectures
+    beside: tuple[str, ...] = ()  # architectures that the names of other archives there have
 
 
 class HostOnly(NamedTuple):
@@ -332,6 +333,7 @@ class _FatBinary(NamedTuple):
     is_bitcode: bool = False  # a host's object of bitcode (-flto): its entries are not seen
     codes: tuple[KernelCode, ...] = ()  # of an object, where they were asked for
     archives: tuple[KernelArchives, ...] = ()  # that hold kernels of it
+    newer: tuple[str, ...] = ()  # parts of a format that came after this omptool, in words
     is_debug_only: bool = False  # its debug information is in a file of its own, and is this one
 
 
@@ -349,7 +351,7 @@ class FatBinary(_FatBinary):
 
     @property
     def is_empty(self) -> bool:
-        return not (self.has_parts or self.unread or self.faults or self.limits)
+        return not (self.has_parts or self.unread or self.faults or self.limits or self.newer)
 
     @property
     def has_parts(self) -> bool:

@@ -11,6 +11,7 @@
 #                beside it in system/. Its programs run here, but not on its own runtime, and with libomp 19.
 #   arm64        libomp 19 for AArch64, of Debian's packages for that architecture
 #   gcn          GCC's compiler for AMD's GPUs, which every gcc would use if it were installed
+#   cuda         nvcc and cuobjdump of CUDA 13.5, of PyPI's wheels, without nvlink, in nvidia/cu13
 #   runtimes/    libomptarget, libomp and the device libraries for nvptx64 and amdgcn, in lib:
 #     20         of LLVM 20.1.8, from PyPI's pyomp 0.5.2
 #     22         of LLVM 22.1.8, from pyomp 0.6.0
@@ -22,7 +23,7 @@ cd "$(dirname "$0")/.."
 folder=build/compilers
 downloads=$folder/downloads
 python=$PWD/.venv/bin/python
-usual=(14 16 22 arm64 gcn 17 18 20 21 23 runtimes/{20,22,23})
+usual=(14 16 22 arm64 gcn cuda 17 18 20 21 23 runtimes/{20,22,23})
 all=("${usual[@]}" 24)
 system=(libc6 libstdc++6 libgcc-s1 libquadmath0 libxml2-16 libz3-4 libzstd1 zlib1g liblzma5 libedit2 libffi8 libtinfo6 libbsd0
   libmd0)
@@ -38,6 +39,7 @@ packages_of() {  # packages_of NAME: Debian's, or PyPI's with their versions
       lib{clang-cpp,llvm}24 libmlir-24 ;;
     arm64) echo libomp5-19 ;;
     gcn) echo gcc-12-offload-amdgcn libgomp-plugin-amdgcn1 ;;
+    cuda) echo nvidia-cuda-{nvcc,crt,runtime,cuobjdump}==13.5.37 nvidia-nvvm==13.5.37 ;;
     17) echo karellen-llvm-{clang,core}==17.0.6.0 ;;
     18) echo karellen-llvm-{clang,core}==18.1.8.0 ;;
     20) echo karellen-llvm-{clang,core}==20.1.8 ;;
@@ -176,6 +178,15 @@ unpack_clang() {  # unpack_clang NAME INTO REQUIREMENT...
   rm "${wheels[@]}"
 }
 
+unpack_cuda() {  # unpack_cuda NAME INTO REQUIREMENT...: what compiles device code and lists it
+  local cuda=nvidia/cu13
+  fetch_all "$1" "${@:3}"
+  take "$2" "$cuda"/bin/{nvcc,nvcc.profile,cudafe++,ptxas,fatbinary,cuobjdump} "$cuda/include/*" \
+    "$cuda"/nvvm/{bin/cicc,libdevice/*}
+  chmod +x "$2/$cuda"/bin/* "$2/$cuda/nvvm/bin/cicc"
+  rm "${wheels[@]}"
+}
+
 unpack_runtime() {  # unpack_runtime NAME INTO REQUIREMENT...
   local library
   fetch_all "$1" "${@:3}"
@@ -236,6 +247,7 @@ unpack() {  # unpack NAME: whole or not at all
     14 | 16 | 22 | gcn) how=unpack_debs ;;
     24) how=unpack_snapshot ;;
     arm64) how=unpack_arm64 ;;
+    cuda) how=unpack_cuda ;;
     runtimes/*) how=unpack_runtime ;;
     *) how=unpack_clang ;;
   esac

@@ -186,6 +186,7 @@ def _diagnosed(program: Path, as_json: bool, asking: dict[str, str] | None) -> t
     from packager.files.temporary import MemoryFile
     from packager.machine import other_runtimes
     from packager.machine.diagnosis import diagnose
+    from packager.machine.kernel_archives import lacking
 
     environment = dict(os.environ)
     parts = _Parts(program, environment)
@@ -199,7 +200,11 @@ def _diagnosed(program: Path, as_json: bool, asking: dict[str, str] | None) -> t
             parts.whole.binary, program, parts.elf, images, environment, asking
         )
     diagnosis = diagnose(parts.whole.binary, found)
-    findings = (*diagnosis.findings, *(_weighed(one, diagnosis) for one in parts.findings))
+    findings = (
+        *diagnosis.findings,
+        *(_weighed(one, diagnosis) for one in parts.findings),
+        *lacking(parts.archives, found.amd),
+    )
     diagnosis = replace(
         diagnosis,
         findings=findings,
@@ -219,6 +224,7 @@ class _Parts:
     def __init__(self, program: Path, environment: dict[str, str]) -> None:
         from omptool.probes import gcc_regions
         from packager.elf import headers
+        from packager.hosts import kpack_archives
         from packager.machine.dynamic_loader import libraries
         from packager.machine.parts import Elsewhere, joined, looked_at
         from packager.machine.program import raised_rights, secured
@@ -244,6 +250,8 @@ class _Parts:
             self.of_gcc = gcc_regions.of_program(str(program), program, minded)
             *read, main = (_without_gcc(one) for one in (*read, main))
         self.whole = joined(main.binary, [one.binary for one in read])
+        elsewhere = kpack_archives.of_libraries(one.path for one in self.elsewhere)
+        self.archives = (*self.whole.binary.archives, *elsewhere)
         self.chooses_device = _import(CHOOSING, *read, main)
         self.findings += _opening(main)
         self.left = self._left(main, read, needed)

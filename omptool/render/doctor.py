@@ -52,8 +52,8 @@ VARIABLES = (
     "OMPTOOL_PLUGIN_PATH",
     "OMPTOOL_HOST_DEVICES",
 )
-# Findings that say why there is no offload code, and where else some may be.
-OF_NO_CODE = ("OMP210", "OMP211")
+# Findings that say why there is no offload code, where else some may be, and what other code lacks.
+OF_NO_CODE = ("OMP134", "OMP210", "OMP211")
 # Characters of a rule that a table has room for; a longer one is a note.
 SHORT_RULE = 40
 
@@ -144,9 +144,10 @@ def _of_others(diagnosis: Diagnosis) -> str:
     """The verdict on images that other runtimes are told of."""
     said = []
     for other in diagnosis.others:
-        images = counted(other.images, "image")
-        does = "does" if other.images == 1 else "do"
-        run = "runs" if other.images == 1 else "run"
+        count = other.images or other.archived
+        images = counted(count, "image" if other.images else "archived image")
+        does = "does" if count == 1 else "do"
+        run = "runs" if count == 1 else "run"
         fate = f"{does} not run here: {other.reason}" if other.reason else f"{run} on a device"
         said.append(f"{images} for {NAMES[other.model]} runtime {fate}")
     return "; ".join(said)

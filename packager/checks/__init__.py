@@ -11,6 +11,7 @@ from inspect import getdoc
 
 from packager.checks import (
     addresses,
+    archives,
     between,
     containers,
     images,
@@ -58,7 +59,7 @@ CHECKS: dict[str, Check] = {
     "OMP131": structure.newer_compiler,
     "OMP132": structure.host_only,
     "OMP133": structure.regions_without_entry,
-    "OMP134": loading.without_archive,
+    "OMP134": archives.without_archive,
 }
 
 

@@ -246,20 +246,3 @@ def shared_memory_without_xnack(binary: FatBinary) -> Iterator[Finding]:
             message += f"({image.target}) is not for xnack+"
             hint = "compile for the target id with :xnack+"
             yield Finding("OMP125", "warning", message, hint, None, image.index)
-
-
-def without_archive(binary: FatBinary) -> Iterator[Finding]:
-    """The archive with a library's kernels is not there.
-
-    ROCm 7.13 on splits libraries: their kernels are in archives (.kpack) of their own, one for each
-    architecture, and the library names the paths of these from its folder. Without the archive for
-    a GPU, no kernel of the library runs on that GPU.
-
-    Cure: install the package with the archive for the machine's GPU, or copy it beside the library.
-    """
-    for one in binary.archives:
-        found = [file for file, architectures in one.files if architectures]
-        if not found:
-            message = f"the kernels of {one.library} are in {one.path}, and no such file has them"
-            hint = "install the archive for the GPU of this machine"
-            yield Finding("OMP134", "warning", message, hint)

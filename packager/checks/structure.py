@@ -18,6 +18,7 @@ from packager.model import DeviceImage, EntryTable, FatBinary, Finding
 from packager.pairing import needs_device
 from packager.wording import counted
 
+UPDATE = "update omptool; the other parts of the file were checked"
 RUNTIMES = ("libomptarget.so", "libtarget.so")
 # Code that reaches further than this from its data does not link in the small code model.
 REACH = 3 << 29
@@ -103,8 +104,9 @@ def newer_compiler(binary: FatBinary) -> Iterator[Finding]:
     calls it knows run on the device. The release is a warning where images are of known clangs and
     the host is of those, too: then parts of the host without device code may be the newer one's.
 
-    A part of a container is of a newer format if its kind, version or compression is not known and
-    its sizes are sound. This is a warning, and all other parts are checked.
+    A part of a container, or a wrapper for HIP's or CUDA's runtime, is of a newer format if its
+    kind, version, compression or magic is not known and its sizes are sound. This is a warning, and
+    all other parts are checked.
 
     Cure: update omptool, or compile with the newest clang that it knows.
     """
@@ -114,8 +116,10 @@ def newer_compiler(binary: FatBinary) -> Iterator[Finding]:
     for image in binary.images:
         if image.contents.newer and not (found and image.container_version):
             message = f"image {image.index} is of a newer format: {image.contents.newer}"
-            hint = "update omptool; the other parts of the file were checked"
-            yield Finding("OMP131", "warning", message, hint, None, image.index)
+            yield Finding("OMP131", "warning", message, UPDATE, None, image.index)
+    for part in binary.newer:
+        message = f"a part of the file is of a newer format: {part}"
+        yield Finding("OMP131", "warning", message, UPDATE)
 
 
 def same_target_twice(binary: FatBinary) -> Iterator[Finding]:

@@ -14,13 +14,14 @@ from packager.files.reader import Reader
 from packager.formats.containers import (
     cuda_fatbin,
     known,
+    kpack,
     llvm_offloading,
     nested,
     offload_binary,
 )
 from packager.formats.containers.payload import Damage, Payload
 from packager.formats.device_images import known as images
-from packager.hosts import coff_headers, tgtimg
+from packager.hosts import coff_headers, kpack_archives, tgtimg
 from packager.hosts.images import payloads
 from packager.hosts.limits import Limits
 from packager.hosts.unread import coff_traces
@@ -53,6 +54,7 @@ def read_host(path: str, data: Reader) -> tuple[FatBinary, list[Reader]]:
             address = None if headers.type == "object" else section.address + inside
             found.append(images.from_payload(item, len(found), name, address))
             parts.append(item.image)
+    archives = kpack_archives.of_sections(path, _references(data, headers))
     binary = FatBinary(
         path=path,
         machine=headers.machine,
@@ -61,11 +63,20 @@ def read_host(path: str, data: Reader) -> tuple[FatBinary, list[Reader]]:
         images=tuple(found),
         tables=(),
         descriptors=(),
-        unread=tuple(coff_traces(headers.sections, has_images=bool(found))),
-        faults=tuple(faults),
+        unread=tuple(coff_traces(headers.sections, has_images=bool(found or archives.found))),
+        faults=(*faults, *archives.faults),
+        archives=archives.found,
+        newer=archives.newer,
         limits=limits.met,
     )
     return binary, parts
+
+
+def _references(data: Reader, headers: coff_headers.Coff) -> Iterator[Reader]:
+    """Yield the sections that name archives of kernels."""
+    for section in headers.sections:
+        if section.name == kpack.SECTION_OF_COFF:
+            yield data.slice(section.offset, section.size, f"section {section.name}")
 
 
 def _items(

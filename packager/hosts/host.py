@@ -13,8 +13,12 @@ from packager.elf.headers import PT_INTERP, WORD, Elf
 from packager.elf.space_of import space
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
-from packager.formats.containers import cuda_fatbin, hip_fatbin, large_data, omptool_section
-from packager.formats.containers.payload import Damage
+from packager.formats.containers import (
+    cuda_fatbin,
+    hip_fatbin,
+    large_data,
+    omptool_section,
+)
 from packager.formats.device_images.comment import clang_releases
 from packager.formats.host_records import (
     descriptors,
@@ -124,15 +128,20 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
         images = limits.of(lambda: host_images.looked_into(images), images)
 
     # The registrations: who tells the runtimes of CUDA, HIP and SYCL of which image.
-    registered, wrong = limits.of(
-        lambda: registrations.of_runtimes(memory, images, sycl.binaries), ([], [])
+    registered = limits.of(
+        lambda: registrations.of_runtimes(memory, images, sycl.binaries),
+        registrations.Found([], [], []),
     )
 
     # The references in the terms of the model; then what GCC has put beside them.
-    faults = [*sectioned.faults, *placed.faults, *wrong]
+    faults = [*sectioned.faults, *placed.faults, *registered.faults]
     found = _Found(memory, tables, images, described, calls, runtimes, faults, limits)
     binary = _assembled(path, found)
-    binary = binary._replace(registrations=tuple(registered), limits=limits.met)
+    binary = binary._replace(
+        registrations=tuple(registered.rows),
+        limits=limits.met,
+        newer=(*binary.newer, *registered.newer),
+    )
     return _with_gcc(memory, binary, [item.data for item in images])
 
 
@@ -211,7 +220,7 @@ def _assembled(path: str, found: _Found) -> FatBinary:
     images = host_images.records(found.memory, found.images, found.descriptors)
     evidence = _evidence(found, images, needed)
     tables = found.limits.of(lambda: _tables(found, used, evidence), ())
-    archives = list(kpack_archives.find(path, file))
+    archives = kpack_archives.of_elf(path, file)
     return FatBinary(
         path=path,
         machine=file.machine,
@@ -228,8 +237,9 @@ def _assembled(path: str, found: _Found) -> FatBinary:
         unlisted=_unlisted(file, tables),
         data_address=min((s.address for s in file.sections if s.is_data and s.size), default=None),
         unread=tuple(unread.traces(file)),
-        faults=(*found.faults, *(one.message for one in archives if isinstance(one, Damage))),
-        archives=tuple(one for one in archives if not isinstance(one, Damage)),
+        faults=(*found.faults, *archives.faults),
+        archives=archives.found,
+        newer=archives.newer,
         clangs=_releases(found),
         map_bits=_map_bits(file, tables),
     )

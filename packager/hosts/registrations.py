@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from packager.elf.address_space import Space
-from packager.formats.containers.payload import Damage
+from packager.formats.containers.payload import Damage, Unknown
 from packager.formats.host_records import fatbin_wrappers
 from packager.formats.host_records.descriptors import registering
 from packager.formats.host_records.fatbin_wrappers import FoundWrapper
@@ -16,17 +16,29 @@ from packager.formats.host_records.sycl_binaries import FoundBinaries
 from packager.host_machines import MACHINES
 from packager.hosts.images import PlacedImage
 from packager.model import Model, Registration
+from packager.records import NamedTuple
+
+
+class Found(NamedTuple):
+    """The registrations of a file."""
+
+    rows: Sequence[Registration]
+    faults: Sequence[str]  # what is malformed where they should be
+    newer: Sequence[str]  # wrappers of a format that came after this omptool
 
 
 def of_runtimes(
     space: Space, images: Sequence[PlacedImage], binaries: Sequence[FoundBinaries]
-) -> tuple[list[Registration], list[str]]:
-    """The registrations, by address, and what is malformed where they should be."""
+) -> Found:
+    """The registrations, by address, with what is malformed or unknown where they should be."""
     faults: list[str] = []
+    newer: list[str] = []
     wrappers: list[FoundWrapper] = []
     for item in fatbin_wrappers.find(space):
         if isinstance(item, Damage):
             faults.append(item.message)
+        elif isinstance(item, Unknown):
+            newer.append(item.message)
         else:
             wrappers.append(item)
     placed = _Placed(images)
@@ -40,7 +52,7 @@ def of_runtimes(
         rows.append((found.address, "sycl", tuple(n for numbers in begins for n in numbers)))
     by = registering(space, {address for address, _, _ in rows})
     is_traced = space.elf.machine in MACHINES
-    return [
+    registered = [
         Registration(
             model=model,
             address=None if space.elf.is_object else address,
@@ -50,7 +62,8 @@ def of_runtimes(
             is_traced=is_traced,
         )
         for address, model, numbers in sorted(rows)
-    ], faults
+    ]
+    return Found(registered, faults, newer)
 
 
 def _registered(images: Sequence[PlacedImage], numbers: tuple[int, ...]) -> tuple[int, ...]:

@@ -141,6 +141,7 @@ class OtherRuntime(NamedTuple):
     path: Path | None  # that the loader picks
     drivers: tuple[tuple[str, bool], ...]  # libraries, one of which it needs, and if they are here
     reason: str  # why not all of it runs; "" if it does
+    archived: int = 0  # registrations whose images are in archives
 
 
 class GccRegions(NamedTuple):

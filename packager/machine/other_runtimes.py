@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from packager.gpus import on_amd, on_nvidia
 from packager.machine.facts import LEVEL_ZERO, NODES, OPENCL, Machine, OtherRuntime
-from packager.model import DeviceImage, FatBinary, Model
+from packager.machine.kernel_archives import why_not
+from packager.model import DeviceImage, FatBinary, Model, Registration
 from packager.records import NamedTuple
 from packager.triples import code_of
 
@@ -58,13 +59,14 @@ def rules(program: FatBinary, machine: Machine) -> dict[int, Taken]:
 
 def _of(model: Model, program: FatBinary, machine: Machine) -> OtherRuntime:
     rows = [row for row in program.registrations if row.model == model]
-    each = [[takes(program.images[i], model, machine) for i in row.images] for row in rows]
+    each = [_taken(row, program, machine) for row in rows]
     library = next((one for one in machine.libraries if _is(one.name, model)), None)
     drivers = tuple((name, name in machine.files) for name in DRIVERS[model])
     reasons = _reasons(model, machine, library is not None and library.path is None, each)
     return OtherRuntime(
         model=model,
         images=len({index for row in rows for index in row.images}),
+        archived=sum(not row.images for row in rows) if model == "hip" and program.archives else 0,
         registrations=len(rows),
         taken=sum(any(one.is_taken for one in images) for images in each),
         library=library.name if library else None,
@@ -72,6 +74,16 @@ def _of(model: Model, program: FatBinary, machine: Machine) -> OtherRuntime:
         drivers=drivers,
         reason="; ".join(reasons),
     )
+
+
+def _taken(row: Registration, program: FatBinary, machine: Machine) -> list[Taken]:
+    """Return what becomes of the images of a registration, or of the archives that have them."""
+    if row.images or row.model != "hip" or not program.archives:
+        return [takes(program.images[index], row.model, machine) for index in row.images]
+    if not machine.amd:
+        return [_refused(f"there is no {GPUS['amdgcn']}")]
+    reason = why_not(program.archives, machine.amd)
+    return [_refused(reason) if reason else Taken(True, "an archive has kernels for it")]
 
 
 def _is(name: str, model: Model) -> bool:

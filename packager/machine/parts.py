@@ -96,6 +96,7 @@ def joined(program: FatBinary, libraries: Sequence[FatBinary]) -> Whole:
         tables=(),
         descriptors=(),
         registrations=(),
+        archives=(),
         clangs=(),
         map_bits=0,
     )
@@ -131,6 +132,7 @@ def _added(whole: FatBinary, part: FatBinary) -> FatBinary:
             *whole.registrations,
             *(r._replace(images=moved(r.images)) for r in part.registrations),
         ),
+        archives=(*whole.archives, *part.archives),
         runtimes=tuple(dict.fromkeys((*whole.runtimes, *part.runtimes))),
         clangs=(*whole.clangs, *(part.clangs if part.tables else ())),
         map_bits=whole.map_bits | part.map_bits,

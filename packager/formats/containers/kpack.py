@@ -3,7 +3,8 @@
 
 "KPAK", u32 version, u64 offset of a table in MessagePack: library -> architecture -> ordinal. By
 its scheme the n-th image is at the n-th offset, or the n-th of frames with their sizes before them.
-A library names in `.rocm_kpack_ref` its name in the archives, and the paths of these.
+A library names in `.rocm_kpack_ref` its name in the archives, and the paths of these. The table has
+an entry for each of the library's fat binaries: "lib/libone.so#0", "lib/libone.so#1".
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ WORD = Struct("<I")
 PLAIN, FRAMES = "none", "zstd-per-kernel"
 TRIPLE = "amdgcn-amd-amdhsa"
 MAX_TABLE, MAX_IMAGES = 1 << 26, 1 << 20
-# Of a library.
+# Section of a library that names its archives, in ELF files and in those of Windows.
 SECTION, SECTION_OF_COFF = ".rocm_kpack_ref", ".kpackrf"
-ANY_ARCH = "@GFXARCH@"  # in a path, for that of the GPU
+ANY_ARCH = "@GFXARCH@"  # stands for the GPU's architecture in the path of an archive
+NUMBER = "#"  # precedes the number of a library's fat binary
 MAX_REFERENCE = 1 << 16
 
 Locate = Callable[[int], tuple[Reader, Reader | None]]  # the image, and its frame in the file
@@ -68,8 +70,14 @@ def parse(data: Reader) -> Iterator[Payload]:
 def architectures(data: Reader, library: str) -> tuple[str, ...]:
     """Return the architectures that an archive has images of a library for."""
     libraries = _map(_table(data).get("toc"), "toc")
-    found: object = next((one for name, one in libraries.items() if _text(name) == library), {})
-    return tuple(map(_text, _map(found, "library")))
+    mine = (archs for name, archs in libraries.items() if _is_of(_text(name), library))
+    return tuple(dict.fromkeys(_text(arch) for archs in mine for arch in _map(archs, "library")))
+
+
+def _is_of(name: str, library: str) -> bool:
+    """Return whether an entry of the table is for one of a library's fat binaries."""
+    first, _, number = name.rpartition(NUMBER)
+    return name == library or (first == library and number.isdecimal())
 
 
 def reference(data: Reader) -> tuple[str, tuple[str, ...]]:

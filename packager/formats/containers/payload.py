@@ -32,3 +32,9 @@ class Damage(NamedTuple):
     """A part of a container that could not be read: its place and the fault."""
 
     message: str
+
+
+class Unknown(NamedTuple):
+    """A part of a format that came after this omptool, with sound sizes: its place and the mark."""
+
+    message: str

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from packager.elf.address_space import Space
 from packager.elf.headers import Section
 from packager.elf.relocated import Range
-from packager.formats.containers.payload import Damage
+from packager.formats.containers.payload import Damage, Unknown
 from packager.model import Model
 from packager.records import NamedTuple
 
@@ -31,12 +31,15 @@ class FoundWrapper(NamedTuple):
     binary: int | None  # where the fat binary begins; None: a symbol of another file
 
 
-def find(space: Space) -> Iterator[FoundWrapper | Damage]:
-    """The wrappers of a file, or what is wrong where one should be."""
+def find(space: Space) -> Iterator[FoundWrapper | Damage | Unknown]:
+    """The wrappers of a file, or what is wrong where one should be.
+
+    One with an unknown magic is registered as the others of its section, if its pointer is sound.
+    """
     for section in space.elf.sections:
         model = model_of(section)
         if model and section.has_bytes and section.is_allocated and section.size:
-            yield from _wrappers(space, section)
+            yield from _wrappers(space, section, model)
 
 
 def model_of(section: Section) -> Model | None:
@@ -44,7 +47,9 @@ def model_of(section: Section) -> Model | None:
     return next((m for name, m in SECTIONS.items() if section.name.startswith(name)), None)
 
 
-def _wrappers(space: Space, section: Section) -> Iterator[FoundWrapper | Damage]:
+def _wrappers(
+    space: Space, section: Section, model: Model
+) -> Iterator[FoundWrapper | Damage | Unknown]:
     what = f"section {section.name}"
     if section.size % SIZE or section.size > MAX_WRAPPERS * SIZE:
         yield Damage(f"{what} of {section.size} bytes holds no wrappers of {SIZE} bytes each")
@@ -52,8 +57,16 @@ def _wrappers(space: Space, section: Section) -> Iterator[FoundWrapper | Damage]
     start = space.address(section)
     (window,) = space.windows([Range(start, section.size, what)])
     for at in range(0, section.size, SIZE):
-        magic = window.half(at)
-        if magic not in MAGICS:
-            yield Damage(f"{what}: wrapper {at // SIZE} has no magic")
+        magic, binary = window.half(at), window.pointer(at + BINARY)
+        wrapper = f"{what}: wrapper {at // SIZE}"
+        if not magic or (magic not in MAGICS and not _leads(space, binary)):
+            yield Damage(f"{wrapper} has no magic")
             continue
-        yield FoundWrapper(start + at, MAGICS[magic], window.pointer(at + BINARY))
+        if magic not in MAGICS:
+            yield Unknown(f"{wrapper} has the unknown magic {magic:#x}")
+        yield FoundWrapper(start + at, MAGICS.get(magic, model), binary)
+
+
+def _leads(space: Space, binary: int | None) -> bool:
+    """Return whether a wrapper's pointer leads to bytes of the file, or to a symbol of another."""
+    return binary is None or space.offset(binary, 1) is not None

@@ -17,6 +17,7 @@ from toolchain import omptool, run
 DATA = TESTS / "support" / "data"
 CUBIN, FATBIN = DATA / "relocatable.cubin", DATA / "zstd.fatbin"
 NVPTX = "nvptx64-nvidia-cuda"
+MAGICS = {"cuda": 0x466243B1, "hip": 0x48495046}
 
 
 @pytest.fixture(scope="module")
@@ -113,9 +114,28 @@ def test_damage_is_still_found(
     data = bytearray(path.read_bytes())
     run("objcopy", "-O", "binary", "--only-section", section, path, tmp_path / "content")
     at = data.index((tmp_path / "content").read_bytes()[:16].ljust(16, b"\0"))
-    struct.pack_into("<I", data, at, 0x12345678)
+    struct.pack_into("<I", data, at, 0 if section == ".hipFatBinSegment" else 0x12345678)
     path.write_bytes(data)
     result = omptool("verify", path)
     assert result.exit_code == 1
     assert "OMP111 error" in result.stdout
     assert message in result.stdout
+
+
+@pytest.mark.parametrize("section", [".hipFatBinSegment", ".nvFatBinSegment"])
+def test_a_wrapper_of_a_newer_format(tmp_path: Path, made: Containers, section: str) -> None:
+    """Its magic alone is unknown. Its images are registered as those of the others."""
+    kind = "hip" if section.startswith(".hip") else "cuda"
+    image = FATBIN if kind == "cuda" else made.bundle("b", *made.images, kind="o")
+    path = wrapped(tmp_path, kind, image)
+    data = bytearray(path.read_bytes())
+    at = data.index(struct.pack("<II", MAGICS[kind], 1))
+    struct.pack_into("<I", data, at, 0x4C504948)
+    path.write_bytes(data)
+    result = omptool("verify", path)
+    assert result.exit_code == 0
+    message = f"of a newer format: section {section}: wrapper 0 has the unknown magic 0x4c504948"
+    assert f"OMP131 warning: a part of the file is {message}" in result.stdout
+    assert omptool("verify", "--strict", path).exit_code == 1
+    (row,) = dumped(path)["registrations"]
+    assert (row["runtime"], bool(row["images"])) == (kind, True)

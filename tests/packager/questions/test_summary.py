@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from packager.model import Contents, DeviceImage, FatBinary
 from packager.questions.summary import summary
 
@@ -43,3 +45,15 @@ def test_a_container_without_code_for_a_gpu() -> None:
     assert fates["gfx90a",].reach == "natively"
     assert (fates["gfx942",].reach, fates["gfx942",].covered) == ("in part", 1)
     assert fates["gfx942",].containers == 2
+
+
+@pytest.mark.parametrize(
+    ("arch", "gpu"), [("sm_107", "sm_107"), ("sm_107a", "sm_107"), ("sm_145f", "sm_145")]
+)
+def test_a_file_has_a_row_for_its_own_architecture(arch: str, gpu: str) -> None:
+    """Also of a generation that came after this omptool."""
+    code = Contents("cubin", "nvptx64", arch)
+    triple = "nvptx64-nvidia-cuda"
+    found = file(image(0, arch, 8, None, 0)._replace(triple=triple, contents=code))
+    (row,) = [row for row in summary([(found, found.images)]).coverage if gpu in row.gpus]
+    assert (row.vendor, row.reach, row.covered) == ("NVIDIA", "natively", 1)

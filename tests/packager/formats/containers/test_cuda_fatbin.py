@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""CUDA fat binaries. tests/support/data has nvcc 13's of one small kernel (nvcc is rarely at hand):
+"""CUDA fat binaries. tests/support/data has nvcc 13's of one small kernel (test_nvcc.py runs nvcc):
 `nvcc -fatbin --compress-mode=none|size|speed`, for sm_80, sm_90a and PTX, and NVVM code; in
 family.fatbin for the families of sm_100 and sm_103. group*.fatbin are by CUDA 13.5's
 `nvcc --concat` for sm_80, sm_90a, sm_100, sm_103a and PTX; unaligned.fatbin is by it for sm_100,
@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ import zstandard
 from documents import dumped_files, dumped_images
 from fatbins import fatbin, group
 from places import DATA
-from toolchain import compile_c, omptool, run
+from toolchain import compile_c, omptool
 from verifying import findings
 
 from packager.errors import FormatError
@@ -136,25 +134,6 @@ def test_a_member_of_unknown_kind(tmp_path: Path) -> None:
     (found,) = findings(path, "--select", "OMP131")
     assert found["severity"] == "warning"
     assert "has the unknown kind 0x77" in found["message"]
-
-
-@pytest.mark.skipif(not shutil.which("nvcc"), reason="needs nvcc and cuobjdump of CUDA 13.5")
-def test_groups_of_this_nvcc(tmp_path: Path) -> None:
-    """Names of sources and options of any size follow the headers."""
-    if "--concat" not in subprocess.check_output(["nvcc", "--help"], text=True):
-        pytest.skip("nvcc has no --concat")
-    for name in ("k", "eight888", "k.ninety9"):
-        source = tmp_path / f"{name}.cu"
-        source.write_text("__global__ void first(float *p) { *p = 1; }")
-        for number, flags in enumerate(([], ["-G"], ["--compress-mode=speed"])):
-            made = tmp_path / f"{name}-{number}.fatbin"
-            archs = [f"-gencode=arch=compute_{n},code=sm_{n}" for n in ("80", "90", "100", "103a")]
-            run("nvcc", "--concat", *flags, *archs, "-fatbin", source, "-o", made)
-            out = tmp_path / f"{name}-{number}"
-            out.mkdir()
-            subprocess.run(["cuobjdump", "-xelf", "all", made], cwd=out, check=True)
-            theirs = {hashlib.sha256(file.read_bytes()).hexdigest() for file in out.iterdir()}
-            assert {image["sha256"] for image in hashed(made)} == theirs
 
 
 @pytest.mark.parametrize("section", [".nv_fatbin", "__nv_relfatbin"])

@@ -4,44 +4,20 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-import msgpack
 import pytest
-import zstandard
 from documents import dumped, dumped_images
-from places import CORPUS
-from toolchain import compile_c, omptool, run
+from kpacks import IMAGE, LIBRARY, archive, for_gpu, library, reference
+from toolchain import omptool, run
 from verifying import findings
 
 from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.formats.containers import kpack
 
-IMAGE = (CORPUS / "seed-image.co").read_bytes()
-LIBRARIES = {"lib/libone.so": ("gfx1100", "gfx90a"), "bin/two": ("gfx90a",)}
-
-
-def archive(scheme: str, libraries: Mapping[str, tuple[str, ...]] = LIBRARIES) -> bytes:
-    toc: dict[str, dict[str, object]] = {}
-    blobs, frames, count = [], b"", 0
-    for name, archs in libraries.items():
-        for arch in archs:
-            row = {"type": "hsaco", "ordinal": count, "original_size": len(IMAGE)}
-            toc.setdefault(name, {})[arch] = row
-            blobs.append({"offset": 64 + count * len(IMAGE), "size": len(IMAGE)})
-            frame = zstandard.compress(IMAGE)
-            frames += struct.pack("<I", len(frame)) + frame
-            count += 1
-    frames = struct.pack("<I", count) + frames
-    body = frames if scheme == "zstd-per-kernel" else IMAGE * count
-    places = {"zstd_offset": 64, "zstd_size": len(frames)} if body is frames else {"blobs": blobs}
-    table = {"format_version": 1, "compression_scheme": scheme, "toc": toc, **places}
-    header = struct.pack("<4sIQ", b"KPAK", 1, 64 + len(body)).ljust(64, b"\0")
-    packed: bytes = msgpack.packb(table)
-    return header + body + packed
+ANY_GPU = "kpack/blas_@GFXARCH@.kpack"
 
 
 @pytest.mark.parametrize("scheme", ["none", "zstd-per-kernel"])
@@ -51,9 +27,9 @@ def test_images_of_archives(tmp_path: Path, scheme: str) -> None:
     images = dumped_images(path)
     assert [image["declared_arch"] for image in images] == ["gfx1100", "gfx90a", "gfx90a"]
     assert [image["within"] for image in images] == [
-        ["kpack(lib/libone.so)"],
-        ["kpack(lib/libone.so)"],
-        ["kpack(bin/two)"],
+        ["kpack(lib/libone.so#0)"],
+        ["kpack(lib/libone.so#0)"],
+        ["kpack(bin/two#0)"],
     ]
     assert all(image["size"] == len(IMAGE) for image in images)
     assert omptool("extract", path, "--image", "2", "-o", tmp_path / "out").exit_code == 0
@@ -83,32 +59,103 @@ def test_damaged_archives(tmp_path: Path) -> None:
                 list(kpack.parse(Reader(wrong)))
 
 
-def library(folder: Path, *paths: str) -> Path:
-    reference = {"kernel_name": "lib/libone.so", "kpack_search_paths": paths}
-    (folder / "reference").write_bytes(msgpack.packb(reference))
-    text = '__attribute__((section(".hip_fatbin"), used)) const char zeros[8192] = {0};'
-    plain = compile_c(text, folder / "plain.so", "-shared", "-fPIC")
-    path = folder / "libone.so"
-    run("objcopy", "--add-section", f".rocm_kpack_ref={folder / 'reference'}", plain, path)
-    return path
-
-
 def test_a_library_names_its_archives(tmp_path: Path) -> None:
-    path = library(tmp_path, "kpack/blas_@GFXARCH@.kpack")
-    (found,) = findings(path, "--select", "OMP134")
-    assert found["severity"] == "warning"
-    assert "lib/libone.so are in kpack/blas_@GFXARCH@.kpack, and no such" in found["message"]
-    assert findings(path, "--select", "OMP111") == []
+    path = library(tmp_path, ANY_GPU)
+    (found,) = findings(path)
+    assert (found["code"], found["severity"]) == ("OMP134", "warning")
+    assert f"lib/libone.so are in {ANY_GPU}, and no such file has them" in found["message"]
     assert "not there" in omptool("dump", path).stdout
     (tmp_path / "kpack").mkdir()
-    (tmp_path / "kpack" / "blas_gfx1100.kpack").write_bytes(archive("none"))
-    assert findings(path, "--select", "OMP134") == []
-    (archives,) = dumped(path)["archives"]
+    (tmp_path / "kpack" / "blas_gfx1100.kpack").write_bytes(archive())
+    assert findings(path) == []
+    file = dumped(path)
+    (archives,) = file["archives"]
     expected = {"file": "blas_gfx1100.kpack", "architectures": ["gfx1100", "gfx90a"]}
     assert archives["files"] == [expected]
+    (row,) = file["registrations"]
+    assert (row["runtime"], row["images"]) == ("hip", [])
+    assert row["registered_by"]
+
+
+def test_every_fat_binary_of_a_library_counts(tmp_path: Path) -> None:
+    path = library(tmp_path, "all.kpack")
+    table = {f"{LIBRARY}#0": ("gfx90a",), f"{LIBRARY}#1": ("gfx942",), f"{LIBRARY}x#0": ("gfx906",)}
+    (tmp_path / "all.kpack").write_bytes(archive(libraries=table))
+    (archives,) = dumped(path)["archives"]
+    assert archives["files"] == [{"file": "all.kpack", "architectures": ["gfx90a", "gfx942"]}]
+
+
+def test_gpus_of_other_archives(tmp_path: Path) -> None:
+    """The GPUs for which ROCm is installed show in the names of other libraries' archives."""
+    path = library(tmp_path, ANY_GPU)
+    (tmp_path / "kpack").mkdir()
+    for gpu in ("gfx1151", "gfx90a"):
+        other = for_gpu(gpu, "lib/libother.so")
+        (tmp_path / "kpack" / f"fft_{gpu}.kpack").write_bytes(other)
+    (found,) = findings(path)
+    assert found["severity"] == "warning"
+    assert found["message"].endswith("; archives of others there are for gfx1151, gfx90a")
+    (tmp_path / "kpack" / "blas_gfx90a.kpack").write_bytes(for_gpu("gfx90a", LIBRARY))
+    (found,) = findings(path)
+    assert (found["code"], found["severity"]) == ("OMP134", "info")
+    assert "no kernels for gfx1151" in found["message"]
+    assert "kpack/blas_gfx1151.kpack" in found["message"]
+    (tmp_path / "kpack" / "blas_gfx1151.kpack").write_bytes(for_gpu("gfx1151", LIBRARY))
+    assert findings(path) == []
+
+
+def test_an_architecture_in_the_name_of_a_folder(tmp_path: Path) -> None:
+    path = library(tmp_path, "kpack/@GFXARCH@/blas.kpack", str(tmp_path / "all.kpack"))
+    (tmp_path / "kpack" / "gfx90a").mkdir(parents=True)
+    (tmp_path / "kpack" / "gfx90a" / "blas.kpack").write_bytes(for_gpu("gfx90a", LIBRARY))
+    (tmp_path / "all.kpack").write_bytes(for_gpu("gfx942", LIBRARY))
+    found = [one["files"] for one in dumped(path)["archives"]]
+    assert [[file["architectures"] for file in files] for files in found] == [
+        [["gfx90a"]],
+        [["gfx942"]],
+    ]
+
+
+def test_a_newer_archive_of_a_library(tmp_path: Path) -> None:
+    path = library(tmp_path, "new.kpack")
+    content = archive()
+    (tmp_path / "new.kpack").write_bytes(content[:4] + struct.pack("<I", 2) + content[8:])
+    (found, _) = findings(path)
+    assert (found["code"], found["severity"]) == ("OMP131", "warning")
+    assert "archive new.kpack: kpack at 0x0 has version 2" in found["message"]
+
+
+def test_a_damaged_archive_of_a_library(tmp_path: Path) -> None:
+    path = library(tmp_path, "bad.kpack")
+    (tmp_path / "bad.kpack").write_bytes(archive()[:100])
+    (found,) = findings(path, "--select", "OMP111")
+    assert "archive bad.kpack: kpack at 0x0 has no table at" in found["message"]
+
+
+def test_a_library_of_windows(tmp_path: Path) -> None:
+    """Its sections have short names, and the linker fills them up with zeros."""
+    named = reference(tmp_path, ANY_GPU)
+    (tmp_path / "k.s").write_text(
+        f'.section .kpackrf,"dr"\n.incbin "{named}"\n.section .hip_fat,"dr"\n.zero 8192\n'
+        '.section .hipFatB,"dw"\n.long 0x4B504948, 1\n.quad 0, 0\n.text\n.globl main\nmain: ret\n'
+    )
+    flags = ("-filetype=obj", "-triple=x86_64-pc-windows-msvc")
+    run("llvm-mc-19", *flags, tmp_path / "k.s", "-o", tmp_path / "k.obj")
+    words = ("-entry:main", "-dll", "-noimplib", f"-out:{tmp_path / 'k.dll'}")
+    run("lld-link-19", *words, tmp_path / "k.obj")
+    for name in ("k.obj", "k.dll"):
+        (found,) = findings(tmp_path / name)
+        assert found["code"] == "OMP134"
+    (tmp_path / "kpack").mkdir()
+    (tmp_path / "kpack" / "blas_gfx1100.kpack").write_bytes(archive())
+    (archives,) = dumped(tmp_path / "k.dll")["archives"]
+    assert archives["files"][0]["architectures"] == ["gfx1100", "gfx90a"]
+    assert findings(tmp_path / "k.dll") == []
 
 
 def test_a_damaged_reference(tmp_path: Path) -> None:
     path = library(tmp_path, "one.kpack")
-    run("objcopy", "--update-section", f".rocm_kpack_ref={path.parent / 'plain.so'}", path)
-    assert omptool("verify", path).exit_code == 2
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"kernel_name", b"kernel_nome"))
+    (found,) = findings(path, "--select", "OMP111")
+    assert "names no library and no archives" in found["message"]

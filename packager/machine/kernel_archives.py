@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Predict whether HIP's runtime finds the kernels that libraries keep in archives. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from packager.checks.archives import INSTALL, by_library, has_kernels, wanted
+from packager.model import Finding, KernelArchives
+
+
+def lacking(archives: Sequence[KernelArchives], gpus: Sequence[str]) -> Iterator[Finding]:
+    """Yield which archive a library lacks for each of a machine's GPUs."""
+    for library, mine in by_library(archives).items():
+        for gpu in dict.fromkeys(gpus):
+            if reason := _lack(mine, gpu):
+                message = f"{library} has no kernels for this machine's {gpu}: {reason}"
+                yield Finding("OMP134", "warning", message, INSTALL)
+
+
+def why_not(archives: Sequence[KernelArchives], gpus: Sequence[str]) -> str:
+    """Return why no library finds kernels for any of the GPUs; "" if one does."""
+    libraries = by_library(archives).values()
+    if any(has_kernels(mine, gpu) for mine in libraries for gpu in gpus):
+        return ""
+    reasons = (f"{gpu}: {_lack(mine, gpu)}" for mine in libraries for gpu in dict.fromkeys(gpus))
+    return f"no archive has kernels for {'; '.join(dict.fromkeys(reasons))}"
+
+
+def _lack(archives: Sequence[KernelArchives], gpu: str) -> str:
+    """Return which archive with a library's kernels for a GPU is missing; "" if none is."""
+    if has_kernels(archives, gpu):
+        return ""
+    paths = wanted(archives, gpu)
+    if not paths:
+        return "it names archives for other GPUs alone"
+    there = {file for one in archives for file, _ in one.files}
+    absent = [path for path in paths if PurePosixPath(path).name not in there]
+    if absent:
+        return f"{' and '.join(absent)} {'is' if len(absent) == 1 else 'are'} not there"
+    return f"{' and '.join(paths)} {'has' if len(paths) == 1 else 'have'} none"
