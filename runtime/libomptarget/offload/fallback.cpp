@@ -6,7 +6,7 @@
 #include "observe/events/sink.h"
 #include "process/libomp.h"
 #include "process/message.h"
-#include "process/region_name.h"
+#include "region_name.h"
 #include "process/unregistered.h"
 
 #include <cstdio>
