@@ -59,6 +59,7 @@ CHECKS: dict[str, Check] = {
     "OMP132": structure.host_only,
     "OMP133": structure.regions_without_entry,
     "OMP134": loading.without_archive,
+    "OMP135": images.for_another_cpu,
 }
 
 

@@ -38,6 +38,7 @@ CODES = (
     "OMP132",
     "OMP133",
     "OMP134",
+    "OMP135",
 )
 LINK_FLAGS = {
     "pie": ("-pie",),
