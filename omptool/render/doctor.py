@@ -11,11 +11,12 @@ from typing import Any
 from omptool.console import SEVERITIES, coloured, portable, shown
 from omptool.installation import LIBRARY
 from omptool.render import ranks
-from omptool.render.names import spelled, terminal_width
+from omptool.render.names import terminal_width
 from omptool.render.notes import Notes
 from omptool.render.region_run import gcc_rows, host_only_rows, of_gcc
 from omptool.render.tables import table
 from packager.checks import CHECKS
+from packager.demangle import demangled
 from packager.machine.facts import (
     FOLDERS,
     Diagnosis,
@@ -31,6 +32,7 @@ from packager.machine.parts import Elsewhere, Whole
 from packager.machine.program import LIBTARGET
 from packager.model import FatBinary, Finding
 from packager.records import NamedTuple
+from packager.region_names import short_names
 from packager.wording import counted
 
 STARTED = {
@@ -114,6 +116,8 @@ def _asks_plugins(said: Said) -> bool:
 
 
 def _empty(said: Said) -> str:
+    if said.whole.binary.is_debug_only:
+        return "debug information alone"
     return "no offload code of its own" if said.elsewhere else "no offload code"
 
 
@@ -251,13 +255,13 @@ def _file(whole: Whole, path: str) -> str | None:
 
 
 def _entries(said: Said, notes: Notes) -> list[dict[str, Any]]:
+    short = short_names(fate.entry.name for fate in said.diagnosis.entries)
     return [
         {
             "entry": fate.entry.number,
             "file": _file(said.whole, said.whole.entry_files[fate.entry.number]),
             "kind": fate.entry.kind,
-            "name": fate.entry.label,
-            "source": spelled(fate.entry.name),
+            "name": short.get(fate.entry.name) or demangled(fate.entry.label),
             "runs on": fate.runs_on,
             "note": notes.mark(fate.reason),
         }
