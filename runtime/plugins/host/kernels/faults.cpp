@@ -4,9 +4,12 @@
 
 #include "common/fault_signals.h"
 #include "current_state.h"
+#include "region_name.h"
 
+#include <array>
 #include <cstdio>
 #include <dlfcn.h>
+#include <string_view>
 #include <unistd.h>
 
 namespace omptool::host {
@@ -21,8 +24,11 @@ void tell(const Fault& fault) {
                 current.state.team_num);
   Dl_info found{};
   const bool has_name = ::dladdr(current.kernel, &found) != 0 && found.dli_sname;
+  std::array<char, 300> memory{};
+  const std::string_view name = region_name(has_name ? found.dli_sname : "", memory);
   const int length = has_name
-                         ? std::snprintf(line, sizeof line, "omptarget: kernel %.300s %s", found.dli_sname, after)
+                         ? std::snprintf(line, sizeof line, "omptarget: kernel %.*s %s", static_cast<int>(name.size()),
+                                         name.data(), after)
                          : std::snprintf(line, sizeof line, "omptarget: the kernel at %p %s", current.kernel, after);
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line, static_cast<std::size_t>(length));
 }
