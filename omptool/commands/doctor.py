@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -149,13 +149,13 @@ def _ran(
     from packager.machine.not_launched import not_launched
     from packager.machine.region_run import RegionRun, names
 
-    with reported(program):
+    with reported(program), ExitStack() as opened:
         path = launching.find(program, exit_code=2)
-        with open_reader(path) as data:
-            environment = launching.on_the_runtime(path, data, asking or os.environ)
-            cause = host_only.found(data)
-        left = of_program(program, path, os.environ)
-        of_gcc = gcc_regions.of_program(program, path, os.environ)
+        data = opened.enter_context(open_reader(path))
+        environment = launching.on_the_runtime(path, data, asking or os.environ)
+        cause = host_only.found(data)
+        left = of_program(program, path, data, os.environ)
+        of_gcc = gcc_regions.of_program(program, path, data, os.environ)
         with region_report.made() as report:
             environment[region_report.VARIABLE] = report.path
             start = launching.Start(path, (program, *args), environment)
@@ -172,7 +172,7 @@ def _ran(
                 lost=report.lost(),
                 host_only=left,
                 of_gcc=of_gcc,
-                idle=tuple(not_launched(libraries, names(regions))),
+                idle=tuple(not_launched(libraries, names(regions), path, data)),
             )
     said = f"{cause.message}: {cause.cure}" if cause else ""
     return (region_run.as_json if as_json else region_run.as_text)(run, said), run.is_well
@@ -187,9 +187,9 @@ def _diagnosed(program: Path, as_json: bool, asking: dict[str, str] | None) -> t
     from packager.machine.diagnosis import diagnose
 
     environment = dict(os.environ)
-    parts = _Parts(program, environment)
-    others = other_runtimes.registered(parts.whole.binary)
-    with MemoryFile("omptool images") as inflated:
+    with ExitStack() as opened, MemoryFile("omptool images") as inflated:
+        parts = _Parts(program, environment, opened)
+        others = other_runtimes.registered(parts.whole.binary)
         images = [
             None if number in others else _placed(data, file, inflated)
             for number, (data, file) in enumerate(parts.images)
@@ -215,15 +215,17 @@ def _diagnosed(program: Path, as_json: bool, asking: dict[str, str] | None) -> t
 class _Parts:
     """The program, and the libraries with regions that the loader picks for it."""
 
-    def __init__(self, program: Path, environment: dict[str, str]) -> None:
+    def __init__(self, program: Path, environment: dict[str, str], opened: ExitStack) -> None:
         from omptool.probes import gcc_regions
         from packager.elf import headers
         from packager.machine.dynamic_loader import libraries
         from packager.machine.parts import Elsewhere, joined, looked_at
         from packager.machine.program import raised_rights, secured
 
-        self._open: list[Iterator[Loaded]] = []  # whose bytes can be read until they go on
-        main = self._read_program(program)
+        self._opened = opened  # closes the files
+        self._members: list[Iterator[Loaded]] = []  # whose bytes can be read until they go on
+        data = self._open(program)
+        main = self._read_program(program, data)
         read: list[Loaded] = []
         self.elsewhere: list[Elsewhere] = []
         self.findings: list[Finding] = []
@@ -240,7 +242,7 @@ class _Parts:
         self.findings += _errors([*read, main])
         self.of_gcc: tuple[GccRegions, ...] = ()
         if any(not _is_of_gcc(one.binary) for one in (*read, main)):
-            self.of_gcc = gcc_regions.of_program(str(program), program, minded)
+            self.of_gcc = gcc_regions.of_program(str(program), program, data, minded)
             *read, main = (_without_gcc(one) for one in (*read, main))
         self.whole = joined(main.binary, [one.binary for one in read])
         self.chooses_device = _import(CHOOSING, *read, main)
@@ -253,12 +255,12 @@ class _Parts:
             for data in one.data
         ]
 
-    def _read_program(self, path: Path) -> Loaded:
+    def _read_program(self, path: Path, data: Reader) -> Loaded:
         from packager.machine.program import is_script
 
-        if is_script(path):
+        if is_script(data):
             raise FormatError(f"is a script: use `omptool doctor --run -- {shown(as_given(path))}`")
-        main = self._read(path)
+        main = self._read(path, data)
         _check_is_program(main, path)
         return main
 
@@ -278,7 +280,7 @@ class _Parts:
         from packager.model import Finding
 
         try:
-            loaded = self._read(path)
+            loaded = self._read(path, self._open(path))
         except FormatError as error:
             faults: tuple[str, ...] = (str(error),)
         else:
@@ -288,12 +290,17 @@ class _Parts:
             hint = "look at it with `omptool verify`"
             self.findings.append(Finding("OMP210", "warning", f"{path}: {fault}", hint))
 
-    def _read(self, path: Path) -> Loaded:
-        from packager.hosts.load import load_all
+    def _open(self, path: Path) -> Reader:
+        from packager.files.reader import open_input
         from packager.look import WHOLE
 
-        self._open.append(load_all(path, WHOLE._replace(host_only=True)))
-        return next(self._open[-1])
+        return self._opened.enter_context(open_input(path, WHOLE._replace(host_only=True)))
+
+    def _read(self, path: Path, data: Reader) -> Loaded:
+        from packager.hosts.load import load_open
+
+        self._members.append(load_open(path, data))
+        return next(self._members[-1])
 
 
 def _check_is_program(main: Loaded, program: Path) -> None:

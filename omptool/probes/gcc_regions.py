@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from omptool.probes import machine
 from packager.elf import headers
 from packager.errors import PackagerError
-from packager.files.reader import open_reader
+from packager.files.reader import Reader, open_reader
 from packager.formats.host_records import gcc_offload
 from packager.hosts.load import read_file
 from packager.look import Look
@@ -17,39 +18,41 @@ from packager.machine import gcc_runtime
 from packager.machine.dynamic_loader import libraries
 from packager.machine.facts import GccRegions
 from packager.machine.parts import RUNTIMES
+from packager.model import FatBinary
 
 LOOK = Look(symbols=False, resources=False)
 
 
-def of_program(program: str, path: Path, environment: Mapping[str, str]) -> tuple[GccRegions, ...]:
-    """Return the files with regions by GCC: the program, at `path`, and libraries that it needs."""
+def of_program(
+    program: str, path: Path, data: Reader, environment: Mapping[str, str]
+) -> tuple[GccRegions, ...]:
+    """Return the files with regions by GCC: the program and libraries that it needs.
+
+    The program is the open file `data` at `path`.
+    """
     try:
-        with open_reader(path) as data:
-            if not headers.probe(data):
-                return ()
-            elf = headers.read(data)
-            needed = [
-                (str(one.path), one.path)
-                for one in libraries(path, elf, environment)
-                if one.path and not one.name.startswith(RUNTIMES)
-            ]
-            files = [(program, path), *needed]
-            return tuple(
-                one for name, at in files for one in _of_file(name, at, path, elf, environment)
-            )
+        if not headers.probe(data):
+            return ()
+        elf = headers.read(data)
+        needed = [
+            one.path
+            for one in libraries(path, elf, environment)
+            if one.path and not one.name.startswith(RUNTIMES)
+        ]
+        parts = [_part(program, data.looked_into(LOOK))]
+        parts += [_part(str(library), open_reader(library, LOOK)) for library in needed]
+        found = ((p, machine.probe(p, path, elf, (), dict(environment))) for p in parts if p)
+        return tuple(gcc_runtime.regions(part, here) for part, (here, _) in found)
     except PackagerError:
         return ()
 
 
-def _of_file(
-    name: str, file: Path, program: Path, elf: headers.Elf, environment: Mapping[str, str]
-) -> Iterator[GccRegions]:
+def _part(name: str, opened: AbstractContextManager[Reader]) -> FatBinary | None:
+    """Return what a file has for libgomp; None if that is nothing, or it cannot be read."""
     try:
-        with open_reader(file, LOOK) as data:
-            if not (headers.probe(data) and gcc_offload.claims(headers.read(data))):
-                return
-            mine = gcc_runtime.part_of(read_file(name, data))
+        with opened as data:
+            if headers.probe(data) and gcc_offload.claims(headers.read(data)):
+                return gcc_runtime.part_of(read_file(name, data))
     except PackagerError:
-        return
-    found, _ = machine.probe(mine, program, elf, (), dict(environment))
-    yield gcc_runtime.regions(mine, found)
+        pass
+    return None
