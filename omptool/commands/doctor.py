@@ -63,6 +63,7 @@ class DoctorCommand(click.Command):
 @click.option(
     "--run", "is_run", is_flag=True, help="Run PROG with ARGS, and report where its regions ran."
 )
+@click.option("--verbose", is_flag=True, help="Report also what seldom matters (OMP207).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @colour_option
 @click.option(
@@ -78,6 +79,7 @@ def command(
     args: tuple[str, ...],
     with_workers: bool,
     is_run: bool,
+    verbose: bool,
     as_json: bool,
     explain: str | None,
 ) -> None:
@@ -108,12 +110,14 @@ def command(
         raise click.UsageError("Missing argument 'PROG'.")
     if args and not is_run:
         raise click.UsageError("Arguments of PROG are for --run: doctor --run PROG ARGS.")
+    if verbose and is_run:
+        raise click.UsageError("--verbose is for the prediction; --run has no use for it.")
     with _asking(program, is_run=is_run) if with_workers else nullcontext(None) as asking:
         if is_run:
             text, is_well = _ran(as_given(program), args, as_json, asking)
         else:
             with reported(program):
-                text, is_well = _diagnosed(program, as_json, asking)
+                text, is_well = _diagnosed(program, as_json, asking, is_verbose=verbose)
     echo(text)
     ctx.exit(0 if is_well else 1)
 
@@ -178,7 +182,9 @@ def _ran(
     return (region_run.as_json if as_json else region_run.as_text)(run, said), run.is_well
 
 
-def _diagnosed(program: Path, as_json: bool, asking: dict[str, str] | None) -> tuple[str, bool]:
+def _diagnosed(
+    program: Path, as_json: bool, asking: dict[str, str] | None, *, is_verbose: bool
+) -> tuple[str, bool]:
     """Return the diagnosis as text, and whether a device uses every entry."""
     from omptool.probes import machine
     from omptool.render import doctor
@@ -197,7 +203,7 @@ def _diagnosed(program: Path, as_json: bool, asking: dict[str, str] | None) -> t
         found, plugins = machine.probe(
             parts.whole.binary, program, parts.elf, images, environment, asking
         )
-    diagnosis = diagnose(parts.whole.binary, found)
+    diagnosis = diagnose(parts.whole.binary, found, is_verbose=is_verbose)
     findings = (*diagnosis.findings, *(_weighed(one, diagnosis) for one in parts.findings))
     diagnosis = replace(
         diagnosis,

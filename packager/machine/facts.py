@@ -52,6 +52,7 @@ class Tmp(NamedTuple):
 
     problem: str = ""  # why they cannot; "" if they can
     left: int = 0  # how many such images are in it
+    size: int = 0  # bytes of these images
 
 
 NOTHING_WRONG = Tmp()
