@@ -191,6 +191,7 @@ def _diagnosed(
     from packager.files.temporary import MemoryFile
     from packager.machine import other_runtimes
     from packager.machine.diagnosis import diagnose
+    from packager.machine.facts import NOT_LOADED
 
     environment = dict(os.environ)
     with ExitStack() as opened, MemoryFile("omptool images") as inflated:
@@ -200,8 +201,12 @@ def _diagnosed(
             None if number in others else _placed(data, file, inflated)
             for number, (data, file) in enumerate(parts.images)
         ]
-        found, plugins = machine.probe(
-            parts.whole.binary, program, parts.elf, images, environment, asking
+        found, plugins = (
+            (NOT_LOADED, [])
+            if parts.whole.binary.is_debug_only
+            else machine.probe(
+                parts.whole.binary, program, parts.elf, images, environment, asking
+            )
         )
     diagnosis = diagnose(parts.whole.binary, found, is_verbose=is_verbose)
     findings = (*diagnosis.findings, *(_weighed(one, diagnosis) for one in parts.findings))
@@ -235,6 +240,13 @@ class _Parts:
         read: list[Loaded] = []
         self.elsewhere: list[Elsewhere] = []
         self.findings: list[Finding] = []
+        self.of_gcc: tuple[GccRegions, ...] = ()
+        self.left: tuple[Left, ...] = ()
+        self.images: list[tuple[Reader, Path]] = []
+        self.chooses_device = False
+        self.whole = joined(main.binary, [])
+        if main.binary.is_debug_only:
+            return  # the loader has no use for it
         rights = raised_rights(program)
         minded = secured(environment) if rights else environment
         self.elf = headers.read(main.file)
@@ -246,7 +258,6 @@ class _Parts:
             elif offload and library.path:
                 self.elsewhere.append(Elsewhere(library.path, tuple(sorted(offload.others))))
         self.findings += _errors([*read, main])
-        self.of_gcc: tuple[GccRegions, ...] = ()
         if any(not _is_of_gcc(one.binary) for one in (*read, main)):
             self.of_gcc = gcc_regions.of_program(str(program), program, data, minded)
             *read, main = (_without_gcc(one) for one in (*read, main))
@@ -316,8 +327,6 @@ def _check_is_program(main: Loaded, program: Path) -> None:
     binary = main.binary
     if coff.probe(main.file):
         raise FormatError("is a PE or COFF file of Windows; doctor reads programs of Linux")
-    if binary.is_debug_only:
-        raise FormatError("is debug information alone; doctor reads the program that it is of")
     is_program = binary.type in ("executable", "shared")
     if not is_program or binary.path != str(program):  # a member of an archive
         raise FormatError("is not a program; doctor reads executables and libraries")

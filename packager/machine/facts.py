@@ -98,6 +98,10 @@ class Machine:
         return ", ".join(map(str.rstrip, said))
 
 
+# For a file that the loader does not load.
+NOT_LOADED = Machine((), (), {}, (), {})
+
+
 class Owner(NamedTuple):
     """A plugin that accepts an image, and the numbers of its devices."""
 
