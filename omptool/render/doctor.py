@@ -76,13 +76,13 @@ def as_text(said: Said) -> str:
     plugins = said.plugins if _asks_plugins(said) else []
     verdict = _whole_verdict(said)
     blocks = [f"{shown(binary.path)}: {verdict}"]
+    notes, width = Notes(verdict, machine.deviceless.values()), terminal_width()
     if binary.is_empty:
-        causes = (_finding(f, Notes()) for f in diagnosis.findings if f.code in OF_NO_CODE)
+        causes = (_finding(f, notes) for f in diagnosis.findings if f.code in OF_NO_CODE)
         return "\n".join([blocks[0], *_elsewhere(said), *causes])
-    notes, width = Notes(), terminal_width()
     blocks += map(_other, diagnosis.others)
     if diagnosis.without_run:
-        blocks.append(_without_run(machine, diagnosis.without_run))
+        blocks.append(_without_run(machine, diagnosis.without_run, notes))
     blocks.append(table("libraries", _libraries(machine), width, ["the loader picks"]))
     if plugins:
         blocks += [table("plugins", _plugins(plugins, notes), states=["state"]), *notes.lines()]
@@ -194,12 +194,13 @@ def _nothing(diagnosis: Diagnosis) -> str:
     return f"its entries are not found: {wrong.message}" if wrong else "it has nothing to offload"
 
 
-def _without_run(machine: Machine, outcome: Outcome) -> str:
+def _without_run(machine: Machine, outcome: Outcome, notes: Notes) -> str:
     """Return a sentence on the outcome of the program without `omptool run`."""
     runtime = machine.runtime
     release = f" of LLVM {runtime.release}" if runtime and runtime.release else ""
     on = f", on {runtime.path}{release}" if runtime else ""
-    return f"started by itself{on}: {STARTED[outcome.where]} ({outcome.reason})"
+    reason = notes.said(outcome.reason)
+    return f"started by itself{on}: {STARTED[outcome.where]} ({reason})"
 
 
 def _libraries(machine: Machine) -> list[dict[str, Any]]:
