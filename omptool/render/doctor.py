@@ -236,7 +236,7 @@ def _images(said: Said, notes: Notes) -> list[dict[str, Any]]:
         is_long = len(str(row["rule"])) > SHORT_RULE
         row["note"] = notes.mark(str(row["rule"])) if is_long else None
         if is_long:
-            row["rule"] = "refused" if row["devices"] == "none" else "accepted"
+            row["rule"] = "refused" if row["device"] == "none" else "accepted"
     return rows
 
 
@@ -245,7 +245,7 @@ def _said(whole: Whole, fate: ImageFate) -> tuple[tuple[str, str | None], ...]:
         ("file", _file(whole, whole.image_files[fate.image.index])),
         ("kind", fate.image.kind),
         ("target", fate.image.target),
-        ("devices", " ".join(map(str, fate.devices)) or ("one" if fate.taken else "none")),
+        ("device", " ".join(map(str, fate.devices)) or ("one" if fate.taken else "none")),
         ("rule", fate.rule),
     )
 

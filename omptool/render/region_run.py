@@ -40,7 +40,7 @@ def as_text(run: RegionRun, cause: str) -> str:
         blocks.append(cause)
     blocks += [_left(run, path, cause) for path, cause in run.host_only if run.regions]
     if run.libraries:
-        blocks.append(table("files with regions", [{"file": path} for path in run.libraries]))
+        blocks.append(table("files with device code", [{"file": path} for path in run.libraries]))
     if run.lost:
         runs = counted(run.lost, "run")
         blocks.append(f"the report is full: it has no place for {runs}")
@@ -78,8 +78,8 @@ def _ran(run: RegionRun) -> str:
         return "no region reached the runtime" + (rest if idle else "")
     regions = counted(total, "region")
     away = len(names(one for one in run.regions if one.device is None))
-    said = f"{away} of {regions} ran on the host" if away else f"{regions} ran, all on a device"
-    return said + (rest if idle else "")
+    on_device = f"{regions} ran, {'all ' if total > 1 else ''}on a device"
+    return (f"{away} of {regions} ran on the host" if away else on_device) + (rest if idle else "")
 
 
 def _left(run: RegionRun, path: str, cause: HostOnly) -> str:
