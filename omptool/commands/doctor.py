@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from packager.machine.dynamic_loader import Library
     from packager.machine.facts import Diagnosis, GccRegions
     from packager.machine.host_regions import Left
-    from packager.model import FatBinary, Finding
+    from packager.model import FatBinary, Finding, KernelArchives
 
 # Code that reads images may expect this alignment of them, as in a program's own memory.
 ALIGNMENT = 8
@@ -63,6 +63,7 @@ class DoctorCommand(click.Command):
 @click.option(
     "--run", "is_run", is_flag=True, help="Run PROG with ARGS, and report where its regions ran."
 )
+@click.option("--verbose", is_flag=True, help="Report also what seldom matters (OMP207).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @colour_option
 @click.option(
@@ -78,6 +79,7 @@ def command(
     args: tuple[str, ...],
     with_workers: bool,
     is_run: bool,
+    verbose: bool,
     as_json: bool,
     explain: str | None,
 ) -> None:
@@ -108,12 +110,14 @@ def command(
         raise click.UsageError("Missing argument 'PROG'.")
     if args and not is_run:
         raise click.UsageError("Arguments of PROG are for --run: doctor --run PROG ARGS.")
+    if verbose and is_run:
+        raise click.UsageError("--verbose is for the prediction; --run has no use for it.")
     with _asking(program, is_run=is_run) if with_workers else nullcontext(None) as asking:
         if is_run:
             text, is_well = _ran(as_given(program), args, as_json, asking)
         else:
             with reported(program):
-                text, is_well = _diagnosed(program, as_json, asking)
+                text, is_well = _diagnosed(program, as_json, asking, is_verbose=verbose)
     echo(text)
     ctx.exit(0 if is_well else 1)
 
@@ -149,13 +153,13 @@ def _ran(
     from packager.machine.not_launched import not_launched
     from packager.machine.region_run import RegionRun, names
 
-    with reported(program):
+    with reported(program), ExitStack() as opened:
         path = launching.find(program, exit_code=2)
-        with open_reader(path) as data:
-            environment = launching.on_the_runtime(path, data, asking or os.environ)
-            cause = host_only.found(data)
-        left = of_program(program, path, os.environ)
-        of_gcc = gcc_regions.of_program(program, path, os.environ)
+        data = opened.enter_context(open_reader(path))
+        environment = launching.on_the_runtime(path, data, asking or os.environ)
+        cause = host_only.found(data)
+        left = of_program(program, path, data, os.environ)
+        of_gcc = gcc_regions.of_program(program, path, data, os.environ)
         with region_report.made() as report:
             environment[region_report.VARIABLE] = report.path
             start = launching.Start(path, (program, *args), environment)
@@ -173,33 +177,38 @@ def _ran(
                 lost=report.lost(),
                 host_only=left,
                 of_gcc=of_gcc,
-                idle=tuple(not_launched(libraries, names(regions))),
+                idle=tuple(not_launched(libraries, names(regions), path, data)),
             )
     said = f"{cause.message}: {cause.cure}" if cause else ""
     return (region_run.as_json if as_json else region_run.as_text)(run, said), run.is_well
 
 
-def _diagnosed(program: Path, as_json: bool, asking: dict[str, str] | None) -> tuple[str, bool]:
+def _diagnosed(
+    program: Path, as_json: bool, asking: dict[str, str] | None, *, is_verbose: bool
+) -> tuple[str, bool]:
     """Return the diagnosis as text, and whether a device uses every entry."""
     from omptool.probes import machine
     from omptool.render import doctor
     from packager.files.temporary import MemoryFile
     from packager.machine import other_runtimes
     from packager.machine.diagnosis import diagnose
+    from packager.machine.facts import NOT_LOADED
     from packager.machine.kernel_archives import lacking
 
     environment = dict(os.environ)
-    parts = _Parts(program, environment)
-    others = other_runtimes.registered(parts.whole.binary)
-    with MemoryFile("omptool images") as inflated:
+    with ExitStack() as opened, MemoryFile("omptool images") as inflated:
+        parts = _Parts(program, environment, opened)
+        others = other_runtimes.registered(parts.whole.binary)
         images = [
             None if number in others else _placed(data, file, inflated)
             for number, (data, file) in enumerate(parts.images)
         ]
-        found, plugins = machine.probe(
-            parts.whole.binary, program, parts.elf, images, environment, asking
+        found, plugins = (
+            (NOT_LOADED, [])
+            if parts.whole.binary.is_debug_only
+            else machine.probe(parts.whole.binary, program, parts.elf, images, environment, asking)
         )
-    diagnosis = diagnose(parts.whole.binary, found)
+    diagnosis = diagnose(parts.whole.binary, found, is_verbose=is_verbose)
     findings = (
         *diagnosis.findings,
         *(_weighed(one, diagnosis) for one in parts.findings),
@@ -221,7 +230,7 @@ def _diagnosed(program: Path, as_json: bool, asking: dict[str, str] | None) -> t
 class _Parts:
     """The program, and the libraries with regions that the loader picks for it."""
 
-    def __init__(self, program: Path, environment: dict[str, str]) -> None:
+    def __init__(self, program: Path, environment: dict[str, str], opened: ExitStack) -> None:
         from omptool.probes import gcc_regions
         from packager.elf import headers
         from packager.hosts import kpack_archives
@@ -229,11 +238,21 @@ class _Parts:
         from packager.machine.parts import Elsewhere, joined, looked_at
         from packager.machine.program import raised_rights, secured
 
-        self._open: list[Iterator[Loaded]] = []  # whose bytes can be read until they go on
-        main = self._read_program(program)
+        self._opened = opened  # closes the files
+        self._members: list[Iterator[Loaded]] = []  # whose bytes can be read until they go on
+        data = self._open(program)
+        main = self._read_program(program, data)
         read: list[Loaded] = []
         self.elsewhere: list[Elsewhere] = []
         self.findings: list[Finding] = []
+        self.of_gcc: tuple[GccRegions, ...] = ()
+        self.left: tuple[Left, ...] = ()
+        self.images: list[tuple[Reader, Path]] = []
+        self.archives: tuple[KernelArchives, ...] = ()
+        self.chooses_device = False
+        self.whole = joined(main.binary, [])
+        if main.binary.is_debug_only:
+            return  # the loader has no use for it
         rights = raised_rights(program)
         minded = secured(environment) if rights else environment
         self.elf = headers.read(main.file)
@@ -245,9 +264,8 @@ class _Parts:
             elif offload and library.path:
                 self.elsewhere.append(Elsewhere(library.path, tuple(sorted(offload.others))))
         self.findings += _errors([*read, main])
-        self.of_gcc: tuple[GccRegions, ...] = ()
         if any(not _is_of_gcc(one.binary) for one in (*read, main)):
-            self.of_gcc = gcc_regions.of_program(str(program), program, minded)
+            self.of_gcc = gcc_regions.of_program(str(program), program, data, minded)
             *read, main = (_without_gcc(one) for one in (*read, main))
         self.whole = joined(main.binary, [one.binary for one in read])
         elsewhere = kpack_archives.of_libraries(one.path for one in self.elsewhere)
@@ -262,12 +280,12 @@ class _Parts:
             for data in one.data
         ]
 
-    def _read_program(self, path: Path) -> Loaded:
+    def _read_program(self, path: Path, data: Reader) -> Loaded:
         from packager.machine.program import is_script
 
-        if is_script(path):
+        if is_script(data):
             raise FormatError(f"is a script: use `omptool doctor --run -- {shown(as_given(path))}`")
-        main = self._read(path)
+        main = self._read(path, data)
         _check_is_program(main, path)
         return main
 
@@ -287,7 +305,7 @@ class _Parts:
         from packager.model import Finding
 
         try:
-            loaded = self._read(path)
+            loaded = self._read(path, self._open(path))
         except FormatError as error:
             faults: tuple[str, ...] = (str(error),)
         else:
@@ -297,12 +315,17 @@ class _Parts:
             hint = "look at it with `omptool verify`"
             self.findings.append(Finding("OMP210", "warning", f"{path}: {fault}", hint))
 
-    def _read(self, path: Path) -> Loaded:
-        from packager.hosts.load import load_all
+    def _open(self, path: Path) -> Reader:
+        from packager.files.reader import open_input
         from packager.look import WHOLE
 
-        self._open.append(load_all(path, WHOLE._replace(host_only=True)))
-        return next(self._open[-1])
+        return self._opened.enter_context(open_input(path, WHOLE._replace(host_only=True)))
+
+    def _read(self, path: Path, data: Reader) -> Loaded:
+        from packager.hosts.load import load_open
+
+        self._members.append(load_open(path, data))
+        return next(self._members[-1])
 
 
 def _check_is_program(main: Loaded, program: Path) -> None:
@@ -312,8 +335,6 @@ def _check_is_program(main: Loaded, program: Path) -> None:
     binary = main.binary
     if coff.probe(main.file):
         raise FormatError("is a PE or COFF file of Windows; doctor reads programs of Linux")
-    if binary.is_debug_only:
-        raise FormatError("is debug information alone; doctor reads the program that it is of")
     is_program = binary.type in ("executable", "shared")
     if not is_program or binary.path != str(program):  # a member of an archive
         raise FormatError("is not a program; doctor reads executables and libraries")

@@ -44,6 +44,7 @@ WRONG_USAGE = 2  # a plugin or device that is not there
 MOST_DEVICES = 1 << 31
 QUIET = "OMPTOOL_QUIET"
 OF_LOADER = ("LD_PRELOAD", "LD_LIBRARY_PATH")  # they are for the program
+NOT_STARTED = "with --mandatory the program is not started"
 BUILD = "compile and link with -fopenmp-targets=…"
 
 
@@ -126,13 +127,17 @@ def command(
     """
     check = checking(asked, CANNOT_START)
     with _workers(program) if with_workers else nullcontext({}) as of_workers:
-        words, is_noted = (program, *args), not mandatory
-        start = _prepared(words, is_noted=is_noted, is_checked=bool(check), is_in_gdb=gdb)
+        words, is_checked = (program, *args), bool(check)
+        start = _prepared(
+            words,
+            is_mandatory=mandatory,
+            is_checked=is_checked,
+            is_reported=is_checked or summary,
+            is_in_gdb=gdb,
+        )
         wanted = {**_asked(plugins, device, mandatory, summary), **of_workers}
         wanted |= traced(trace, trace_format, CANNOT_START)
         start = start._replace(environment={**start.environment, **wanted})
-        if mandatory:
-            _refuse_regions_of_the_host(start)
         if with_workers:
             start = _with_workers(start, is_in_gdb=gdb)
         _check_known(plugins, None if with_workers else device, start.environment)
@@ -145,16 +150,26 @@ def command(
 
 
 def _prepared(
-    words: tuple[str, ...], *, is_noted: bool, is_checked: bool, is_in_gdb: bool
+    words: tuple[str, ...],
+    *,
+    is_mandatory: bool,
+    is_checked: bool,
+    is_reported: bool,
+    is_in_gdb: bool,
 ) -> Start:
-    """Return a program's start on the runtime, or end where it cannot be started."""
+    """Return a program's start on the runtime, or end where it must not or cannot be started.
+
+    `is_reported`: a report on the program follows, which lacks regions for the host alone.
+    """
     program = words[0]
     path = find(program)
     try:
         with open_reader(path) as data:
             environment = on_the_runtime(path, data, os.environ, is_checked=is_checked)
-            if is_noted:
-                _note_host_only(data, path, program, is_checked=is_checked)
+            if is_mandatory:
+                _refuse_regions_of_the_host(data, path, program)
+            else:
+                _note_host_only(data, path, program, is_reported=is_reported)
             is_elf = headers.probe(data)
     except PackagerError as error:
         fail(f"{program}: {error}", CANNOT_START)
@@ -231,30 +246,33 @@ def _end_as(code: int) -> NoReturn:
     raise click.exceptions.Exit(code)
 
 
-def _refuse_regions_of_the_host(start: Start) -> None:
+def _refuse_regions_of_the_host(data: Reader, path: Path, program: str) -> None:
     """End where files of the program show regions that can run on the host alone."""
     from omptool.probes import gcc_regions
     from packager.machine.host_regions import of_program
 
-    program = start.words[0]
-    for path, cause in of_program(program, start.file, os.environ):
-        fail(f"{path}: {cause.message}, and --mandatory is given: {cause.cure}", CANNOT_START)
-    for one in gcc_regions.of_program(program, start.file, os.environ):
+    for file, cause in of_program(program, path, data, os.environ):
+        fail(f"{file}: {cause.message}: {NOT_STARTED}; {cause.cure}", CANNOT_START)
+    for one in gcc_regions.of_program(program, path, data, os.environ):
         if one.reason:
-            fail(f"{one.path}: {one.sentence}; --mandatory is given", CANNOT_START)
+            fail(f"{one.path}: {one.sentence}: {NOT_STARTED}", CANNOT_START)
 
 
-def _note_host_only(data: Reader, path: Path, program: str, *, is_checked: bool) -> None:
-    """Print that the runtime never sees the program's regions; to those who check, in detail."""
-    if not is_checked:
+def _note_host_only(data: Reader, path: Path, program: str, *, is_reported: bool) -> None:
+    """Print that the runtime never sees regions of the program; before a report, in detail."""
+    if not is_reported:
         if os.environ.get(QUIET) != "1":
             _tell_without_device_code(data, path, program)
         return
     from packager.hosts import host_only
+    from packager.machine.host_regions import of_program
 
     cause = host_only.found(data)
     if cause:
         echo(f"Note: {program}: no offload code: {cause.message}; {cause.cure}", err=True)
+    for file, left in of_program(program, path, data, os.environ):
+        if left != cause:
+            echo(f"Note: {file}: {left.message}; {left.cure}", err=True)
 
 
 def _tell_without_device_code(data: Reader, path: Path, program: str) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from omptool.probes import machine
 from packager.elf import headers
 from packager.errors import PackagerError
-from packager.files.reader import open_reader
+from packager.files.reader import Reader, open_reader
 from packager.formats.host_records import gcc_offload
 from packager.hosts.load import read_file
 from packager.look import Look
@@ -18,26 +19,32 @@ from packager.machine import gcc_runtime
 from packager.machine.dynamic_loader import libraries
 from packager.machine.facts import GccRegions
 from packager.machine.parts import RUNTIMES
+from packager.model import FatBinary
 
 LOOK = Look(symbols=False, resources=False)
 
 
-def of_program(program: str, path: Path, environment: Mapping[str, str]) -> tuple[GccRegions, ...]:
-    """Return the files with regions by GCC: the program, at `path`, and libraries that it needs."""
+def of_program(
+    program: str, path: Path, data: Reader, environment: Mapping[str, str]
+) -> tuple[GccRegions, ...]:
+    """Return the files with regions by GCC: the program and libraries that it needs.
+
+    The program is the open file `data` at `path`.
+    """
     try:
-        with open_reader(path) as data:
-            if not headers.probe(data):
-                return ()
-            elf = headers.read(data)
-            needed = [
-                (str(one.path), one.path)
-                for one in libraries(path, elf, environment)
-                if one.path and not one.name.startswith(RUNTIMES)
-            ]
-            files = [(program, path), *needed]
-            return tuple(
-                one for name, at in files for one in _of_file(name, at, path, elf, environment)
-            )
+        if not headers.probe(data):
+            return ()
+        elf = headers.read(data)
+        needed = [
+            one.path
+            for one in libraries(path, elf, environment)
+            if one.path and not one.name.startswith(RUNTIMES)
+        ]
+        parts = [_part(program, data.looked_into(LOOK))]
+        parts += [_part(str(library), open_reader(library, LOOK)) for library in needed]
+        mine = [part for part, _ in filter(None, parts)]
+        found = ((part, machine.probe(part, path, elf, (), dict(environment))) for part in mine)
+        return tuple(gcc_runtime.regions(part, here) for part, (here, _) in found)
     except PackagerError:
         return ()
 
@@ -54,22 +61,21 @@ def of_opened(
         if os.path.realpath(name) in listed:
             continue
         listed.add(os.path.realpath(name))
-        try:
-            with open_reader(Path(name)) as data:
-                yield from _of_file(name, Path(name), Path(name), headers.read(data), environment)
-        except PackagerError:
-            continue  # it was there when it registered
+        found = _part(name, open_reader(Path(name), LOOK))
+        if found:  # it was there when it registered
+            part, elf = found
+            here, _ = machine.probe(part, Path(name), elf, (), dict(environment))
+            yield gcc_runtime.regions(part, here)
 
 
-def _of_file(
-    name: str, file: Path, program: Path, elf: headers.Elf, environment: Mapping[str, str]
-) -> Iterator[GccRegions]:
+def _part(
+    name: str, opened: AbstractContextManager[Reader]
+) -> tuple[FatBinary, headers.Elf] | None:
+    """Return what a file has for libgomp; None if that is nothing, or it cannot be read."""
     try:
-        with open_reader(file, LOOK) as data:
-            if not (headers.probe(data) and gcc_offload.claims(headers.read(data))):
-                return
-            mine = gcc_runtime.part_of(read_file(name, data))
+        with opened as data:
+            if headers.probe(data) and gcc_offload.claims(headers.read(data)):
+                return gcc_runtime.part_of(read_file(name, data)), headers.read(data)
     except PackagerError:
-        return
-    found, _ = machine.probe(mine, program, elf, (), dict(environment))
-    yield gcc_runtime.regions(mine, found)
+        pass
+    return None

@@ -202,11 +202,20 @@ def cpu_features(file: Path = CPUS) -> frozenset[str]:
 
 
 def _tmp() -> Tmp:
-    left = sum(1 for _ in TMP.glob("tmpfile_*"))
+    sizes = list(filter(None, map(_size, TMP.glob("tmpfile_*"))))
+    left = Tmp("", len(sizes), sum(sizes))
     if not os.access(TMP, os.W_OK | os.X_OK):
-        return Tmp("cannot be written to", left)
+        return left._replace(problem="cannot be written to")
     is_noexec = os.statvfs(TMP).f_flag & os.ST_NOEXEC
-    return Tmp("is mounted noexec" if is_noexec else "", left)
+    return left._replace(problem="is mounted noexec" if is_noexec else "")
+
+
+def _size(file: Path) -> int:
+    """Return the bytes of a file; 0 if it has none, or is gone."""
+    try:
+        return file.lstat().st_size
+    except OSError:
+        return 0
 
 
 def _libgomp_plugins(found: Sequence[Library], environment: dict[str, str]) -> dict[str, Path]:

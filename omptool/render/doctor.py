@@ -11,11 +11,12 @@ from typing import Any
 from omptool.console import SEVERITIES, coloured, portable, shown
 from omptool.installation import LIBRARY
 from omptool.render import ranks
-from omptool.render.names import spelled, terminal_width
+from omptool.render.names import terminal_width
 from omptool.render.notes import Notes
 from omptool.render.region_run import gcc_rows, host_only_rows, of_gcc
 from omptool.render.tables import table
 from packager.checks import CHECKS
+from packager.demangle import demangled
 from packager.machine.facts import (
     FOLDERS,
     Diagnosis,
@@ -31,6 +32,7 @@ from packager.machine.parts import Elsewhere, Whole
 from packager.machine.program import LIBTARGET
 from packager.model import FatBinary, Finding
 from packager.records import NamedTuple
+from packager.region_names import short_names
 from packager.wording import counted
 
 STARTED = {
@@ -74,13 +76,13 @@ def as_text(said: Said) -> str:
     plugins = said.plugins if _asks_plugins(said) else []
     verdict = _whole_verdict(said)
     blocks = [f"{shown(binary.path)}: {verdict}"]
+    notes, width = Notes(verdict, machine.deviceless.values()), terminal_width()
     if binary.is_empty:
-        causes = (_finding(f, Notes()) for f in diagnosis.findings if f.code in OF_NO_CODE)
+        causes = (_finding(f, notes) for f in diagnosis.findings if f.code in OF_NO_CODE)
         return "\n".join([blocks[0], *_elsewhere(said), *causes])
-    notes, width = Notes(), terminal_width()
     blocks += map(_other, diagnosis.others)
     if diagnosis.without_run:
-        blocks.append(_without_run(machine, diagnosis.without_run))
+        blocks.append(_without_run(machine, diagnosis.without_run, notes))
     blocks.append(table("libraries", _libraries(machine), width, ["the loader picks"]))
     if plugins:
         blocks += [table("plugins", _plugins(plugins, notes), states=["state"]), *notes.lines()]
@@ -114,6 +116,8 @@ def _asks_plugins(said: Said) -> bool:
 
 
 def _empty(said: Said) -> str:
+    if said.whole.binary.is_debug_only:
+        return "debug information alone"
     return "no offload code of its own" if said.elsewhere else "no offload code"
 
 
@@ -191,12 +195,13 @@ def _nothing(diagnosis: Diagnosis) -> str:
     return f"its entries are not found: {wrong.message}" if wrong else "it has nothing to offload"
 
 
-def _without_run(machine: Machine, outcome: Outcome) -> str:
+def _without_run(machine: Machine, outcome: Outcome, notes: Notes) -> str:
     """Return a sentence on the outcome of the program without `omptool run`."""
     runtime = machine.runtime
     release = f" of LLVM {runtime.release}" if runtime and runtime.release else ""
     on = f", on {runtime.path}{release}" if runtime else ""
-    return f"started by itself{on}: {STARTED[outcome.where]} ({outcome.reason})"
+    reason = notes.said(outcome.reason)
+    return f"started by itself{on}: {STARTED[outcome.where]} ({reason})"
 
 
 def _libraries(machine: Machine) -> list[dict[str, Any]]:
@@ -232,7 +237,7 @@ def _images(said: Said, notes: Notes) -> list[dict[str, Any]]:
         is_long = len(str(row["rule"])) > SHORT_RULE
         row["note"] = notes.mark(str(row["rule"])) if is_long else None
         if is_long:
-            row["rule"] = "refused" if row["devices"] == "none" else "accepted"
+            row["rule"] = "refused" if row["device"] == "none" else "accepted"
     return rows
 
 
@@ -241,7 +246,7 @@ def _said(whole: Whole, fate: ImageFate) -> tuple[tuple[str, str | None], ...]:
         ("file", _file(whole, whole.image_files[fate.image.index])),
         ("kind", fate.image.kind),
         ("target", fate.image.target),
-        ("devices", " ".join(map(str, fate.devices)) or ("one" if fate.taken else "none")),
+        ("device", " ".join(map(str, fate.devices)) or ("one" if fate.taken else "none")),
         ("rule", fate.rule),
     )
 
@@ -252,13 +257,13 @@ def _file(whole: Whole, path: str) -> str | None:
 
 
 def _entries(said: Said, notes: Notes) -> list[dict[str, Any]]:
+    short = short_names(fate.entry.name for fate in said.diagnosis.entries)
     return [
         {
             "entry": fate.entry.number,
             "file": _file(said.whole, said.whole.entry_files[fate.entry.number]),
             "kind": fate.entry.kind,
-            "name": fate.entry.label,
-            "source": spelled(fate.entry.name),
+            "name": short.get(fate.entry.name) or demangled(fate.entry.label),
             "runs on": fate.runs_on,
             "note": notes.mark(fate.reason),
         }

@@ -4,16 +4,25 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 
 WIDTH = 100
 # Shorter reasons stay in their sentences.
 LONG = 24
+ABOVE = "see the first line"
 
 
 class Notes:
-    """Sentences with numbers, in the order in which tables refer to them."""
+    """Sentences with numbers, in the order in which tables refer to them.
 
-    def __init__(self) -> None:
+    `first` is the first line of a report. `causes` are clauses in parentheses of its sentences:
+    each of them stands in the report once, at its first place.
+    """
+
+    def __init__(self, first: str = "", causes: Iterable[str] = ()) -> None:
+        self._first = first
+        self._causes = [cause for cause in dict.fromkeys(causes) if len(cause) >= LONG]
+        self._told = {cause: f"({ABOVE})" for cause in self._causes if cause in first}
         self._numbers: dict[str, int] = {}
         self._shown = 0
 
@@ -21,14 +30,26 @@ class Notes:
         """Return what stands in a cell for `text`: "[1]"; None for nothing."""
         if not text:
             return None
-        number = self._numbers.setdefault(self.shortened(text), len(self._numbers) + 1)
+        short = self.said(text)
+        number = self._numbers.setdefault(short, len(self._numbers) + 1)
+        for cause in self._causes:
+            if cause in short:
+                self._told.setdefault(cause, f"[{number}]")
         return f"[{number}]"
 
+    def said(self, text: str) -> str:
+        """Return `text` as `shortened` does; a reference alone if the first line has all of it."""
+        return ABOVE if len(text) >= LONG and text in self._first else self.shortened(text)
+
     def shortened(self, text: str) -> str:
-        """Return `text` with numbers in place of the notes that are part of it."""
+        """Return `text` with references in place of what the report has said already."""
+        if text in self._numbers:
+            return text
         for note, number in self._numbers.items():
-            if len(note) >= LONG and note != text:
+            if len(note) >= LONG:
                 text = text.replace(note, f"[{number}]")
+        for cause, place in self._told.items():
+            text = text.replace(cause, place)
         return text
 
     def lines(self) -> list[str]:

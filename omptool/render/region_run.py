@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from omptool.console import portable, shown
@@ -14,9 +14,9 @@ from omptool.render.notes import Notes
 from omptool.render.tables import table
 from packager.machine.facts import GccRegions
 from packager.machine.host_regions import Left, headline
-from packager.machine.region_run import Idle, Region, RegionRun, names
+from packager.machine.region_run import Region, RegionRun, names
 from packager.model import HostOnly
-from packager.region_names import short_name
+from packager.region_names import short_names
 from packager.wording import counted
 
 NOT_LAUNCHED = "not launched (not called, or its `if` was false)"
@@ -25,11 +25,13 @@ NOT_LAUNCHED = "not launched (not called, or its `if` was false)"
 def as_text(run: RegionRun, cause: str) -> str:
     """Return the verdict and the regions; `cause`: why there are none, where that shows."""
     blocks = [f"{shown(run.program)}: {_verdict(run)}; {ending(run)}"]
-    blocks += [f"{name} was running on a device when its process ended" for name in _cut_off(run)]
+    named = _named(run)
+    cut_off = names(one for one in run.regions if one.unfinished)
+    blocks += [f"{named[one]} was running on a device when its process ended" for one in cut_off]
     notes = Notes()
     if run.regions or run.idle:
-        rows = [_row(run, region, notes) for region in run.regions]
-        rows += [_idle_row(region) for region in run.idle]
+        rows = [_row(run, region, named, notes) for region in run.regions]
+        rows += [_idle_row(named[region.name]) for region in run.idle]
         blocks += [
             table("regions", rows, terminal_width(), ["region"], states=["runs on"]),
             *notes.lines(),
@@ -39,7 +41,7 @@ def as_text(run: RegionRun, cause: str) -> str:
     blocks += [_left(run, path, cause) for path, cause in run.host_only if run.regions]
     files = dict.fromkeys((*run.libraries, *(one.path for one in run.of_gcc)))
     if files:
-        blocks.append(table("files with regions", [{"file": path} for path in files]))
+        blocks.append(table("files with device code", [{"file": path} for path in files]))
     if run.lost:
         runs = counted(run.lost, "run")
         blocks.append(f"the report is full: it has no place for {runs}")
@@ -77,8 +79,8 @@ def _ran(run: RegionRun) -> str:
         return "no region reached the runtime" + (rest if idle else "")
     regions = counted(total, "region")
     away = len(names(one for one in run.regions if one.device is None))
-    said = f"{away} of {regions} ran on the host" if away else f"{regions} ran, all on a device"
-    return said + (rest if idle else "")
+    on_device = f"{regions} ran, {'all ' if total > 1 else ''}on a device"
+    return (f"{away} of {regions} ran on the host" if away else on_device) + (rest if idle else "")
 
 
 def _left(run: RegionRun, path: str, cause: HostOnly) -> str:
@@ -86,17 +88,15 @@ def _left(run: RegionRun, path: str, cause: HostOnly) -> str:
     return f"{where}{cause.message}: {cause.cure}"
 
 
-def _cut_off(run: RegionRun) -> list[str]:
-    return [_named(name) for name in names(one for one in run.regions if one.unfinished)]
+def _named(run: RegionRun) -> dict[str, str]:
+    """Return what people call each region of the run."""
+    all_names = [*(one.name for one in run.regions), *(one.name for one in run.idle)]
+    return {name: name for name in all_names} | short_names(all_names)
 
 
-def _named(name: str) -> str:
-    return short_name(name) or name
-
-
-def _row(run: RegionRun, region: Region, notes: Notes) -> dict[str, Any]:
+def _row(run: RegionRun, region: Region, named: Mapping[str, str], notes: Notes) -> dict[str, Any]:
     return {
-        "region": _named(region.name),
+        "region": named[region.name],
         "process": region.process if len(run.processes) > 1 else None,
         "runs on": runs_on(region),
         "times": region.begun,
@@ -105,9 +105,9 @@ def _row(run: RegionRun, region: Region, notes: Notes) -> dict[str, Any]:
     }
 
 
-def _idle_row(region: Idle) -> dict[str, Any]:
+def _idle_row(name: str) -> dict[str, Any]:
     return {
-        "region": _named(region.name),
+        "region": name,
         "process": None,
         "runs on": NOT_LAUNCHED,
         "times": 0,

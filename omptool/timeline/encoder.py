@@ -11,12 +11,11 @@ import json
 import sys
 from array import array
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from omptool.timeline.rows import Rows, rows
-from packager.demangle import demangled
-from packager.kernel_names import decode
+from packager.region_names import short_names
 from packager.traces.model import CONSTRUCT, FALLBACK, KINDS, Label, Lane, Trace
 from packager.traces.recorder import clean
 
@@ -47,6 +46,7 @@ class Encoded:
         self.notes = notes
         self._mark_fallbacks()
         texts: dict[str, int] = {}
+        short = short_names(map(_named, trace.labels))
         self._tables = {
             "title": title,
             "notes": notes,
@@ -55,7 +55,10 @@ class Encoded:
             "sizes": trace.sizes,
             "labels": [
                 [
-                    *(texts.setdefault(one, len(texts)) for one in (_short(label), *label[:4])),
+                    *(
+                        texts.setdefault(one, len(texts))
+                        for one in (_shown(label, short), *label[:4])
+                    ),
                     label.references,
                     label.device,
                     label.failed,
@@ -102,13 +105,15 @@ class Encoded:
         return ((name, _base64(self._columns[name])) for name, _, _ in COLUMNS)
 
 
-def _short(label: Label) -> str:
-    """Return what people call an event, or the region that fell back: its function and line."""
-    name = label.entry or label.name
-    kernel = decode(name)
-    if kernel is None:
-        return name
-    return clean(str(kernel._replace(function=demangled(kernel.function))))
+def _named(label: Label) -> str:
+    """Return the name of an event, or of the region that fell back."""
+    return label.entry or label.name
+
+
+def _shown(label: Label, short: Mapping[str, str]) -> str:
+    """Return what people call an event: of a kernel, its function and line."""
+    name = _named(label)
+    return clean(short[name]) if name in short else name
 
 
 def _described(lane: Lane, sorted_rows: Rows) -> dict[str, Any]:

@@ -60,6 +60,7 @@ CHECKS: dict[str, Check] = {
     "OMP132": structure.host_only,
     "OMP133": structure.regions_without_entry,
     "OMP134": archives.without_archive,
+    "OMP135": images.for_another_cpu,
 }
 
 

@@ -14,7 +14,7 @@ from packager.model import (
     Finding,
     Severity,
 )
-from packager.triples import code_of
+from packager.triples import GPUS, code_of
 
 # The machine that a triple's architecture means, as packager.elf names machines.
 MACHINES = {
@@ -57,6 +57,27 @@ def mislabelled(binary: FatBinary) -> Iterator[Finding]:
         for message, hint, severity in (*_faults(image), *_form(image, binary)):
             what = f"image {image.index} {message}"
             yield Finding("OMP110", severity, what, hint, None, image.index)
+
+
+def for_another_cpu(binary: FatBinary) -> Iterator[Finding]:
+    """Every image is for the CPU of another machine.
+
+    The runtime's plugin for the CPU takes images for the machine that it runs on. With an image for
+    aarch64 alone, every region of a program for x86_64 runs on the host, unless a plugin of the
+    user's own takes such images.
+
+    Cure: name the host's triple in -fopenmp-targets= as well, or add an image for it by `omptool
+    edit --add`.
+    """
+    if binary.type == "object" or binary.machine is None:
+        return  # its images are not yet all of the program's
+    machines = {one.contents.machine if one.kind == "elf" else None for one in binary.images}
+    if machines and None not in machines and not machines & {binary.machine, *GPUS}:
+        words = " and ".join(sorted(filter(None, machines)))
+        message = f"every image is for {words}, and the program for {binary.machine}: "
+        message += "without a plugin for such images every region runs on the host"
+        hint = f"add an image for {binary.machine}: give its triple to -fopenmp-targets="
+        yield Finding("OMP135", "warning", message, hint)
 
 
 def _faults(image: DeviceImage) -> Iterator[tuple[str, str, Severity]]:

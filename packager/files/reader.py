@@ -94,6 +94,12 @@ class Reader:
         """The same bytes for another reader, with quotas of its own."""
         return Reader(self._source, self.at, self._size)
 
+    @contextmanager
+    def looked_into(self, look: Look) -> Iterator[Reader]:
+        """The same bytes for another reader that looks so far into images, in the block."""
+        with closing(Context(self._size, look)) as context:
+            yield Reader(self._source, self.at, self._size, context)
+
     def bytes(self, offset: int = 0, size: int | None = None, what: str = "data") -> builtins.bytes:
         """`size` bytes at `offset`, or all from there on."""
         size = self._size - offset if size is None else size

@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from packager.demangle import demangled
 from packager.dwarf.declared import inflated, sections
 from packager.elf import headers, imports
 from packager.elf.headers import SHT_DYNSYM, SHT_SYMTAB, STB_LOCAL, STT_FUNC, Elf
@@ -22,6 +21,7 @@ from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
 from packager.kernel_names import decode
 from packager.model import HostOnly
+from packager.region_names import short_names
 from packager.wording import counted
 
 # A name, without what clang adds to it for the functions that a region is cut into.
@@ -77,9 +77,9 @@ def _found(elf: Elf, named: Collection[str] | None) -> HostOnly | None:
     runtimes = [name for name in imports.libraries(elf).needed if name.startswith(OPENMP)]
     regions = _regions(elf, is_openmp=bool(runtimes) or elf.is_object)
     if regions:
-        names = ", ".join(list(regions)[:SHOWN]) + (", …" if len(regions) > SHOWN else "")
+        names = _listed(_places(regions))
         message = f"clang compiled target regions for the host alone ({names}), {WITHOUT}"
-        return HostOnly(message, CLANG_CURE, True, tuple(regions.values()))
+        return HostOnly(message, CLANG_CURE, True, regions)
     calls = _calls(elf)
     if calls:
         message = f"GCC compiled target constructs ({calls[0]}), without code for devices"
@@ -104,16 +104,20 @@ def headline(regions: Sequence[str]) -> str:
 
     The optimizer may have left nothing of others.
     """
-    places = list(dict.fromkeys(map(_place, regions)))
-    shown = ", ".join(places[:SHOWN]) + (", …" if len(places) > SHOWN else "")
+    places = _places(regions)
     were = "was" if len(places) == 1 else "were"
-    return f"at least {counted(len(places), 'region')} {were} compiled for the host alone ({shown})"
+    total = counted(len(places), "region")
+    return f"at least {total} {were} compiled for the host alone ({_listed(places)})"
 
 
-def _place(name: str) -> str:
-    """Return function and line of a region, by the name of its kernel."""
-    found = decode(name)
-    return str(found._replace(function=demangled(found.function))) if found else name
+def _places(regions: Sequence[str]) -> list[str]:
+    """Return function and line of regions, by the names of their kernels."""
+    short = short_names(regions)
+    return list(dict.fromkeys(short.get(name, name) for name in regions))
+
+
+def _listed(places: Sequence[str]) -> str:
+    return ", ".join(places[:SHOWN]) + (", …" if len(places) > SHOWN else "")
 
 
 def _without_entry(elf: Elf, named: Collection[str]) -> tuple[str, ...]:
@@ -163,8 +167,8 @@ def _functions(elf: Elf) -> Iterator[tuple[str, bool]]:
                 yield name, symbol.binding == STB_LOCAL
 
 
-def _regions(elf: Elf, *, is_openmp: bool) -> dict[str, str]:
-    """Return function and line of each region with its kernel's name, as far as names are left."""
+def _regions(elf: Elf, *, is_openmp: bool) -> tuple[str, ...]:
+    """Return the kernel's name of each region, as far as names are left: one for each place."""
     names: dict[str, str] = {}
     for text in _texts(elf, is_openmp=is_openmp):
         for match in _matches(text, _REGION) if text.holds(_MARK) else ():
@@ -173,8 +177,8 @@ def _regions(elf: Elf, *, is_openmp: bool) -> dict[str, str]:
             if decoded:
                 names.setdefault(str(decoded), name)
             if len(names) >= MAX_REGIONS:
-                return names
-    return names
+                break
+    return tuple(names.values())
 
 
 def _calls(elf: Elf) -> list[str]:

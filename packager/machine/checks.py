@@ -26,6 +26,7 @@ POLICIES = ("DEFAULT", "MANDATORY", "DISABLED")
 # LLVM's runtimes read many variables of this prefix, omptool's this one.
 PREFIX = "LIBOMPTARGET_"
 READ = "LIBOMPTARGET_INFO"
+LARGE = 1 << 30  # bytes of old images that are worth a line
 XNACK = {"0": "-", "1": "+"}  # HSA_XNACK, and how it stands in a target id
 
 
@@ -35,6 +36,8 @@ def findings(
     images: Sequence[ImageFate],
     entries: Sequence[EntryFate],
     count: int,
+    *,
+    is_verbose: bool = False,
 ) -> Iterator[Finding]:
     """Yield the findings for a program compiled by clang that sees `count` devices."""
     yield from _unresolved(machine)
@@ -46,7 +49,7 @@ def findings(
     yield from _unfit(machine, images)
     yield from _environment(machine, count)
     yield from _variables_of_runtimes(program, machine)
-    yield from _tmp(program, machine)
+    yield from _tmp(program, machine, is_verbose=is_verbose)
     yield from _fatal(machine, entries)
 
 
@@ -232,7 +235,7 @@ def _variables_of_runtimes(program: FatBinary, machine: Machine) -> Iterator[Fin
             yield Finding("OMP206", "warning", message, "change one of them", None, image.index)
 
 
-def _tmp(program: FatBinary, machine: Machine) -> Iterator[Finding]:
+def _tmp(program: FatBinary, machine: Machine, *, is_verbose: bool) -> Iterator[Finding]:
     """D07: LLVM's runtimes write images for the CPU to /tmp, whatever TMPDIR says."""
     is_llvm = machine.runtime is not None and machine.runtime.release is not None
     if not is_llvm or not any(image.kind == "elf" for image in program.images):
@@ -240,8 +243,10 @@ def _tmp(program: FatBinary, machine: Machine) -> Iterator[Finding]:
     if machine.tmp.problem:
         message = f"/tmp {machine.tmp.problem}, where LLVM's runtime puts images for the CPU"
         yield Finding("OMP207", "warning", message, RUN)
-    if machine.tmp.left:
-        message = f"LLVM's runtimes have left {counted(machine.tmp.left, 'image')} in /tmp"
+    tmp = machine.tmp
+    if tmp.size > LARGE or (tmp.left and is_verbose):
+        images = f"{counted(tmp.left, 'image')} of {counted(tmp.size, 'byte')}"
+        message = f"LLVM's runtimes have left {images} in /tmp"
         yield Finding(
             "OMP207", "info", message, "delete /tmp/tmpfile_*; omptool's runtime leaves none"
         )

@@ -31,8 +31,11 @@ from packager.triples import GPUS, code_of
 from packager.wording import counted, there_are
 
 
-def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
-    """The fates of images and entries, and findings OMP201 to OMP209."""
+def diagnose(program: FatBinary, machine: Machine, *, is_verbose: bool = False) -> Diagnosis:
+    """The fates of images and entries, and findings OMP201 to OMP209.
+
+    `is_verbose`: also those that seldom matter.
+    """
     obstacle = machine.refusal or _obstacle(machine.under_run)
     if program.abi == "gcc":
         found = gcc_runtime.diagnose(program, machine)
@@ -45,7 +48,10 @@ def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
     images, entries, count = _fates(program, machine)
     openmp = _openmp(program)
     mine = [fate for fate in images if fate.image.index in openmp]
-    said = (*_newer(program), *findings(program, machine, mine, entries, count))
+    said = (
+        *_newer(program),
+        *findings(program, machine, mine, entries, count, is_verbose=is_verbose),
+    )
     end = _end(program, machine) if entries else ""
     others = other_runtimes.diagnose(program, machine)
     sigill = next(filter(None, (unfit(machine, fate) for fate in images)), "")

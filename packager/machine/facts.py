@@ -52,6 +52,7 @@ class Tmp(NamedTuple):
 
     problem: str = ""  # why they cannot; "" if they can
     left: int = 0  # how many such images are in it
+    size: int = 0  # bytes of these images
 
 
 NOTHING_WRONG = Tmp()
@@ -95,6 +96,10 @@ class Machine:
         names = (owner.plugin for owner in owners)
         said = (f"plugin {name} has none {self.deviceless.get(name, '')}" for name in names)
         return ", ".join(map(str.rstrip, said))
+
+
+# For a file that the loader does not load.
+NOT_LOADED = Machine((), (), {}, (), {})
 
 
 class Owner(NamedTuple):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from packager.elf import headers
 from packager.errors import PackagerError
-from packager.files.reader import open_reader
+from packager.files.reader import Reader, open_reader
 from packager.hosts import host_only
 from packager.hosts.load import read_file
 from packager.look import Look
@@ -29,15 +29,19 @@ class Left(NamedTuple):
 
 
 def of_file(path: Path) -> HostOnly | None:
-    """Return what a program or library shows; None if that is nothing, or it cannot be read."""
+    """Return what a library shows; None if that is nothing, or it cannot be read."""
     try:
         with open_reader(path, LOOK) as data:
-            cause = host_only.found(data)
-            if cause or not host_only.has_functions(data):
-                return cause
-            return read_file(str(path), data).host_only
+            return _found(path, data)
     except PackagerError:
         return None
+
+
+def _found(path: Path, data: Reader) -> HostOnly | None:
+    cause = host_only.found(data)
+    if cause or not host_only.has_functions(data):
+        return cause
+    return read_file(str(path), data).host_only
 
 
 def of_libraries(needed: Iterable[Library]) -> Iterator[Left]:
@@ -49,20 +53,26 @@ def of_libraries(needed: Iterable[Library]) -> Iterator[Left]:
                 yield Left(str(library.path), cause)
 
 
-def of_program(program: str, path: Path, environment: Mapping[str, str]) -> list[Left]:
-    """Return the program, which is at `path`, and its libraries that show such regions.
+def of_program(
+    program: str, path: Path, data: Reader, environment: Mapping[str, str]
+) -> list[Left]:
+    """Return the program and its libraries that show such regions.
 
-    The libraries are those that the loader picks in this environment. A script has none.
+    The program is the open file `data` at `path`. The libraries are those that the loader picks in
+    this environment. A script has none.
     """
-    cause = of_file(path)
-    own = [Left(program, cause)] if cause and cause.is_shown else []
     try:
-        with open_reader(path) as data:
-            elf = headers.read(data) if headers.probe(data) else None
-            needed = libraries(path, elf, environment) if elf else []
+        with data.looked_into(LOOK) as own:
+            cause = _found(path, own)
+    except PackagerError:
+        cause = None
+    try:
+        elf = headers.read(data) if headers.probe(data) else None
+        needed = libraries(path, elf, environment) if elf else []
     except PackagerError:
         needed = []
-    return [*own, *of_libraries(needed)]
+    first = [Left(program, cause)] if cause and cause.is_shown else []
+    return [*first, *of_libraries(needed)]
 
 
 def headline(left: Iterable[Left]) -> str:

@@ -21,6 +21,7 @@ from packager.machine.runtimes import Runtime
 from packager.model import FatBinary
 from packager.pairing import entry_states, needs_device
 from packager.records import NamedTuple
+from packager.region_names import short_name
 
 Where = Literal["device", "host", "fails", "unknown"]
 # LLVM's runtimes show this many devices for the CPU.
@@ -124,7 +125,7 @@ def _has_image_for_cpu(program: FatBinary) -> bool:
 def _entries(program: FatBinary, release: int) -> Outcome:
     """By the host's entries and what the images have for them."""
     if program.unlisted:
-        return Outcome("fails", f"a second region {program.unlisted[0]} has no entry")
+        return Outcome("fails", f"a second region {_called(program.unlisted[0])} has no entry")
     row = named(program.abi)
     is_new = row is not None and row.launch_environment > 0
     for entry, states in zip(program.entries, entry_states(program), strict=True):
@@ -132,15 +133,19 @@ def _entries(program: FatBinary, release: int) -> Outcome:
             continue
         if "misordered" in states:
             if release < FIRST_WITH_KERNEL_CALL:
-                return Outcome(
-                    "fails", f"it pairs by position: {entry.label} is another kernel there"
-                )
+                other = f"{_called(entry.label)} is another kernel there"
+                return Outcome("fails", f"it pairs by position: {other}")
             continue
         is_variable = entry.kind in ("global", "link")
         if is_variable and release >= FIRST_WITHOUT_VARIABLES and is_new:
             continue  # it says so, and goes on
         if "missing" in states:
-            return Outcome("fails", f"{entry.label} is missing in its images")
+            return Outcome("fails", f"{_called(entry.label)} is missing in its images")
     said = ", and prints that it ignores `requires` clauses"
     more = said if says_of_requires(program, release) else ""
     return Outcome("device", f"it reads the program{more}")
+
+
+def _called(name: str) -> str:
+    """Return what people call a kernel or a variable."""
+    return short_name(name) or name

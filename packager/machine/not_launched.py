@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from packager.errors import PackagerError
-from packager.hosts.load import load_all
+from packager.files.reader import Reader, open_reader
+from packager.hosts.load import load_open
 from packager.look import Look
 from packager.machine.region_run import Idle
 
@@ -16,29 +18,42 @@ _ENTRIES_ALONE = Look(symbols=False, resources=False)
 LONGEST = 983
 
 
-def not_launched(files: Sequence[str], launched: Collection[str]) -> Iterator[Idle]:
+def not_launched(
+    files: Sequence[str], launched: Collection[str], program: Path, data: Reader
+) -> Iterator[Idle]:
     """Yield each kernel of the files' entry tables that is not among the `launched` names.
 
-    A file that cannot be read any more, as one that the program has deleted, has none.
+    A file that cannot be read any more, as one that the program has deleted, has none. The program
+    itself is the open file `data`.
     """
     known = set(launched)
-    for file in files:
-        for name in _kernels(Path(file)):
+    for file in map(Path, files):
+        is_open = _is_same(file, program)
+        opened = data.looked_into(_ENTRIES_ALONE) if is_open else open_reader(file, _ENTRIES_ALONE)
+        for name in _kernels(file, opened):
             if _cut_off(name) not in known:
                 known.add(_cut_off(name))
-                yield Idle(name, file)
+                yield Idle(name, str(file))
 
 
-def _kernels(file: Path) -> list[str]:
+def _kernels(file: Path, opened: AbstractContextManager[Reader]) -> list[str]:
     try:
-        return [
-            entry.name
-            for loaded in load_all(file, _ENTRIES_ALONE)
-            for entry in loaded.binary.entries
-            if entry.kind == "kernel" and entry.model == "openmp" and entry.name
-        ]
+        with opened as data:
+            return [
+                entry.name
+                for loaded in load_open(file, data)
+                for entry in loaded.binary.entries
+                if entry.kind == "kernel" and entry.model == "openmp" and entry.name
+            ]
     except (PackagerError, OSError):
         return []
+
+
+def _is_same(file: Path, other: Path) -> bool:
+    try:
+        return file.samefile(other)
+    except OSError:
+        return False
 
 
 def _cut_off(name: str) -> str:

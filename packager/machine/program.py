@@ -73,13 +73,9 @@ def raised_rights(path: Path) -> str:
     return ""
 
 
-def is_script(path: Path) -> bool:
-    """Return whether the kernel starts an interpreter for the file at `path`."""
-    try:
-        with path.open("rb") as file:
-            return file.read(len(INTERPRETED)) == INTERPRETED
-    except OSError:
-        return False
+def is_script(data: Reader) -> bool:
+    """Return whether the kernel starts an interpreter for a file."""
+    return data.starts_with(INTERPRETED)
 
 
 def _has_capabilities(path: Path) -> bool:

@@ -5,6 +5,7 @@
 #include "data/table/row_ranges.h"
 #include "observe/events/sink.h"
 #include "process/message.h"
+#include "region_name.h"
 
 #include <algorithm>
 
@@ -75,7 +76,7 @@ bool End::is_repeated(Rows rows, const Row& row, const Mapping& object, Held& he
 }
 
 void End::fail(const Mapping& object, const CommandList& commands, std::string_view region) {
-  die("%s%s%scopying back %s failed%s", region.empty() ? "" : "region ", std::string(region).c_str(),
+  die("%s%s%scopying back %s failed%s", region.empty() ? "" : "region ", region_name(region).c_str(),
       region.empty() ? "" : ": ", describe(object).c_str(), commands.failure().c_str());
 }
 

@@ -2,10 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "devices/kernels.h"
 
+#include "region_name.h"
+
 #include <algorithm>
 #include <utility>
 
 namespace omptool {
+std::string Kernel::title() const {
+  return region_name(name);
+}
+
 std::vector<HostRange> Kernel::globals() const {
   std::vector<HostRange> all;
   for (const LibraryEntry& owner : owners)
@@ -15,9 +21,12 @@ std::vector<HostRange> Kernel::globals() const {
 
 std::string Kernel::ambiguity() const {
   for (const LibraryEntry& owner : owners)
-    if (const std::string first = name_of(owners.front().entry()), other = name_of(owner.entry()); first != other)
-      return "its host address stands for two kernels, " + first + " and " + other +
-             " (identical functions folded by the linker)";
+    if (const std::string first = name_of(owners.front().entry()), other = name_of(owner.entry()); first != other) {
+      const std::string one = region_name(first), another = region_name(other);
+      const bool are_alike = one == another; // of two files
+      return "its host address stands for two kernels, " + (are_alike ? first : one) + " and " +
+             (are_alike ? other : another) + " (identical functions folded by the linker)";
+    }
   if (in_several_objects())
     return "several libraries have a kernel of this name at one address, and its caller is in none of them";
   return {};

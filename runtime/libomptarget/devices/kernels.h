@@ -45,6 +45,7 @@ struct Kernel {
   explicit Kernel(std::vector<LibraryEntry> its_owners)
       : name(name_of(its_owners.back().entry())), owners(std::move(its_owners)) {}
   const std::string name;
+  std::string title() const; // in messages: "work:5"
   const std::vector<LibraryEntry> owners;
   // The findings so far: written under the registry's lock, read without it.
   mutable std::atomic<const Loaded*> loaded{nullptr};

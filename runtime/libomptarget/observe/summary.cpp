@@ -9,7 +9,7 @@
 #include "observe/events/source.h"
 #include "process/message.h"
 #include "process/per_process.h"
-#include "process/region_name.h"
+#include "region_name.h"
 
 #include <algorithm>
 #include <array>

@@ -11,6 +11,7 @@
 #include "process/environment.h"
 #include "process/message.h"
 #include "process/per_process.h"
+#include "region_name.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -83,8 +84,8 @@ private:
       const Running first = std::min_element(running_.begin(), running_.end(), is_due_before)->second;
       const Clock::time_point deadline = deadline_of(first);
       if (Clock::now() >= deadline)
-        die("region %s on device %d has not ended within %u s (OMPTOOL_KERNEL_TIMEOUT)", first.kernel.c_str(),
-            first.device, environment().kernel_timeout);
+        die("region %s on device %d has not ended within %u s (OMPTOOL_KERNEL_TIMEOUT)",
+            region_name(first.kernel).c_str(), first.device, environment().kernel_timeout);
       changed_.wait_until(lock, deadline);
     }
   }

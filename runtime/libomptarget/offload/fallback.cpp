@@ -6,8 +6,8 @@
 #include "observe/events/sink.h"
 #include "process/libomp.h"
 #include "process/message.h"
-#include "process/region_name.h"
 #include "process/unregistered.h"
+#include "region_name.h"
 
 #include <cstdio>
 #include <vector>
@@ -54,6 +54,10 @@ std::string name_of(const void* host_address, const Kernel* kernel) {
   return text;
 }
 
+std::string title_of(const void* host_address, const Kernel* kernel) {
+  return region_name(name_of(host_address, kernel));
+}
+
 void report_on_host(const void* host_address, const Kernel* kernel, const std::string& reason) {
   if (observe::heard()) [[unlikely]]
     observe::report(observe::FellBack{observe::Within::current(), host_address, name_of(host_address, kernel), reason});
@@ -81,7 +85,7 @@ Outcome outcome_of(const void* host_address, const Kernel* kernel, const std::st
   const UnregisteredRegion found =
       kernel || is_of_registered(host_address) ? UnregisteredRegion{} : unregistered_region(host_address);
   if (found.kernel.empty())
-    return {name_of(host_address, kernel), reason};
+    return {title_of(host_address, kernel), reason};
   return {region_name(found.kernel) + " of " + found.object,
           found.object + " was linked without -fopenmp-targets: put `omptool link --` before its link command"};
 }
@@ -102,11 +106,11 @@ std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std
 
 // Not silenced: where the doubt is right, the host version ends the program without a word.
 void copy_to_host(Device& device, const void* host_address, const Kernel* kernel, Rows rows) {
-  const std::string name = name_of(host_address, kernel);
+  const std::string title = title_of(host_address, kernel);
   const std::vector<HostRange> globals = kernel ? kernel->globals() : std::vector<HostRange>{};
-  const std::string doubts = device.data.host_side.make_host_current(rows, globals, name);
+  const std::string doubts = device.data.host_side.make_host_current(rows, globals, title);
   if (!doubts.empty())
-    warn("region %s: %s", name.c_str(), doubts.c_str());
+    warn("region %s: %s", title.c_str(), doubts.c_str());
 }
 
 std::int32_t give_up(Device& device, const void* host_address, const Kernel* kernel, Rows rows,

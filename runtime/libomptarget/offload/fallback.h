@@ -51,6 +51,8 @@ Selected select(std::int64_t device_id);
 std::shared_ptr<Kernel> kernel_of(const void* host_address);
 // Returns how messages name a region; `kernel` is null where no library has it.
 std::string name_of(const void* host_address, const Kernel* kernel);
+// The same in a message: "work:5".
+std::string title_of(const void* host_address, const Kernel* kernel);
 // Gives the host what the device has of the region's data.
 void copy_to_host(Device& device, const void* host_address, const Kernel* kernel, Rows rows);
 // Reports to listeners that the region runs on the host.

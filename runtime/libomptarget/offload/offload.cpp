@@ -57,13 +57,14 @@ std::int32_t run_on_used(const std::vector<Device*>& devices, const void* host_a
       copy_to_host(*device, host_address, kernel, rows);
     return fall_back(host_address, kernel, failures.front().second);
   }
-  const std::string name = name_of(host_address, kernel);
+  const std::string title = title_of(host_address, kernel);
   for (const auto& [device, reason] : failures)
     if (mandatory())
-      die("region %s ran on other devices but not on %s, and OMP_TARGET_OFFLOAD is MANDATORY: %s", name.c_str(),
+      die("region %s ran on other devices but not on %s, and OMP_TARGET_OFFLOAD is MANDATORY: %s", title.c_str(),
           device->describe().c_str(), reason.c_str());
     else
-      say("region %s ran on other devices but not on %s: %s", name.c_str(), device->describe().c_str(), reason.c_str());
+      say("region %s ran on other devices but not on %s: %s", title.c_str(), device->describe().c_str(),
+          reason.c_str());
   return 0;
 }
 
@@ -121,7 +122,7 @@ void defer_constructor(const void* host_address,
            std::string reason;
            if (kernel.get() && !run(registry, device, kernel.get(), reason))
              registry.mark_unusable(*kernel.get(), device,
-                                    "the constructor " + kernel.get()->name + " could not run there: " + reason);
+                                    "the constructor " + kernel.get()->title() + " could not run there: " + reason);
          },
          host_address});
 }
@@ -198,7 +199,7 @@ std::int32_t refuse_region(std::int64_t device_id, const void* host_address, std
   if (fault == Fault::kOfCompiler || mandatory())
     return fall_back(host_address, kernel.get(), reason);
   report_on_host(host_address, kernel.get(), reason);
-  say("region %s runs on the host: %s", name_of(host_address, kernel.get()).c_str(), reason.c_str());
+  say("region %s runs on the host: %s", title_of(host_address, kernel.get()).c_str(), reason.c_str());
   return kOnHost;
 }
 

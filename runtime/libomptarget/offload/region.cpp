@@ -141,7 +141,7 @@ bool Region::run(std::string& reason) {
 
 [[gnu::cold, gnu::noinline]] bool Region::take_back(std::int32_t result, std::uint64_t noted, std::string& reason) {
   if (result != OMPTARGET_RTL_NOT_STARTED)
-    die("region %s failed on %s with error %d%s", kernel_.name.c_str(), device_.describe().c_str(), result,
+    die("region %s failed on %s with error %d%s", kernel_.title().c_str(), device_.describe().c_str(), result,
         commands_.failure().c_str());
   device_.data.activity.take_back(noted);
   reason = device_.describe() + " did not start the kernel" + commands_.failure();
@@ -161,7 +161,7 @@ void Region::release(Release how) {
   const std::string failure = commands_.wait();
   release(Release::kAbandoned);
   if (const std::string why = commands_.wait(); !why.empty())
-    die("region %s: %s", kernel_.name.c_str(), why.c_str());
+    die("region %s: %s", kernel_.title().c_str(), why.c_str());
   commands_.set_ended(failure);
   end(kernel_.name);
 }
@@ -170,9 +170,9 @@ void Region::release(Release how) {
                                                std::string& reason) {
   const std::string others = commands_.failure_of_others();
   if (others.empty())
-    die("region %s%s %s", kernel_.name.c_str(), failure.starts_with("failed") ? "" : ":", failure.c_str());
+    die("region %s%s %s", kernel_.title().c_str(), failure.starts_with("failed") ? "" : ":", failure.c_str());
   if (use_ == CommandList::Use::kLater)
-    die("region %s failed on %s after its call had returned: %s", kernel_.name.c_str(), device_.describe().c_str(),
+    die("region %s failed on %s after its call had returned: %s", kernel_.title().c_str(), device_.describe().c_str(),
         others.c_str());
   reason = others;
   commands_.set_ended(failure);

@@ -82,7 +82,7 @@ public:
   void abandon(Placed) override;
   void finish(HandedOver) override;
   bool fail(HandedOver, const std::string& failure, std::string& reason) override;
-  std::string name() const override { return "region " + kernel_.name; }
+  std::string name() const override { return "region " + kernel_.title(); }
 
 private:
   bool fill(std::string& reason);

@@ -4,6 +4,7 @@
 
 #include "observe/check/full/full.h"
 #include "process/message.h"
+#include "region_name.h"
 #include "rtl/launch_shape.h"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ std::shared_ptr<void> host_buffer(const DeviceMemory& to, const DeviceMemory& fr
 
 void DeviceMemory::tell_of_leak(const void* host, std::int64_t size, std::string_view region) const {
   say("%s%s%splugin %s could not free device memory of the object at %p (%lld bytes)%s",
-      region.empty() ? "" : "region ", std::string(region).c_str(), region.empty() ? "" : ": ", rtl_.name().c_str(),
+      region.empty() ? "" : "region ", region_name(region).c_str(), region.empty() ? "" : ": ", rtl_.name().c_str(),
       host, static_cast<long long>(size), rtl_.last_error().c_str());
 }
 

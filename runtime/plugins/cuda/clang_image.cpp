@@ -3,6 +3,7 @@
 #include "clang_image.h"
 
 #include "common/calls.h"
+#include "region_name.h"
 #include "settings.h"
 
 #include <algorithm>
@@ -218,7 +219,7 @@ bool ClangImage::run_functions(const char* which, const std::vector<std::string>
   if (array)
     driver.cuMemFree_v2(array);
   if (!outcome.ok())
-    fail_of(driver, outcome, "kernel " + kernel);
+    fail_of(driver, outcome, "kernel " + region_name(kernel));
   return outcome.ok();
 }
 

@@ -176,7 +176,7 @@ std::int32_t Device::run(void* kernel, plugin::Arguments arguments, const tgt_la
   if (outcome.ok())
     return 0;
   stream.abandon();
-  return fail_of(context_.driver, outcome, "kernel " + launch->kernel->name());
+  return fail_of(context_.driver, outcome, "kernel " + launch->kernel->title());
 }
 
 std::int32_t Device::queue_nothing(const plugin::Dependences& order) {

@@ -4,6 +4,7 @@
 
 #include "clang_image.h"
 #include "common/calls.h"
+#include "region_name.h"
 
 #include <algorithm>
 #include <array>
@@ -158,7 +159,7 @@ bool Image::find(const __tgt_offload_entry& wanted, __tgt_offload_entry& found) 
     if (outcome.ok())
       found.addr = &kernels_.emplace_back(wanted.name, function, clang);
     else if (outcome.result != CUDA_ERROR_NOT_FOUND)
-      fail_of(context_.driver, outcome, std::string("kernel ") + wanted.name);
+      fail_of(context_.driver, outcome, "kernel " + region_name(wanted.name));
     return outcome.ok() || outcome.result == CUDA_ERROR_NOT_FOUND;
   }
   CUdeviceptr address = 0;

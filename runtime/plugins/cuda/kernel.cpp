@@ -40,7 +40,7 @@ const KernelFacts* Kernel::facts(const Context& context) {
     outcome =
         OMPTOOL_CUDA(driver, cuOccupancyMaxPotentialBlockSize, &found.blocks, &found.threads, function_, nullptr, 0, 0);
   if (!outcome.ok()) {
-    fail_of(driver, outcome, "kernel " + name_);
+    fail_of(driver, outcome, "kernel " + title());
     return nullptr;
   }
   ask_for_parameters(driver, function_, found);
@@ -61,7 +61,7 @@ bool Kernel::allow_memory(const Context& context, unsigned size) {
     allowed_ = size;
     return true;
   }
-  fail_of(context.driver, outcome, "kernel " + name_ + " with " + std::to_string(size) + " bytes of each team's own");
+  fail_of(context.driver, outcome, "kernel " + title() + " with " + std::to_string(size) + " bytes of each team's own");
   return false;
 }
 

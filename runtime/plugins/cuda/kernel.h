@@ -6,6 +6,7 @@
 
 #include "clang_kernel.h"
 #include "driver/context.h"
+#include "region_name.h"
 
 #include <atomic>
 #include <cstddef>
@@ -21,6 +22,7 @@ public:
       : name_(std::move(name)), function_(function), clang_(clang) {}
 
   const std::string& name() const { return name_; }
+  std::string title() const { return region_name(name_); } // in messages
   CUfunction function() const { return function_; }
   // Nothing: a portable one.
   const std::optional<ClangKernel>& clang() const { return clang_; }

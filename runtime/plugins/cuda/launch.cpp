@@ -19,10 +19,10 @@ constexpr std::size_t kArgument = sizeof(void*);
 constexpr std::uint8_t kNoMemory = 1, kDeviceMemory = 2; // see MemoryPromise
 
 // A kernel reads its parameters whether they were given or not.
-bool has_all(const KernelFacts& kernel, const std::string& name, std::size_t given) {
-  if (!kernel.parameters_are_known || given >= kernel.parameters)
+bool has_all(const KernelFacts& facts, const Kernel& kernel, std::size_t given) {
+  if (!facts.parameters_are_known || given >= facts.parameters)
     return true;
-  fail("kernel " + name + " has " + std::to_string(kernel.parameters) + " bytes of parameters, and gets " +
+  fail("kernel " + kernel.title() + " has " + std::to_string(facts.parameters) + " bytes of parameters, and gets " +
        std::to_string(given));
   return false;
 }
@@ -87,7 +87,7 @@ CUdeviceptr lend(const Launcher& launcher, const Launch& launch, CUstream stream
       [&] { return OMPTOOL_CUDA(driver, cuMemcpyHtoDAsync_v2, lent, record, size, stream); });
   if (outcome.ok())
     return lent;
-  fail_of(driver, outcome, "kernel " + launch.kernel->name());
+  fail_of(driver, outcome, "kernel " + launch.kernel->title());
   launcher.memory.release(lent);
   return lent = 0;
 }
@@ -140,7 +140,7 @@ std::optional<Launch> prepare(const Launcher& launcher, void* handle, plugin::Ar
   const tgt_launch_shape asked = shape ? *shape : plugin::shape_of(1, 1);
   Kernel& kernel = *static_cast<Kernel*>(handle);
   if (kernel.clang() && kernel.clang()->unknown_environment) {
-    fail("kernel " + kernel.name() + " has an environment of " + std::to_string(kernel.clang()->unknown_environment) +
+    fail("kernel " + kernel.title() + " has an environment of " + std::to_string(kernel.clang()->unknown_environment) +
          " bytes, which no clang up to " + std::to_string(std::end(kGenerations)[-1].last_release) + " writes");
     return std::nullopt;
   }
@@ -153,7 +153,7 @@ std::optional<Launch> prepare(const Launcher& launcher, void* handle, plugin::Ar
   if (kernel.clang())
     place_environment(kernel.clang()->environment, asked.flags, words);
   const std::size_t size = words.size() * kArgument;
-  if (!grid || !has_all(*facts, kernel.name(), size) || !kernel.allow_memory(launcher.context, grid->memory))
+  if (!grid || !has_all(*facts, kernel, size) || !kernel.allow_memory(launcher.context, grid->memory))
     return std::nullopt;
   // The driver takes no more than the parameters.
   return Launch{&kernel,          *grid,
@@ -177,7 +177,7 @@ bool start(const Launcher& launcher, Launch& launch, CUstream stream, CUdevicept
       [&] { return context.in_stream([&] { return start_in(context.driver, launch, stream); }); });
   if (outcome.ok())
     return true;
-  fail_of(context.driver, outcome, "kernel " + kernel.name());
+  fail_of(context.driver, outcome, "kernel " + kernel.title());
   const auto reason = last_error; // to release may fail, too
   launcher.memory.release(lent);
   last_error = reason;

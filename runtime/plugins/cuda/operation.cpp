@@ -20,7 +20,7 @@ Piece piece_of(void* device, const void* host, std::size_t size) {
 } // namespace
 
 std::string name_of(const Operation& operation) {
-  return operation.kernel ? "kernel " + operation.kernel->name()
+  return operation.kernel ? "kernel " + operation.kernel->title()
                           : operation.what + (" of " + std::to_string(operation.size) + " bytes");
 }
 

@@ -138,7 +138,7 @@ std::int32_t Device::run(void* kernel, plugin::Arguments arguments, const tgt_la
   if (!shape)
     return OMPTARGET_RTL_NOT_STARTED;
   Kernel& known = *static_cast<Kernel*>(kernel);
-  const Running running(found_, known.name());
+  const Running running(found_, known.title());
   return run_now(known.launch_call(), [&](cl_command_queue queue, const Order& order) {
     return known.launch(queue, arguments, *shape, order);
   });
@@ -171,7 +171,7 @@ std::int32_t Device::queue_run(void* kernel, plugin::Arguments arguments, const 
   if (!shape)
     return OMPTARGET_RTL_NOT_STARTED;
   Kernel& known = *static_cast<Kernel*>(kernel);
-  return queue_.add(*this, order, known.launch_call(), Running(found_, known.name()),
+  return queue_.add(*this, order, known.launch_call(), Running(found_, known.title()),
                     [&](cl_command_queue queue, const Order& its_order) {
                       return known.launch(queue, arguments, *shape, its_order);
                     });

@@ -7,6 +7,7 @@
 #include "counted.h"
 #include "loader.h"
 #include "omptarget_rtl.h"
+#include "region_name.h"
 
 #include <algorithm>
 #include <utility>
@@ -25,7 +26,7 @@ std::int32_t not_started(const std::string& why) {
 
 Kernel::Kernel(const Loader& cl, const Found& found, Memory& memory, cl_program program, std::string name,
                const std::vector<Parameter>* parameters)
-    : cl_(cl), found_(found), memory_(memory), name_(std::move(name)) {
+    : cl_(cl), found_(found), memory_(memory), name_(std::move(name)), title_(region_name(name_)) {
   cl_int error = CL_SUCCESS;
   kernel_ = cl_.clCreateKernel(program, name_.c_str(), &error);
   if (kernel_)
@@ -120,19 +121,19 @@ std::int32_t Kernel::launch(cl_command_queue queue, plugin::Arguments arguments,
   const std::size_t threads = threads_for(shape);
   const std::size_t all = threads * teams_for(shape, threads);
   if (const std::string fault = fault_of(arguments.size(), threads); !fault.empty())
-    return not_started("kernel " + name_ + ": " + fault);
+    return not_started("kernel " + title_ + ": " + fault);
   const std::lock_guard lock(mutex_);
   if (const std::string fault = set_arguments(arguments); !fault.empty())
-    return not_started("kernel " + name_ + ": " + fault);
+    return not_started("kernel " + title_ + ": " + fault);
   cl_int error = memory_.allow(kernel_, told_);
   if (error != CL_SUCCESS)
-    return not_started("kernel " + name_ + ": " + failure_of("clSetKernelExecInfo", error));
+    return not_started("kernel " + title_ + ": " + failure_of("clSetKernelExecInfo", error));
   if (tells_launches())
     tell_launch(found_.number, name_, launch_words({all / threads, 1, 1}, {threads, 1, 1}, shape.names_dimensions),
                 "Bare");
   error =
       cl_.clEnqueueNDRangeKernel(queue, kernel_, 1, nullptr, &all, &threads, order.count(), order.events(), order.made);
-  return error == CL_SUCCESS ? 0 : not_started("kernel " + name_ + ": " + failure_of("clEnqueueNDRangeKernel", error));
+  return error == CL_SUCCESS ? 0 : not_started("kernel " + title_ + ": " + failure_of("clEnqueueNDRangeKernel", error));
 }
 
 } // namespace omptool::opencl

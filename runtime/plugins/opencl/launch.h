@@ -26,7 +26,8 @@ public:
   Kernel& operator=(const Kernel&) = delete;
 
   const std::string& name() const { return name_; }
-  std::string launch_call() const { return "clEnqueueNDRangeKernel of " + name_; }
+  const std::string& title() const { return title_; } // in messages
+  std::string launch_call() const { return "clEnqueueNDRangeKernel of " + title_; }
   void* handle() { return this; }
 
   // 0: it is queued. Else OMPTARGET_RTL_NOT_STARTED, and last_error says why.
@@ -44,7 +45,7 @@ private:
   const Loader& cl_;
   const Found& found_;
   Memory& memory_;
-  const std::string name_;
+  const std::string name_, title_;
   std::string failure_; // it cannot be launched
   cl_kernel kernel_ = nullptr;
   std::vector<Parameter> parameters_;

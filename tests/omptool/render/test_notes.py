@@ -1,56 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Notes below tables have each sentence once."""
+"""Each cause stands once in a report of `doctor`."""
 
 from __future__ import annotations
 
+import ctypes
+from pathlib import Path
+
 import pytest
+import toolchain
+from machine import lacks
+from toolchain import omptool
 
-from omptool.render.notes import WIDTH, Notes
-from packager.wording import counted, there_are
+from omptool.render.notes import ABOVE, Notes
 
-LONG = "host: the image is for another machine than this one"
+CAUSE = "(no driver: libx.so.1 is not found)"
 
 
-def test_a_sentence_has_one_number() -> None:
-    notes = Notes()
-    assert [notes.mark(text) for text in ("a", "b", "a", "", None)] == [
-        "[1]",
-        "[2]",
-        "[1]",
-        None,
-        None,
+def test_a_cause_is_a_number_behind_its_first_place() -> None:
+    notes = Notes("everything runs on a device", [CAUSE, ""])
+    assert notes.mark(f"it has no devices {CAUSE}") == "[1]"
+    assert notes.mark(f"plugin x accepts it, but has no device {CAUSE}") == "[2]"
+    assert notes.lines() == [
+        f"[1] it has no devices {CAUSE}",
+        "[2] plugin x accepts it, but has no device [1]",
     ]
-    assert notes.lines() == ["[1] a", "[2] b"]
-    assert notes.lines() == []
+    assert notes.shortened(f"plugin x has none {CAUSE}") == "plugin x has none [1]"
 
 
-def test_a_note_that_is_part_of_another_is_not_repeated() -> None:
-    notes = Notes()
-    notes.mark(LONG)
-    assert notes.mark(f"there is no device: {LONG}") == "[2]"
-    assert notes.lines()[1] == "[2] there is no device: [1]"
-    assert notes.shortened(f"image 0: {LONG}") == "image 0: [1]"
+def test_a_cause_in_the_first_line_is_not_repeated() -> None:
+    reason = f"there is no device: plugin x has none {CAUSE}"
+    notes = Notes(f"2 of 2 entries stay on the host: {reason}", [CAUSE])
+    assert notes.mark(f"it has no devices {CAUSE}") == "[1]"
+    assert notes.mark(reason) == "[2]"
+    assert notes.mark(reason) == "[2]"
+    assert notes.lines() == [f"[1] it has no devices ({ABOVE})", f"[2] {ABOVE}"]
 
 
-def test_long_notes_are_wrapped() -> None:
-    notes = Notes()
-    notes.mark("word " * 100)
-    (text,) = notes.lines()
-    lines = text.splitlines()
-    assert all(len(line) <= WIDTH for line in lines)
-    assert all(line.startswith("    word") for line in lines[1:])
-
-
-@pytest.mark.parametrize(
-    ("number", "one", "expected"),
-    [
-        (0, "device", "0 devices"),
-        (1, "device", "1 device"),
-        (2, "entry", "2 entries"),
-        (1, "entry", "1 entry"),
-        (3, "set", "3 sets"),
-    ],
-)
-def test_counts_have_the_right_word(number: int, one: str, expected: str) -> None:
-    assert counted(number, one) == expected
-    assert there_are(number, one) == f"there {'is' if number == 1 else 'are'} {expected}"
+@pytest.mark.parametrize("others", ["kept", "removed"])
+@pytest.mark.parametrize("policy", ["DEFAULT", "MANDATORY"])
+def test_a_driver_that_is_not_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: str, policy: str
+) -> None:
+    monkeypatch.delenv("OMPTOOL_PLUGINS", raising=False)
+    try:
+        ctypes.CDLL("libcuda.so.1")
+        lacks("this machine has CUDA's driver")
+    except OSError as error:
+        why = str(error)
+    toolchain.clang_offload(toolchain.OPENMP, tmp_path / "app")
+    (tmp_path / "image.ptx").write_text(toolchain.PTX)
+    words = ("--add", f"nvptx64:sm_70={tmp_path / 'image.ptx'}", "--force", "-o")
+    path = tmp_path / "both"
+    assert omptool("edit", tmp_path / "app", *words, path).exit_code == 0
+    if others == "removed":
+        path = tmp_path / "one"
+        edited = omptool("edit", tmp_path / "both", "--remove", "0", "--force", "-o", path)
+        assert edited.exit_code == 0
+    said = omptool("doctor", path, environment={"OMP_TARGET_OFFLOAD": policy}).stdout
+    assert " ".join(said.split()).count(why) == 1
+    assert (why in said.splitlines()[0]) == (others == "removed")

@@ -38,6 +38,8 @@ CODES = (
     "OMP132",
     "OMP133",
     "OMP134",
+    "OMP135",
+    "OMP135",
 )
 LINK_FLAGS = {
     "pie": ("-pie",),

@@ -142,7 +142,7 @@ def test_doctor_of_a_run(program: Path, with_library: Path) -> None:
     for path in (program, with_library):
         done = omptool("doctor", "--run", "--", path)
         assert done.exit_code == 1
-        verdict = f"1 region ran, all on a device; {ONE}; the program exited with 0"
+        verdict = f"1 region ran, on a device; {ONE}; the program exited with 0"
         assert done.stdout.startswith(f"{path}: {verdict}\n")
         json = omptool("doctor", "--run", "--json", "--", path)
         assert json.exit_code == 1
@@ -153,7 +153,19 @@ def test_a_device_is_mandatory(program: Path, with_library: Path) -> None:
     for path in (program, with_library):
         done = run("--mandatory", path)
         assert (done.returncode, done.stdout) == (125, "")
-        assert "(work:2), without -fopenmp-targets, and --mandatory is given" in done.stderr
+        why = "(work:2), without -fopenmp-targets: with --mandatory the program is not started; "
+        assert f"{why}{CURE}\n" in done.stderr
+
+
+@pytest.mark.offloads
+@pytest.mark.parametrize("option", ["--summary", "--check"])
+def test_a_report_on_the_run_says_what_it_lacks(
+    program: Path, with_library: Path, option: str
+) -> None:
+    for path, file in ((program, program), (with_library, with_library.parent / "libwork.so")):
+        (note,) = (line for line in run(option, path).stderr.splitlines() if "Note:" in line)
+        assert note.startswith(f"Note: {file}: ")
+        assert note.endswith(f"for the host alone (work:2), without -fopenmp-targets; {CURE}")
 
 
 @pytest.mark.offloads

@@ -183,13 +183,19 @@ def test_images_that_others_left(
 ) -> None:
     """LLVM's runtimes leave them since 16, in /tmp."""
     monkeypatch.setattr("omptool.probes.machine.TMP", tmp_path)
-    path = program("19", diagnosed)
-    assert "OMP207" not in codes(diagnosis(path, LD_LIBRARY_PATH=libraries("19")))
-    (tmp_path / "tmpfile_a1b2c3").touch()
-    document = diagnosis(path, LD_LIBRARY_PATH=libraries("19"))
-    (left,) = (f for f in document["findings"] if f["code"] == "OMP207")
-    assert left["severity"] == "info"
-    assert left["message"] == "LLVM's runtimes have left 1 image in /tmp"
+    path, llvm = program("19", diagnosed), {"LD_LIBRARY_PATH": libraries("19")}
+    old = tmp_path / "tmpfile_a1b2c3"
+    said = "OMP207 info: LLVM's runtimes have left 1 image of {} bytes in /tmp\n"
+    assert "OMP207" not in omptool("doctor", "--verbose", path, environment=llvm).stdout
+    for size in (5, 1 << 30):
+        with old.open("wb") as file:
+            file.truncate(size)
+        assert "OMP207" not in codes(diagnosis(path, **llvm))
+        verbose = omptool("doctor", "--verbose", path, environment=llvm)
+        assert said.format(size) in verbose.stdout
+    with old.open("wb") as file:
+        file.truncate((1 << 30) + 1)
+    assert said.format((1 << 30) + 1) in omptool("doctor", path, environment=llvm).stdout
     assert "OMP207" not in codes(diagnosis(path, LD_LIBRARY_PATH=str(libdir())))
 
 

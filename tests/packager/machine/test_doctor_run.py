@@ -114,7 +114,7 @@ def test_regions_that_never_reached_the_runtime(tmp_path: Path) -> None:
     app = compiled(source, tmp_path)
     done = doctor(app)
     first, *rest = done.stdout.splitlines()
-    verdict = "1 region ran, all on a device; 1 region was not launched"
+    verdict = "1 region ran, on a device; 1 region was not launched"
     assert (done.returncode, first) == (0, f"{app}: {verdict}; the program exited with 0")
     [line] = [line for line in rest if "not launched" in line]
     assert line.split(maxsplit=1)[0] == "transport:3"
@@ -231,7 +231,7 @@ def test_the_programs_own_output_and_exit_code(program: Path) -> None:
     done = doctor(program, "fail")
     assert (done.returncode, done.stderr) == (1, "2\n")
     first, *_ = done.stdout.splitlines()
-    said = "1 region ran, all on a device; 1 region was not launched"
+    said = "1 region ran, on a device; 1 region was not launched"
     assert first == f"{program}: {said}; the program exited with 3"
 
 

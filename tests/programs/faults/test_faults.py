@@ -44,7 +44,7 @@ EVERY_CALL = [pytest.param(fault, 1, marks=pytest.mark.exhaustive) for fault in 
 
 # Every reason to end; OBJECT is a mapped one or a global variable, REGION a kernel.
 OBJECT = r"(the object at 0x[0-9a-f]+|\w+ at 0x[0-9a-f]+) \(\d+ bytes\)"
-REGION = r"region __omp_offloading_\w+"
+REGION = r"region [\w: ()]+:\d+"
 # A wait for a queue reports the construct alone.
 ENDS = [
     rf"{REGION} failed on device 0 \(fakefail\) (with error 1|\(error 1)",
@@ -64,7 +64,7 @@ ENDS = [
 # The device's own word for it follows, where the end does not hold it already.
 WORD = r"( \((error 1 \()?FAKE failure\)+)?"
 END = re.compile(rf"^omptarget fatal error: ({'|'.join(ENDS)}){WORD}$", re.MULTILINE)
-FELL_BACK = re.compile(r"^omptarget: (region \S+) runs on the host: ", re.MULTILINE)
+FELL_BACK = re.compile(r"^omptarget: (region .+?) runs on the host: ", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ void check_device(std::int64_t number, const void* region = nullptr) {
   if (count <= 0 || (number >= kDefaultDevice && number <= count)) [[likely]]
     return;
   if (region)
-    say("region %s asks for device %lld: %s available", name_of(region, kernel_of(region).get()).c_str(),
+    say("region %s asks for device %lld: %s available", title_of(region, kernel_of(region).get()).c_str(),
         static_cast<long long>(number), (std::to_string(count) + (count == 1 ? " device is" : " devices are")).c_str());
   die_at("", static_cast<int>(number), "Device number '%lld' out of range, only %d devices available",
          static_cast<long long>(number), count);

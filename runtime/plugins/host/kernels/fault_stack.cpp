@@ -12,7 +12,7 @@
 namespace omptool {
 namespace {
 
-constexpr std::size_t kOfHandler = std::size_t{32} << 10; // it formats a line
+constexpr std::size_t kOfHandler = std::size_t{64} << 10; // it demangles a name, and formats a line
 
 // The kernel's part of the stack, and the handler's own.
 std::size_t size_of_stack() noexcept {

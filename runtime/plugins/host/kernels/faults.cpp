@@ -4,11 +4,14 @@
 
 #include "common/fault_signals.h"
 #include "current_state.h"
+#include "region_name.h"
 
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
+#include <string_view>
 #include <unistd.h>
 
 namespace omptool::host {
@@ -38,11 +41,14 @@ void tell(const Fault& fault) {
   const bool is_found = ::dladdr(current.kernel, &found) != 0, has_name = is_found && found.dli_sname;
   const bool is_illegal = is_found && std::strcmp(fault.signal, "SIGILL") == 0;
   const char* const why = is_illegal ? explanation_of(found.dli_fbase) : "";
+  std::array<char, 300> memory{};
+  const std::string_view name = region_name(has_name ? found.dli_sname : "", memory);
   char after[384], line[768];
   std::snprintf(after, sizeof after, kAfter, fault.signal, fault.address, current.state.thread_num,
                 current.state.team_num, *why ? ": " : "", why);
   const int length = has_name
-                         ? std::snprintf(line, sizeof line, "omptarget: kernel %.300s %s", found.dli_sname, after)
+                         ? std::snprintf(line, sizeof line, "omptarget: kernel %.*s %s", static_cast<int>(name.size()),
+                                         name.data(), after)
                          : std::snprintf(line, sizeof line, "omptarget: the kernel at %p %s", current.kernel, after);
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line, static_cast<std::size_t>(length));
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,5 +11,9 @@ namespace omptool {
 // Returns the function, without types, and the line in a kernel's name as clang writes it
 // ("__omp_offloading_801_2f_work_l5": "work:5"); any other name as it is. Its twin is packager/region_names.py.
 std::string region_name(std::string_view kernel);
+
+// The same for signal handlers: uses no heap. The name is in `memory`, and cut off where that is too small. A mangled
+// function of 256 or more characters stays mangled.
+std::string_view region_name(std::string_view kernel, std::span<char> memory) noexcept;
 
 } // namespace omptool

@@ -1,10 +1,27 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "process/region_name.h"
+#include "region_name.h"
 
 #include <doctest/doctest.h>
 
-using omptool::region_name;
+#include <array>
+
+// Null in builds with sanitizers.
+extern "C" [[gnu::weak]] int __gcclibcxx_demangle_callback(const char* mangled,
+                                                           void (*append)(const char*, std::size_t, void*), void* to);
+
+namespace {
+
+// Returns what both functions return.
+std::string region_name(std::string_view kernel) {
+  std::array<char, 512> memory{};
+  const std::string name = omptool::region_name(kernel);
+  if (__gcclibcxx_demangle_callback || kernel.find("__Z") == kernel.npos)
+    CHECK(omptool::region_name(kernel, memory) == name);
+  return name;
+}
+
+} // namespace
 
 TEST_CASE("a region is named by its function and line") {
   CHECK(region_name("__omp_offloading_801_2f_work_l5") == "work:5");
@@ -39,4 +56,17 @@ TEST_CASE("functions have no types") {
   CHECK(name_in("_ZNK1AcvSt6vectorIiSaIiEEEv") == "A::operator std::vector<int, std::allocator<int> >:5");
   CHECK(name_in("_ZltIiEbT_S0_") == "operator< <int>:5");
   CHECK(name_in("_ZN10operator_x1fEi") == "operator_x::f:5");
+}
+
+TEST_CASE("a name without the heap ends with its memory") {
+  std::array<char, 6> memory{};
+  CHECK(omptool::region_name("__omp_offloading_801_2f_advance_l5", memory) == "advanc");
+  CHECK(omptool::region_name("__omp_offloading_801_2f_work_l5", std::span<char>()).empty());
+}
+
+TEST_CASE("a mangled name that is too long for a handler's stack stays mangled") {
+  const std::string function = "_Z300" + std::string(300, 'a') + "i";
+  std::array<char, 512> memory{};
+  CHECK(omptool::region_name("__omp_offloading_801_2f_" + function + "_l5", memory) == function + ":5");
+  CHECK(omptool::region_name("__omp_offloading_801_2f_" + function + "_l5") == std::string(300, 'a') + ":5");
 }

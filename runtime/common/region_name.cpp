@@ -1,12 +1,18 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "process/region_name.h"
+#include "region_name.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <cstring>
 #include <cxxabi.h>
 #include <memory>
 #include <optional>
+
+// libstdc++'s demangler without the heap. The shared libstdc++ of builds with sanitizers does not export it.
+extern "C" [[gnu::weak]] int __gcclibcxx_demangle_callback(const char* mangled,
+                                                           void (*append)(const char*, std::size_t, void*), void* to);
 
 namespace omptool {
 namespace {
@@ -102,13 +108,12 @@ std::string_view take_fortran_name(std::string_view& text) {
   return name;
 }
 
-// Returns the scopes and the procedure in a name of flang's (flang/docs/BijectiveInternalNameUniquing.md): "_QMmPp" is
-// "m::p". Its twin is packager/demangle.py.
-std::string of_fortran(std::string_view function) {
-  constexpr const char* kMain = "main program";
+// Appends the scopes and the procedure in a name of flang's (flang/docs/BijectiveInternalNameUniquing.md): "_QMmPp" is
+// "m::p". Returns false if it is no such name. Its twin is packager/demangle.py.
+template <typename Text> bool append_fortran(std::string_view function, Text& to) {
+  constexpr std::string_view kMain = "main program";
   if (function == "_QQmain")
-    return kMain;
-  std::string scopes;
+    return to.append(kMain), true;
   for (std::string_view rest = function.substr(2); !rest.empty();) {
     const char kind = rest.front();
     rest.remove_prefix(1);
@@ -118,41 +123,96 @@ std::string of_fortran(std::string_view function) {
     }
     const std::string_view name = take_fortran_name(rest);
     if (kind == 'P' && !name.empty() && rest.empty())
-      return scopes + std::string(name);
+      return to.append(name), true;
     if ((kind != 'M' && kind != 'S' && kind != 'F') || (name.empty() && kind != 'F'))
-      break;
-    scopes += (name.empty() ? kMain : std::string(name)) + "::";
+      return false;
+    to.append(name.empty() ? kMain : name);
+    to.append("::");
   }
-  return std::string(function);
+  return false;
+}
+
+// A text in memory of the caller's. Characters that the memory has no room for are cut off.
+class BoundedText {
+public:
+  explicit BoundedText(std::span<char> memory) : memory_(memory) {}
+  void append(std::string_view more) noexcept {
+    const std::size_t taken = std::min(more.size(), memory_.size() - size_);
+    std::memcpy(memory_.data() + size_, more.data(), taken);
+    size_ += taken;
+  }
+  std::string_view view() const noexcept { return {memory_.data(), size_}; }
+
+private:
+  std::span<char> memory_;
+  std::size_t size_ = 0;
+};
+
+void append_to_text(const char* more, std::size_t size, void* text) {
+  static_cast<BoundedText*>(text)->append({more, size});
 }
 
 std::string demangled(std::string_view function) {
-  if (function.starts_with("_Q"))
-    return of_fortran(function);
+  std::string name(function);
+  if (std::string fortran; function.starts_with("_Q") && append_fortran(function, fortran))
+    return fortran;
   if (!function.starts_with("_Z"))
-    return std::string(function);
-  const std::string mangled(function);
+    return name;
   int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
-  return text ? std::string(without_types(text.get())) : mangled;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                                         std::free);
+  return text ? std::string(without_types(text.get())) : name;
+}
+
+// The demangler takes some 70 bytes of the stack for each character.
+constexpr std::size_t kLongestOnStack = 256;
+
+void append_demangled(std::string_view function, BoundedText& to) noexcept {
+  std::array<char, 4 * kLongestOnStack> memory{};
+  BoundedText text(memory);
+  if (function.starts_with("_Q") && append_fortran(function, text))
+    return to.append(text.view());
+  if (function.starts_with("_Z") && function.size() < kLongestOnStack && __gcclibcxx_demangle_callback) {
+    std::array<char, kLongestOnStack> mangled{};
+    std::memcpy(mangled.data(), function.data(), function.size());
+    if (__gcclibcxx_demangle_callback(mangled.data(), append_to_text, &text) == 0)
+      return to.append(without_types(text.view()));
+  }
+  to.append(function);
+}
+
+// Returns nothing for a name that clang did not write.
+std::optional<Parts> decoded(std::string_view kernel) {
+  if (!kernel.starts_with(kOffloading))
+    return std::nullopt;
+  kernel.remove_prefix(kOffloading.size());
+  if (kernel.starts_with('_')) // a device number that was negative
+    kernel.remove_prefix(1);
+  return skip_number(kernel) && skip_number(kernel) ? parts_of(kernel) : std::nullopt;
 }
 
 } // namespace
 
 std::string region_name(std::string_view kernel) {
-  std::string_view rest = kernel;
-  if (!rest.starts_with(kOffloading))
-    return std::string(kernel);
-  rest.remove_prefix(kOffloading.size());
-  if (rest.starts_with('_')) // a device number that was negative
-    rest.remove_prefix(1);
-  const bool has_place = skip_number(rest) && skip_number(rest);
-  const std::optional<Parts> parts = has_place ? parts_of(rest) : std::nullopt;
+  const std::optional<Parts> parts = decoded(kernel);
   if (!parts)
     return std::string(kernel);
   const std::string suffix = parts->suffix.empty() ? "" : " (" + std::string(parts->suffix) + ")";
   return demangled(parts->function) + ":" + std::string(parts->line) + suffix;
+}
+
+std::string_view region_name(std::string_view kernel, std::span<char> memory) noexcept {
+  BoundedText text(memory);
+  const std::optional<Parts> parts = decoded(kernel);
+  if (!parts)
+    return text.append(kernel), text.view();
+  append_demangled(parts->function, text);
+  for (const std::string_view more : {std::string_view(":"), parts->line})
+    text.append(more);
+  if (!parts->suffix.empty())
+    for (const std::string_view more : {std::string_view(" ("), parts->suffix, std::string_view(")")})
+      text.append(more);
+  return text.view();
 }
 
 } // namespace omptool
