@@ -1,7 +1,8 @@
 // Threads of the program with tasks of libomp's at once: chains of regions, chains of enter data, region and exit data,
 // and regions without an order, on all devices.
 //
-// Usage: nowait_threads THREADS KIND; KIND: chains, data, free, single (one parallel region in place of threads)
+// Usage: nowait_threads THREADS KIND ROUNDS
+// KIND: chains, data, free, single (one parallel region in place of threads); the threads share the ROUNDS
 //
 // Threads end in turn, when all have done their work: libomp loses tasks when a thread ends, and may wait for ever when
 // two end at once (docs/runtime.md).
@@ -17,7 +18,7 @@
 
 namespace {
 
-enum { kWords = 64, kMost = 5, kRounds = 128 };
+enum { kWords = 64, kMost = 5 };
 
 struct Work {
   const char* kind;
@@ -113,7 +114,7 @@ void count_in_parallel(Work& work, int chains) {
 int main(int, char** words) {
   const int threads = std::atoi(words[1]);
   const bool is_single = !std::strcmp(words[2], "single");
-  Work work{is_single ? "chains" : words[2], 1 + kRounds / threads, omp_get_num_devices()};
+  Work work{is_single ? "chains" : words[2], 1 + std::atoi(words[3]) / threads, omp_get_num_devices()};
   long first = 0; // libomp's helper threads begin with one task
 #pragma omp target map(tofrom : first) nowait
   first += 1;
