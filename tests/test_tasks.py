@@ -16,7 +16,7 @@ from places import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 
-TASKS = ("cmake-project", "fortran", "silent-region")
+TASKS = ("ci", "cmake-project", "fortran", "silent-region")
 BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

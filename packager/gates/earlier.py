@@ -78,7 +78,8 @@ def _whole(changes: Sequence[Change], how: str) -> Iterator[Change]:
 def _named(change: Change) -> str:
     words = " -> ".join(in_words(name) for name in (change.was, change.name) if name)
     targets = f" ({', '.join(change.targets)})" if change.targets else ""
-    return f"{change.what} {words}{targets}"
+    kind = "" if change.what == "entry" else f"{change.what} "  # whose words begin with its kind
+    return f"{kind}{words}{targets}"
 
 
 def _of_all(change: Change) -> str:

@@ -5,6 +5,7 @@
 #   OMPTOOL_EXECUTABLE         the command that makes images
 #   omptool_lower()            LLVM IR to the device image of a triple
 #   omptool_add_images()       device images into an executable or a shared library
+#   omptool_check_tests()      tests that run under the checker of mappings
 #   omptool_install_runtime()  the runtime and its plugins into a folder of what is installed
 #
 # With OMPTOOL_NO_RPATH, set before, no program gets the folder of the runtime into its RUNPATH.
@@ -48,3 +49,4 @@ _omptool_library(target target)
 
 include("${CMAKE_CURRENT_LIST_DIR}/omptoolImages.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/omptoolRuntime.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/omptoolChecks.cmake")

@@ -275,6 +275,7 @@ def test_wheel_holds_what_its_users_look_for(omptool: Installed) -> None:
         "_runtime/lib/cmake/omptool/omptoolConfig.cmake",
         "_runtime/lib/cmake/omptool/omptoolConfigVersion.cmake",
         "_runtime/lib/cmake/omptool/omptoolRuntime.cmake",
+        "_runtime/lib/cmake/omptool/omptoolChecks.cmake",
         "data/lib/cmake/omptool/omptoolConfig.cmake",
         "schemas/dump.json",
         "packager/py.typed",
