@@ -2,8 +2,9 @@
 """Predicts how a program by one release of clang ends on LLVM's runtime of another, from its bytes.
 
 Found out by running programs of clang 14 and of 16 to 24 on the runtimes of LLVM 14, 16, 19, 20,
-22, 23 (Intel's build of 23.1.1) and 24 (a snapshot of October 2026). Releases between are like the next one that was tried, unless
-their sources say otherwise: LLVM 18's runtime gives every kernel the first argument.
+22, 23 (Intel's build of 23.1.1) and 24 (a snapshot of October 2026). Releases between are like the
+next one that was tried, unless their sources say otherwise: LLVM 18's runtime gives every kernel
+the first argument.
 """
 
 from __future__ import annotations
