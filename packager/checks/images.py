@@ -14,7 +14,7 @@ from packager.model import (
     Finding,
     Severity,
 )
-from packager.triples import GPUS, code_of
+from packager.triples import GPUS, code_of, processor_in
 
 # The machine that a triple's architecture means, as packager.elf names machines.
 MACHINES = {
@@ -104,10 +104,11 @@ def _faults(image: DeviceImage) -> Iterator[tuple[str, str, Severity]]:
             "error",
         )
     expected = MACHINES.get(code_of(image.triple)) if image.container != "gcc" else None
+    arch = processor_in(image.triple) if image.arch in NO_ARCH else image.arch
     if expected and contents.machine and contents.machine != expected:
         yield f"is declared for {image.triple} but holds {contents.machine} code", HINT, "error"
-    elif contents.arch and image.arch not in NO_ARCH and contents.kind != "spirv":
-        yield from _arch(image, contents.arch)
+    elif contents.arch and arch and contents.kind != "spirv":
+        yield from _arch(image, arch, contents.arch)
 
 
 def _form(image: DeviceImage, binary: FatBinary) -> Iterator[tuple[str, str, Severity]]:
@@ -125,23 +126,23 @@ def _is_to_be_linked(image: DeviceImage, binary: FatBinary) -> bool:
     return image.container in ("offload-binary", "clang-bundle") and binary.type in ("object", None)
 
 
-def _arch(image: DeviceImage, actual: str) -> Iterator[tuple[str, str, Severity]]:
+def _arch(image: DeviceImage, arch: str, actual: str) -> Iterator[tuple[str, str, Severity]]:
     message = f"is declared for {image.declared} but holds code for {actual}"
-    if image.kind == "ptx" and _number(actual) < _number(image.arch):
+    if image.kind == "ptx" and _number(actual) < _number(arch):
         # The driver compiles PTX for newer devices too.
         yield message, "it runs, but without the newer arch's features", "warning"
     elif image.kind == "cubin":
         # A cubin says whether it is for sm_90a alone, and not whether it is for sm_100 or sm_100f.
-        is_missed = actual.endswith("a") and not image.arch.endswith("a")
-        if _number(actual) != _number(image.arch) or is_missed:
+        is_missed = actual.endswith("a") and not arch.endswith("a")
+        if _number(actual) != _number(arch) or is_missed:
             yield message, HINT, "error"
     elif image.kind == "amdgcn" and not actual.startswith(UNKNOWN_PROCESSOR):
-        base, *features = image.arch.split(":")
+        base, *features = arch.split(":")
         name, *states = actual.split(":")
         opposite = {state[:-1] + ("-" if state.endswith("+") else "+") for state in states}
         if base != name or opposite & set(features):
             yield message, HINT, "error"
-    elif actual != image.arch and image.kind != "amdgcn":
+    elif actual != arch and image.kind != "amdgcn":
         yield message, HINT, "error"
 
 

@@ -96,7 +96,7 @@ std::vector<Code> code_of_ptx(std::string_view text) {
   return {code};
 }
 
-// Returns whether a record of `.nv.compat` says that the code is for one architecture alone, as ptxas 13 writes it.
+// Returns whether the section `.nv.compat` marks the code as for one architecture alone. ptxas 13 writes the mark.
 bool has_specific_record(Bytes image) {
   constexpr std::uint8_t kSized = 4, kSpecific = 9;
   struct Record {

@@ -162,6 +162,30 @@ def test_a_list_may_come_from_a_pipe(work: Path, tmp_path: Path) -> None:
     assert (tmp_path / "d").read_text() == f"{tmp_path}/o: {work}/plain.o {work}/image.so\n"
 
 
+@pytest.mark.parametrize("alias", ["amdgpu9.0a", "amdgpu"])
+def test_a_host_gets_an_image_under_llvm_24s_name(work: Path, tmp_path: Path, alias: str) -> None:
+    """amdgpu9.0a-amd-amdhsa is gfx90a, and amdgpu any of AMD's GPUs."""
+    from packager.hosts.load import load
+
+    source, image, out = (tmp_path / name for name in ("k.ll", "k.image", "out.o"))
+    kernels = "".join(
+        f"define void @{name}(ptr %p) {{ ret void }}\n" for name in ("first", "second")
+    )
+    source.write_text(f"@table = global [4 x i32] zeroinitializer\n{kernels}")
+    triple = f"{alias}-amd-amdhsa"
+    assert omptool("lower", source, "--triple", triple, "-o", image).exit_code == 0
+    done = omptool("bundle", work / "host.o", "--image", f"{triple}={image}", "-o", out)
+    assert (done.exit_code, done.output) == (0, "")
+    (found,) = load(out).images
+    assert (found.triple, found.kind, found.processor) == (triple, "amdgcn", "gfx90a")
+    assert table_of(out) == [("first", 0), ("table", 16), ("second", 0)]
+    assert omptool("verify", out).exit_code == 0
+    wrong = f"amdgpu9.06-amd-amdhsa={image}"
+    refused = omptool("bundle", work / "host.o", "--image", wrong, "-o", tmp_path / "none")
+    assert refused.exit_code == 1
+    assert "is declared for amdgpu9.06-amd-amdhsa but holds code for gfx90a" in refused.stderr
+
+
 def test_emit_lists_what_the_images_define(work: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.o"
     arguments = ("emit", "--entries", "auto", "--image", f"{TRIPLE}={work}/image.so", "-o", out)

@@ -74,7 +74,8 @@ def text(made: Containers) -> tuple[Path, int]:
 
 # A change in the second part, the message about it, and the number of images that are left.
 Change = tuple[int, bytes, str, int]
-CASES: dict[str, tuple[Callable[[Containers], tuple[Path, int]], Change]] = {
+Cases = dict[str, tuple[Callable[[Containers], tuple[Path, int]], Change]]
+CASES: Cases = {
     "blob-size": (blobs, (8, b"\xff\xff", "OffloadBinary at 0x.* runs past the end", 1)),
     "blob-version": (blobs, (4, b"\0", "has version 0; versions 1 to 3 are read", 1)),
     "blob-string": (blobs, (80, b"\xff\xff", "OffloadBinary (key|value) at", 1)),
@@ -99,7 +100,7 @@ SECTIONS = {
     "fatbin-header": ".nv_fatbin",
 }
 # Sound parts of formats that are not known: the message, and how many images are listed.
-NEWER: dict[str, tuple[Callable[[Containers], tuple[Path, int]], Change]] = {
+NEWER: Cases = {
     "newer-blob-version": (blobs, (4, b"\7", "OffloadBinary .* has version 7; versions 1 to 3", 2)),
     "newer-compressed-version": (wide, (4, b"\7", "has version 7; versions 1 to 3", 3)),
     "newer-compressed-method": (compressed, (6, b"\7", "has the unknown compression method 7", 3)),

@@ -137,7 +137,7 @@ public:
   // Returns what is wrong with the element, or null.
   const char* add(const Component& element, void** slot) {
     const std::int64_t type = element.type;
-    unknown_bits_ |= type & ~kKnownTypes;
+    unknown_bits_ |= type & ~known_types(type);
     const bool maps_in = is_region() || action_ == Action::kEnterData;
     if (type & kTypeLiteral) {
       if (is_argument(type))

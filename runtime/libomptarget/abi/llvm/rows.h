@@ -33,11 +33,19 @@ enum Type : std::int64_t {
   kTypeHold = 0x2000,
   kTypeAttach = 0x4000,
   kTypeNullify = 0x8000,
+  kTypeSaved = 0x10000,
   kTypeNonContiguous = 0x100000000000,
 };
 inline constexpr std::int64_t kTypeMemberOf = static_cast<std::int64_t>(0xffffULL << 48);
 // Clang 13 and before wrote 0x800, for close.
 inline constexpr std::int64_t kKnownTypes = 0xffff | kTypeNonContiguous | kTypeMemberOf;
+
+// Returns the bits that have a meaning in this type. LLVM 24 marks firstprivate values of a task graph whose bytes the
+// runtime copies when it records the graph. This runtime records none, and copies the bytes at each launch.
+constexpr std::int64_t known_types(std::int64_t type) {
+  const bool is_value = (type & (kTypePrivate | kTypeLiteral)) != 0;
+  return is_value ? kKnownTypes | kTypeSaved : kKnownTypes;
+}
 
 // The arrays of one call. `names` and `mappers` may be null, and so may each of their elements.
 struct Arrays {

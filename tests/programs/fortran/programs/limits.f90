@@ -29,12 +29,5 @@ program limits
   if (open_limit == 256) error stop '256 without a clause is taken for a limit'
   print '(a)', 'ok'
 contains
-  subroutine expect(what, found, expected)
-    character(*), intent(in) :: what
-    integer, intent(in) :: found, expected
-    if (found /= expected) then
-      print '(a, a, i0, a, i0)', what, ': ', found, ' instead of ', expected
-      error stop 1
-    end if
-  end subroutine
+  include 'expect.inc'
 end program

@@ -78,11 +78,5 @@ program teams
   call expect('parallel regions in teams', count(sums == 210), 20)
   print '(a)', 'ok'
 contains
-  subroutine expect(what, got, wanted)
-    character(*), intent(in) :: what
-    integer, intent(in) :: got, wanted
-    if (got == wanted) return
-    print '(a, a, i0, a, i0)', what, ': ', got, ' instead of ', wanted
-    error stop
-  end subroutine
+  include 'expect.inc'
 end program

@@ -46,13 +46,13 @@ private:
   struct Life {
     std::uintptr_t end = 0;
     const std::byte* device = nullptr;
-    std::uint64_t leaving = 0; // the construct that gave it up
+    std::uint64_t leaving = 0; // the construct that unmaps it
     bool was_copied = false;
     std::uint64_t maker = 0; // the construct that created it; 0: not known
     bool is_scratch = false; // mapped there with neither `to` nor `from`
   };
 
-  // Objects that a construct gives up with what kernels wrote to them.
+  // Objects that a construct unmaps without a copy back, although kernels wrote to them.
   struct Dropped {
     KeptFinding first;
     std::vector<std::string> variables;
