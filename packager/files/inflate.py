@@ -171,8 +171,8 @@ def zstd_pieces(data: Reader, where: str) -> Iterator[bytes]:
     """Yield what all frames inflate to: nothing of those to skip; what is no frame is padding."""
     import zstandard
 
-    inflater = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
     stream, rest = None, b""  # what of the next frame has been read
+    inflater = _spare_inflater()
     try:
         for piece in _stored(data, SMALL_PIECE):
             rest += piece
@@ -187,8 +187,25 @@ def zstd_pieces(data: Reader, where: str) -> Iterator[bytes]:
                 stream = None
     except zstandard.ZstdError as error:
         raise FormatError(f"{where} is not a zstd stream: {error}") from error
+    finally:
+        _SPARE[:] = [inflater]
     if stream:
         raise FormatError(f"{where} is a zstd stream that is cut off")
+
+
+# The last inflater that a stream is done with. Its window has up to as many bytes as a frame
+# inflates to: for new memory the kernel takes half as long as zstd for the frame.
+_SPARE: list[zstandard.ZstdDecompressor] = []
+
+
+def _spare_inflater() -> zstandard.ZstdDecompressor:
+    """Return an inflater that no other stream uses."""
+    import zstandard
+
+    try:
+        return _SPARE.pop()
+    except IndexError:
+        return zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
 
 
 class _Local(threading.local):

@@ -7,21 +7,15 @@ whole tables; every other one is left to device_elf, which names the fault.
 
 from __future__ import annotations
 
-from packager.elf.headers import (
-    NAME,
-    SHT_DYNSYM,
-    SHT_SYMTAB_SHNDX,
-    SYMBOL,
-    WORD,
-    Elf,
-    Section,
-)
+from packager.elf.headers import SHT_DYNSYM, SHT_SYMTAB_SHNDX, SYMBOL, Elf, Section
 from packager.files.reader import MAX_STRING
 from packager.formats.device_images import kernel_resources
 from packager.formats.host_records import entries
 
 LARGEST = 1 << 26  # table that is read whole
-DESCRIPTOR = b".kd"
+HALF = 4  # bytes of a word's half
+END = b"\0"
+DESCRIPTOR = b".kd" + END  # ends the name of a kernel's descriptor
 
 
 def is_sound(elf: Elf) -> bool:
@@ -37,19 +31,30 @@ def is_sound(elf: Elf) -> bool:
         names = _names(elf, table)
         if names is None:
             return False
-        kernels += sum(name.endswith(DESCRIPTOR) for name in names)
+        kernels += names.count(DESCRIPTOR)
     return kernels <= kernel_resources.described(elf)
 
 
-def _names(elf: Elf, table: Section) -> list[bytes] | None:
-    """Return the names that symbols have; None where any of them is not there or too long."""
+def _names(elf: Elf, table: Section) -> bytes | None:
+    """Return the names that symbols have, end to end; None where one is not there or too long."""
     strings = elf.string_table(table.link, f"names of {table.name}")
     symbols = elf.content(table)
     if max(len(strings), len(symbols)) > LARGEST:
         return None
     text, last = strings.bytes(), 0
     for words in elf.words(SYMBOL.size, symbols, table.name):
-        last = max([last, *(word & NAME for word in words[:: SYMBOL.size // WORD.size])])
-    names = text.split(b"\0")
-    is_ended = last < len(text) and not names[-1]
-    return names if is_ended and max(map(len, names)) < MAX_STRING else None
+        # The first half of a symbol's first word. A loop over the words takes ten times as long.
+        halves = memoryview(words).cast("B").cast("I")
+        last = max(last, max(halves[:: SYMBOL.size // HALF]))
+    is_ended = last < len(text) and text.endswith(END)
+    return text if is_ended and _are_short(text) else None
+
+
+def _are_short(text: bytes) -> bool:
+    """Return whether no name is too long, by the last end in so many bytes."""
+    start = 0
+    while start < len(text):
+        start = text.rfind(END, start, start + MAX_STRING) + 1
+        if not start:
+            return False
+    return True

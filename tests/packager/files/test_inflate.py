@@ -65,6 +65,19 @@ def test_frames_that_are_damaged(data: bytes, message: str) -> None:
         inflate(Reader(data), "zstd", len(TEXT), "part")
 
 
+def test_streams_that_are_read_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has an inflater of its own; that of an abandoned one is used again."""
+    monkeypatch.setattr(module, "SMALL_PIECE", 16)
+    content = [random.Random(seed).randbytes(5000) for seed in range(3)]
+    streams = [module.zstd_pieces(Reader(zstandard.compress(one)), "part") for one in content]
+    first = [next(stream) for stream in streams]
+    streams.pop().close()
+    pairs = zip(*streams, strict=True)
+    found = [b"".join(pieces) for pieces in zip(first[:2], *pairs, strict=True)]
+    assert found == content[:2]
+    assert b"".join(module.zstd_pieces(Reader(FRAME), "part")) == TEXT
+
+
 def test_parts_that_have_given_way_are_inflated_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compared with the bytes themselves, in the order of a fixed seed."""
     monkeypatch.setattr(sources, "ROOM", 20_000)
