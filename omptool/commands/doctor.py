@@ -204,9 +204,7 @@ def _diagnosed(
         found, plugins = (
             (NOT_LOADED, [])
             if parts.whole.binary.is_debug_only
-            else machine.probe(
-                parts.whole.binary, program, parts.elf, images, environment, asking
-            )
+            else machine.probe(parts.whole.binary, program, parts.elf, images, environment, asking)
         )
     diagnosis = diagnose(parts.whole.binary, found, is_verbose=is_verbose)
     findings = (*diagnosis.findings, *(_weighed(one, diagnosis) for one in parts.findings))

@@ -55,7 +55,10 @@ class Encoded:
             "sizes": trace.sizes,
             "labels": [
                 [
-                    *(texts.setdefault(one, len(texts)) for one in (_shown(label, short), *label[:4])),
+                    *(
+                        texts.setdefault(one, len(texts))
+                        for one in (_shown(label, short), *label[:4])
+                    ),
                     label.references,
                     label.device,
                     label.failed,
