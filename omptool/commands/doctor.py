@@ -228,7 +228,16 @@ def _diagnosed(
 
 
 class _Parts:
-    """The program, and the libraries with regions that the loader picks for it."""
+    """The program, and the libraries with regions that the loader picks for it.
+
+    A file of debug information alone has no more than what stands here.
+    """
+
+    of_gcc: tuple[GccRegions, ...] = ()
+    left: tuple[Left, ...] = ()
+    images: Sequence[tuple[Reader, Path]] = ()
+    archives: tuple[KernelArchives, ...] = ()
+    chooses_device = False
 
     def __init__(self, program: Path, environment: dict[str, str], opened: ExitStack) -> None:
         from omptool.probes import gcc_regions
@@ -245,14 +254,9 @@ class _Parts:
         read: list[Loaded] = []
         self.elsewhere: list[Elsewhere] = []
         self.findings: list[Finding] = []
-        self.of_gcc: tuple[GccRegions, ...] = ()
-        self.left: tuple[Left, ...] = ()
-        self.images: list[tuple[Reader, Path]] = []
-        self.archives: tuple[KernelArchives, ...] = ()
-        self.chooses_device = False
         self.whole = joined(main.binary, [])
         if main.binary.is_debug_only:
-            return  # the loader has no use for it
+            return
         rights = raised_rights(program)
         minded = secured(environment) if rights else environment
         self.elf = headers.read(main.file)
@@ -274,11 +278,7 @@ class _Parts:
         self.findings += _opening(main)
         self.left = self._left(main, read, needed)
         self.findings += _causes(main, self.left, is_empty=self.whole.binary.is_empty)
-        self.images = [
-            (data, Path(one.binary.file or one.binary.path))
-            for one in (*read, main)
-            for data in one.data
-        ]
+        self.images = [image for one in (*read, main) for image in _images(one)]
 
     def _read_program(self, path: Path, data: Reader) -> Loaded:
         from packager.machine.program import is_script
@@ -326,6 +326,11 @@ class _Parts:
 
         self._members.append(load_open(path, data))
         return next(self._members[-1])
+
+
+def _images(part: Loaded) -> list[tuple[Reader, Path]]:
+    """Return the bytes of a part's images, and the file that they are in."""
+    return [(data, Path(part.binary.file or part.binary.path)) for data in part.data]
 
 
 def _check_is_program(main: Loaded, program: Path) -> None:

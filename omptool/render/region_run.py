@@ -90,8 +90,8 @@ def _left(run: RegionRun, path: str, cause: HostOnly) -> str:
 
 def _named(run: RegionRun) -> dict[str, str]:
     """Return what people call each region of the run."""
-    all_names = [*(one.name for one in run.regions), *(one.name for one in run.idle)]
-    return {name: name for name in all_names} | short_names(all_names)
+    known = [*(region.name for region in run.regions), *(one.name for one in run.idle)]
+    return {name: name for name in known} | short_names(known)
 
 
 def _row(run: RegionRun, region: Region, named: Mapping[str, str], notes: Notes) -> dict[str, Any]:

@@ -24,6 +24,8 @@ from packager.machine.check_codes import CODES
 from packager.machine.check_places import with_lines
 from packager.machine.check_run import CheckFinding
 
+# The last line about a program without regions.
+SAW_NOTHING = "the checker saw nothing: the program asked nothing of omptool's runtime\n"
 # Programs that break no rule, and arguments that keep them short.
 LEGAL = [
     *(one for one in PROGRAMS if not is_error(one) and one.stem not in REFUSED),

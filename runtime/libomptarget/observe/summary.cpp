@@ -97,6 +97,16 @@ void print(const char* title, const std::vector<Line>& lines) {
   }
 }
 
+// Names a construct whose source line is not known: the program was compiled without -g, or calls by hand.
+std::string title_of(const Call& call, const std::string& kernel) {
+  constexpr std::array<const char*, 4> kConstructs{"target", "target enter data", "target exit data", "target update"};
+  if (!kernel.empty())
+    return region_name(kernel);
+  const auto action = static_cast<std::size_t>(call.action);
+  const bool is_construct = call.abi == Abi::kLlvm && action < kConstructs.size();
+  return std::string("(no source line) ") + (is_construct ? kConstructs[action] : call.function);
+}
+
 class Summary {
 public:
   void add(const Operation& operation) {
@@ -130,7 +140,9 @@ public:
   void end(const ConstructEnds& event) {
     const std::lock_guard lock(mutex_);
     std::string place = place_of(event.call.source ? event.call.source : "");
-    end(event.construct, place.empty() ? "(no source line) " + std::string(event.call.function) : std::move(place));
+    if (place.empty())
+      place = title_of(event.call, constructs_[event.construct].name);
+    end(event.construct, place);
   }
 
   void print_all() {

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import resource
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from checked import SAW_NOTHING
 from documents import document
 from fixture_programs import OMPTOOL
 from machine import lacks
@@ -57,7 +55,6 @@ app.c:12:1: OMP301 error: x maps 800 bytes, of which 400 are present
 app.c:20:3: OMP312 hint: y is not mapped
 the checker found 1 error and 1 hint
 """
-NOTHING = "the checker saw nothing: the program asked nothing of omptool's runtime\n"
 Record = dict[str, Any]
 
 
@@ -129,13 +126,13 @@ def test_the_next_word_is_the_program(option: str) -> None:
         f"; assert table[:8] == b'OMPTCHK1' and struct.unpack_from('<I', table, 24) == ({level},)"
     )
     done = run(option, sys.executable, "-c", script)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", NOTHING)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", SAW_NOTHING)
     assert run("--device", "0", option, "--summary", "--", "/bin/true").returncode == 0
 
 
 def test_the_program_may_have_the_same_option() -> None:
     done = run("--check", "/bin/echo", "--check=full", "--check", "x")
-    assert (done.stdout, done.stderr) == ("--check=full --check x\n", NOTHING)
+    assert (done.stdout, done.stderr) == ("--check=full --check x\n", SAW_NOTHING)
     done = run("/bin/sh", "-c", 'echo "$1${OMPTOOL_CHECK-none}"', "sh", "--check")
     assert (done.stdout, done.stderr) == ("--checknone\n", "")
 
@@ -173,7 +170,7 @@ def test_programs_that_cannot_start(tmp_path: Path) -> None:
     assert run("--check", "no-such-program").returncode == 127
     script.write_text('echo "$1"; exit 5\n')  # which shells run themselves
     done = run("--check", script, "word")
-    assert (done.returncode, done.stdout, done.stderr) == (5, "word\n", NOTHING)
+    assert (done.returncode, done.stdout, done.stderr) == (5, "word\n", SAW_NOTHING)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +241,7 @@ def test_a_document_that_cannot_be_written_any_more(tmp_path: Path) -> None:
     words = ["--check-json", folder / "out", "/bin/sh", "-c", f"rmdir {folder}; exit 3"]
     done = run("--check", *words)
     assert done.returncode == 125
-    assert done.stderr.startswith(f"{NOTHING}Error: {folder}/out: cannot write")
+    assert done.stderr.startswith(f"{SAW_NOTHING}Error: {folder}/out: cannot write")
     assert len(done.stderr.splitlines()) == 2
 
 
@@ -302,7 +299,7 @@ def test_garbage_in_the_table(tmp_path: Path) -> None:
     done = found(ERROR, {"raw": "\xff" * 10_000, "end": 0}, options=["--check-error"])
     assert done.returncode == 0
     lost = "the program has overwritten the checker's table: its findings are lost\n"
-    assert done.stderr == lost + NOTHING
+    assert done.stderr == lost + SAW_NOTHING
     said, log = read(tmp_path, {"raw": "\xff" * 10_000, "end": 0})
     assert not said["is_whole"]
     assert len(log["invocations"][0]["toolExecutionNotifications"]) == 1
@@ -318,7 +315,7 @@ def test_records_that_no_checker_wrote() -> None:
 def test_findings_without_a_place() -> None:
     done = found({"lost": 2, "end": 0})
     full = "the checker's table is full: it has no place for 2 findings\n"
-    assert done.stderr == full + NOTHING
+    assert done.stderr == full + SAW_NOTHING
 
 
 def test_errors_are_first() -> None:
@@ -362,101 +359,7 @@ def test_the_program_has_what_omptool_has(tmp_path: Path) -> None:
         own.sub(lambda found: f"{int(found[0], 16) & ~(3 << 31):016x}", plain.stdout)
     )
     assert plain.stdout.startswith("typed\n")
-    assert checked.stderr == NOTHING
-
-
-def heed_keys() -> None:
-    """In a child: heed the terminal's signals, which a shell's job in the background ignores."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
-
-
-class Started:
-    """A checked program that runs until a signal comes."""
-
-    def __init__(self, script: str, *, own_group: bool = False, **how: Any) -> None:
-        def prepare() -> None:
-            heed_keys()
-            if own_group:
-                os.setpgrp()
-
-        command = [str(OMPTOOL), "run", "--check", "/bin/sh", "-c", script]
-        self.process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=prepare,
-            **how,
-        )
-        assert self.process.stdout
-        self.child = int(self.process.stdout.readline())
-
-    def states(self) -> str:
-        """The states of omptool and the program, as ps shows them."""
-        numbers = (self.process.pid, self.child)
-        return "".join(Path(f"/proc/{n}/stat").read_text().rpartition(") ")[2][0] for n in numbers)
-
-    def reaches(self, states: str) -> bool:
-        """Wait for states, for some seconds."""
-        for _ in range(500):
-            if self.states() == states:
-                return True
-            time.sleep(0.02)
-        return False
-
-    def ended(self) -> tuple[int, str, str]:
-        out, err = self.process.communicate(timeout=60)
-        return self.process.returncode, out, err
-
-
-WAITS = "echo $$; exec sleep 100"
-CATCHES = "trap 'echo caught; exit 9' {}; echo $$; while :; do sleep 0.05; done"
-
-
-@pytest.mark.parametrize("name", ["INT", "TERM", "HUP", "QUIT", "USR1"])
-def test_a_signal_for_omptool_goes_to_the_program(name: str) -> None:
-    number = signal.Signals[f"SIG{name}"]
-    started = Started(WAITS)
-    started.process.send_signal(number)
-    assert started.ended() == (-number, "", NOTHING)
-    started = Started(CATCHES.format(name))
-    started.process.send_signal(number)
-    assert started.ended() == (9, "caught\n", NOTHING)
-
-
-def test_an_interrupt_of_the_whole_group() -> None:
-    started = Started(WAITS, start_new_session=True)
-    os.killpg(started.process.pid, signal.SIGINT)
-    assert started.ended() == (-signal.SIGINT, "", NOTHING)
-
-
-def test_a_key_of_the_terminal_reaches_the_program_once() -> None:
-    child, terminal = pty.fork()
-    if not child:
-        heed_keys()
-        words = ["run", "--check", "/bin/sh", "-c", CATCHES.format("INT")]
-        os.execv(OMPTOOL, [str(OMPTOOL), *words])
-    printed = os.read(terminal, 1000)  # the program's number
-    os.write(terminal, b"\x03")
-    with suppress(OSError):  # its other end is closed
-        while more := os.read(terminal, 1000):
-            printed += more
-    _, status = os.waitpid(child, 0)
-    os.close(terminal)
-    assert os.waitstatus_to_exitcode(status) == 9
-    assert printed.count(b"caught") == 1
-    assert printed.endswith(NOTHING.replace("\n", "\r\n").encode())
-
-
-def test_omptool_stops_and_goes_on_with_the_program() -> None:
-    started = Started(CATCHES.format("TERM"), own_group=True)
-    started.process.send_signal(signal.SIGTSTP)
-    assert started.reaches("TT")
-    started.process.send_signal(signal.SIGCONT)
-    assert started.reaches("SS")
-    started.process.send_signal(signal.SIGTERM)
-    assert started.ended() == (9, "caught\n", NOTHING)
+    assert checked.stderr == SAW_NOTHING
 
 
 def test_the_line_of_a_call(tmp_path: Path) -> None:

@@ -12,12 +12,11 @@ import subprocess
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
 from documents import document
 from machine import lacks
 from places import DATA
@@ -473,33 +472,3 @@ def test_a_thin_archive_in_a_package_names_no_files_of_this_machine(tmp_path: Pa
         assert line.endswith(
             "is outside the package: its thin archive in the package only names it"
         )
-
-
-def conda(path: Path, files: Mapping[str, bytes]) -> Path:
-    """A package of conda's, in the form that its name says."""
-    tar = io.BytesIO()
-    with tarfile.open(fileobj=tar, mode="w") as file:
-        for name, content in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            file.addfile(info, io.BytesIO(content))
-    if path.suffix == ".bz2":
-        path.write_bytes(bz2.compress(tar.getvalue()))
-        return path
-    with zipfile.ZipFile(path, "w") as package:
-        package.writestr("metadata.json", '{"conda_pkg_format_version": 2}')
-        package.writestr("pkg-k-1.tar.zst", zstandard.compress(tar.getvalue()))
-        package.writestr("info-k-1.tar.zst", zstandard.compress(b""))
-    return path
-
-
-@pytest.mark.parametrize("name", ["k-1.conda", "k-1.tar.bz2"])
-def test_packages_of_conda(tmp_path: Path, name: str) -> None:
-    fatbin = (DATA / "none.fatbin").read_bytes()
-    path = conda(tmp_path / name, {"lib/k.fatbin": fatbin, "info/index.json": b"{}"})
-    (file,) = document("dump", omptool("dump", "--json", path).stdout)["files"]
-    assert file["path"] == f"{path}(lib/k.fatbin)"
-    assert len(file["images"]) == 3
-    content = path.read_bytes()
-    path.write_bytes(content[:40] if name.endswith("bz2") else content[: len(content) // 2])
-    assert omptool("dump", path).exit_code == 2

@@ -1,9 +1,9 @@
-// Regions of C++: one that may fault, one for the device that FAR names, and one compiled for both.
+// Regions of C++: one that may fault, two of a template, and one for the device that FAR names.
 namespace grid {
-void heat(int *cell, bool faults) {
+void heat(int* cell, bool faults) {
 #pragma omp target map(tofrom : cell[ : 1])
   {
-    int *volatile nothing = nullptr;
+    int* volatile nothing = nullptr;
     cell[0] += faults ? *nothing : 1;
   }
 }
@@ -19,7 +19,7 @@ template <typename T> T doubled(T value) {
 #define FAR 0
 #endif
 
-int main(int count, char **) {
+int main(int count, char**) {
   int cell = 0;
   grid::heat(&cell, count > 1);
 #pragma omp target device(FAR) map(tofrom : cell)

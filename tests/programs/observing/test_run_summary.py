@@ -51,8 +51,11 @@ def test_regions_and_copies(tmp_path: Path) -> None:
 
 def test_columns_stand_below_each_other(tmp_path: Path) -> None:
     lines = summary(compiled(OBSERVING / "traced.c", tmp_path))
-    table = lines[1 : lines.index("Copies:")]
-    assert len({len(line) for line in table}) == 1
+    at = lines.index("Copies:")
+    assert len({len(line) for line in lines[1:at]}) == 1
+    copies = {re.split(r"  +", line.strip())[0] for line in lines[at + 2 :]}
+    assert {"main:6", "(no source line) target update"} <= copies
+    assert not any("__tgt" in line for line in lines)
 
 
 def test_a_fallback_is_counted_with_its_reason(tmp_path: Path) -> None:
