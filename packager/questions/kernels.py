@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from packager.model import DeviceImage, DeviceSymbol, FatBinary
+from packager.demangle import demangled
+from packager.model import DeviceImage, DeviceSymbol, FatBinary, SourcePlace
 from packager.records import NamedTuple
+from packager.region_names import short_name
 
 
 def kernels(binary: FatBinary, image: DeviceImage) -> list[DeviceSymbol]:
@@ -32,7 +34,17 @@ class Kernel(NamedTuple):
 
     @property
     def images(self) -> list[DeviceImage]:
+        """The images that have the kernel."""
         return [image for image, _ in self.symbols]
+
+    @property
+    def source(self) -> SourcePlace | None:
+        """The place of its function, where the file was loaded with sources."""
+        return next((symbol.source for _, symbol in self.symbols if symbol.source), None)
+
+    def __repr__(self) -> str:
+        short = short_name(self.name) or demangled(self.name)
+        return f"<Kernel {short} for {architectures(self.images)}>"
 
 
 def merged(binary: FatBinary, images: Iterable[DeviceImage]) -> list[Kernel]:

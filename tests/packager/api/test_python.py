@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from places import DATA, ROOT
+from clangs import compiled
+from places import DATA, ROOT, TESTS
 from toolchain import (
     HOST,
     MAIN,
@@ -29,6 +30,7 @@ import packager
 from packager import api
 
 PAGE = ROOT / "docs" / "python.md"
+MOVED = TESTS / "omptool" / "commands" / "sources" / "moved.cpp"
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +106,13 @@ def test_sources_are_names_or_what_was_loaded(folder: Path) -> None:
     assert len(packager.verify(path, folder / "app", select=["OMP108"])) == 2
     with pytest.raises(packager.FindingError):
         packager.extract(path, folder / "out", arch="sm_30")
+
+
+def test_a_kernel_prints_in_a_line_and_knows_its_source(tmp_path: Path) -> None:
+    shutil.copy(MOVED, tmp_path)
+    program = compiled(tmp_path / MOVED.name, tmp_path, "-g")
+    found = {repr(one): one for one in packager.kernels(packager.load(program, sourced=True))}
+    kernel = found["<Kernel work:11 for x86_64-pc-linux-gnu>"]
+    assert kernel.source
+    assert (kernel.source.file, kernel.source.line) == (str(tmp_path / MOVED.name), 11)
+    assert all(one.source is None for one in packager.kernels(program))
