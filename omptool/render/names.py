@@ -11,7 +11,7 @@ from packager.demangle import LIBRARY, MANGLED, demangled, is_possible
 from packager.kernel_names import decode, gcc_function
 from packager.region_names import short_names
 
-# What may be a kernel's name, or a mangled one.
+# Matches what may be a kernel's name, or a mangled one.
 _NAME = re.compile(r"\b_[\w$.]+\b")
 
 
