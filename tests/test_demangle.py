@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from places import DATA
 
-from omptool.render.names import source, spelled
+from omptool.render.names import readable, source
 from omptool.render.verify import verify_text
 from packager.demangle import demangled
 from packager.hosts.load import load
@@ -48,19 +48,24 @@ def test_regions_of_fortran() -> None:
     region = "__omp_offloading_fe00_240127__QMmFpPq_l8"
     assert short_name(region) == "m::p::q:8"
     assert source(region) == "_QMmFpPq:8"
-    assert spelled(region) == "m::p::q:8"
-    assert spelled("__omp_offloading_1_2__QQmain_l4") == "main program:4"
-    assert spelled("_QMmEv") == "m::v"
-    assert spelled("__omp_offloading_1_2_scaled_l4") is None
-    assert spelled("v") is None
+    assert readable(region) == "m::p::q:8"
+    assert readable("__omp_offloading_1_2__QQmain_l4") == "main program:4"
+    assert readable("_QMmEv") == "_QMmEv (m::v)"
+    assert readable("__omp_offloading_1_2_scaled_l4 and _x") == "scaled:4 and _x"
+    assert readable("v") == "v"
 
 
-def test_verify_tells_names_behind_its_message() -> None:
+def test_names_of_two_kernels_that_differ_in_their_files() -> None:
+    one, other = (f"__omp_offloading_1_{inode}_work_l4" for inode in "23")
+    assert readable(f"{one} is {other} in image 0") == f"{one} is {other} in image 0 (work:4)"
+
+
+def test_verify_names_regions_as_people_do() -> None:
     message = "__omp_offloading_1_2__QMmPp_l3 and _QMmEv are missing, scaled is there"
     text = verify_text(
         load(DATA / "none.fatbin"), [Finding("OMP105", "error", message, "hint")], []
     )
-    assert f": OMP105 error: {message} (m::p:3, m::v)\n" in text
+    assert ": OMP105 error: m::p:3 and _QMmEv are missing, scaled is there (m::v)\n" in text
 
 
 @given(st.text("MSFPECTNBQm1_$lé\n\0", max_size=200) | st.text(max_size=50))

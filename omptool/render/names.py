@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import Counter
 
 from packager.demangle import LIBRARY, MANGLED, demangled, is_possible
 from packager.kernel_names import decode, gcc_function
-from packager.region_names import short_name
+from packager.region_names import short_names
+
+# Matches what may be a kernel's name, or a mangled one.
+_NAME = re.compile(r"\b_[\w$.]+\b")
 
 
 def source(name: str) -> str | None:
@@ -16,15 +21,19 @@ def source(name: str) -> str | None:
     return gcc_function(name) if decoded is None else str(decoded)
 
 
-def spelled(name: str) -> str | None:
-    """Return a mangled kernel's short name, or a variable as its source spells it; None if the
-    name itself does.
+def readable(message: str) -> str:
+    """Return a message with regions by function and line.
+
+    Behind it stand mangled variables as sources spell them, and what two of its kernels share.
     """
-    decoded = decode(name)
-    function = decoded.function if decoded else name
-    if demangled(function) == function:
-        return None
-    return short_name(name) or demangled(name)
+    names = list(dict.fromkeys(_NAME.findall(message)))
+    short = short_names(names)
+    counts = Counter(short.values())
+    plain = {name: words for name, words in short.items() if counts[words] == 1}
+    text = _NAME.sub(lambda found: plain.get(found[0], found[0]), message)
+    told = dict.fromkeys(short.get(name) or demangled(name) for name in names if name not in plain)
+    told = {words: None for words in told if words not in names}
+    return f"{text} ({', '.join(told)})" if told else text
 
 
 def remark(names: list[str]) -> str:

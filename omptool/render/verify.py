@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from omptool.console import SEVERITIES, coloured, portable, shown
 from omptool.reading import Unread
 from omptool.render.json_stream import document
-from omptool.render.names import spelled
+from omptool.render.names import readable
 from packager.model import FatBinary, Finding
 from packager.wording import counted
-
-_MANGLED = re.compile(r"\b_[\w$.]+\b")
 
 
 def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[str]) -> str:
@@ -40,14 +37,8 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
 def _lines(path: str, findings: Sequence[Finding]) -> Iterator[str]:
     for finding in findings:
         severity = coloured(finding.severity, SEVERITIES[finding.severity])
-        yield f"{path}: {finding.code} {severity}: {finding.message}{_spelled(finding)}"
-        yield from (f"    {line}" for line in (finding.hint, *finding.detail))
-
-
-def _spelled(finding: Finding) -> str:
-    """Return what follows a message with mangled names: those names as sources spell them."""
-    told = dict.fromkeys(filter(None, map(spelled, _MANGLED.findall(finding.message))))
-    return f" ({', '.join(told)})" if told else ""
+        yield f"{path}: {finding.code} {severity}: {readable(finding.message)}"
+        yield from (f"    {readable(line)}" for line in (finding.hint, *finding.detail))
 
 
 def _checked(codes: Sequence[str]) -> str:

@@ -71,13 +71,19 @@ def for_another_cpu(binary: FatBinary) -> Iterator[Finding]:
     """
     if binary.type == "object" or binary.machine is None:
         return  # its images are not yet all of the program's
-    machines = {one.contents.machine if one.kind == "elf" else None for one in binary.images}
+    machines = {_cpu(image) for image in binary.images}
     if machines and None not in machines and not machines & {binary.machine, *GPUS}:
         words = " and ".join(sorted(filter(None, machines)))
         message = f"every image is for {words}, and the program for {binary.machine}: "
         message += "without a plugin for such images every region runs on the host"
         hint = f"add an image for {binary.machine}: give its triple to -fopenmp-targets="
         yield Finding("OMP135", "warning", message, hint)
+
+
+def _cpu(image: DeviceImage) -> str | None:
+    """Return the machine of an image that is what its triple says; None for other images."""
+    machine = image.contents.machine if image.kind == "elf" else None
+    return machine if machine == MACHINES.get(code_of(image.triple)) else None
 
 
 def _faults(image: DeviceImage) -> Iterator[tuple[str, str, Severity]]:

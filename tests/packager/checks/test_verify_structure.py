@@ -370,7 +370,7 @@ def test_one_source_compiled_twice(work: Path) -> None:
     one, two, same = objects
     result = omptool("verify", "--select", "OMP108", one, two)
     assert result.exit_code == 1
-    assert f"_region_l4 is in {one}, too, and has other code for {X86_64}" in result.stdout
+    assert f"region:4 is in {one}, too, and has other code for {X86_64}" in result.stdout
     assert omptool("verify", "--select", "OMP108", one, same).exit_code == 0
     run("ar", "rcs", work / "twice.a", one, two)
     assert omptool("verify", "--select", "OMP108", work / "twice.a").exit_code == 1
