@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 
 namespace omptool {
@@ -26,6 +27,16 @@ inline std::string launch_line(std::int32_t device, const std::string& kernel, c
                                const char* mode) {
   return "\"PluginInterface\" device " + std::to_string(device) + " info: Launching kernel " + kernel + " with " +
          words + " in " + mode + " mode";
+}
+
+// Returns whether the user asks plugins for the line.
+inline bool tells_launches() {
+  static const bool tells = [] {
+    constexpr long long kLaunches = 0x10;
+    const char* const value = ::secure_getenv("LIBOMPTARGET_INFO");
+    return value && (std::strtoll(value, nullptr, 0) & kLaunches);
+  }();
+  return tells;
 }
 
 } // namespace omptool

@@ -194,8 +194,8 @@ enum {
    * gives the kernel nothing of the rest of the shape. Only where reaches_host_memory is 0 and kernels_make_teams is
    * not: elsewhere the core makes it. */
   OMPTARGET_SHAPE_ARGUMENT_ARRAY = 32,
-  /* Of lines for the user: they name teams and threads in three dimensions, as LLVM's do since LLVM 20. No reason to
-   * refuse a launch. */
+  /* Only where LIBOMPTARGET_INFO asks the plugin for lines about launches: they name teams and threads in three
+   * dimensions, as LLVM's do since LLVM 20. No reason to refuse a launch. */
   OMPTARGET_SHAPE_NAMES_DIMENSIONS = 64,
 };
 typedef struct tgt_launch_shape {

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 namespace omptool {
@@ -16,15 +15,6 @@ namespace omptool {
 // `device`: as the plugin numbers it. Only the plugin knows the numbers of teams and threads.
 inline void tell_launch(std::int32_t device, const std::string& kernel, const std::string& words, const char* mode) {
   std::fprintf(stderr, "%s\n", launch_line(device, kernel, words, mode).c_str());
-}
-
-inline bool tells_launches() {
-  static const bool tells = [] {
-    constexpr long long kLaunches = 0x10;
-    const char* const value = ::secure_getenv("LIBOMPTARGET_INFO");
-    return value && (std::strtoll(value, nullptr, 0) & kLaunches);
-  }();
-  return tells;
 }
 
 } // namespace omptool

@@ -107,6 +107,15 @@ TEST_CASE("what clang 23 passes arrives: where its environment is, and what happ
   CHECK(outcome.output == expected);
 }
 
+TEST_CASE("a plugin that is asked for lines gets to know in which words") {
+  const Outcome outcome = run_on("fakewhole", "shapes_of_clang_23", "LIBOMPTARGET_INFO=16");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  std::string expected;
+  for (const char* flags : {"68", "76", "84"}) // OMPTARGET_SHAPE_NAMES_DIMENSIONS
+    expected += shape("0", "8 1 1", "64 1 1", "256", flags);
+  CHECK(outcome.output == expected);
+}
+
 SCENARIO_OF(shapes_of_clang_14) {
   use_llvm();
   EXPECT(call_teams("__tgt_target_teams_mapper", 6, 32) == 0);

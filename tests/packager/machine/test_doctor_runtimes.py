@@ -183,8 +183,8 @@ def test_each_program_on_a_snapshot(
     system, own = (root / part / "usr/lib/x86_64-linux-gnu" for part in ("system", "."))
     (tmp_path / asked.offload_libraries[0]).symlink_to(own / f"libomptarget.so.{name}.0")
     search = f"{tmp_path}:{system}:{own}:{INSTALLED_LIBRARIES}:/usr/lib/x86_64-linux-gnu"
-    loader = [system / "ld-linux-x86-64.so.2", "--library-path", search]
-    done = subprocess.run([*loader, path], capture_output=True, text=True, check=False)
+    words = [str(system / "ld-linux-x86-64.so.2"), "--library-path", search, str(path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     around = Surroundings({}, has_gpu=False, tmp_problem="")
     expected = outcome(load(path), Runtime(Path(name), release_of(name)), around)
     assert where(done) == expected.where, done.stderr

@@ -71,7 +71,7 @@ def test_constructs_have_places(tmp_path: Path) -> None:
     done = run(program, LIBOMPTARGET_INFO="-1")
     assert " at work:7:" in done.stderr
     trace = tmp_path / "trace.json"
-    words = [OMPTOOL, "run", "--check", "--summary", "--trace", trace, program]
+    words = [str(OMPTOOL), "run", "--check", "--summary", "--trace", str(trace), str(program)]
     checked = subprocess.run(words, capture_output=True, text=True, check=True)
     assert re.search(r"^  work:7:\d+ ", checked.stderr, re.MULTILINE)
     assert re.search(r"names\.f90:7: OMP311 hint: b\(2:n\) ", checked.stderr)

@@ -29,7 +29,8 @@ void note(const LoadedObject& home) {
     observe::report(observe::GccRegistered{home.path});
 }
 
-// `omptool run --mandatory` has refused the files that it saw. What a program opens later, or starts, is refused here.
+// `omptool run --mandatory` has refused the files that it saw. This function refuses libraries that a program opens
+// later, and programs that it starts.
 void refuse_without_device(const LoadedObject& home) {
   const auto count = find_in_libgomp<int()>("omp_get_num_devices");
   if (count && count() == 0)
