@@ -35,7 +35,7 @@ from toolchain import (
     run,
 )
 
-from packager.files import inflate
+from packager.files.inflating import inflate
 
 LIBRARY = "kernels/lib/libkernels.so"
 

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from packager.errors import FormatError, LimitError
-from packager.files import lz4_block
+from packager.files.inflating import lz4_block
 from packager.files.reader import Reader
 from packager.files.sources import Kept
 
