@@ -306,7 +306,7 @@ class _Parts:
 
 def _check_is_program(main: Loaded, program: Path) -> None:
     """Raise FormatError unless the file itself is a program that could be read whole."""
-    from packager.hosts import coff
+    from packager.hosts.windows import coff
 
     binary = main.binary
     if coff.probe(main.file):
