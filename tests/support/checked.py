@@ -20,9 +20,9 @@ from whole_programs import PROGRAMS, REFUSED, chosen, is_error, sources
 
 from omptool.probes import finding_report, launching
 from packager.files.reader import open_reader
-from packager.machine.check_codes import CODES
-from packager.machine.check_places import with_lines
-from packager.machine.check_run import CheckFinding
+from packager.machine.run_check.check_codes import CODES
+from packager.machine.run_check.check_places import with_lines
+from packager.machine.run_check.check_run import CheckFinding
 
 # Programs that break no rule, and arguments that keep them short.
 LEGAL = [
