@@ -141,7 +141,8 @@ def _ran(
     program: str, args: tuple[str, ...], as_json: bool, asking: dict[str, str] | None
 ) -> tuple[str, bool]:
     """Run the program; return what is to be said of it, and whether all went well."""
-    from omptool.probes import gcc_regions, launching, region_report, watching, workers
+    from omptool.probes import gcc_regions, launching, watching, workers
+    from omptool.probes.reports import region_report
     from omptool.render import region_run
     from packager.files.reader import open_reader
     from packager.hosts import host_only

@@ -326,7 +326,7 @@ def _check(start: Start, asked: Asked, *, is_in_gdb: bool) -> NoReturn:
 
 def _checked(start: Start, level: str, is_in_gdb: bool) -> CheckRun:
     """Run the program under the checker, and return how it ended and what was found."""
-    from omptool.probes import finding_report
+    from omptool.probes.reports import finding_report
     from omptool.probes.watching import watched
     from packager.machine.run_check.check_places import with_lines
     from packager.machine.run_check.check_run import CheckRun, merged

@@ -31,7 +31,8 @@ from toolchain import omptool
 from toolchain import run as run_tool
 
 from omptool.installation import LIBRARY
-from omptool.probes import finding_report, launching
+from omptool.probes import launching
+from omptool.probes.reports import finding_report
 from packager.files.reader import open_reader
 from packager.machine.run_check.check_codes import CODES
 

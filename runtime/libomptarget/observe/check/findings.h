@@ -81,7 +81,7 @@ private:
   const std::string message_, variable_, entry_, source_;
 };
 
-// Its twin is omptool/probes/finding_report.py.
+// Its twin is omptool/probes/reports/finding_report.py.
 struct FindingRecord {
   std::atomic<std::uint64_t> key;          // of code, texts but the message, and places; 0: nobody has taken the record
   std::atomic<std::uint64_t> count, bytes; // how often, and the sum
