@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from omptool.console import portable, shown
-from packager.demangle import demangled
+from packager.naming.demangle import demangled
 from packager.questions.compare import Change, Fact
 from packager.records import NamedTuple
 

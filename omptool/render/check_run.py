@@ -11,7 +11,7 @@ from typing import Any
 
 from omptool.console import SEVERITIES, coloured, portable, shown
 from packager.machine.run_check.check_run import CheckFinding, CheckRun, FilePlace, SourceLine
-from packager.region_names import short_name
+from packager.naming.region_names import short_name
 from packager.wording import counted
 
 

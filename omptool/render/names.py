@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import sys
 
-from packager.demangle import LIBRARY, MANGLED, demangled, is_possible
-from packager.kernel_names import decode, gcc_function
-from packager.region_names import short_name
+from packager.naming.demangle import LIBRARY, MANGLED, demangled, is_possible
+from packager.naming.kernel_names import decode, gcc_function
+from packager.naming.region_names import short_name
 
 
 def source(name: str) -> str | None:

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from omptool.timeline.rows import Rows, rows
-from packager.demangle import demangled
-from packager.kernel_names import decode
+from packager.naming.demangle import demangled
+from packager.naming.kernel_names import decode
 from packager.traces.model import CONSTRUCT, FALLBACK, KINDS, Label, Lane, Trace
 from packager.traces.recorder import clean
 

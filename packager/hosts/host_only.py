@@ -14,14 +14,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from packager.demangle import demangled
 from packager.dwarf.declared import inflated, sections
 from packager.elf import headers, imports
 from packager.elf.headers import SHT_DYNSYM, SHT_SYMTAB, STB_LOCAL, STT_FUNC, Elf
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
-from packager.kernel_names import decode
 from packager.model import HostOnly
+from packager.naming.demangle import demangled
+from packager.naming.kernel_names import decode
 from packager.wording import counted
 
 # A name, without what clang adds to it for the functions that a region is cut into.

@@ -8,8 +8,8 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Literal
 
-from packager.kernel_names import decode
 from packager.model import Descriptor, DeviceImage, DeviceSymbol, FatBinary, Resources
+from packager.naming.kernel_names import decode
 from packager.questions.kernels import kernels
 from packager.questions.sorting import code_size
 from packager.questions.wanted import Wanted

@@ -103,7 +103,7 @@ std::string_view take_fortran_name(std::string_view& text) {
 }
 
 // Returns the scopes and the procedure in a name of flang's (flang/docs/BijectiveInternalNameUniquing.md): "_QMmPp" is
-// "m::p". Its twin is packager/demangle.py.
+// "m::p". Its twin is packager/naming/demangle.py.
 std::string of_fortran(std::string_view function) {
   constexpr const char* kMain = "main program";
   if (function == "_QQmain")

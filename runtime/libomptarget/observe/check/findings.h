@@ -12,7 +12,8 @@
 
 namespace omptool::check {
 
-// The number behind OMP. packager/machine/run_check/check_codes.py explains each code; a code never changes its meaning.
+// The number behind OMP. packager/machine/run_check/check_codes.py explains each code; a code never changes its
+// meaning.
 enum class Code : std::uint32_t {
   // Errors: OpenMP forbids it.
   kExtension = 301,   // a row maps more of an object than is present
