@@ -22,8 +22,8 @@ from launch import CLANG_19, Figures, Program, show
 from measure import in_turn
 
 from omptool.installation import libdir
-from omptool.probes import finding_report
 from omptool.probes.launching import HEAP
+from omptool.probes.reports import finding_report
 
 REGIONS = Path(__file__).parent / "region50us.c"
 

@@ -10,10 +10,10 @@ from places import DATA
 
 from omptool.render.names import readable, source
 from omptool.render.verify import verify_text
-from packager.demangle import demangled
 from packager.hosts.load import load
 from packager.model import Finding
-from packager.region_names import short_name
+from packager.naming.demangle import demangled
+from packager.naming.region_names import short_name
 
 
 @pytest.mark.parametrize(

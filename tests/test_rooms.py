@@ -16,7 +16,7 @@ import python_rooms
 
 ROOT = Path(__file__).parents[1]
 MOST_LINES = 40  # of a command's function
-MOST_UNITS = 17  # a header and its source are one
+MOST_UNITS = 16  # a header and its source are one
 
 
 @pytest.mark.parametrize("tree", ["omptool", "packager", "runtime/libomptarget"])

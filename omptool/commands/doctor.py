@@ -145,7 +145,8 @@ def _ran(
     program: str, args: tuple[str, ...], as_json: bool, asking: dict[str, str] | None
 ) -> tuple[str, bool]:
     """Run the program; return what is to be said of it, and whether all went well."""
-    from omptool.probes import gcc_regions, launching, region_report, watching, workers
+    from omptool.probes import gcc_regions, launching, watching, workers
+    from omptool.probes.reports import region_report
     from omptool.render import region_run
     from packager.files.reader import open_reader
     from packager.hosts import host_only
@@ -335,7 +336,7 @@ def _images(part: Loaded) -> list[tuple[Reader, Path]]:
 
 def _check_is_program(main: Loaded, program: Path) -> None:
     """Raise FormatError unless the file itself is a program that could be read whole."""
-    from packager.hosts import coff
+    from packager.hosts.windows import coff
 
     binary = main.binary
     if coff.probe(main.file):

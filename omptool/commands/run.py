@@ -36,7 +36,7 @@ from packager.machine.program import traces
 
 if TYPE_CHECKING:
     from omptool.options.baselines import Baseline
-    from packager.machine.check_run import CheckRun
+    from packager.machine.run_check.check_run import CheckRun
 
 # For what omptool itself could not do, and for errors of the checker (DECISIONS 18).
 CANNOT_START, FOUND_ERROR = 125, 124
@@ -353,10 +353,10 @@ def _check(start: Start, asked: Asked, *, is_in_gdb: bool) -> NoReturn:
 
 def _checked(start: Start, level: str, is_in_gdb: bool) -> CheckRun:
     """Run the program under the checker, and return how it ended and what was found."""
-    from omptool.probes import finding_report
+    from omptool.probes.reports import finding_report
     from omptool.probes.watching import watched
-    from packager.machine.check_places import with_lines
-    from packager.machine.check_run import CheckRun, merged
+    from packager.machine.run_check.check_places import with_lines
+    from packager.machine.run_check.check_run import CheckRun, merged
 
     program = start.words[0]
     try:

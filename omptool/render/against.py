@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from omptool.console import portable, shown
-from packager.demangle import demangled
+from packager.naming.demangle import demangled
+from packager.naming.region_names import in_words
 from packager.questions.compare import Change, Fact
 from packager.records import NamedTuple
-from packager.region_names import in_words
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~", "moved": "="}
 

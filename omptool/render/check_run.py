@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from omptool.console import SEVERITIES, coloured, portable, shown
-from packager.machine.check_run import CheckFinding, CheckRun, FilePlace, SourceLine
-from packager.region_names import short_name
+from packager.machine.run_check.check_run import CheckFinding, CheckRun, FilePlace, SourceLine
+from packager.naming.region_names import short_name
 from packager.wording import counted
 
 

@@ -16,7 +16,6 @@ from omptool.render.notes import Notes
 from omptool.render.region_run import gcc_rows, host_only_rows, of_gcc
 from omptool.render.tables import table
 from packager.checks import CHECKS
-from packager.demangle import demangled
 from packager.machine.facts import (
     FOLDERS,
     Diagnosis,
@@ -31,8 +30,9 @@ from packager.machine.other_runtimes import LIBRARIES, NAMES
 from packager.machine.parts import Elsewhere, Whole
 from packager.machine.program import LIBTARGET
 from packager.model import FatBinary, Finding
+from packager.naming.demangle import demangled
+from packager.naming.region_names import short_names
 from packager.records import NamedTuple
-from packager.region_names import short_names
 from packager.wording import counted
 
 STARTED = {

@@ -10,7 +10,6 @@ from omptool.console import shown
 from omptool.render.dumped import uri
 from omptool.render.names import remark, source, terminal_width
 from omptool.render.tables import Columns, Row, column_table, hexadecimal, table
-from packager.demangle import demangled
 from packager.model import (
     Descriptor,
     DeviceImage,
@@ -20,12 +19,13 @@ from packager.model import (
     OffloadEntry,
     Registration,
 )
+from packager.naming.demangle import demangled
+from packager.naming.region_names import short_names
 from packager.pairing import entry_states
 from packager.questions.kernels import Kernel, architectures, merged, own
 from packager.questions.sorting import IMAGES, KERNELS, code_size, in_order
 from packager.questions.wanted import Wanted
 from packager.records import NamedTuple
-from packager.region_names import short_names
 from packager.wording import runs
 
 # More images than this make a table of states too wide: then only exceptions are listed.

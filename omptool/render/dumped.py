@@ -10,8 +10,8 @@ from omptool.reading import Unread
 from omptool.render.json_stream import document
 from omptool.render.names import source
 from omptool.render.tables import Row
-from packager.demangle import demangled
 from packager.model import DeviceImage, DeviceSymbol, EntryState, FatBinary, OffloadEntry, Resources
+from packager.naming.demangle import demangled
 from packager.pairing import entry_states
 from packager.questions.kernels import Kernel, kernels, merged
 from packager.questions.sorting import code_size

@@ -7,9 +7,9 @@ import re
 import sys
 from collections import Counter
 
-from packager.demangle import LIBRARY, MANGLED, demangled, is_possible
-from packager.kernel_names import decode, gcc_function
-from packager.region_names import short_names
+from packager.naming.demangle import LIBRARY, MANGLED, demangled, is_possible
+from packager.naming.kernel_names import decode, gcc_function
+from packager.naming.region_names import short_names
 
 # Matches what may be a kernel's name, or a mangled one.
 _NAME = re.compile(r"\b_[\w$.]+\b")

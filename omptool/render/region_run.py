@@ -16,7 +16,7 @@ from packager.machine.facts import GccRegions
 from packager.machine.host_regions import Left, headline
 from packager.machine.region_run import Region, RegionRun, names
 from packager.model import HostOnly
-from packager.region_names import short_names
+from packager.naming.region_names import short_names
 from packager.wording import counted
 
 NOT_LAUNCHED = "not launched (not called, or its `if` was false)"

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from omptool.timeline.rows import Rows, rows
-from packager.region_names import short_names
+from packager.naming.region_names import short_names
 from packager.traces.model import CONSTRUCT, FALLBACK, KINDS, Label, Lane, Trace
 from packager.traces.recorder import clean
 

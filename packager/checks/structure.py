@@ -13,8 +13,8 @@ from packager.checks.registration import CLANG
 from packager.foreign_runtimes import at_start, when_used
 from packager.formats.containers import omptool_section
 from packager.generations import named
-from packager.kernel_names import decode
 from packager.model import DeviceImage, EntryTable, FatBinary, Finding
+from packager.naming.kernel_names import decode
 from packager.pairing import needs_device
 from packager.wording import counted
 

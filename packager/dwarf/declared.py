@@ -11,7 +11,7 @@ from packager.dwarf.place import Place, offsets
 from packager.dwarf.relocated import relocated
 from packager.elf.headers import Elf, Section, has_debug_information
 from packager.errors import FormatError, LimitError
-from packager.files.inflate import inflate
+from packager.files.inflating.inflate import inflate
 from packager.files.names import text
 from packager.files.reader import Reader
 

@@ -13,7 +13,6 @@ from packager.elf import headers
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
 from packager.formats.device_images import ptx
-from packager.kernel_names import decode
 from packager.model import (
     DeviceImage,
     DeviceSymbol,
@@ -22,6 +21,7 @@ from packager.model import (
     OffloadEntry,
     SourcePlace,
 )
+from packager.naming.kernel_names import decode
 from packager.records import NamedTuple
 
 Places = dict[str, SourcePlace]

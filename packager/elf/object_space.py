@@ -16,9 +16,10 @@ from packager.elf.address_space import (
     copies,
     limited,
 )
-from packager.elf.headers import RELA, SHT_CREL, SHT_RELA, SHT_SYMTAB, Elf, Section, Strings, Symbol
+from packager.elf.headers import RELA, SHT_CREL, SHT_RELA, SHT_SYMTAB, Elf, Section, Symbol
 from packager.elf.relocated import Range, Window, WindowIndex
 from packager.elf.relocation_symbols import UNKNOWN, Symbols, table_of
+from packager.elf.strings import Strings
 from packager.errors import FormatError
 from packager.host_machines import MACHINES
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 
-from packager.elf.headers import SYMBOL, Elf, Section, Strings
+from packager.elf.headers import SYMBOL, Elf, Section
+from packager.elf.strings import Strings
 from packager.errors import FormatError
 
 UNKNOWN = (1 << 64) - 1  # the value of a symbol that another file defines

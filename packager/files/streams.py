@@ -12,7 +12,7 @@ from typing import Protocol
 
 from packager.errors import NO_ROOM, FormatError, MissingToolError
 from packager.files.context import Context
-from packager.files.inflate import (
+from packager.files.inflating.inflate import (
     HELD,
     PIECE,
     count,

@@ -21,11 +21,11 @@ from typing import Any
 
 from packager.errors import FormatError
 from packager.model import DeviceImage, DeviceSymbol, FatBinary, Finding, Resources
+from packager.naming.region_names import short_names, spellings
 from packager.pairing import needs_device
 from packager.questions.kernels import kernels
 from packager.questions.sorting import code_size, spills
 from packager.records import NamedTuple
-from packager.region_names import short_names, spellings
 from packager.wording import counted
 
 if sys.version_info >= (3, 11):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from packager.model import Finding
+from packager.naming.region_names import in_words
 from packager.questions.compare import Change, Fact
-from packager.region_names import in_words
 from packager.wording import counted
 
 GOES_ON = "if this is meant, take this build as OLD from now on"

@@ -13,12 +13,8 @@ from packager.elf.headers import PT_INTERP, WORD, Elf
 from packager.elf.space_of import space
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
-from packager.formats.containers import (
-    cuda_fatbin,
-    hip_fatbin,
-    large_data,
-    omptool_section,
-)
+from packager.formats.containers import cuda_fatbin, large_data, omptool_section
+from packager.formats.containers.bundles import hip_fatbin
 from packager.formats.device_images.comment import clang_releases
 from packager.formats.host_records import (
     descriptors,

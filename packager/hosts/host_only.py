@@ -19,9 +19,9 @@ from packager.elf import headers, imports
 from packager.elf.headers import SHT_DYNSYM, SHT_SYMTAB, STB_LOCAL, STT_FUNC, Elf
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
-from packager.kernel_names import decode
 from packager.model import HostOnly
-from packager.region_names import short_names
+from packager.naming.kernel_names import decode
+from packager.naming.region_names import short_names
 from packager.wording import counted
 
 # A name, without what clang adds to it for the functions that a region is cut into.

@@ -11,15 +11,9 @@ from packager.elf.address_space import Space
 from packager.elf.headers import Section
 from packager.errors import FormatError
 from packager.files.reader import Reader
-from packager.formats.containers import (
-    bundle_section,
-    cuda_fatbin,
-    hip_fatbin,
-    llvm_offloading,
-    nested,
-    offload_binary,
-)
+from packager.formats.containers import cuda_fatbin, llvm_offloading, nested, offload_binary
 from packager.formats.containers import known as containers
+from packager.formats.containers.bundles import bundle_section, hip_fatbin
 from packager.formats.containers.payload import Damage, Payload
 from packager.formats.device_images import known as images
 from packager.formats.host_records.descriptors import FoundDescriptor, ImageRange

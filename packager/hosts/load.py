@@ -14,9 +14,10 @@ from packager.formats.containers import known as containers
 from packager.formats.containers.payload import Damage
 from packager.formats.device_images import known as images
 from packager.formats.device_images.bitcode import magic
-from packager.hosts import coff, members
+from packager.hosts import members
 from packager.hosts.host import read_host
 from packager.hosts.limits import Limits
+from packager.hosts.windows import coff
 from packager.look import WHOLE, Look
 from packager.model import DeviceImage, FatBinary
 from packager.records import NamedTuple

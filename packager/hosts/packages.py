@@ -15,7 +15,7 @@ from packager.formats.containers import known as containers
 from packager.formats.device_images import known as images
 from packager.formats.packages import conda, debian, is_bzip2, is_zip, zip_file
 from packager.formats.packages.packed import Packed, Stream
-from packager.hosts import coff_headers
+from packager.hosts.windows import coff_headers
 
 HEAD = 1 << 16  # bytes by which a file is known
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from packager.elf.address_space import Space
 from packager.formats.containers import llvm_offloading
-from packager.formats.containers.clang_bundle import SECTION_PREFIX, split_id
+from packager.formats.containers.bundles.clang_bundle import SECTION_PREFIX, split_id
 from packager.formats.containers.payload import Damage
 from packager.formats.host_records import sycl_binaries
 from packager.formats.host_records.descriptors import FoundDescriptor, ImageRange

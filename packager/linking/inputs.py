@@ -16,7 +16,8 @@ from packager.files.reader import Reader, open_reader
 from packager.files.sources import File
 from packager.files.temporary import store
 from packager.formats.containers import archive as archives
-from packager.formats.containers import cuda_fatbin, hip_fatbin
+from packager.formats.containers import cuda_fatbin
+from packager.formats.containers.bundles import hip_fatbin
 from packager.formats.device_images.bitcode import magic
 from packager.formats.device_images.bitcode.magic import MAGIC, WRAPPER_MAGIC
 from packager.formats.device_images.comment import clang_releases

@@ -16,7 +16,7 @@ from packager.elf.headers import SHT_PROGBITS, SYMBOL
 from packager.files.reader import open_reader
 from packager.files.replacing import replacing
 from packager.formats.containers import llvm_offloading
-from packager.formats.containers.clang_bundle import SECTION_PREFIX
+from packager.formats.containers.bundles.clang_bundle import SECTION_PREFIX
 from packager.writers.elf_types import Header
 from packager.writers.host_object import HostObject, read_host
 from packager.writers.object_writer import write_object

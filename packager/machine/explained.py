@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from packager import checks, gates
 from packager.errors import UsageError
-from packager.machine.check_codes import CODES
+from packager.machine.run_check.check_codes import CODES
 
 # Of `doctor`; those of `verify` are the docstrings of its checks, those of `run --check` CODES.
 DOCTORS = {

@@ -19,9 +19,9 @@ from packager.foreign_runtimes import (
 from packager.generations import is_newer, named
 from packager.machine.runtimes import Runtime
 from packager.model import FatBinary
+from packager.naming.region_names import short_name
 from packager.pairing import entry_states, needs_device
 from packager.records import NamedTuple
-from packager.region_names import short_name
 
 Where = Literal["device", "host", "fails", "unknown"]
 # LLVM's runtimes show this many devices for the CPU.

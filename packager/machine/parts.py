@@ -13,8 +13,9 @@ from pathlib import Path
 from packager.elf import headers
 from packager.errors import FormatError
 from packager.files.reader import open_reader
-from packager.formats.containers import bundle_section, cuda_fatbin, hip_fatbin
+from packager.formats.containers import cuda_fatbin
 from packager.formats.containers import known as containers
+from packager.formats.containers.bundles import bundle_section, hip_fatbin
 from packager.formats.host_records import entries, fatbin_wrappers, gcc_offload
 from packager.machine.dynamic_loader import Library
 from packager.model import FatBinary, Model

@@ -9,8 +9,8 @@ from itertools import zip_longest
 from types import MappingProxyType
 from typing import Literal
 
-from packager.kernel_names import decode
 from packager.model import Descriptor, DeviceImage, DeviceSymbol, FatBinary, Resources
+from packager.naming.kernel_names import decode
 from packager.questions.kernels import kernels
 from packager.questions.moved import moved
 from packager.questions.sorting import code_size

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from packager.demangle import demangled
 from packager.model import DeviceImage, DeviceSymbol, FatBinary, SourcePlace
+from packager.naming.demangle import demangled
+from packager.naming.region_names import short_name
 from packager.records import NamedTuple
-from packager.region_names import short_name
 
 
 def kernels(binary: FatBinary, image: DeviceImage) -> list[DeviceSymbol]:

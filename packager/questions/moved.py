@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
-from packager.kernel_names import KernelName, decode
+from packager.naming.kernel_names import KernelName, decode
 from packager.records import NamedTuple
 
 # Of a function's regions in both builds, multiplied: more are paired by their order alone.

@@ -6,12 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from packager.demangle import demangled
-from packager.kernel_names import decode
 from packager.model import DeviceImage, FatBinary
+from packager.naming.demangle import demangled
+from packager.naming.kernel_names import decode
+from packager.naming.region_names import short_names, spellings
 from packager.questions.kernels import kernels
 from packager.questions.wanted import Wanted
-from packager.region_names import short_names, spellings
 from packager.triples import is_meant
 from packager.wording import runs
 

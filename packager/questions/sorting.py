@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from packager.demangle import demangled
 from packager.model import DeviceImage, DeviceSymbol, Resources
+from packager.naming.demangle import demangled
 from packager.questions.kernels import Kernel
 
 Item = TypeVar("Item")

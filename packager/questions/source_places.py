@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from packager.kernel_names import decode
 from packager.model import FatBinary, Finding, SourcePlace
+from packager.naming.kernel_names import decode
 
 
 def place_of(binary: FatBinary, finding: Finding) -> SourcePlace | None:

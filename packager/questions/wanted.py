@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from packager.model import DeviceImage, FatBinary
+from packager.naming.region_names import spellings
 from packager.questions.kernels import kernels
-from packager.region_names import spellings
 from packager.triples import is_meant
 
 _LINE = re.compile(r":\d+$")

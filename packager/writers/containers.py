@@ -16,7 +16,8 @@ from packager.checks import verify
 from packager.errors import UsageError
 from packager.files.reader import OpenFiles
 from packager.files.replacing import replacing
-from packager.formats.containers import clang_bundle, compressed_bundle, offload_binary
+from packager.formats.containers import offload_binary
+from packager.formats.containers.bundles import clang_bundle, compressed_bundle
 from packager.generations import GENERATIONS, Generation, of_release
 from packager.model import DeviceImage, FatBinary, Finding, Model
 from packager.records import NamedTuple

@@ -9,12 +9,12 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from packager.demangle import demangled
 from packager.errors import FindingError, MissingToolError, UsageError
 from packager.files.reader import Reader
 from packager.files.temporary import store, temporary_folder
 from packager.hosts.load import load_all
 from packager.model import DeviceImage, ImageKind
+from packager.naming.demangle import demangled
 from packager.processes.programs import search_folders, tool_environment, which
 from packager.questions.kernels import kernels
 from packager.questions.offered import near

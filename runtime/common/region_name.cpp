@@ -109,7 +109,7 @@ std::string_view take_fortran_name(std::string_view& text) {
 }
 
 // Appends the scopes and the procedure in a name of flang's (flang/docs/BijectiveInternalNameUniquing.md): "_QMmPp" is
-// "m::p". Returns false if it is no such name. Its twin is packager/demangle.py.
+// "m::p". Returns false if it is no such name. Its twin is packager/naming/demangle.py.
 template <typename Text> bool append_fortran(std::string_view function, Text& to) {
   constexpr std::string_view kMain = "main program";
   if (function == "_QQmain")

@@ -9,7 +9,7 @@
 namespace omptool {
 
 // Returns the function, without types, and the line in a kernel's name as clang writes it
-// ("__omp_offloading_801_2f_work_l5": "work:5"); any other name as it is. Its twin is packager/region_names.py.
+// ("__omp_offloading_801_2f_work_l5": "work:5"); any other name as it is. Its twin is packager/naming/region_names.py.
 std::string region_name(std::string_view kernel);
 
 // The same for signal handlers: uses no heap. The name is in `memory`, and cut off where that is too small. A mangled

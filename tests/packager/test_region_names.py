@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from packager.region_names import short_name, short_names, spellings, without_parameters
+from packager.naming.region_names import short_name, short_names, spellings, without_parameters
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,12 @@ from outcomes import RACING, Programs
 from places import TESTS
 from whole_programs import PROGRAMS, REFUSED, chosen, is_error, sources
 
-from omptool.probes import finding_report, launching
+from omptool.probes import launching
+from omptool.probes.reports import finding_report
 from packager.files.reader import open_reader
-from packager.machine.check_codes import CODES
-from packager.machine.check_places import with_lines
-from packager.machine.check_run import CheckFinding
+from packager.machine.run_check.check_codes import CODES
+from packager.machine.run_check.check_places import with_lines
+from packager.machine.run_check.check_run import CheckFinding
 
 # The last line about a program without regions.
 SAW_NOTHING = "the checker saw nothing: the program asked nothing of omptool's runtime\n"

@@ -24,6 +24,8 @@ from clangs import tool as of_clang
 from field_files import CUOBJDUMP, tool
 from toolchain import run
 
+from packager.formats.containers import large_data
+
 Image = dict[str, Any]
 LARGEST_COPY = 1 << 28  # of images, to write them twice
 WINDOWS = (".dll", ".pyd")
@@ -70,7 +72,9 @@ def _cuda(path: Path, images: Sequence[Image], files: Sequence[Path]) -> Iterato
             listed = _cuobjdump(peer, "-lelf", path) or ""
             text = f"Fatbin elf code:\narch = {listed.split('.')[-2]}\n{text}"
         found = _kernels_of(text)
-        ours = Counter((i["arch"], len(i["kernels"])) for i in images if i["kind"] == "cubin")
+        # Frames in large data are no fat binaries, and cuobjdump does not see them.
+        cubins = (i for i in images if i["kind"] == "cubin" and i["container"] != large_data.NAME)
+        ours = Counter((i["arch"], len(i["kernels"])) for i in cubins)
         same(ours, found, "cubins by cuobjdump")
         listed = "\n".join(_cuobjdump(peer, "-lptx", part) or "" for part in parts)
         names = re.findall(r"^PTX file.*\.(sm_\w+)\.ptx$", listed, re.MULTILINE)
@@ -191,8 +195,12 @@ def _packed_size(header: bytes) -> int:
 
 def _listed(path: Path, images: Sequence[Image]) -> Iterator[str]:
     """SYCL's images: a linked file's section .tgtimg has an address and a size for each."""
-    said = run("llvm-readelf-19", "-SW", path)
-    found = re.search(r" \.tgtimg +\S+ +\S+ +\S+ +(\S+)", said)
+    if path.suffix in WINDOWS:
+        said = run("llvm-readobj-19", "--sections", path)
+        found = re.search(r"Name: \.tgtimg .*?VirtualSize: 0x(\S+)", said, re.DOTALL)
+    else:
+        said = run("llvm-readelf-19", "-SW", path)
+        found = re.search(r" \.tgtimg +\S+ +\S+ +\S+ +(\S+)", said)
     if found:
         outer = {i["levels"][0]["offset"] if i["levels"] else i["offset"] for i in images}
         same(len(outer), int(found[1], 16) // 16, "images by .tgtimg")

@@ -11,8 +11,8 @@ from omptool.console import portable
 from omptool.render.check_run import region, remarks
 from omptool.render.exchange import sarif
 from omptool.render.exchange.sarif import Json
-from packager.machine.check_codes import CODES
-from packager.machine.check_run import CheckFinding, CheckRun, SourceLine
+from packager.machine.run_check.check_codes import CODES
+from packager.machine.run_check.check_run import CheckFinding, CheckRun, SourceLine
 
 # SARIF's words for severities.
 LEVELS = {"error": "error", "hint": "note"}

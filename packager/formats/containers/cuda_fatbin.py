@@ -13,10 +13,10 @@ from struct import Struct
 
 from packager.elf.headers import Section
 from packager.errors import FormatError, LimitError, PackagerError
-from packager.files.images import Begun
-from packager.files.inflate import inflate
+from packager.files.inflating.images import Begun
+from packager.files.inflating.inflate import inflate
 from packager.files.reader import NewerError, Reader
-from packager.formats.containers.clang_bundle import zeros
+from packager.formats.containers.bundles.clang_bundle import zeros
 from packager.formats.containers.payload import Payload
 from packager.model import Contents, ImageKind
 from packager.records import NamedTuple

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Protocol
 from packager.elf.headers import Section
 from packager.files.reader import Reader
 from packager.formats.containers import (
-    bundle_section,
-    clang_bundle,
-    compressed_bundle,
     cuda_fatbin,
-    hip_fatbin,
     kpack,
     large_data,
     llvm_offloading,
     offload_binary,
     omptool_section,
     opencl_elf,
-    text_bundle,
     zstd_frame,
+)
+from packager.formats.containers.bundles import (
+    bundle_section,
+    clang_bundle,
+    compressed_bundle,
+    hip_fatbin,
+    text_bundle,
 )
 from packager.formats.containers.payload import Payload
 

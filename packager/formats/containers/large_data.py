@@ -13,8 +13,8 @@ from struct import Struct
 from packager.elf import headers
 from packager.elf.headers import Section
 from packager.errors import FormatError, LimitError
-from packager.files.images import Begun
-from packager.files.inflate import ZSTD_MAGIC, zstd_pieces
+from packager.files.inflating.images import Begun
+from packager.files.inflating.inflate import ZSTD_MAGIC, zstd_pieces
 from packager.files.reader import Reader
 from packager.formats.containers import zstd_frame
 from packager.formats.containers.cuda_fatbin import TRIPLE

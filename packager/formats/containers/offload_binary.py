@@ -13,7 +13,7 @@ from itertools import pairwise
 from struct import Struct
 
 from packager.errors import FormatError
-from packager.files.inflate import inflate, is_zstd
+from packager.files.inflating.inflate import inflate, is_zstd
 from packager.files.names import text
 from packager.files.reader import NewerError, Reader
 from packager.formats.containers.payload import Payload

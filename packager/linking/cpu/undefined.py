@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from packager.demangle import demangled
 from packager.errors import MissingToolError, PackagerError, UsageError
 from packager.linking.groups import Group
 from packager.linking.inputs import device_symbols
 from packager.linking.tools import LinkError
+from packager.naming.demangle import demangled
 
 # As binutils, and as lld and mold, say it; C++'s names are demangled.
 _UNDEFINED = re.compile(r"undefined (?:references? to|symbol:) [`']?([^'`\n]+)")

@@ -9,7 +9,7 @@
 
 namespace omptool::observe {
 
-// A record of the table. Its twin is omptool/probes/region_report.py.
+// A record of the table. Its twin is omptool/probes/reports/region_report.py.
 enum class Reported : std::uint32_t { kLibrary, kDevice, kOnDevice, kOnHost, kOfGcc };
 
 struct ReportRecord {

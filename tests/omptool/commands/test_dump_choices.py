@@ -13,7 +13,7 @@ from documents import document, dumped_files, summarised
 from places import DATA
 from toolchain import compile_c, omptool
 
-from packager import demangle
+from packager.naming import demangle
 
 CUDA = "nvptx64-nvidia-cuda"
 MANGLED = "_Z5scaleIfEvPT_S0_i"

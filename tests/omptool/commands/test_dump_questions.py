@@ -11,7 +11,7 @@ from documents import document, dumped
 from fixture_programs import OMPTOOL
 from toolchain import OPENMP, X86_64, clang_offload, omptool, run
 
-from packager.kernel_names import decode
+from packager.naming.kernel_names import decode
 
 
 @pytest.fixture(scope="module")

@@ -29,9 +29,10 @@ from toolchain import omptool
 from toolchain import run as run_tool
 
 from omptool.installation import LIBRARY
-from omptool.probes import finding_report, launching
+from omptool.probes import launching
+from omptool.probes.reports import finding_report
 from packager.files.reader import open_reader
-from packager.machine.check_codes import CODES
+from packager.machine.run_check.check_codes import CODES
 
 RECORDS = str(TESTS / "omptool" / "commands" / "sources" / "records_findings.py")
 TWIN = ROOT / "runtime" / "libomptarget" / "observe" / "check" / "findings.h"

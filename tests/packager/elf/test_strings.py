@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from packager.elf.headers import Strings
+from packager.elf.strings import Strings
 from packager.errors import FormatError, LimitError
 from packager.files import context
 from packager.files.names import text

@@ -15,10 +15,11 @@ import zstandard
 from places import DATA
 
 from packager.errors import FormatError, LimitError
-from packager.files import ahead, helper, images, inflate
-from packager.files.ahead import Ahead, Answer, Job
+from packager.files import helper
 from packager.files.context import Context
-from packager.files.images import Begun
+from packager.files.inflating import ahead, images, inflate
+from packager.files.inflating.ahead import Ahead, Answer, Job
+from packager.files.inflating.images import Begun
 from packager.files.reader import Reader, open_reader
 from packager.formats.containers import cuda_fatbin
 from packager.formats.device_images import device_elf

@@ -11,9 +11,9 @@ import pytest
 import zstandard
 
 from packager.errors import FormatError, LimitError
-from packager.files import inflate as module
 from packager.files import sources
-from packager.files.inflate import inflate
+from packager.files.inflating import inflate as module
+from packager.files.inflating.inflate import inflate
 from packager.files.reader import Reader
 
 TEXT = b"what is inflated " * 1000

@@ -17,13 +17,8 @@ from packager.elf import headers
 from packager.elf.headers import Elf, Section
 from packager.errors import FormatError
 from packager.files.reader import Reader
-from packager.formats.containers import (
-    archive,
-    clang_bundle,
-    compressed_bundle,
-    cuda_fatbin,
-    offload_binary,
-)
+from packager.formats.containers import archive, cuda_fatbin, offload_binary
+from packager.formats.containers.bundles import clang_bundle, compressed_bundle
 
 # Formats begin with these magics; a reader starts there.
 MAGICS = (

@@ -16,7 +16,7 @@ from places import DATA
 from toolchain import NVPTX, PTX, omptool, run
 
 from packager.files.reader import Reader
-from packager.hosts import coff_headers
+from packager.hosts.windows import coff_headers
 
 SOURCE = Path(__file__).parent / "coff.s"
 SIZE_AT = 16  # in a section's header

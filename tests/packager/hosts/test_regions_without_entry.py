@@ -14,7 +14,7 @@ from fixture_programs import OMPTOOL
 from toolchain import omptool
 
 import packager
-from packager.kernel_names import decode
+from packager.naming.kernel_names import decode
 
 WORK = """\
 void work(int n, double *a) {

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from packager.formats.containers import clang_bundle, cuda_fatbin, llvm_offloading
+from packager.formats.containers import cuda_fatbin, llvm_offloading
+from packager.formats.containers.bundles import clang_bundle
 from packager.formats.host_records import entries, gcc_offload
 from packager.layouts import IMAGE_SECTION_PREFIX
 from packager.linking.inputs import OFFLOADING

@@ -13,8 +13,8 @@ from places import TESTS
 from toolchain import run
 
 from packager.hosts.load import load
-from packager.machine.check_places import with_lines
-from packager.machine.check_run import CheckFinding, FilePlace, SourceLine
+from packager.machine.run_check.check_places import with_lines
+from packager.machine.run_check.check_run import CheckFinding, FilePlace, SourceLine
 
 SOURCE = TESTS / "packager" / "machine" / "calls.c"
 REGIONS = TESTS / "packager" / "machine" / "ways_to_end.c"

@@ -16,7 +16,8 @@ from toolchain import NVPTX, PTX, compile_c, omptool, run
 from packager.checks import verify
 from packager.errors import UsageError
 from packager.files.reader import open_reader
-from packager.formats.containers import clang_bundle, compressed_bundle, offload_binary
+from packager.formats.containers import offload_binary
+from packager.formats.containers.bundles import clang_bundle, compressed_bundle
 from packager.generations import of_release
 from packager.hosts.load import load, load_all
 from packager.writers.containers import target

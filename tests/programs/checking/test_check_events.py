@@ -26,7 +26,7 @@ from fixture_programs import build
 from outcomes import ENVIRONMENT, Programs
 from whole_programs import BOOK, sources
 
-from packager.machine.check_run import CheckFinding
+from packager.machine.run_check.check_run import CheckFinding
 
 pytestmark = pytest.mark.offloads
 

@@ -24,7 +24,7 @@ from outcomes import ENVIRONMENT, Programs
 from places import TESTS
 from running import MANDATORY, run
 
-from packager.machine.check_run import merged
+from packager.machine.run_check.check_run import merged
 
 pytestmark = pytest.mark.offloads
 

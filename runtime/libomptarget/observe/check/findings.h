@@ -12,7 +12,8 @@
 
 namespace omptool::check {
 
-// The number behind OMP. packager/machine/check_codes.py explains each code; a code never changes its meaning.
+// The number behind OMP. packager/machine/run_check/check_codes.py explains each code; a code never changes its
+// meaning.
 enum class Code : std::uint32_t {
   // Errors: OpenMP forbids it.
   kExtension = 301,   // a row maps more of an object than is present
@@ -81,7 +82,7 @@ private:
   const std::string message_, variable_, entry_, source_;
 };
 
-// Its twin is omptool/probes/finding_report.py.
+// Its twin is omptool/probes/reports/finding_report.py.
 struct FindingRecord {
   std::atomic<std::uint64_t> key;          // of code, texts but the message, and places; 0: nobody has taken the record
   std::atomic<std::uint64_t> count, bytes; // how often, and the sum

@@ -15,7 +15,8 @@ from toolchain import compile_c, omptool, run
 
 from packager.errors import FormatError
 from packager.files.reader import Reader
-from packager.formats.containers import archive, clang_bundle, compressed_bundle
+from packager.formats.containers import archive
+from packager.formats.containers.bundles import clang_bundle, compressed_bundle
 
 AMD = "amdgcn-amd-amdhsa"
 KERNEL = f"""

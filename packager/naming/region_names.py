@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from packager.demangle import demangled
-from packager.kernel_names import decode, gcc_function
+from packager.naming.demangle import demangled
+from packager.naming.kernel_names import decode, gcc_function
 
 # A demangler writes these behind the parameters of a function.
 _QUALIFIERS = re.compile(r"(?: (?:const|volatile|&&?|noexcept)| \[[^\]]*\])*$")

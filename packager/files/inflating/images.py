@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from packager.files import helper, lz4_block
-from packager.files.ahead import HEAD, Ahead, Answer, Job
+from packager.files import helper
 from packager.files.context import Context
-from packager.files.inflate import HELD, IN_MEMORY, expect_size, pieces
+from packager.files.inflating import lz4_block
+from packager.files.inflating.ahead import HEAD, Ahead, Answer, Job
+from packager.files.inflating.inflate import HELD, IN_MEMORY, expect_size, pieces
 from packager.files.reader import Reader
 from packager.files.sources import Kept, Room
 from packager.look import Look

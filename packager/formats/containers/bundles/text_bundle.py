@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from packager.formats.containers import clang_bundle
+from packager.formats.containers.bundles import clang_bundle
 
 NAME = clang_bundle.NAME
 probe = clang_bundle.probe_text

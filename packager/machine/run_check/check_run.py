@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from packager.machine.check_codes import CODES, OF_HOST, OF_LOOPS, Severity
+from packager.machine.run_check.check_codes import CODES, OF_HOST, OF_LOOPS, Severity
 from packager.records import NamedTuple
 
 

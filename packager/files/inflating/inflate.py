@@ -7,13 +7,13 @@ more than a little is kept in a file without a name as long as there is room.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from packager.errors import FormatError, LimitError
-from packager.files import lz4_block
+from packager.files.inflating import lz4_block
 from packager.files.reader import Reader
 from packager.files.sources import Kept
 
@@ -167,7 +167,7 @@ def _is_frame(data: bytes) -> bool:
     return magic == ZSTD_MAGIC or magic & ~0xF == SKIPPABLE_MAGIC
 
 
-def zstd_pieces(data: Reader, where: str) -> Iterator[bytes]:
+def zstd_pieces(data: Reader, where: str) -> Generator[bytes, None, None]:
     """Yield what all frames inflate to: nothing of those to skip; what is no frame is padding."""
     import zstandard
 

@@ -12,7 +12,7 @@ from threading import Lock, Thread
 
 from packager.files import helper
 from packager.files.helper import Memory
-from packager.files.inflate import MARK, zstd_image
+from packager.files.inflating.inflate import MARK, zstd_image
 from packager.files.portable import cores
 from packager.files.reader import Reader
 from packager.records import NamedTuple

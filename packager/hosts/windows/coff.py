@@ -21,10 +21,11 @@ from packager.formats.containers import (
 )
 from packager.formats.containers.payload import Damage, Payload
 from packager.formats.device_images import known as images
-from packager.hosts import coff_headers, kpack_archives, tgtimg
+from packager.hosts import kpack_archives, tgtimg
 from packager.hosts.images import payloads
 from packager.hosts.limits import Limits
 from packager.hosts.unread import coff_traces
+from packager.hosts.windows import coff_headers
 from packager.model import DeviceImage, FatBinary
 
 NAMES = (llvm_offloading.NAMES[0], *cuda_fatbin.SECTIONS, ".hip_fatbin")

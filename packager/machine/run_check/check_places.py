@@ -16,8 +16,8 @@ from packager.elf.headers import PT_LOAD, Elf
 from packager.errors import PackagerError
 from packager.files.reader import Reader, open_reader
 from packager.look import Look
-from packager.machine.check_codes import OF_HOST
-from packager.machine.check_run import CheckFinding, SourceLine
+from packager.machine.run_check.check_codes import OF_HOST
+from packager.machine.run_check.check_run import CheckFinding, SourceLine
 
 LOOK = Look(symbols=True, resources=False)
 Lines = dict[int, SourceLine]

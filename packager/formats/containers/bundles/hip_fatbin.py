@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from packager.elf.headers import Section
 from packager.errors import FormatError
 from packager.files.reader import Reader
-from packager.formats.containers import clang_bundle, compressed_bundle
+from packager.formats.containers.bundles import clang_bundle, compressed_bundle
 from packager.formats.containers.payload import Payload
 
 NAME = "hip-fatbin"

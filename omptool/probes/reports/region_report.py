@@ -10,8 +10,8 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from omptool.probes import shared_table
-from omptool.probes.shared_table import Form, Table
+from omptool.probes.reports import shared_table
+from omptool.probes.reports.shared_table import Form, Table
 from packager.machine.region_run import Region
 from packager.records import NamedTuple
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from packager.elf.headers import Section
 from packager.files.reader import Reader
-from packager.formats.containers.clang_bundle import (
+from packager.formats.containers.bundles.clang_bundle import (
     HOST,
     NAME,
     SECTION_PREFIX,

@@ -11,11 +11,11 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from omptool.probes import shared_table
-from omptool.probes.shared_table import Form, Table
+from omptool.probes.reports import shared_table
+from omptool.probes.reports.shared_table import Form, Table
 from packager.files.names import text
-from packager.machine.check_codes import CODES
-from packager.machine.check_run import CheckFinding, FilePlace, Recorded, SourceLine
+from packager.machine.run_check.check_codes import CODES
+from packager.machine.run_check.check_run import CheckFinding, FilePlace, Recorded, SourceLine
 from packager.records import NamedTuple
 
 VARIABLE = "OMPTOOL_CHECK"

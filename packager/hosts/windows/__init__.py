@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Host files of Windows: COFF objects, PE executables and libraries."""
