@@ -210,14 +210,10 @@ def _diagnosed(
             else machine.probe(parts.whole.binary, program, parts.elf, images, environment, asking)
         )
     diagnosis = diagnose(parts.whole.binary, found, is_verbose=is_verbose)
-    findings = (
-        *diagnosis.findings,
-        *(_weighed(one, diagnosis) for one in parts.findings),
-        *lacking(parts.archives, found.amd),
-    )
+    weighed = (_weighed(one, diagnosis) for one in parts.findings)
     diagnosis = replace(
         diagnosis,
-        findings=findings,
+        findings=(*diagnosis.findings, *weighed, *lacking(parts.archives, found.amd)),
         host_only=parts.left,
         of_gcc=parts.of_gcc,
         is_of_default=parts.chooses_device,
