@@ -42,7 +42,7 @@ def of_program(
         ]
         parts = [_part(program, data.looked_into(LOOK))]
         parts += [_part(str(library), open_reader(library, LOOK)) for library in needed]
-        mine = [part for part, _ in filter(None, parts)]
+        mine = filter(None, parts)
         found = ((part, machine.probe(part, path, elf, (), dict(environment))) for part in mine)
         return tuple(gcc_runtime.regions(part, here) for part, (here, _) in found)
     except PackagerError:
@@ -61,21 +61,26 @@ def of_opened(
         if os.path.realpath(name) in listed:
             continue
         listed.add(os.path.realpath(name))
-        found = _part(name, open_reader(Path(name), LOOK))
-        if found:  # it was there when it registered
-            part, elf = found
-            here, _ = machine.probe(part, Path(name), elf, (), dict(environment))
-            yield gcc_runtime.regions(part, here)
+        try:
+            with open_reader(Path(name), LOOK) as data:
+                if part := _of_reader(name, data):
+                    elf = headers.read(data)
+                    here, _ = machine.probe(part, Path(name), elf, (), dict(environment))
+                    yield gcc_runtime.regions(part, here)
+        except PackagerError:
+            continue  # it was there when it registered
 
 
-def _part(
-    name: str, opened: AbstractContextManager[Reader]
-) -> tuple[FatBinary, headers.Elf] | None:
+def _part(name: str, opened: AbstractContextManager[Reader]) -> FatBinary | None:
     """Return what a file has for libgomp; None if that is nothing, or it cannot be read."""
     try:
         with opened as data:
-            if headers.probe(data) and gcc_offload.claims(headers.read(data)):
-                return gcc_runtime.part_of(read_file(name, data)), headers.read(data)
+            return _of_reader(name, data)
     except PackagerError:
-        pass
-    return None
+        return None
+
+
+def _of_reader(name: str, data: Reader) -> FatBinary | None:
+    """Return the same of an open file. Raises FormatError and LimitError as reading does."""
+    is_of_gcc = headers.probe(data) and gcc_offload.claims(headers.read(data))
+    return gcc_runtime.part_of(read_file(name, data)) if is_of_gcc else None
