@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "devices/library.h"
 
+#include "bytes_before.h"
 #include "counted.h"
 #include "launch_words.h"
 #include "observe/events/sink.h"
 #include "process/message.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -64,8 +66,14 @@ bool Library::copy_if_unloadable(__tgt_device_image& its_image, std::vector<char
   const std::lock_guard lock(reading);
   if (removed)
     return false;
-  bytes.assign(static_cast<const char*>(its_image.ImageStart), static_cast<const char*>(its_image.ImageEnd));
-  its_image.ImageStart = bytes.data();
+  // With the container's header, which plugins look for. The image stays as aligned as memory of the heap.
+  const std::vector<std::byte> before = bytes_before(its_image.ImageStart);
+  const std::size_t header = before.size() - before.size() % alignof(std::max_align_t);
+  const auto* const first = reinterpret_cast<const char*>(before.data() + before.size() - header);
+  bytes.assign(first, first + header);
+  bytes.insert(bytes.end(), static_cast<const char*>(its_image.ImageStart),
+               static_cast<const char*>(its_image.ImageEnd));
+  its_image.ImageStart = bytes.data() + header;
   its_image.ImageEnd = bytes.data() + bytes.size();
   return true;
 }

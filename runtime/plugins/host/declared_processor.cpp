@@ -2,18 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "declared_processor.h"
 
+#include "bytes_before.h"
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string_view>
-#include <sys/uio.h>
-#include <unistd.h>
-#include <vector>
 
 namespace omptool::host {
 namespace {
 
-constexpr std::size_t kMostHeader = 4096, kAligned = 8;
+constexpr std::size_t kAligned = 8;
 constexpr std::uint64_t kMostStrings = 64;
 
 // LLVM's OffloadBinary: versions 1 to 3 differ in the last field, and in the records of strings.
@@ -58,19 +57,6 @@ std::optional<ImageEntry> entry_of(Bytes header, const Header& start, std::size_
   return std::nullopt;
 }
 
-// Copies what is readable in front of an address: its own page up to it, and the page before where there is one.
-std::vector<std::byte> before(const std::byte* address) {
-  constexpr std::size_t kPage = 4096; // no system has smaller ones
-  const std::size_t own = reinterpret_cast<std::uintptr_t>(address) % kPage;
-  for (const std::size_t size : {kMostHeader + own, own}) {
-    std::vector<std::byte> bytes(size);
-    const iovec to{bytes.data(), size}, from{const_cast<std::byte*>(address - size), size};
-    if (::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(size))
-      return bytes;
-  }
-  return {};
-}
-
 } // namespace
 
 std::string processor_in(Bytes before, std::size_t size) {
@@ -91,7 +77,7 @@ std::string processor_in(Bytes before, std::size_t size) {
 }
 
 std::string declared_processor(Bytes image) {
-  return processor_in(before(image.data()), image.size());
+  return processor_in(bytes_before(image.data()), image.size());
 }
 
 } // namespace omptool::host

@@ -100,6 +100,21 @@ def test_the_line_about_an_illegal_instruction(source: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.offloads
+def test_the_line_about_an_illegal_instruction_of_a_library(tmp_path: Path) -> None:
+    """The runtime copies the images of libraries, which may be unloaded."""
+    source, library = tmp_path / "work.c", tmp_path / "libwork.so"
+    text = SOURCE.replace("main", "work").replace("  x = 1;", '  __asm__("ud2");')
+    source.write_text(text)
+    options = ("-shared", "-fPIC", "-Xopenmp-target", "-march=x86-64-v2")
+    compiled(source, tmp_path, *options).rename(library)
+    caller = "int work(void);\nint main(void) { return work(); }"
+    path = compile_c(caller, tmp_path / "caller", library, f"-Wl,-rpath,{tmp_path}")
+    done = subprocess.run([OMPTOOL, "run", path], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGILL
+    assert " team 0: the image is for x86-64-v2; this machine has " in done.stderr
+
+
+@pytest.mark.offloads
 def test_features_that_a_container_declares(source: Path, tmp_path: Path) -> None:
     """Clang's -foffload-lto writes them behind "feature", and names no processor for -mcpu."""
     other = "avx512fp16" if "fma4" in Path("/proc/cpuinfo").read_text() else "fma4"
