@@ -152,7 +152,9 @@ void append_to_text(const char* more, std::size_t size, void* text) {
   static_cast<BoundedText*>(text)->append({more, size});
 }
 
-std::string demangled(std::string_view function) {
+enum class Types : bool { kLeftOut, kKept };
+
+std::string demangled(std::string_view function, Types types) {
   std::string name(function);
   if (std::string fortran; function.starts_with("_Q") && append_fortran(function, fortran))
     return fortran;
@@ -161,7 +163,9 @@ std::string demangled(std::string_view function) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
                                                          std::free);
-  return text ? std::string(without_types(text.get())) : name;
+  if (!text)
+    return name;
+  return types == Types::kKept ? std::string(text.get()) : std::string(without_types(text.get()));
 }
 
 // The demangler takes some 70 bytes of the stack for each character.
@@ -191,14 +195,29 @@ std::optional<Parts> decoded(std::string_view kernel) {
   return skip_number(kernel) && skip_number(kernel) ? parts_of(kernel) : std::nullopt;
 }
 
-} // namespace
-
-std::string region_name(std::string_view kernel) {
+std::string name_of(std::string_view kernel, Types types) {
   const std::optional<Parts> parts = decoded(kernel);
   if (!parts)
     return std::string(kernel);
   const std::string suffix = parts->suffix.empty() ? "" : " (" + std::string(parts->suffix) + ")";
-  return demangled(parts->function) + ":" + std::string(parts->line) + suffix;
+  return demangled(parts->function, types) + ":" + std::string(parts->line) + suffix;
+}
+
+} // namespace
+
+std::string region_name(std::string_view kernel) {
+  return name_of(kernel, Types::kLeftOut);
+}
+
+std::map<std::string, std::string> region_names(const std::set<std::string>& kernels) {
+  std::map<std::string, std::string> names;
+  std::map<std::string, int> counts;
+  for (const std::string& kernel : kernels)
+    ++counts[names[kernel] = region_name(kernel)];
+  for (auto& [kernel, name] : names)
+    if (counts[name] > 1)
+      name = name_of(kernel, Types::kKept);
+  return names;
 }
 
 std::string_view region_name(std::string_view kernel, std::span<char> memory) noexcept {
