@@ -16,7 +16,6 @@ from omptool.render.notes import Notes
 from omptool.render.region_run import gcc_rows, host_only_rows, of_gcc
 from omptool.render.tables import table
 from packager.checks import CHECKS
-from packager.demangle import demangled
 from packager.machine.facts import (
     FOLDERS,
     Diagnosis,
@@ -32,7 +31,7 @@ from packager.machine.parts import Elsewhere, Whole
 from packager.machine.program import LIBTARGET
 from packager.model import FatBinary, Finding
 from packager.records import NamedTuple
-from packager.region_names import short_names
+from packager.region_names import titles
 from packager.wording import counted
 
 STARTED = {
@@ -256,13 +255,13 @@ def _file(whole: Whole, path: str) -> str | None:
 
 
 def _entries(said: Said, notes: Notes) -> list[dict[str, Any]]:
-    short = short_names(fate.entry.name for fate in said.diagnosis.entries)
+    called = titles(fate.entry.label for fate in said.diagnosis.entries)
     return [
         {
             "entry": fate.entry.number,
             "file": _file(said.whole, said.whole.entry_files[fate.entry.number]),
             "kind": fate.entry.kind,
-            "name": short.get(fate.entry.name) or demangled(fate.entry.label),
+            "name": called[fate.entry.label],
             "runs on": fate.runs_on,
             "note": notes.mark(fate.reason),
         }
