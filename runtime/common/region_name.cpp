@@ -210,13 +210,19 @@ std::string region_name(std::string_view kernel) {
 }
 
 std::map<std::string, std::string> region_names(const std::set<std::string>& kernels) {
-  std::map<std::string, std::string> names;
-  std::map<std::string, int> counts;
+  std::map<std::string, std::set<std::string>> kernels_by_name;
   for (const std::string& kernel : kernels)
-    ++counts[names[kernel] = region_name(kernel)];
-  for (auto& [kernel, name] : names)
-    if (counts[name] > 1)
-      name = name_of(kernel, Types::kKept);
+    kernels_by_name[region_name(kernel)].insert(kernel);
+  std::map<std::string, std::string> names;
+  for (const auto& [name, alike] : kernels_by_name) {
+    std::set<std::string> with_types;
+    for (const std::string& kernel : alike)
+      with_types.insert(name_of(kernel, Types::kKept));
+    for (const std::string& kernel : alike)
+      names[kernel] = alike.size() == 1                   ? name
+                      : with_types.size() == alike.size() ? name_of(kernel, Types::kKept)
+                                                          : kernel;
+  }
   return names;
 }
 

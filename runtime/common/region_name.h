@@ -14,7 +14,8 @@ namespace omptool {
 // ("__omp_offloading_801_2f_work_l5": "work:5"); any other name as it is. Its twin is packager/region_names.py.
 std::string region_name(std::string_view kernel);
 
-// The same of each of several kernels: with the function's types where two names would be equal without.
+// The same of each of several kernels: with the function's types where two names would be equal without. Kernels whose
+// names are equal with types, too, keep their own, as those of static functions of two files.
 std::map<std::string, std::string> region_names(const std::set<std::string>& kernels);
 
 // The same for signal handlers: uses no heap. The name is in `memory`, and cut off where that is too small. A mangled

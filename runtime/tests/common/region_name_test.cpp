@@ -80,4 +80,6 @@ TEST_CASE("of regions with one name, functions have types") {
   CHECK(names.at(prefix + "_Z4restv_l5") == "rest:5");
   CHECK(names.at(prefix + "main_l7") == "main:7");
   CHECK(names.at("add_one") == "add_one");
+  const std::string elsewhere = "__omp_offloading_801_30_main_l7";
+  CHECK(omptool::region_names({prefix + "main_l7", elsewhere}).at(elsewhere) == elsewhere);
 }
