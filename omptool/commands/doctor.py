@@ -150,7 +150,7 @@ def _ran(
     from omptool.render import region_run
     from packager.files.reader import open_reader
     from packager.hosts import host_only
-    from packager.machine.host_regions import of_program
+    from packager.machine.host_regions import of_program, with_loaded
     from packager.machine.not_launched import not_launched
     from packager.machine.region_run import RegionRun, names
 
@@ -176,7 +176,7 @@ def _ran(
                 regions=regions,
                 libraries=libraries,
                 lost=report.lost(),
-                host_only=left,
+                host_only=with_loaded(left, libraries, path, os.environ),
                 of_gcc=of_gcc,
                 idle=tuple(not_launched(libraries, names(regions), path, data)),
             )

@@ -255,7 +255,7 @@ def _refuse_regions_of_the_host(data: Reader, path: Path, program: str) -> None:
         fail(f"{file}: {cause.message}: {NOT_STARTED}; {cause.cure}", CANNOT_START)
     for one in gcc_regions.of_program(program, path, data, os.environ):
         if one.reason:
-            fail(f"{one.path}: {one.sentence}: {NOT_STARTED}", CANNOT_START)
+            fail(f"{one.path}: {NOT_STARTED}: {one.sentence}", CANNOT_START)
 
 
 def _note_host_only(data: Reader, path: Path, program: str, *, is_reported: bool) -> None:

@@ -30,8 +30,7 @@ from packager.machine.other_runtimes import LIBRARIES, NAMES
 from packager.machine.parts import Elsewhere, Whole
 from packager.machine.program import LIBTARGET
 from packager.model import FatBinary, Finding
-from packager.naming.demangle import demangled
-from packager.naming.region_names import short_names
+from packager.naming.region_names import titles
 from packager.records import NamedTuple
 from packager.wording import counted
 
@@ -257,13 +256,13 @@ def _file(whole: Whole, path: str) -> str | None:
 
 
 def _entries(said: Said, notes: Notes) -> list[dict[str, Any]]:
-    short = short_names(fate.entry.name for fate in said.diagnosis.entries)
+    called = titles(fate.entry.label for fate in said.diagnosis.entries)
     return [
         {
             "entry": fate.entry.number,
             "file": _file(said.whole, said.whole.entry_files[fate.entry.number]),
             "kind": fate.entry.kind,
-            "name": short.get(fate.entry.name) or demangled(fate.entry.label),
+            "name": called[fate.entry.label],
             "runs on": fate.runs_on,
             "note": notes.mark(fate.reason),
         }

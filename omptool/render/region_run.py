@@ -16,7 +16,7 @@ from packager.machine.facts import GccRegions
 from packager.machine.host_regions import Left, headline
 from packager.machine.region_run import Region, RegionRun, names
 from packager.model import HostOnly
-from packager.naming.region_names import short_names
+from packager.naming.region_names import titles
 from packager.wording import counted
 
 NOT_LAUNCHED = "not launched (not called, or its `if` was false)"
@@ -90,8 +90,7 @@ def _left(run: RegionRun, path: str, cause: HostOnly) -> str:
 
 def _named(run: RegionRun) -> dict[str, str]:
     """Return what people call each region of the run."""
-    known = [*(region.name for region in run.regions), *(one.name for one in run.idle)]
-    return {name: name for name in known} | short_names(known)
+    return titles([*(region.name for region in run.regions), *(one.name for one in run.idle)])
 
 
 def _row(run: RegionRun, region: Region, named: Mapping[str, str], notes: Notes) -> dict[str, Any]:

@@ -102,6 +102,14 @@ def exists(path: Path) -> bool:
     return _mode(path) is not None
 
 
+def is_same(path: Path, other: Path) -> bool:
+    """Return whether both paths lead to one file that this process can see."""
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
+
+
 def is_file(path: Path) -> bool:
     """Return whether a regular file is there that this process can see."""
     mode = _mode(path)

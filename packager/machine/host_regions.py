@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from packager.elf import headers
 from packager.errors import PackagerError
+from packager.files.portable import is_same
 from packager.files.reader import Reader, open_reader
 from packager.hosts import host_only
 from packager.hosts.load import read_file
@@ -73,6 +76,23 @@ def of_program(
         needed = []
     first = [Left(program, cause)] if cause and cause.is_shown else []
     return [*first, *of_libraries(needed)]
+
+
+def with_loaded(
+    left: Sequence[Left], loaded: Iterable[str], program: Path, environment: Mapping[str, str]
+) -> list[Left]:
+    """Return `left` with files that show such regions among those that a program has `loaded`.
+
+    The libraries of these files count. A script starts other programs, and programs open libraries.
+    """
+    found = {os.path.realpath(one.path): one for one in left}
+    for file in map(Path, loaded):
+        if is_same(file, program):
+            continue
+        with suppress(PackagerError), open_reader(file) as data:
+            for one in of_program(str(file), file, data, environment):
+                found.setdefault(os.path.realpath(one.path), one)
+    return list(found.values())
 
 
 def headline(left: Iterable[Left]) -> str:

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from packager.errors import PackagerError
+from packager.files.portable import is_same
 from packager.files.reader import Reader, open_reader
 from packager.hosts.load import load_open
 from packager.look import Look
@@ -28,7 +29,7 @@ def not_launched(
     """
     known = set(launched)
     for file in map(Path, files):
-        is_open = _is_same(file, program)
+        is_open = is_same(file, program)
         opened = data.looked_into(_ENTRIES_ALONE) if is_open else open_reader(file, _ENTRIES_ALONE)
         for name in _kernels(file, opened):
             if _cut_off(name) not in known:
@@ -47,13 +48,6 @@ def _kernels(file: Path, opened: AbstractContextManager[Reader]) -> list[str]:
             ]
     except (PackagerError, OSError):
         return []
-
-
-def _is_same(file: Path, other: Path) -> bool:
-    try:
-        return file.samefile(other)
-    except OSError:
-        return False
 
 
 def _cut_off(name: str) -> str:

@@ -28,6 +28,16 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
     return {name: long if counts[short] > 1 else short for name, (short, long) in told.items()}
 
 
+def titles(names: Iterable[str]) -> dict[str, str]:
+    """Return what people call each of the names: as it is, demangled, where two would be equal."""
+    known = list(dict.fromkeys(names))
+    short = short_names(known)
+    counts = Counter(short.values())
+    return {
+        name: short[name] if counts[short.get(name, "")] == 1 else demangled(name) for name in known
+    }
+
+
 def short_name(name: str) -> str | None:
     """Return function and line of a kernel on its own; None for a name of no kernel."""
     return short_names([name]).get(name)

@@ -152,7 +152,9 @@ void append_to_text(const char* more, std::size_t size, void* text) {
   static_cast<BoundedText*>(text)->append({more, size});
 }
 
-std::string demangled(std::string_view function) {
+enum class Types : bool { kLeftOut, kKept };
+
+std::string demangled(std::string_view function, Types types) {
   std::string name(function);
   if (std::string fortran; function.starts_with("_Q") && append_fortran(function, fortran))
     return fortran;
@@ -161,7 +163,9 @@ std::string demangled(std::string_view function) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
                                                          std::free);
-  return text ? std::string(without_types(text.get())) : name;
+  if (!text)
+    return name;
+  return types == Types::kKept ? std::string(text.get()) : std::string(without_types(text.get()));
 }
 
 // The demangler takes some 70 bytes of the stack for each character.
@@ -191,14 +195,35 @@ std::optional<Parts> decoded(std::string_view kernel) {
   return skip_number(kernel) && skip_number(kernel) ? parts_of(kernel) : std::nullopt;
 }
 
-} // namespace
-
-std::string region_name(std::string_view kernel) {
+std::string name_of(std::string_view kernel, Types types) {
   const std::optional<Parts> parts = decoded(kernel);
   if (!parts)
     return std::string(kernel);
   const std::string suffix = parts->suffix.empty() ? "" : " (" + std::string(parts->suffix) + ")";
-  return demangled(parts->function) + ":" + std::string(parts->line) + suffix;
+  return demangled(parts->function, types) + ":" + std::string(parts->line) + suffix;
+}
+
+} // namespace
+
+std::string region_name(std::string_view kernel) {
+  return name_of(kernel, Types::kLeftOut);
+}
+
+std::map<std::string, std::string> region_names(const std::set<std::string>& kernels) {
+  std::map<std::string, std::set<std::string>> kernels_by_name;
+  for (const std::string& kernel : kernels)
+    kernels_by_name[region_name(kernel)].insert(kernel);
+  std::map<std::string, std::string> names;
+  for (const auto& [name, alike] : kernels_by_name) {
+    std::set<std::string> with_types;
+    for (const std::string& kernel : alike)
+      with_types.insert(name_of(kernel, Types::kKept));
+    for (const std::string& kernel : alike)
+      names[kernel] = alike.size() == 1                   ? name
+                      : with_types.size() == alike.size() ? name_of(kernel, Types::kKept)
+                                                          : kernel;
+  }
+  return names;
 }
 
 std::string_view region_name(std::string_view kernel, std::span<char> memory) noexcept {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +13,10 @@ namespace omptool {
 // Returns the function, without types, and the line in a kernel's name as clang writes it
 // ("__omp_offloading_801_2f_work_l5": "work:5"); any other name as it is. Its twin is packager/naming/region_names.py.
 std::string region_name(std::string_view kernel);
+
+// The same of each of several kernels: with the function's types where two names would be equal without. Kernels whose
+// names are equal with types, too, keep their own, as those of static functions of two files.
+std::map<std::string, std::string> region_names(const std::set<std::string>& kernels);
 
 // The same for signal handlers: uses no heap. The name is in `memory`, and cut off where that is too small. A mangled
 // function of 256 or more characters stays mangled.

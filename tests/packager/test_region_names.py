@@ -5,7 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from packager.naming.region_names import short_name, short_names, spellings, without_parameters
+from packager.naming.region_names import (
+    short_name,
+    short_names,
+    spellings,
+    titles,
+    without_parameters,
+)
 
 
 @pytest.mark.parametrize(
@@ -59,3 +65,11 @@ def test_all_spellings() -> None:
     name = f"{PREFIX}_ZN4grid4heatEi_l12"
     assert [*spellings(name)] == [name, name, "grid::heat:12", "grid::heat(int):12"]
     assert [*spellings("saxpy")] == ["saxpy", "saxpy"]
+
+
+def test_names_that_are_equal_stay_as_they_are() -> None:
+    """Two static functions of two files, and two regions of GCC's in one function."""
+    names = [f"{PREFIX}work_l5", "__omp_offloading_fe00_7_work_l5", f"{PREFIX}main_l3", "x"]
+    assert titles(names) == {name: name for name in names} | {f"{PREFIX}main_l3": "main:3"}
+    of_gcc = ["main._omp_fn.0", "main._omp_fn.1", "work._omp_fn.0"]
+    assert list(titles(of_gcc).values()) == [*of_gcc[:2], "work"]

@@ -149,9 +149,10 @@ public:
     const std::lock_guard lock(mutex_);
     if (regions_.empty() && (copies_.empty() || !kernels_.empty()))
       tell("", "Regions: none");
+    const std::map<std::string, std::string> titles = titles_of_all();
     if (!regions_.empty())
-      print_regions();
-    print_idle();
+      print_regions(titles);
+    print_idle(titles);
     if (std::any_of(copies_.begin(), copies_.end(), moves))
       print_copies();
     if (has_ranks_)
@@ -177,7 +178,13 @@ private:
       copies_[place].add(over.sums);
   }
 
-  void print_regions() const {
+  std::map<std::string, std::string> titles_of_all() const {
+    std::set<std::string> all = kernels_;
+    for (const auto& [name, sums] : regions_)
+      all.insert(name);
+    return region_names(all);
+  }
+  void print_regions(const std::map<std::string, std::string>& titles) const {
     std::vector<Line> lines{
         {"region", "launches", "on the device", "waited", "to the device", "to the host", "on the host"}};
     std::vector<const Named::value_type*> longest_first;
@@ -189,20 +196,20 @@ private:
     });
     for (const auto* const one : longest_first) {
       const auto& [name, sums] = *one;
-      lines.push_back({region_name(name), std::to_string(sums.launches), time_of(sums.on_device), time_of(sums.waited),
+      lines.push_back({titles.at(name), std::to_string(sums.launches), time_of(sums.on_device), time_of(sums.waited),
                        bytes_of(sums.to_device), bytes_of(sums.to_host), std::to_string(sums.fallbacks())});
     }
     print("Regions:", lines);
     for (const auto& [name, sums] : regions_)
       for (const auto& [reason, count] : sums.on_host)
-        tell("", "  %s ran %s on the host: %s", region_name(name).c_str(),
+        tell("", "  %s ran %s on the host: %s", titles.at(name).c_str(),
              counted(static_cast<std::int64_t>(count), "time").c_str(), reason.c_str());
   }
   // Regions of registered libraries that no call asked for.
-  void print_idle() const {
+  void print_idle(const std::map<std::string, std::string>& titles) const {
     for (const std::string& name : kernels_)
       if (!regions_.contains(name))
-        tell("", "  %s not launched (not called, or its `if` was false)", region_name(name).c_str());
+        tell("", "  %s not launched (not called, or its `if` was false)", titles.at(name).c_str());
   }
   void print_copies() const {
     std::vector<Line> lines{{"copies of", "times", "to the device", "to the host"}};

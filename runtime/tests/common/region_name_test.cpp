@@ -78,3 +78,16 @@ TEST_CASE("a mangled name that is too long for a handler's stack stays mangled")
   CHECK(omptool::region_name("__omp_offloading_801_2f_" + function + "_l5", memory) == function + ":5");
   CHECK(omptool::region_name("__omp_offloading_801_2f_" + function + "_l5") == std::string(300, 'a') + ":5");
 }
+
+TEST_CASE("of regions with one name, functions have types") {
+  const std::string prefix = "__omp_offloading_801_2f_";
+  const auto names = omptool::region_names(
+      {prefix + "_Z4workiPd_l5", prefix + "_Z4workPd_l5", prefix + "_Z4restv_l5", prefix + "main_l7", "add_one"});
+  CHECK(names.at(prefix + "_Z4workiPd_l5") == "work(int, double*):5");
+  CHECK(names.at(prefix + "_Z4workPd_l5") == "work(double*):5");
+  CHECK(names.at(prefix + "_Z4restv_l5") == "rest:5");
+  CHECK(names.at(prefix + "main_l7") == "main:7");
+  CHECK(names.at("add_one") == "add_one");
+  const std::string elsewhere = "__omp_offloading_801_30_main_l7";
+  CHECK(omptool::region_names({prefix + "main_l7", elsewhere}).at(elsewhere) == elsewhere);
+}

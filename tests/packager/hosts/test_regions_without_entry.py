@@ -149,6 +149,18 @@ def test_doctor_of_a_run(program: Path, with_library: Path) -> None:
         assert [r["source"] for r in document("doctor-run", json.stdout)["host_only"]] == ["work:2"]
 
 
+@pytest.mark.offloads
+def test_doctor_of_a_script_that_runs_it(tmp_path: Path, program: Path, with_library: Path) -> None:
+    """The program registers its own region, and so doctor reads its file and its libraries."""
+    for path in (program, with_library):
+        script = tmp_path / "script"
+        script.write_text(f"#!/bin/sh\n{path}\n")
+        script.chmod(0o755)
+        done = omptool("doctor", "--run", "--", script)
+        verdict = f"1 region ran, on a device; {ONE}; the program exited with 0"
+        assert (done.exit_code, done.stdout.splitlines()[0]) == (1, f"{script}: {verdict}")
+
+
 def test_a_device_is_mandatory(program: Path, with_library: Path) -> None:
     for path in (program, with_library):
         done = run("--mandatory", path)
