@@ -203,7 +203,7 @@ def _diagnosed(program: Path, as_json: bool, asking: dict[str, str] | None) -> t
     findings = (
         *diagnosis.findings,
         *(_weighed(one, diagnosis) for one in parts.findings),
-        *lacking(parts.archives, found.amd),
+        *lacking(parts.archives, found.amd, environment),
     )
     diagnosis = replace(
         diagnosis,
