@@ -211,9 +211,10 @@ def _diagnosed(
         )
     diagnosis = diagnose(parts.whole.binary, found, is_verbose=is_verbose)
     weighed = (_weighed(one, diagnosis) for one in parts.findings)
+    archives = lacking(parts.archives, found.amd, environment)
     diagnosis = replace(
         diagnosis,
-        findings=(*diagnosis.findings, *weighed, *lacking(parts.archives, found.amd)),
+        findings=(*diagnosis.findings, *weighed, *archives),
         host_only=parts.left,
         of_gcc=parts.of_gcc,
         is_of_default=parts.chooses_device,

@@ -33,7 +33,7 @@ def _dumped(binary: FatBinary, wanted: Wanted) -> Row:
         "path": portable(binary.path),
         "host": {"machine": binary.machine, "type": binary.type} if is_host else None,
         "abi": binary.abi,
-        "images": [dumped_image(binary, image) for image in images],
+        "images": (dumped_image(binary, image) for image in images),
         "entries": (
             _dumped_entry(entry, [states[image.index] for image in images])
             for entry, states in zip(binary.entries, entry_states(binary), strict=True)

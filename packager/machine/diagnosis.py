@@ -30,6 +30,8 @@ from packager.pairing import entry_states, needs_device
 from packager.triples import GPUS, code_of
 from packager.wording import counted, there_are
 
+UPDATE = "update omptool: it does not foresee what becomes of that part"
+
 
 def diagnose(program: FatBinary, machine: Machine, *, is_verbose: bool = False) -> Diagnosis:
     """The fates of images and entries, and findings OMP201 to OMP209.
@@ -71,10 +73,13 @@ def _fates(
 
 
 def _newer(program: FatBinary) -> Iterator[Finding]:
-    """Yield D02 for a compiler that came after this omptool."""
+    """Yield OMP202 for a compiler, or another tool, that came after this omptool."""
     found = newer.newer_compiler(program)
     if found:
         yield Finding("OMP202", found.severity, found.sentence, newer.CURE)
+    for part in program.newer:
+        message = f"a part of the program is of a newer format: {part}"
+        yield Finding("OMP202", "warning", message, UPDATE)
 
 
 def _openmp(program: FatBinary) -> set[int]:

@@ -3,20 +3,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from packager.checks.archives import INSTALL, by_library, has_kernels, wanted
 from packager.model import Finding, KernelArchives
 
+# HIP's runtime looks for archives at these paths instead of a library's, or before.
+VARIABLES = ("ROCM_KPACK_PATH", "ROCM_KPACK_PATH_PREFIX")
 
-def lacking(archives: Sequence[KernelArchives], gpus: Sequence[str]) -> Iterator[Finding]:
+
+def elsewhere(environment: Mapping[str, str]) -> str:
+    """Return the variable that names archives for HIP's runtime; "" if none is set."""
+    return next((name for name in VARIABLES if environment.get(name)), "")
+
+
+def lacking(
+    archives: Sequence[KernelArchives], gpus: Sequence[str], environment: Mapping[str, str]
+) -> Iterator[Finding]:
     """Yield which archive a library lacks for each of a machine's GPUs."""
+    other = elsewhere(environment)
     for library, mine in by_library(archives).items():
         for gpu in dict.fromkeys(gpus):
             if reason := _lack(mine, gpu):
                 message = f"{library} has no kernels for this machine's {gpu}: {reason}"
-                yield Finding("OMP134", "warning", message, INSTALL)
+                if other:
+                    message += f"; {other} names archives that doctor does not read"
+                yield Finding("OMP134", "info" if other else "warning", message, INSTALL)
 
 
 def why_not(archives: Sequence[KernelArchives], gpus: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from packager.gpus import on_amd, on_nvidia
 from packager.machine.facts import LEVEL_ZERO, NODES, OPENCL, Machine, OtherRuntime
-from packager.machine.kernel_archives import why_not
+from packager.machine.kernel_archives import elsewhere, why_not
 from packager.model import DeviceImage, FatBinary, Model, Registration
 from packager.records import NamedTuple
 from packager.triples import code_of
@@ -82,6 +82,8 @@ def _taken(row: Registration, program: FatBinary, machine: Machine) -> list[Take
         return [takes(program.images[index], row.model, machine) for index in row.images]
     if not machine.amd:
         return [_refused(f"there is no {GPUS['amdgcn']}")]
+    if variable := elsewhere(machine.environment):
+        return [Taken(True, f"the archives that {variable} names may have kernels for it")]
     reason = why_not(program.archives, machine.amd)
     return [_refused(reason) if reason else Taken(True, "an archive has kernels for it")]
 

@@ -98,6 +98,7 @@ def joined(program: FatBinary, libraries: Sequence[FatBinary]) -> Whole:
         descriptors=(),
         registrations=(),
         archives=(),
+        newer=(),
         clangs=(),
         map_bits=0,
     )
@@ -134,6 +135,7 @@ def _added(whole: FatBinary, part: FatBinary) -> FatBinary:
             *(r._replace(images=moved(r.images)) for r in part.registrations),
         ),
         archives=(*whole.archives, *part.archives),
+        newer=(*whole.newer, *part.newer),
         runtimes=tuple(dict.fromkeys((*whole.runtimes, *part.runtimes))),
         clangs=(*whole.clangs, *(part.clangs if part.tables else ())),
         map_bits=whole.map_bits | part.map_bits,

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import kpacks
 import sycl
 from places import DATA, INCLUDE, TESTS
 from toolchain import (
@@ -59,7 +60,18 @@ def main() -> None:
     CORPUS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        made = (images, bundles, nested, hosts, windows, gcc_programs, archives, packages, of_sycl)
+        made = (
+            images,
+            bundles,
+            nested,
+            hosts,
+            windows,
+            gcc_programs,
+            archives,
+            packages,
+            of_sycl,
+            of_rocm,
+        )
         for path in (path for make in made for path in make(work)):
             shutil.copyfile(path, CORPUS / f"seed-{path.name}")
     for path in DATA.glob("*.fatbin"):
@@ -93,6 +105,13 @@ def of_sycl(work: Path) -> list[Path]:
     (work / "zebin").write_bytes(sycl.zebin(work))
     library = sycl.sample(work, "-s", *SMALL).rename(work / "sycl.so")
     return [library, work / "zebin"]
+
+
+def of_rocm(work: Path) -> list[Path]:
+    """An archive of kernels of a library."""
+    content = kpacks.archive("zstd-per-kernel", {f"{kpacks.LIBRARY}#0": ("gfx1100", "gfx90a")})
+    (work / "one.kpack").write_bytes(content)
+    return [work / "one.kpack"]
 
 
 def bundles(work: Path) -> list[Path]:

@@ -139,3 +139,15 @@ def test_a_wrapper_of_a_newer_format(tmp_path: Path, made: Containers, section: 
     assert omptool("verify", "--strict", path).exit_code == 1
     (row,) = dumped(path)["registrations"]
     assert (row["runtime"], bool(row["images"])) == (kind, True)
+
+
+def test_doctor_names_a_wrapper_of_a_newer_format(tmp_path: Path, made: Containers) -> None:
+    part = wrapped(tmp_path, "hip", made.bundle("b", *made.images, kind="o"))
+    path = tmp_path / "lib.so"
+    run("gcc", "-shared", part, "-o", path)
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<I", data, data.index(struct.pack("<II", MAGICS["hip"], 1)), 0x4C504948)
+    path.write_bytes(data)
+    said = omptool("doctor", path).stdout
+    message = "section .hipFatBinSegment: wrapper 0 has the unknown magic 0x4c504948"
+    assert f"OMP202 warning: a part of the program is of a newer format: {message}" in said

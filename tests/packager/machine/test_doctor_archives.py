@@ -84,3 +84,15 @@ def test_a_machine_without_such_a_gpu(installed: Path, monkeypatch: pytest.Monke
     assert diagnosed(path) == []
     shown = omptool("doctor", path).stdout
     assert "1 archived image for HIP's runtime does not run here" in shown
+
+
+@pytest.mark.parametrize("variable", ["ROCM_KPACK_PATH", "ROCM_KPACK_PATH_PREFIX"])
+def test_archives_elsewhere(
+    installed: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    """HIP's runtime looks there, and doctor does not."""
+    monkeypatch.setenv(variable, str(installed / "other.kpack"))
+    path = installed / "lib" / "libone.so"
+    (found,) = diagnosed(path)
+    assert found.endswith(f"is not there; {variable} names archives that doctor does not read")
+    assert "OMP134 info: " in omptool("doctor", path).stdout
