@@ -108,7 +108,8 @@ def test_the_line_about_an_illegal_instruction_of_a_library(tmp_path: Path) -> N
     options = ("-shared", "-fPIC", "-Xopenmp-target", "-march=x86-64-v2")
     compiled(source, tmp_path, *options).rename(library)
     caller = "int work(void);\nint main(void) { return work(); }"
-    path = compile_c(caller, tmp_path / "caller", str(library), f"-Wl,-rpath,{tmp_path}")
+    linker = ("-Wl,--allow-shlib-undefined", f"-Wl,-rpath,{tmp_path}")
+    path = compile_c(caller, tmp_path / "caller", str(library), *linker)
     done = subprocess.run([OMPTOOL, "run", path], capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGILL
     assert " team 0: the image is for x86-64-v2; this machine has " in done.stderr
@@ -194,7 +195,7 @@ def test_a_device_out_of_range(source: Path, tmp_path: Path) -> None:
     source.write_text(SOURCE.replace("map(tofrom", "device(3) map(tofrom"))
     done = under_run(compiled(source, tmp_path))
     region, llvms = done.stderr.splitlines()
-    assert region == "omptarget: region main:3 asks for device 3: 1 device is available"
+    assert "main_l3 asks for device 3: 1 device is available" in region
     assert llvms.endswith("Device number '3' out of range, only 1 devices available")
 
 
