@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from omptool.console import coloured
@@ -16,6 +16,7 @@ LARGEST = 1 << 24
 NARROW = 256
 # A name that is cut to the terminal's width keeps this many characters.
 SHORTEST = 16
+PIECE = 2000  # rows that are laid out together
 GAP = 2  # spaces between columns, and after a header where no width is given
 # Colours of a cell's first word: how an entry stands in an image, where it runs, a plugin's state.
 STATES = {
@@ -74,13 +75,33 @@ def column_table(
         note = note if left_out else ""
     is_number = [any(isinstance(value, int) for value in kept[name]) for name in shown]
     align = ["right" if number else "left" for number in is_number]
-    rows = zip(*(_coloured(cells, name in states) for name, cells in shown.items()), strict=True)
+    padding = GAP if width is None else 0
+    widest = [max(cells, key=len) for cells in shown.values()]
+    shown = {name: _coloured(cells, name in states) for name, cells in shown.items()}
+    lines = "\n".join(_lines(shown, widest, align, padding))
+    return f"{title}:\n{lines}{note}"
+
+
+def _lines(
+    columns: Mapping[str, list[str]], widest: list[str], align: Sequence[str], padding: int
+) -> Iterator[str]:
+    """Yield the lines of the header, and then the rows some thousand at a time.
+
+    The library copies all cells several times. In each piece a row of the `widest` cells keeps the
+    columns as wide as in all others.
+    """
     # Imported where a table is shown: starting is a feature.
     import tabulate
 
-    tabulate.MIN_PADDING = GAP if width is None else 0
-    lines = tabulate.tabulate(list(rows), list(shown), disable_numparse=True, colalign=align)
-    return f"{title}:\n{lines}{note}"
+    tabulate.MIN_PADDING = padding
+    length = len(next(iter(columns.values())))
+    for start in range(0, length, PIECE):
+        piece = zip(*(cells[start : start + PIECE] for cells in columns.values()), strict=True)
+        text = tabulate.tabulate(
+            [widest, *piece], list(columns), disable_numparse=True, colalign=align
+        )
+        header, rule, _widest, *rows = text.split("\n")
+        yield from (header, rule, *rows) if start == 0 else rows
 
 
 def _coloured(cells: list[str], has_states: bool) -> list[str]:

@@ -69,3 +69,11 @@ def test_documents_are_json() -> None:
     assert json.loads(text) == json.loads(json.dumps({"schema": 1, "files": files, "errors": []}))
     assert text.isascii()
     assert sum('"name"' in line for line in text.splitlines()) == len(rows)
+
+
+def test_a_long_table_has_equal_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are laid out some at a time."""
+    rows = [{"name": "x" * number, "size": 10**number, "note": "end"} for number in range(1, 9)]
+    whole = tables.table("t", rows)
+    monkeypatch.setattr(tables, "PIECE", 3)
+    assert tables.table("t", rows) == whole
