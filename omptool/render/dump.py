@@ -9,7 +9,7 @@ from itertools import repeat
 from omptool.console import shown
 from omptool.render.dumped import uri
 from omptool.render.names import remark, source, terminal_width
-from omptool.render.tables import Columns, Row, column_table, hexadecimal, table
+from omptool.render.tables import Columns, Row, column_table, hexadecimal, table, table_pieces
 from packager.model import (
     Descriptor,
     DeviceImage,
@@ -197,16 +197,17 @@ def _is_obvious(entry: OffloadEntry) -> bool:
     return entry.symbol in (entry.name, f".{entry.name}.region_id")
 
 
-def _kernels(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> list[str]:
-    """The table of kernels, and what is to be said of it."""
+def _kernels(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> Iterator[str]:
+    """Yield the table of kernels, and what is to be said of it."""
     found = [one for one in merged(binary, images) if parts.wanted.names(one.name)]
     found = in_order(found, KERNELS, parts.sort)
     # Architectures and images in words, by the images: many kernels have the same.
     places: dict[tuple[int, ...], tuple[str, str]] = {}
     sources = parts.sources(kernel.name for kernel in found)
     rows = [_kernel(kernel, sources, parts, places) for kernel in found]
-    said = remark([kernel.name for kernel in found]) if parts.is_demangled else ""
-    return [table("kernels", rows, parts.width, CUT, SPARE), said]
+    yield from table_pieces("kernels", rows, parts.width, CUT, SPARE)
+    if parts.is_demangled:
+        yield remark([kernel.name for kernel in found])
 
 
 def _kernel(

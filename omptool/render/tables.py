@@ -48,47 +48,55 @@ def table(
     of `spare` are left out, in their order, and a line below names them. Cells of the columns
     `states` have the colours of STATES.
     """
+    return "\n".join(table_pieces(title, rows, width, cut, spare, states))
+
+
+def table_pieces(title: str, rows: Sequence[Row], *how: Any) -> Iterator[str]:
+    """Yield the table as `table` returns it, some lines at a time, for tables of many MB."""
     names = rows[0] if rows else {}
     columns: Columns = {name: [row[name] for row in rows] for name in names}
-    return column_table(title, columns, width, cut, spare, states)
+    return _pieces(title, columns, *how)
 
 
-def column_table(
+def column_table(title: str, columns: Columns, *how: Any) -> str:
+    """Return the table of these columns, which are of one length, as `table` does of rows."""
+    return "\n".join(_pieces(title, columns, *how))
+
+
+def _pieces(
     title: str,
     columns: Columns,
     width: int | None = None,
     cut: Sequence[str] = (),
     spare: Sequence[str] = (),
     states: Container[str] = (),
-) -> str:
-    """Return the table of these columns, which are of one length, as `table` does of rows."""
+) -> Iterator[str]:
     kept = {name: cells for name, cells in columns.items() if not {None, ""}.issuperset(cells)}
     length = max(map(len, kept.values()), default=0)
     if not length:
-        return f"no {title}"
+        yield f"no {title}"
+        return
     room = max(NARROW, LARGEST // length)
     shown = {name: _cells(values, room) for name, values in kept.items()}
-    note = ""
+    left_out: list[str] = []
     if width is not None:
         shown, left_out = _fitted(shown, width, cut, spare)
-        note = f"\nnot shown at this width: {', '.join(left_out)} (--wide shows all)"
-        note = note if left_out else ""
     is_number = [any(isinstance(value, int) for value in kept[name]) for name in shown]
     align = ["right" if number else "left" for number in is_number]
-    padding = GAP if width is None else 0
     widest = [max(cells, key=len) for cells in shown.values()]
     shown = {name: _coloured(cells, name in states) for name, cells in shown.items()}
-    lines = "\n".join(_lines(shown, widest, align, padding))
-    return f"{title}:\n{lines}{note}"
+    yield f"{title}:"
+    yield from _lines(shown, widest, align, GAP if width is None else 0)
+    if left_out:
+        yield f"not shown at this width: {', '.join(left_out)} (--wide shows all)"
 
 
 def _lines(
     columns: Mapping[str, list[str]], widest: list[str], align: Sequence[str], padding: int
 ) -> Iterator[str]:
-    """Yield the lines of the header, and then the rows some thousand at a time.
+    """Yield the header with some rows, and then others: the library copies cells several times.
 
-    The library copies all cells several times. In each piece a row of the `widest` cells keeps the
-    columns as wide as in all others.
+    In each piece a row of the `widest` cells keeps the columns as wide as in all others.
     """
     # Imported where a table is shown: starting is a feature.
     import tabulate
@@ -101,7 +109,7 @@ def _lines(
             [widest, *piece], list(columns), disable_numparse=True, colalign=align
         )
         header, rule, _widest, *rows = text.split("\n")
-        yield from (header, rule, *rows) if start == 0 else rows
+        yield "\n".join((header, rule, *rows) if start == 0 else rows)
 
 
 def _coloured(cells: list[str], has_states: bool) -> list[str]:
