@@ -119,6 +119,8 @@ def checking(asked: Asked, code: int) -> Asked | None:
         return None
     if asked.level not in LEVELS:
         fail(f"{CHECK}={asked.level}: is no level; known levels: {', '.join(LEVELS)}", code)
+    if asked.baseline and asked.write_baseline:
+        fail("--baseline and --write-baseline exclude each other", code)
     found = asked._replace(sarif=_named(asked.sarif), json=_named(asked.json))
     outputs = {
         "--check-sarif": found.sarif,

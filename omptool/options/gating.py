@@ -31,6 +31,8 @@ class Gating(NamedTuple):
         """Raise UsageError for options that make no sense together, or with these files."""
         if self.fail_on and not self.against:
             raise click.UsageError("--fail-on needs --against.")
+        if self.baseline and self.write_baseline:
+            raise click.UsageError("--baseline and --write-baseline exclude each other.")
         of_one = {
             "--against": self.against,
             "--budget": self.budget,

@@ -61,6 +61,9 @@ def test_a_baseline_that_is_none(tmp_path: Path) -> None:
 
 
 def test_options_that_need_the_checker(tmp_path: Path) -> None:
+    both = ("--check", "--baseline", tmp_path / "a", "--write-baseline", tmp_path / "a")
+    done = found(ERROR, options=both)
+    assert (done.returncode, done.stderr.count("exclude each other")) == (125, 1)
     done = found(ERROR, options=("--write-baseline", tmp_path / "known.json"))
     assert (done.returncode, done.stderr) == (
         125,

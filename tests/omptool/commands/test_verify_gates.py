@@ -143,6 +143,7 @@ def test_options_that_make_no_sense(builds: Builds, tmp_path: Path) -> None:
     for options, message in (
         (("--fail-on", "added"), "--fail-on needs --against."),
         (("--against", builds.old, builds.old), "--against takes exactly one FILE."),
+        (("--baseline", "a", "--write-baseline", "a"), "--baseline and --write-baseline exclude"),
         (("--format", "json", "--sarif"), "--format, --json and --sarif exclude each other."),
     ):
         result = omptool("verify", builds.old, *options)
