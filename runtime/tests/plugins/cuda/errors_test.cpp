@@ -119,7 +119,7 @@ SCENARIO_OF(named_shapes) {
   Image image;
   EXPECT(init_device(0) == 0 && image.load(0));
   tgt_launch_shape shape{sizeof shape, 0, 0, 0, {2, 3, 1}, {32, 2, 1}};
-  for (const std::uint32_t flags : {0, OMPTARGET_SHAPE_NAMES_DIMENSIONS | 0}) {
+  for (const std::uint32_t flags : {0U, static_cast<std::uint32_t>(OMPTARGET_SHAPE_NAMES_DIMENSIONS)}) {
     shape.flags = flags;
     EXPECT(RTL(__tgt_rtl_run_shaped)(0, image[kNothing], nullptr, 0, &shape) == 0);
   }
