@@ -138,6 +138,8 @@ public:
   explicit BoundedText(std::span<char> memory) : memory_(memory) {}
   void append(std::string_view more) noexcept {
     const std::size_t taken = std::min(more.size(), memory_.size() - size_);
+    if (taken == 0) // neither may be null for memcpy
+      return;
     std::memcpy(memory_.data() + size_, more.data(), taken);
     size_ += taken;
   }
