@@ -39,7 +39,6 @@ CODES = (
     "OMP133",
     "OMP134",
     "OMP135",
-    "OMP135",
 )
 LINK_FLAGS = {
     "pie": ("-pie",),

@@ -195,7 +195,7 @@ def test_a_device_out_of_range(source: Path, tmp_path: Path) -> None:
     source.write_text(SOURCE.replace("map(tofrom", "device(3) map(tofrom"))
     done = under_run(compiled(source, tmp_path))
     region, llvms = done.stderr.splitlines()
-    assert "main_l3 asks for device 3: 1 device is available" in region
+    assert "region main:3 asks for device 3: 1 device is available" in region
     assert llvms.endswith("Device number '3' out of range, only 1 devices available")
 
 
