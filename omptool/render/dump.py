@@ -204,8 +204,13 @@ def _kernels(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> 
     # Architectures and images in words, by the images: many kernels have the same.
     places: dict[tuple[int, ...], tuple[str, str]] = {}
     sources = parts.sources(kernel.name for kernel in found)
-    rows = [_kernel(kernel, sources, parts, places) for kernel in found]
-    yield from table_pieces("kernels", rows, parts.width, CUT, SPARE)
+    yield from table_pieces(
+        "kernels",
+        [_kernel(kernel, sources, parts, places) for kernel in found],
+        parts.width,
+        CUT,
+        SPARE,
+    )
     if parts.is_demangled:
         yield remark([kernel.name for kernel in found])
 

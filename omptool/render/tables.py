@@ -16,7 +16,7 @@ LARGEST = 1 << 24
 NARROW = 256
 # A name that is cut to the terminal's width keeps this many characters.
 SHORTEST = 16
-PIECE = 2000  # rows that are laid out together
+PIECE = 400  # rows that are laid out together
 GAP = 2  # spaces between columns, and after a header where no width is given
 # Colours of a cell's first word: how an entry stands in an image, where it runs, a plugin's state.
 STATES = {
@@ -76,13 +76,14 @@ def _pieces(
     if not length:
         yield f"no {title}"
         return
+    del columns  # long cells are not kept beside what is shown of them
     room = max(NARROW, LARGEST // length)
-    shown = {name: _cells(values, room) for name, values in kept.items()}
+    numbers = {name for name, cells in kept.items() if any(isinstance(one, int) for one in cells)}
+    shown = {name: _cells(kept.pop(name), room) for name in list(kept)}
     left_out: list[str] = []
     if width is not None:
         shown, left_out = _fitted(shown, width, cut, spare)
-    is_number = [any(isinstance(value, int) for value in kept[name]) for name in shown]
-    align = ["right" if number else "left" for number in is_number]
+    align = ["right" if name in numbers else "left" for name in shown]
     widest = [max(cells, key=len) for cells in shown.values()]
     shown = {name: _coloured(cells, name in states) for name, cells in shown.items()}
     yield f"{title}:"
