@@ -51,6 +51,8 @@ def _is_kept(item: pytest.Item) -> bool:
     if _programs(parameters) & reasons(LIST).keys():
         return False
     if item.get_closest_marker("repeated"):
+        if not item.get_closest_marker("sampled"):
+            item.add_marker("exhaustive")
         return _mpi(parameters) is mpis.DEBIAN[0]
     if item.get_closest_marker("exhaustive"):
         return False

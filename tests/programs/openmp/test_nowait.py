@@ -53,7 +53,7 @@ RUNS = [
         (16, "data"),
         (16, "free"),
         (4, "chains"),
-        (2, "chains"),
+        pytest.param(2, "chains", marks=pytest.mark.sampled),
         (1, "chains"),
         (8, "single"),
     ],
