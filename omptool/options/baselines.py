@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`--baseline` and `--write-baseline`: the findings that a project knows of."""
+"""`--baseline` and `--write-baseline`: findings that are known, and fail nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from omptool.console import echo, portable, shown
 from omptool.options.paths import FILE
 from packager.errors import FormatError
-from packager.files.replacing import replacing
-from packager.gates import baseline
 from packager.wording import counted
+
+if TYPE_CHECKING:
+    from packager.gates.baseline import Known
 
 OPTIONS = (
     click.option(
@@ -30,15 +32,19 @@ class Baseline:
 
     def __init__(self, path: Path) -> None:
         """Read the file. Raises FormatError for what is no baseline, and OSError."""
+        from packager.gates import baseline
+
         self._path = path
         try:
             self._known = baseline.read(path.read_text(encoding="utf-8"))
         except UnicodeDecodeError as error:
             raise FormatError("is not UTF-8") from error
-        self._found: set[baseline.Known] = set()
+        self._found: set[Known] = set()
 
     def knows(self, file: str, code: str, message: str) -> bool:
         """Return whether a finding is one of them."""
+        from packager.gates import baseline
+
         one = baseline.known(portable(file), code, message)
         if one in self._known:
             self._found.add(one)
@@ -61,6 +67,9 @@ class Baseline:
 
 def write(path: Path, findings: Iterable[tuple[str, str, str]]) -> None:
     """Write findings, as file, code and message, as a baseline, and print how many they are."""
+    from packager.files.replacing import replacing
+    from packager.gates import baseline
+
     known = {baseline.known(portable(file), code, message) for file, code, message in findings}
     with replacing(path) as temporary:
         temporary.write_text(baseline.written(known), encoding="utf-8")

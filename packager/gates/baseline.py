@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Baselines: the findings that a project knows of, so that only new ones fail a build."""
+"""Baselines: the known findings of a project, so that only new ones fail a build."""
 
 from __future__ import annotations
 

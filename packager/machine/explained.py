@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from packager import checks, gates
+from packager import checks
 from packager.errors import UsageError
+from packager.gates import codes as gates
 from packager.machine.run_check.check_codes import CODES
 
 # Of `doctor`; those of `verify` are the docstrings of its checks, those of `run --check` CODES.

@@ -12,7 +12,8 @@ import sys
 
 from places import ROOT
 
-from packager import checks, gates
+from packager import checks
+from packager.gates import codes as gates
 from packager.machine.explained import explain
 
 PAGE = ROOT / "docs" / "verify.md"

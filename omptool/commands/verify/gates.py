@@ -5,24 +5,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from omptool.commands.verify.since import Since
 from omptool.errors import reported
 from omptool.options.baselines import Baseline, write
 from omptool.options.gating import WORDS, Gating
-from packager import checks, gates
 from packager.errors import FormatError
-from packager.files.replacing import replacing
-from packager.gates import budget
 from packager.look import Look
 from packager.model import FatBinary, Finding
 from packager.questions.members import EMPTY
+
+if TYPE_CHECKING:
+    from omptool.commands.verify.since import Since
+    from packager.gates.budget import Budget
 
 Result = tuple[FatBinary, list[Finding]]
 
 
 class Gates:
-    """The gates of one run."""
+    """The gates of one run. Those that nobody asks for are not imported: starting is a feature."""
 
     def __init__(self, asked: Gating, look: Look) -> None:
         """Read the files of the gates, or end the command with a line about one of them."""
@@ -30,7 +31,7 @@ class Gates:
         self._budget = _budget(asked.budget) if asked.budget else None
         self._baseline = _baseline(asked.baseline) if asked.baseline else None
         words = asked.fail_on or WORDS[:1]
-        self._since = Since(asked.against, look, words) if asked.against else None
+        self._since = _since(asked.against, look, words) if asked.against else None
 
     @property
     def failed(self) -> bool:
@@ -40,10 +41,11 @@ class Gates:
     @property
     def codes(self) -> list[str]:
         """Return the codes of what is asked for."""
-        return [
-            *(gates.AGAINST if self._since else ()),
-            *(gates.BUDGET if self._budget else ()),
-        ]
+        if not (self._since or self._budget):
+            return []
+        from packager.gates.codes import AGAINST, BUDGET
+
+        return [*(AGAINST if self._since else ()), *(BUDGET if self._budget else ())]
 
     def of_part(self, member: str, binary: FatBinary) -> list[Finding]:
         """Return the findings about a file or a member by the earlier build."""
@@ -54,8 +56,9 @@ class Gates:
         if self._since:
             yield from self._since.lost(path)
         if self._budget:
-            of_budget = [gate(self._budget, parts) for gate in gates.BUDGET.values()]
-            found = [one for findings in of_budget for one in findings]
+            from packager.gates.codes import BUDGET
+
+            found = [one for gate in BUDGET.values() for one in gate(self._budget, parts)]
             if found:
                 yield (parts[0] if len(parts) == 1 else EMPTY._replace(path=str(path))), found
 
@@ -71,20 +74,34 @@ class Gates:
         if self._baseline:
             self._baseline.conclude(binary.path for binary, _ in results)
         if path := self._asked.write_budget:
-            with reported(path), replacing(path) as temporary:
-                text = budget.written([binary for binary, _ in results])
-                temporary.write_text(text, encoding="utf-8")
+            _write_budget(path, [binary for binary, _ in results])
         if path := self._asked.write_baseline:
             with reported(path):
                 write(path, _weighty(results))
 
 
-def _budget(path: Path) -> budget.Budget:
+def _since(old: Path, look: Look, fail_on: Sequence[str]) -> Since:
+    from omptool.commands.verify.since import Since
+
+    return Since(old, look, fail_on)
+
+
+def _budget(path: Path) -> Budget:
+    from packager.gates import budget
+
     with reported(path):
         try:
             return budget.parse(path.read_text(encoding="utf-8"))
         except UnicodeDecodeError as error:
             raise FormatError("is not UTF-8") from error
+
+
+def _write_budget(path: Path, files: Sequence[FatBinary]) -> None:
+    from packager.files.replacing import replacing
+    from packager.gates import budget
+
+    with reported(path), replacing(path) as temporary:
+        temporary.write_text(budget.written(files), encoding="utf-8")
 
 
 def _baseline(path: Path) -> Baseline:
@@ -104,5 +121,7 @@ def found_in(
     binary: FatBinary, earlier: Sequence[FatBinary], codes: Sequence[str]
 ) -> list[Finding]:
     """Return what the checks find in a file, alone and beside files before it."""
+    from packager import checks
+
     found = checks.verify(binary, codes) if codes else []
     return [*found, *checks.against(earlier, binary, codes)]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from omptool.reading import Files
-from packager import gates
+from packager.gates import codes as gates
 from packager.look import Look
 from packager.model import FatBinary, Finding
 from packager.questions.compare import differences

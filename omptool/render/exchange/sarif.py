@@ -17,8 +17,9 @@ from omptool import __version__
 from omptool.console import portable
 from omptool.reading import Unread
 from omptool.render.json_stream import pieces
-from packager import checks, gates
+from packager import checks
 from packager.files.reader import STANDARD_INPUT
+from packager.gates import codes as gates
 from packager.machine.explained import explain
 from packager.model import FatBinary, Finding, SourcePlace
 from packager.questions.source_places import place_of

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -152,3 +153,10 @@ def test_options_that_make_no_sense(builds: Builds, tmp_path: Path) -> None:
     result = omptool("verify", "--against", missing, builds.old)
     assert result.exit_code == 2
     assert f"{missing}: No such file or directory" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "verify"])
+def test_gates_are_imported_when_they_are_asked_for(command: str) -> None:
+    code = f"import sys, omptool.commands.{command}; print(*sys.modules, sep='\\n')"
+    loaded = run(sys.executable, "-c", code).splitlines()
+    assert not {"difflib", "packager.gates.budget", "packager.gates.baseline"} & set(loaded)

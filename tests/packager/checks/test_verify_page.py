@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from verify_page import PAGE, page
 
-from packager import checks, gates
+from packager import checks
+from packager.gates import codes as gates
 from packager.machine.explained import explain
 
 
