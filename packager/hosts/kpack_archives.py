@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from packager.elf import headers
-from packager.errors import FormatError
+from packager.errors import FormatError, LimitError
 from packager.files.reader import NewerError, Reader, open_reader
 from packager.formats.containers import kpack
 from packager.model import KernelArchives
@@ -41,7 +41,7 @@ def of_sections(path: str, sections: Iterable[Reader]) -> Archives:
                 files = _Files(Path(path).parent, pattern)
                 kernels = tuple(_contents(file, library, faults, newer) for file in files.mine)
                 found.append(KernelArchives(library, pattern, kernels, files.beside))
-    except FormatError as error:
+    except (FormatError, LimitError) as error:
         faults.append(str(error))
     return Archives(tuple(found), tuple(faults), tuple(newer))
 
@@ -49,7 +49,7 @@ def of_sections(path: str, sections: Iterable[Reader]) -> Archives:
 def of_libraries(paths: Iterable[Path]) -> Iterator[KernelArchives]:
     """Yield the archives of ELF libraries; nothing for what is malformed."""
     for path in paths:
-        with suppress(FormatError), open_reader(path) as data:
+        with suppress(FormatError, LimitError), open_reader(path) as data:
             yield from of_elf(str(path), headers.read(data)).found
 
 
@@ -103,6 +103,6 @@ def _contents(
             architectures = kpack.architectures(data, library)
     except NewerError as error:
         newer.append(f"archive {file.name}: {error}")
-    except FormatError as error:
+    except (FormatError, LimitError) as error:
         faults.append(f"archive {file.name}: {error}")
     return file.name, architectures
