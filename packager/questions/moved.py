@@ -9,7 +9,7 @@ from operator import attrgetter
 from packager.naming.kernel_names import KernelName, decode
 from packager.records import NamedTuple
 
-# Of a function's regions in both builds, multiplied: more are paired by their order alone.
+# Limits the pairs of regions that are compared for one function. Beyond it only the order counts.
 MAX_PAIRS = 1 << 10
 TOO_FAR = 1 << 60
 UNLIKE = 1000  # lines by which kernels of other needs count as apart

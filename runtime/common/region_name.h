@@ -14,12 +14,12 @@ namespace omptool {
 // ("__omp_offloading_801_2f_work_l5": "work:5"); any other name as it is. Its twin is packager/naming/region_names.py.
 std::string region_name(std::string_view kernel);
 
-// The same of each of several kernels: with the function's types where two names would be equal without. Kernels whose
-// names are equal with types, too, keep their own, as those of static functions of two files.
+// Returns the names of several kernels by region_name(), with the function's types where two would be equal. Kernels
+// whose names are equal with types, too, keep their own: static functions of two files have such names.
 std::map<std::string, std::string> region_names(const std::set<std::string>& kernels);
 
-// The same for signal handlers: uses no heap. The name is in `memory`, and cut off where that is too small. A mangled
-// function of 256 or more characters stays mangled.
+// Returns a kernel's name by region_name() without the heap, for signal handlers. The name is in `memory`, and cut off
+// where that is too small. A mangled function of 256 or more characters stays mangled.
 std::string_view region_name(std::string_view kernel, std::span<char> memory) noexcept;
 
 } // namespace omptool

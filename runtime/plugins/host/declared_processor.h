@@ -11,7 +11,7 @@ namespace omptool::host {
 // Returns the processor that LLVM's container of an image declares, as in "bdver4" or "bdver4 with features +avx2".
 // Linkers put the container's header in front of the image. Returns "" where there is no such header, or no processor.
 std::string declared_processor(Bytes image);
-// The same of the bytes that precede an image of `size` bytes.
+// Returns the processor in the bytes before an image of `size` bytes, as declared_processor() does.
 std::string processor_in(Bytes before, std::size_t size);
 
 } // namespace omptool::host

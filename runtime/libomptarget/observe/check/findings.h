@@ -82,7 +82,7 @@ private:
   const std::string message_, variable_, entry_, source_;
 };
 
-// Its twin is omptool/probes/reports/finding_report.py.
+// Lies in the table of findings, which omptool/probes/reports/finding_report.py reads by the same layout.
 struct FindingRecord {
   std::atomic<std::uint64_t> key;          // of code, texts but the message, and places; 0: nobody has taken the record
   std::atomic<std::uint64_t> count, bytes; // how often, and the sum
