@@ -15,6 +15,13 @@ TOO_FAR = 1 << 60
 UNLIKE = 1000  # lines by which kernels of other needs count as apart
 
 
+class Spot(NamedTuple):
+    """A place in a source that an edit may move, and what tells it from others."""
+
+    line: int
+    needs: object = None
+
+
 class _Region(NamedTuple):
     name: KernelName
     needs: object
@@ -22,6 +29,10 @@ class _Region(NamedTuple):
     @property
     def place(self) -> tuple[int, int]:
         return self.name.line, int(self.name.suffix) if self.name.suffix.isdigit() else 0
+
+    @property
+    def spot(self) -> Spot:
+        return Spot(self.name.line, self.needs)
 
 
 def moved(old: Mapping[str, object], new: Mapping[str, object]) -> dict[str, str]:
@@ -34,7 +45,7 @@ def moved(old: Mapping[str, object], new: Mapping[str, object]) -> dict[str, str
     found: dict[str, str] = {}
     for function in before.keys() & after.keys():
         ours, theirs = before[function], after[function]
-        for one, other in _pairs(ours, theirs):
+        for one, other in aligned([r.spot for r in ours], [r.spot for r in theirs]):
             found[str(ours[one].name)] = str(theirs[other].name)
     return {name: now for name, now in found.items() if name != now}
 
@@ -50,26 +61,29 @@ def _by_function(kernels: Mapping[str, object]) -> dict[tuple[str, bool], list[_
     return {key: sorted(all_of.values(), key=attrgetter("place")) for key, all_of in found.items()}
 
 
-def _pairs(old: Sequence[_Region], new: Sequence[_Region]) -> list[tuple[int, int]]:
-    """Return which regions belong together: those alike that an edit has moved by as many lines."""
+def aligned(old: Sequence[Spot], new: Sequence[Spot]) -> list[tuple[int, int]]:
+    """Return which spots belong together: those alike that an edit has moved by as many lines.
+
+    Both are in the order of the source; the result has the places of each pair in them.
+    """
     if len(old) == len(new) or len(old) * len(new) > MAX_PAIRS:
         return list(zip(range(len(old)), range(len(new)), strict=False))
     if len(old) > len(new):
-        return [(one, other) for other, one in _pairs(new, old)]
-    shifts = {other.name.line - one.name.line for one in old for other in new}
+        return [(one, other) for other, one in aligned(new, old)]
+    shifts = {other.line - one.line for one in old for other in new}
     tried = [_shifted(old, new, shift) for shift in sorted(shifts, key=abs)]
     return min(tried, key=lambda found: found[0])[1] if tried else []
 
 
 def _shifted(
-    old: Sequence[_Region], new: Sequence[_Region], shift: int
+    old: Sequence[Spot], new: Sequence[Spot], shift: int
 ) -> tuple[int, list[tuple[int, int]]]:
     """Return the pairs, in order, of least cost, and the cost, where lines move by this shift."""
     costs = [[0] * (len(new) + 1)]
     for one in old:
         above, row = costs[-1], [TOO_FAR]
         for j, other in enumerate(new):
-            distance = abs(other.name.line - one.name.line - shift)
+            distance = abs(other.line - one.line - shift)
             cost = distance + (UNLIKE if one.needs != other.needs else 0)
             row.append(min(row[j], above[j] + cost))
         costs.append(row)
