@@ -29,6 +29,7 @@ COMMANDS = {
     "run": "Run a program on the bundled runtime.",
     "worker": "Serve the devices of this machine to a program of the same MPI job.",
     "timeline": "Write a page that shows a trace.",
+    "stats": "Show the sums of a trace, or what grew since another.",
     "config": "Print where the runtime, its headers and examples are installed.",
 }
 

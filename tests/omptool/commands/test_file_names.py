@@ -52,10 +52,21 @@ COMMANDS = {
     "bundle -o": ["bundle", "host.o", "--image", "x86_64=image.so", "-o", "NAME"],
     "bundle -MD": ["bundle", "host.o", "--image", "x86_64=image.so", "-o", "out", "-MD", "NAME"],
     "timeline": ["timeline", "NAME", "-o", "out"],
+    "stats": ["stats", "NAME"],
+    "stats --against": ["stats", "trace.json", "--against", "NAME"],
     "timeline -o": ["timeline", "trace.json", "-o", "NAME"],
     "emit -o": ["emit", "--image", "x86_64=image.so", "-o", "NAME"],
 }
-READ_ONCE = ("dump", "against", "verify", "extract", "lower", "timeline")
+READ_ONCE = (
+    "dump",
+    "against",
+    "verify",
+    "extract",
+    "lower",
+    "timeline",
+    "stats",
+    "stats --against",
+)
 
 
 def named(command: str, name: str) -> list[str]:

@@ -105,6 +105,7 @@ def words(command: str, of: Inputs) -> list[object]:
         "run": ["--check", of.program],
         "worker": [],
         "timeline": [of.trace, "-o", "out"],
+        "stats": [of.trace],
         "config": ["--libdir"],
     }
     return arguments[command]
