@@ -6,7 +6,7 @@ SHELL := bash
 PYTHON ?= python3
 VENV := .venv
 RUNTIME := $(shell find runtime -path runtime/tests -prune -o -type f -print; \
-  find fixtures/builds fixtures/saxpy fixtures/sample_plugin fixtures/wheel -type f)
+  find fixtures/builds fixtures/heat fixtures/portable fixtures/saxpy fixtures/sample_plugin fixtures/wheel -type f)
 
 # Warnings are errors with the compiler of CI alone: others warn of more, and their users want a build.
 export OMPTOOL_WERROR ?= $(if $(filter 12,$(shell command -v $(CXX) >/dev/null && $(CXX) -dumpversion)),ON,OFF)
