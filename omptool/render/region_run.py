@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -40,7 +41,7 @@ def as_text(run: RegionRun, cause: str) -> str:
         blocks.append(cause)
     blocks += [_left(run, path, cause) for path, cause in run.host_only if run.regions]
     files = dict.fromkeys((*run.libraries, *(one.path for one in run.of_gcc)))
-    if files:
+    if files.keys() - {os.path.realpath(run.program)}:
         blocks.append(table("files with device code", [{"file": path} for path in files]))
     if run.lost:
         runs = counted(run.lost, "run")
