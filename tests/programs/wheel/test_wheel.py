@@ -15,6 +15,7 @@ from fixture_programs import build_once
 from mpis import EACH, Mpi, job
 from places import FIXTURES, ROOT, TESTS
 from products import Products
+from typed import blocks
 
 from packager.files.helper import LIBRARY
 
@@ -41,8 +42,7 @@ def way() -> dict[str, str]:
 
 def commands(heading: str) -> list[str]:
     """Return the lines that the README has people type in the section under a heading."""
-    section = README.partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    return section.partition("```sh\n")[2].partition("```")[0].splitlines()
+    return [line for block in blocks(ROOT / "README.md", heading) for line in block.splitlines()]
 
 
 def picture(command: str) -> str:
@@ -88,6 +88,7 @@ class Installed:
         self.python = folder / "python"
         self.python.mkdir()
         (self.python / "python3").symlink_to(python)
+        (self.python / "clang").symlink_to(shutil.which("clang-19") or "clang-19")
         self.shell(*(line.replace("omptool", str(self.wheel)) for line in commands("Install")))
 
     def shell(self, *lines: str, cwd: Path | None = None) -> str:
@@ -123,17 +124,27 @@ def test_so_it_does_with_other_pythons(tmp_path: Path, python: str) -> None:
 
 
 def check_the_readme(omptool: Installed, folder: Path) -> None:
-    lines = commands("Build and run a program")
-    typed = sum(len(line.split(" && ")) for line in [*commands("Install"), *lines]) - 1
-    assert typed <= 10, "ten commands, and the one that activates"
-    *before, dump, doctor = lines
+    first, then = blocks(ROOT / "README.md", "Your program in a minute")
+    said = omptool.shell(*first.splitlines(), cwd=folder)
+    assert said == picture("omptool doctor --run -- ./app")
+    assert "2 regions ran, all on a device" in omptool.shell(*then.splitlines(), cwd=folder)
+    assert "<canvas" in (folder / "timeline.html").read_text()
+    *before, dump = commands("Kernels from LLVM IR")
     ran = omptool.shell(*before, cwd=folder)
     assert ran.count("100000 of 100000 elements right, ran on the device") == 3
     assert shape(omptool.shell(dump, cwd=folder)) == shape(picture("omptool dump app"))
-    said = shape(omptool.shell(doctor, cwd=folder))
-    assert [line for line in shape(picture("omptool doctor ./app")) if line not in said] == []
-    omptool.shell(*commands("See what ran"), cwd=folder)
-    assert "<canvas" in (folder / "trace.html").read_text()
+
+
+def test_the_first_commands_are_right(omptool: Installed, tmp_path: Path) -> None:
+    """Those of the table at the top of README, on the example of its next section."""
+    rows = README.partition("| to | type |\n")[2].partition("\n\n")[0].splitlines()[1:]
+    lines = [line for row in rows for line in row.split("|")[2].split("`")[1::2]]
+    assert len(lines) > 8
+    start = 'cp "$(omptool config --exampledir)"/heat/* .'
+    build = "omptool cc heat.c norm.c -o last-good; cp last-good app"
+    kernels = 'cp "$(omptool config --exampledir)"/saxpy/kernels.ll .'
+    omptool.shell(start, build, kernels, *lines, cwd=tmp_path)
+    assert (tmp_path / "kernels.ptx").exists()
 
 
 def test_the_readme_is_short() -> None:
