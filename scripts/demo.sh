@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The main job, end to end: lower two kernels for two targets, bundle, link, dump, verify, run. Then the kernels of
-# fixtures/portable on every device of this machine.
+# The first commands of README, on a program by clang, if there is one. Then the main job, end to end: lower two kernels
+# for two targets, bundle, link, dump, verify, run. Then the kernels of fixtures/portable on every device of this machine.
 set -euo pipefail
 fixtures=$(cd "$(dirname "$0")/../fixtures" && pwd)
 work=$(mktemp -d)
@@ -10,6 +10,29 @@ bold='' plain=''
 [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && bold=$'\033[1m' plain=$'\033[0m'
 say() { printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"; "$@"; }
 step() { printf '\n== %s\n' "$*"; }
+
+clang=$(compgen -c | grep -xE 'clang(-[0-9]+)?' | sort -uV | tail -n 1)
+if [ -n "$clang" ]; then
+  step "A program by $clang whose second region is compiled for the host alone, and what is to be done: ten seconds."
+  mkdir heat
+  cd heat
+  cp "$fixtures"/heat/* .
+  say "$clang" -g -O2 -fopenmp -c norm.c
+  say omptool cc "$clang" -g -O2 heat.c norm.o -o app
+  say omptool doctor --run -- ./app || [ $? = 1 ]
+  say omptool cc "$clang" -g -O2 heat.c norm.c -o app
+  say omptool doctor --run -- ./app
+  say omptool dump app
+  say omptool verify app
+  say omptool run --summary ./app
+  say omptool run --check ./app
+  say omptool run --trace trace.json ./app
+  say omptool stats trace.json
+  say omptool timeline trace.json -o timeline.html
+  cd ..
+else
+  step 'No clang: README has a program by it.'
+fi
 
 step 'From LLVM IR to a program that runs on a device: some ten seconds.'
 cp "$fixtures"/two_images/kernels.ll "$fixtures"/two_images/host.c .
