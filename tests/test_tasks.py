@@ -16,7 +16,7 @@ from places import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 
-TASKS = ("ci", "cmake-project", "fortran", "silent-region")
+TASKS = ("ci", "cmake-project", "fortran", "kernels", "silent-region")
 BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -26,6 +26,10 @@ def test_the_pages_are_a_site(tmp_path: Path) -> None:
         sys.executable, "-m", "mkdocs", "build", "-f", ROOT / "mkdocs.yml", "-d", tmp_path / "site"
     )
     assert (tmp_path / "site" / "silent-region.html").stat().st_size > 0
+    assert "workers" in (tmp_path / "site" / "search" / "search_index.json").read_text()
+    first = (tmp_path / "site" / "index.html").read_text()
+    assert first.count('data-md-color-media="(prefers-color-scheme: ') == 2
+    assert re.findall(r'<(?:script|img|link rel="stylesheet")[^>]*https?:', first) == []
 
 
 @pytest.mark.parametrize("task", TASKS)
