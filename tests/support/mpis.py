@@ -114,6 +114,8 @@ def of_program(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedPr
     """
     said, added = zip(*(_parted(text) for text in (done.stdout, done.stderr)), strict=True)
     text = "".join(added)
+    if text:
+        print(text)  # pytest shows it if the test fails
     killed = SIGNAL.search(text) if "signal" in text else None
     as_shell = 128 - done.returncode if done.returncode > 128 else done.returncode
     code = -int(killed[1]) if killed else as_shell
