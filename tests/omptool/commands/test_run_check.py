@@ -52,7 +52,7 @@ ERROR = {
 HINT = {"code": 312, "message": "y is not mapped", "source": "app.c:20:3"}
 SAID = """\
 app.c:12:1: OMP301 error: x maps 800 bytes, of which 400 are present
-    x at 0x1000 (800 bytes); region main:12; device 0; 3 times; 2400 bytes in all
+    x at 0x1000 (800 bytes); region main:12; device 0; 3 times; 2,400 bytes in all
 app.c:20:3: OMP312 hint: y is not mapped
 the checker found 1 error and 1 hint
 """

@@ -15,8 +15,13 @@
 
 namespace omptool::check {
 
+// "64,800 bytes".
 inline std::string bytes(std::int64_t count) {
-  return std::to_string(count) + (count == 1 ? " byte" : " bytes");
+  constexpr std::size_t kGroup = 3;
+  std::string digits = std::to_string(count);
+  for (std::size_t left = digits.size(); left > kGroup; left -= kGroup)
+    digits.insert(left - kGroup, ",");
+  return digits + (count == 1 ? " byte" : " bytes");
 }
 inline std::string hex(std::uintptr_t address) {
   char text[24];
