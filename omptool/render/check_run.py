@@ -40,7 +40,8 @@ def _message(finding: CheckFinding) -> str:
 
 def _without_lines(run: CheckRun) -> Iterator[str]:
     """Yield a line for each file that lacks the lines of its findings."""
-    without = (one.call.file for one in run.findings if one.call and not one.place)
+    places = [one for one in run.findings if one.call_function and not one.place]
+    without = (one.call.file for one in places if one.call)
     for file in dict.fromkeys(without):
         yield f"{shown(os.fsdecode(file))} has no source lines: compile with -g for lines"
 

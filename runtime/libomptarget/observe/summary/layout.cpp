@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cstdio>
 #include <map>
+#include <set>
 
 namespace omptool::observe {
 namespace {
@@ -71,6 +72,38 @@ std::string without_arguments(std::string_view name) {
   return depth == 0 ? out : std::string(name);
 }
 
+// Appends the name, and then it without its first scopes, one after the other, as far as they fit.
+void append_fitting(std::string_view name, std::size_t room, std::vector<std::string>& to) {
+  if (characters(name) <= room)
+    to.emplace_back(name);
+  int depth = 0;
+  for (std::size_t at = 0; at + 1 < name.size(); ++at) {
+    const char c = name[at];
+    if (c == '<' || c == '(' || c == '{')
+      ++depth;
+    else if ((c == '>' && at > 0 && name[at - 1] != '-') || c == ')' || c == '}')
+      --depth;
+    const std::string_view rest = name.substr(at + 2);
+    if (depth == 0 && c == ':' && name[at + 1] == ':' && characters(rest) + 1 <= room)
+      to.push_back(std::string(kGap).append(rest));
+  }
+}
+
+// Returns what may stand for a name in the room, the best first; never nothing.
+std::vector<std::string> shorter(const std::string& name, std::size_t room) {
+  std::vector<std::string> choices;
+  const std::string folded = without_arguments(name);
+  if (characters(name) <= room)
+    return {name};
+  if (characters(folded) <= room)
+    choices.push_back(folded);
+  append_fitting(name, room, choices);
+  append_fitting(folded, room, choices);
+  if (choices.empty())
+    choices.push_back(without_middle(folded, room));
+  return choices;
+}
+
 std::string with_unit(double number, const std::array<const char*, 4>& units) {
   constexpr double kRoundsUp = 999.5; // to four digits
   std::size_t unit = 0;
@@ -85,15 +118,25 @@ std::string with_unit(double number, const std::array<const char*, 4>& units) {
 } // namespace
 
 std::vector<std::string> fitted(const std::vector<std::string>& names, std::size_t room) {
-  std::map<std::string, int> uses;
-  std::vector<std::string> shorter;
-  for (const std::string& name : names) {
-    shorter.push_back(characters(name) <= room ? name : without_arguments(name));
-    ++uses[shorter.back()];
+  std::vector<std::vector<std::string>> choices;
+  for (const std::string& name : names)
+    choices.push_back(shorter(name, room));
+  std::vector<std::size_t> chosen(names.size(), 0);
+  for (bool any_changed = true; any_changed;) {
+    any_changed = false;
+    std::map<std::string, std::set<std::string>> meant;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      meant[choices[i][chosen[i]]].insert(names[i]);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (meant[choices[i][chosen[i]]].size() > 1 && chosen[i] + 1 < choices[i].size()) {
+        ++chosen[i];
+        any_changed = true;
+      }
   }
+  std::vector<std::string> found;
   for (std::size_t i = 0; i < names.size(); ++i)
-    shorter[i] = without_middle(uses[shorter[i]] == 1 ? shorter[i] : names[i], room);
-  return shorter;
+    found.push_back(choices[i][chosen[i]]);
+  return found;
 }
 
 std::string time_text(double nanoseconds) {

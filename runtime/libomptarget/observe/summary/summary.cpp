@@ -129,7 +129,7 @@ public:
 };
 
 // Returns the variable as the user has set it; "": not at all.
-std::string setting(const char* name) {
+std::string variable(const char* name) {
   const char* const value = ::secure_getenv(name);
   return value ? value : "";
 }
@@ -137,7 +137,7 @@ std::string setting(const char* name) {
 // Of a terminal, unless the user has set it.
 std::size_t columns() {
   constexpr std::size_t kUsual = 80;
-  if (const int wanted = std::atoi(setting("COLUMNS").c_str()); wanted > 0)
+  if (const int wanted = std::atoi(variable("COLUMNS").c_str()); wanted > 0)
     return static_cast<std::size_t>(wanted);
   winsize size{};
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsual;
@@ -154,7 +154,7 @@ void write_document(const std::string& folder, const Contents& contents) {
 
 // Behind the program's own end, or before it aborts.
 [[gnu::destructor]] void report_summary() {
-  const std::string asked = setting("OMPTOOL_SUMMARY"), folder = setting("OMPTOOL_SUMMARY_JSON");
+  const std::string asked = variable("OMPTOOL_SUMMARY"), folder = variable("OMPTOOL_SUMMARY_JSON");
   const bool is_printed = asked == "1" || asked == "all";
   if (!is_printed && folder.empty())
     return;
@@ -171,14 +171,14 @@ void write_document(const std::string& folder, const Contents& contents) {
 } // namespace
 
 void summarize() {
-  const std::string asked = setting("OMPTOOL_SUMMARY");
+  const std::string asked = variable("OMPTOOL_SUMMARY");
   const bool has_value = !asked.empty() && asked != "0", is_known = asked == "1" || asked == "all";
   static std::atomic<bool> is_decided{false};
-  if ((!has_value && setting("OMPTOOL_SUMMARY_JSON").empty()) || is_decided.exchange(true))
+  if ((!has_value && variable("OMPTOOL_SUMMARY_JSON").empty()) || is_decided.exchange(true))
     return;
   if (has_value && !is_known)
     say("the runtime ignores OMPTOOL_SUMMARY=%s and uses 0; known values: 0, 1, all", asked.c_str());
-  if (!is_known && setting("OMPTOOL_SUMMARY_JSON").empty())
+  if (!is_known && variable("OMPTOOL_SUMMARY_JSON").empty())
     return;
   PerProcess<Summary>::get();
   static SummaryListener* const only = new SummaryListener; // threads go on while the process exits
