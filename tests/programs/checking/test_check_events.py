@@ -93,7 +93,7 @@ def test_without_debug_information_findings_have_functions(tmp_path: Path) -> No
     app = tmp_path / "again"
     flags = ["-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu", "-fno-inline"]
     subprocess.run(["clang++-19", *flags, source, "-o", app], check=True)
-    command = [OMPTOOL, "run", "--check", app]
+    command: list[str | Path] = [OMPTOOL, "run", "--check", app]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     said = re.sub(r" at 0x\w+ \(64,800 bytes\)", "", done.stderr)
     assert said == (

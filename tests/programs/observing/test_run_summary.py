@@ -24,6 +24,7 @@ ABORTS = """\
 #include <stdlib.h>
 #include <unistd.h>
 int main(int argc, char **argv) {
+  (void)argv;
   double x[10] = {0};
 #pragma omp target map(tofrom : x)
   x[0] = 1;
@@ -154,12 +155,12 @@ def test_the_summary_of_a_program_that_aborts(tmp_path: Path) -> None:
     done = started("--summary", app, "x")
     assert done.returncode == -signal.SIGABRT
     lines = done.stderr.splitlines()
-    assert rows(lines, "Regions")["main:6"][3] == "1"
+    assert rows(lines, "Regions")["main:7"][3] == "1"
     assert done.stderr.count("Regions:") == 1
     fatal = started("--summary", app, "x", "x")
     assert fatal.returncode == -signal.SIGABRT
     assert "fatal error" in fatal.stderr
-    assert "main:6" in rows(fatal.stderr.splitlines(), "Regions")
+    assert "main:7" in rows(fatal.stderr.splitlines(), "Regions")
     assert "Regions" not in started("--summary", app, "x", "x", "x").stderr  # _exit
 
 
@@ -196,7 +197,7 @@ def test_a_document_of_a_program_that_aborts(tmp_path: Path) -> None:
     assert done.returncode == -signal.SIGABRT
     read = document("run-summary", out.read_text())
     assert (read["exit_code"], read["signal"]) == (None, signal.SIGABRT)
-    assert [one["region"] for one in read["processes"][0]["regions"]] == ["main:6"]
+    assert [one["region"] for one in read["processes"][0]["regions"]] == ["main:7"]
 
 
 def test_a_document_that_cannot_be_written(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_program_that_a_signal_ends(
     page, private = places
     done = started(private, "--timeline", page, program(tmp_path), int(number))
     assert done.returncode == -number
-    assert page.read_text().startswith("<!doctype html>")
+    assert page.read_text().startswith("<!DOCTYPE html>")
     assert list(private.iterdir()) == []
 
 

@@ -158,13 +158,14 @@ void write_document(const std::string& folder, const Contents& contents) {
   const bool is_printed = asked == "1" || asked == "all";
   if (!is_printed && folder.empty())
     return;
+  const bool has_run = PerProcess<Summary>::known(); // a shell that started the program has not
   const std::optional<Contents> contents = PerProcess<Summary>::get().taken();
   if (!contents)
     return;
   if (is_printed)
     for (const std::string& line : summary_lines(*contents, asked == "all" ? Rows::kAll : Rows::kFirst, columns()))
       tell("", "%s", line.c_str());
-  if (!folder.empty())
+  if (has_run && !folder.empty())
     write_document(folder, *contents);
 }
 
