@@ -164,6 +164,37 @@ def test_the_summary_of_a_program_that_aborts(tmp_path: Path) -> None:
     assert "Regions" not in started("--summary", app, "x", "x", "x").stderr  # _exit
 
 
+def test_a_handler_of_the_program_takes_the_place_of_the_summary(tmp_path: Path) -> None:
+    source = tmp_path / "handles.c"
+    source.write_text(
+        "#include <signal.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
+        'static void mine(int number) { (void)!write(2, "mine\\n", 5); _exit(number); }\n'
+        "int main(void) { signal(SIGABRT, mine);\n"
+        "#pragma omp target\n"
+        "  {}\n"
+        "  abort(); }\n"
+    )
+    done = started("--summary", compiled(source, tmp_path))
+    assert done.returncode == signal.SIGABRT
+    assert done.stderr == "mine\n"
+
+
+def test_an_abort_that_holds_the_heap_ends_in_time(tmp_path: Path) -> None:
+    source = tmp_path / "holds.c"
+    source.write_text(
+        "#include <stdlib.h>\n#include <unistd.h>\n"
+        "void *__libc_malloc(size_t);\n"
+        "static volatile int is_held;\n"
+        "void *malloc(size_t size) { while (is_held) pause(); return __libc_malloc(size); }\n"
+        "int main(void) {\n"
+        "#pragma omp target\n"
+        "  {}\n"
+        "  is_held = 1; abort(); }\n"
+    )
+    done = started("--summary", compiled(source, tmp_path))
+    assert (done.returncode, done.stdout) == (-signal.SIGABRT, "")
+
+
 def test_devices_that_were_not_used_are_counted(tmp_path: Path) -> None:
     app = aborting(tmp_path)
     said = (
