@@ -33,6 +33,7 @@ TEST_CASE("names stay different") {
   const Names names{"grid::Relax<double>::apply:42", "grid::Relax<float>::apply:42", "grid::Relax<int>::apply:7"};
   CHECK(fitted(names, 28) == Names{"grid::Relax<…>::apply:42", names[1], names[2]});
   CHECK(fitted(names, 24) == Names{"…Relax<double>::apply:42", "…Relax<float>::apply:42", "grid::Relax<…>::apply:7"});
+  CHECK(fitted(names, 20) == Names{"…<double>::apply:42", "…<float>::apply:42", "…Relax<int>::apply:7"});
   CHECK(fitted(names, 10) == Names{"…apply:42", "…apply:42", "…apply:7"});
   CHECK(fitted({"relax_all:42"}, 10) == Names{"rela…ll:42"});
 }

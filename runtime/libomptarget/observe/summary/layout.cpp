@@ -72,20 +72,23 @@ std::string without_arguments(std::string_view name) {
   return depth == 0 ? out : std::string(name);
 }
 
-// Appends the name, and then it without its first scopes, one after the other, as far as they fit.
+// Appends the name, and then it without its beginning: without scopes, and up to the arguments of a template; as far as
+// they fit.
 void append_fitting(std::string_view name, std::size_t room, std::vector<std::string>& to) {
   if (characters(name) <= room)
     to.emplace_back(name);
   int depth = 0;
   for (std::size_t at = 0; at + 1 < name.size(); ++at) {
     const char c = name[at];
+    const bool is_scope = depth == 0 && c == ':' && name[at + 1] == ':';
+    const bool is_arguments = depth == 0 && c == '<' && opens(name, at) && !name.substr(at + 1).starts_with(kGap);
+    const std::string_view rest = name.substr(is_scope ? at + 2 : at);
+    if ((is_scope || is_arguments) && characters(rest) + 1 <= room)
+      to.push_back(std::string(kGap).append(rest));
     if (c == '<' || c == '(' || c == '{')
       ++depth;
     else if ((c == '>' && at > 0 && name[at - 1] != '-') || c == ')' || c == '}')
       --depth;
-    const std::string_view rest = name.substr(at + 2);
-    if (depth == 0 && c == ':' && name[at + 1] == ':' && characters(rest) + 1 <= room)
-      to.push_back(std::string(kGap).append(rest));
   }
 }
 
