@@ -28,7 +28,12 @@ LEVELS = (
     ("libomptarget/rtl",),
     ("libomptarget/observe",),
     ("libomptarget/observe/check/full",),
-    ("libomptarget/observe/check", "libomptarget/observe/ompt", "libomptarget/observe/trace"),
+    (
+        "libomptarget/observe/check",
+        "libomptarget/observe/ompt",
+        "libomptarget/observe/summary",
+        "libomptarget/observe/trace",
+    ),
     ("libomptarget/observe/events",),
     ("libomptarget/process",),
     (

@@ -31,17 +31,10 @@ def command(trace: Path, out: Path) -> None:
 
     Exits 0 when OUT was written, 2 when TRACE cannot be read or is malformed.
     """
-    from omptool.progress import progress
-    from omptool.timeline.encoder import Encoded
-    from omptool.timeline.page import page
-    from packager.files.replacing import replacing
-    from packager.traces.load import load
+    from omptool.timeline.writing import write
 
     with reported(trace):
         check_distinct([out], [trace])
-        with progress(trace) as bar:
-            encoded = Encoded(load(trace, bar.seen), shown(trace.name))
-        with replacing(out) as temporary, temporary.open("wb") as file:
-            file.writelines(page(encoded))
-    for note in encoded.notes:
+        notes = write(trace, out, shown(trace.name))
+    for note in notes:
         echo(f"Note: {shown(trace)}: {note}", err=True)

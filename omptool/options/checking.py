@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,13 @@ import click
 
 from omptool.errors import fail
 from omptool.options import baselines
-from omptool.options.paths import FILE, as_given, check_distinct
+from omptool.options.levels import Leveled
+from omptool.options.paths import FILE, check_distinct, check_output, of_process
 from packager.errors import UsageError
 from packager.records import NamedTuple
 
 LEVELS = ("events", "full")
 CHECK = "--check"
-PROCESS = "%p"
 
 
 class Asked(NamedTuple):
@@ -32,6 +31,10 @@ class Asked(NamedTuple):
     baseline: Path | None = None
     write_baseline: Path | None = None
 
+    def files(self) -> list[Path]:
+        """Return the files that are written when the program has ended."""
+        return [path for path in (self.sarif, self.json, self.write_baseline) if path]
+
     def given(self) -> list[str]:
         """Return the options that need a level."""
         _, *values = self
@@ -39,18 +42,14 @@ class Asked(NamedTuple):
         return [name for name, value in zip(names, values, strict=True) if value]
 
 
-class _CheckOption(click.Option):
-    """A flag that may have a level behind "="."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the option as it is written, and its help."""
-        record = super().get_help_record(ctx)
-        return (f"{CHECK}[=full]", record[1]) if record else None
-
-
 _OPTIONS = (
     click.option(
-        CHECK, "check", cls=_CheckOption, is_flag=True, help="Look for mistakes of mapping."
+        CHECK,
+        "check",
+        cls=Leveled,
+        usual=LEVELS[0],
+        more=LEVELS[1],
+        help="Look for mistakes of mapping.",
     ),
     click.option("--check-error", is_flag=True, help="Exit with 124 if there is an error."),
     click.option(
@@ -84,30 +83,6 @@ def check_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return gathered
 
 
-def without_level(
-    words: Sequence[str], options: Iterable[click.Parameter]
-) -> tuple[list[str], str | None]:
-    """Return the words with --check for each --check=LEVEL, and the last level.
-
-    A flag of click's has nothing behind it, and an option with a value takes the next word: PROG.
-    """
-    valued = {name for one in options if _has_value(one) for name in one.opts}
-    rest = list(words)
-    level = None
-    at = 0
-    while at < len(rest) and rest[at].startswith("-") and rest[at] not in ("-", "--"):
-        name, is_given, value = rest[at].partition("=")
-        if name == CHECK:
-            level = value if is_given else LEVELS[0]
-            rest[at] = CHECK
-        at += 2 if name in valued and not is_given else 1
-    return rest, level
-
-
-def _has_value(option: click.Parameter) -> bool:
-    return isinstance(option, click.Option) and not option.is_flag and not option.count
-
-
 def checking(asked: Asked, code: int) -> Asked | None:
     """Return what is asked of the checker, with the files that it means; None: nothing.
 
@@ -121,7 +96,7 @@ def checking(asked: Asked, code: int) -> Asked | None:
         fail(f"{CHECK}={asked.level}: is no level; known levels: {', '.join(LEVELS)}", code)
     if asked.baseline and asked.write_baseline:
         fail("--baseline and --write-baseline exclude each other", code)
-    found = asked._replace(sarif=_named(asked.sarif), json=_named(asked.json))
+    found = asked._replace(sarif=of_process(asked.sarif), json=of_process(asked.json))
     outputs = {
         "--check-sarif": found.sarif,
         "--check-json": found.json,
@@ -129,27 +104,9 @@ def checking(asked: Asked, code: int) -> Asked | None:
     }
     written = {option: path for option, path in outputs.items() if path}
     for option, path in written.items():
-        _check_place(option, path, code)
+        check_output(option, path, code)
     try:
         check_distinct(list(written.values()), [])
     except UsageError as error:
         fail(str(error), code)
     return found
-
-
-def _named(path: Path | None) -> Path | None:
-    """Return the file's path with the number of this process for %p."""
-    return Path(as_given(path).replace(PROCESS, str(os.getpid()))) if path else None
-
-
-def _check_place(option: str, path: Path, code: int) -> None:
-    """Fail unless a file can be written there: the program may run for hours."""
-    from packager.files.replacing import check_place
-
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        fail(f"{option} {path}: there is no folder {folder}", code)
-    try:
-        check_place(path)
-    except UsageError as error:
-        fail(f"{option}: {error}", code)

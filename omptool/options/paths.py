@@ -9,9 +9,11 @@ from typing import Any
 
 import click
 
+from omptool.errors import fail
 from packager.errors import UsageError
 from packager.files.reader import STANDARD_INPUT
 
+PROCESS = "%p"  # in the name of an output: this process's number
 GIVEN = "omptool.options.paths"  # a key of click's: names as they were given, by path
 
 
@@ -73,6 +75,24 @@ def check_distinct(outputs: list[Path], inputs: list[Path]) -> None:
         seen[path.absolute()] = path
         if _identity(path):
             identities.add(_identity(path))
+
+
+def of_process(path: Path | None) -> Path | None:
+    """Return the file's path with the number of this process for %p."""
+    return Path(as_given(path).replace(PROCESS, str(os.getpid()))) if path else None
+
+
+def check_output(option: str, path: Path, code: int) -> None:
+    """End with `code` unless a file can be written there: a program may run for hours."""
+    from packager.files.replacing import check_place
+
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        fail(f"{option} {path}: there is no folder {folder}", code)
+    try:
+        check_place(path)
+    except UsageError as error:
+        fail(f"{option}: {error}", code)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -17,7 +17,13 @@ SECONDS = 60  # that a driver has to find its devices
 
 
 # These ask for what is to be observed in the program alone.
-OBSERVERS = ("OMPTOOL_SUMMARY", "OMPTOOL_TRACE", "OMP_TOOL_LIBRARIES", "LIBOMPTARGET_PROFILE")
+OBSERVERS = (
+    "OMPTOOL_SUMMARY",
+    "OMPTOOL_SUMMARY_JSON",
+    "OMPTOOL_TRACE",
+    "OMP_TOOL_LIBRARIES",
+    "LIBOMPTARGET_PROFILE",
+)
 
 
 class NoAnswerError(Exception):

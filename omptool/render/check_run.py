@@ -14,17 +14,36 @@ from packager.machine.run_check.check_run import CheckFinding, CheckRun, FilePla
 from packager.naming.region_names import short_name
 from packager.wording import counted
 
+REPEATED = "OMP315"  # its message is about repetitions
+
 
 def lines(run: CheckRun) -> Iterator[str]:
     """Yield a line for each finding with its place first, one with its facts, and the sums."""
     for finding in run.findings:
         severity = coloured(finding.severity, SEVERITIES[finding.severity], err=True)
-        yield f"{_where(run, finding)}: {finding.code} {severity}: {finding.message}"
+        yield f"{_where(run, finding)}: {finding.code} {severity}: {_message(finding)}"
         facts = "; ".join(_facts(finding))
         if facts:
             yield f"    {facts}"
     yield from remarks(run)
+    yield from _without_lines(run)
     yield _verdict(run)
+
+
+def _message(finding: CheckFinding) -> str:
+    """Return the finding's message, and how often it happened where the sentence is about that."""
+    if finding.code != REPEATED or finding.times < 2:
+        return finding.message
+    fault, colon, cure = finding.message.partition(": ")
+    return f"{fault}, {finding.times:,} times{colon}{cure}"
+
+
+def _without_lines(run: CheckRun) -> Iterator[str]:
+    """Yield a line for each file that lacks the lines of its findings."""
+    places = [one for one in run.findings if one.call_function and not one.place]
+    without = (one.call.file for one in places if one.call)
+    for file in dict.fromkeys(without):
+        yield f"{shown(os.fsdecode(file))} has no source lines: compile with -g for lines"
 
 
 def remarks(run: CheckRun) -> list[str]:
@@ -55,6 +74,8 @@ def _where(run: CheckRun, finding: CheckFinding) -> str:
     """Return the place in the source, else that in the file that called, else the program."""
     if finding.place:
         return str(_near(finding.place))
+    if finding.call and finding.call_function:
+        return f"{shown(os.fsdecode(finding.call.file))}: {finding.call_function}"
     if finding.call:
         return f"{shown(os.fsdecode(finding.call.file))}+{finding.call.offset:#x}"
     return shown(run.program)
@@ -80,16 +101,20 @@ def _facts(finding: CheckFinding) -> Iterator[str]:
     if finding.device is not None:
         title = f" ({shown(finding.device_title)})" if finding.device_title else ""
         yield f"device {finding.device}{title}"
-    if finding.times > 1:
-        yield f"{finding.times} times"
+    if finding.times > 1 and finding.code != REPEATED:
+        yield f"{finding.times:,} times"
     if finding.total:
-        yield f"{counted(finding.total, 'byte')} in all"
+        yield f"{_bytes(finding.total)} in all"
 
 
 def _object(finding: CheckFinding) -> str:
     at = f"at {finding.address:#x}" if finding.address else ""
-    size = f"({counted(finding.size, 'byte')})" if finding.size else ""
+    size = f"({_bytes(finding.size)})" if finding.size else ""
     return " ".join(part for part in (finding.variable or "memory", at, size) if part)
+
+
+def _bytes(number: int) -> str:
+    return "1 byte" if number == 1 else f"{number:,} bytes"
 
 
 def region(finding: CheckFinding) -> str:
@@ -129,6 +154,7 @@ def _row(finding: CheckFinding) -> dict[str, Any]:
         "place": _line(finding.place),
         "construct": _line(finding.construct),
         "call": _offset(finding.call),
+        "function": finding.call_function or None,
         "kernel": finding.kernel or None,
         "device": finding.device,
         "device_title": finding.device_title or None,

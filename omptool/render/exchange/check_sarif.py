@@ -72,10 +72,9 @@ def _location(run: CheckRun, finding: CheckFinding) -> Json:
     else:
         file = os.fsdecode(finding.call.file) if finding.call else run.program
         found = {"physicalLocation": {"artifactLocation": sarif.artifact(file)}}
-    if finding.entry:
-        found["logicalLocations"] = [
-            {"fullyQualifiedName": portable(region(finding)), "kind": "function"}
-        ]
+    function = region(finding) if finding.entry else finding.call_function
+    if function:
+        found["logicalLocations"] = [{"fullyQualifiedName": portable(function), "kind": "function"}]
     return found
 
 

@@ -1,52 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The source lines of the checker's findings, by the debug information of programs and images."""
+"""The places of the checker's findings: source lines by debug information, else functions."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from mmap import PAGESIZE
 from pathlib import Path
 
 from packager.dwarf import containing
 from packager.elf import headers
-from packager.elf.headers import PT_LOAD, Elf
+from packager.elf.headers import PT_LOAD, STT_FUNC, Elf
 from packager.errors import PackagerError
 from packager.files.reader import Reader, open_reader
 from packager.look import Look
 from packager.machine.run_check.check_codes import OF_HOST
 from packager.machine.run_check.check_run import CheckFinding, SourceLine
+from packager.naming.demangle import demangled
+from packager.naming.region_names import without_parameters
 
 LOOK = Look(symbols=True, resources=False)
 Lines = dict[int, SourceLine]
+Functions = dict[int, str]
 
 
 def with_lines(
     findings: Iterable[CheckFinding], program: Path, called: str
 ) -> tuple[CheckFinding, ...]:
-    """Return the findings with the source lines that debug information tells.
+    """Return the findings with source lines by debug information, else with functions.
 
     `program` is the file of the program, `called` what it was asked for by: so the loader calls it.
     """
     found = tuple(findings)
     own = {os.fsencode(called): program}
     calls: dict[bytes, Lines] = {}
+    functions: dict[bytes, Functions] = {}
     for name, offsets in _calls(found).items():
         path = own.get(name) or _path(name)
         calls[name] = _lines_of_file(path, offsets) if path else {}
+        left = offsets - calls[name].keys()
+        functions[name] = _functions_of_file(path, left) if path and left else {}
     files = dict.fromkeys([program, *(path for one in found if (path := _call_path(one, own)))])
     kernels = _kernels(found, files)
-    return tuple(_with_lines(finding, calls, kernels) for finding in found)
+    return tuple(_with_lines(finding, calls, functions, kernels) for finding in found)
 
 
 def _with_lines(
-    finding: CheckFinding, calls: Mapping[bytes, Lines], kernels: Mapping[str, Lines]
+    finding: CheckFinding,
+    calls: Mapping[bytes, Lines],
+    functions: Mapping[bytes, Functions],
+    kernels: Mapping[str, Lines],
 ) -> CheckFinding:
     call = finding.call
     return finding._replace(
         call_line=calls.get(call.file, {}).get(call.offset - 1) if call else None,
+        call_function=functions.get(call.file, {}).get(call.offset - 1, "") if call else "",
         kernel_line=kernels.get(finding.entry, {}).get(finding.kernel) if finding.kernel else None,
     )
 
@@ -107,6 +118,30 @@ def _lines_of_file(path: Path, offsets: Iterable[int]) -> Lines:
             return _lines(data, offsets)
     except (PackagerError, OSError):
         return {}
+
+
+def _functions_of_file(path: Path, offsets: Collection[int]) -> Functions:
+    """Return the functions that have code at offsets from the first loaded byte."""
+    found: Functions = {}
+    with suppress(PackagerError, OSError), open_reader(path) as data:
+        elf = headers.read(data)
+        base = _base(elf)
+        for address, name in _covering(elf, sorted({base + offset for offset in offsets})):
+            found.setdefault(address - base, without_parameters(demangled(name)))
+    return found
+
+
+def _covering(elf: Elf, wanted: list[int]) -> Iterator[tuple[int, str]]:
+    """Yield each address of a sorted list with the name of the function around it."""
+    for table in elf.symbol_tables():
+        names = elf.strings(table.link, "names of symbols")
+        for symbol in elf.symbols(table):
+            if symbol.type != STT_FUNC or not symbol.is_defined:
+                continue
+            for address in wanted[bisect_left(wanted, symbol.value) :]:
+                if address >= symbol.value + symbol.size:
+                    break
+                yield address, names[symbol.name_at]
 
 
 def _lines(data: Reader, offsets: Iterable[int]) -> Lines:

@@ -47,6 +47,7 @@ class CheckFinding(NamedTuple):
     device_title: str = ""  # of a device that another rank of an MPI job has
     call_line: SourceLine | None = None  # by debug information, as the following
     kernel_line: SourceLine | None = None
+    call_function: str = ""  # by the symbol table, as people write it; where there is no line
 
     @property
     def severity(self) -> Severity:

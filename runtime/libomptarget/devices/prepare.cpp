@@ -50,8 +50,18 @@ bool Registry::start(Device& device) {
   }
   if (is_usable)
     observe::report(observe::DeviceReady{device.number, device.rtl.name(), said.units, title,
-                                         said.node[0] ? said.rank : -1, said.node});
+                                         said.node[0] ? said.rank : -1, said.node, peers_of(device)});
   return is_usable;
+}
+
+// Returns the number of devices of the same plugin, with this one.
+int Registry::peers_of(const Device& device) const {
+  int count = 0;
+  for (int number = 0; number < device_count_.load(std::memory_order_acquire); ++number) {
+    const Device* const one = devices_[static_cast<std::size_t>(number)].load(std::memory_order_acquire);
+    count += one && &one->rtl == &device.rtl ? 1 : 0;
+  }
+  return count;
 }
 
 // Returns why the device cannot be used, or "".

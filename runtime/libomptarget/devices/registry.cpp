@@ -4,7 +4,7 @@
 
 #include "observe/events/sink.h"
 #include "observe/report.h"
-#include "observe/summary.h"
+#include "observe/summary/summary.h"
 #include "process/read_only.h"
 
 #include <algorithm>

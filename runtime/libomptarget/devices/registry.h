@@ -163,6 +163,7 @@ private:
   void run_deferred(Device& device);
   std::shared_ptr<Library> next_to_load(Device& device);
   std::string initialise(Device& device);
+  int peers_of(const Device& device) const;
   bool load(const std::shared_ptr<Library>& library, Device& device);
   bool is_loaded(const Library& library, const Device& device);
   Images load_images(const std::shared_ptr<Library>& library, Device& device, std::string& failure);

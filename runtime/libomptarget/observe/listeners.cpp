@@ -7,7 +7,7 @@
 #include "observe/events/sink.h"
 #include "observe/ompt/connection.h"
 #include "observe/report.h"
-#include "observe/summary.h"
+#include "observe/summary/summary.h"
 #include "observe/trace/trace.h"
 #include "observe/watchdog.h"
 #include "process/per_process.h"

@@ -273,6 +273,7 @@ TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
                                      "OMPTOOL_REPORT=" + kept + "/nosuch",
                                      "OMPTOOL_CHECK=" + kept + "/nosuch",
                                      "OMPTOOL_SUMMARY=none",
+                                     "OMPTOOL_SUMMARY_JSON=" + kept + "/nosuch",
                                      "OMPTOOL_TRACE=" + kept + "/no/such",
                                      "OMPTOOL_TRACE_FORMAT=none",
                                      "OMPTOOL_TRACE_LIMIT=none",

@@ -52,7 +52,7 @@ ERROR = {
 HINT = {"code": 312, "message": "y is not mapped", "source": "app.c:20:3"}
 SAID = """\
 app.c:12:1: OMP301 error: x maps 800 bytes, of which 400 are present
-    x at 0x1000 (800 bytes); region main:12; device 0; 3 times; 2400 bytes in all
+    x at 0x1000 (800 bytes); region main:12; device 0; 3 times; 2,400 bytes in all
 app.c:20:3: OMP312 hint: y is not mapped
 the checker found 1 error and 1 hint
 """
@@ -376,6 +376,12 @@ def test_the_line_of_a_call(tmp_path: Path) -> None:
     assert said.startswith(f"calls.c:{line}: OMP312 hint: y is not mapped\n")
     assert run(*words).stderr.startswith(f"{tmp_path}/calls.c:{line}: OMP312")
     run_tool("strip", "-g", app)
+    assert run(*words).stderr == (
+        f"{app}: call: OMP312 hint: y is not mapped\n"
+        f"{app} has no source lines: compile with -g for lines\n"
+        "the checker found 1 hint\n"
+    )
+    run_tool("strip", app)
     assert run(*words).stderr.startswith(f"{app}+{offset}: OMP312 hint: y is not mapped\n")
 
 
@@ -406,7 +412,7 @@ def test_the_heap_is_watched_where_the_runtime_can(
 
 def test_trace_and_summary_beside(tmp_path: Path) -> None:
     options = [
-        "--summary",
+        "--summary=all",
         "--trace",
         tmp_path / "t.json",
         "--check",
@@ -414,7 +420,7 @@ def test_trace_and_summary_beside(tmp_path: Path) -> None:
         tmp_path / "c",
     ]
     done = run(*options, "/bin/sh", "-c", 'echo "$OMPTOOL_SUMMARY$OMPTOOL_TRACE$OMPTOOL_CHECK"')
-    assert re.fullmatch(rf"1{tmp_path}/t\.json/proc/\d+/fd/\d+\n", done.stdout)
+    assert re.fullmatch(rf"all{tmp_path}/t\.json/proc/\d+/fd/\d+\n", done.stdout)
 
 
 def test_without_check_nothing_more_is_loaded() -> None:

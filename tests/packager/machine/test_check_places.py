@@ -60,6 +60,11 @@ def test_a_call_in_a_program(tmp_path: Path, way: str) -> None:
     assert line(call._replace(offset=1 << 40), out) is None
     run("strip", "-g", out)
     assert line(call, out) is None
+    (found,) = with_lines([BARE._replace(call=call)], out, str(out))
+    assert found.call_function == "call"
+    run("strip", out)
+    (found,) = with_lines([BARE._replace(call=call)], out, str(out))
+    assert found.call_function == ""
 
 
 def test_a_call_in_a_library(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from checked import (
     with_debug_information,
 )
 from clangs import FULL, INSTALLED, compiler, libraries, made, stem
-from fixture_programs import build
+from fixture_programs import OMPTOOL, build
 from outcomes import ENVIRONMENT, Programs
 from whole_programs import BOOK, sources
 
@@ -73,6 +74,35 @@ def test_hints_have_a_count(tmp_path: Path) -> None:
     """Each turn of a loop is counted, and the bytes in all."""
     [one] = found_in(INSTALLED, MISTAKES[0].with_name("allocated_again.c"), tmp_path)
     assert (one.variable, one.size, one.total) == ("x", 800, 7200)
+    assert one.message == (
+        "x (800 bytes) is freed on the device and allocated again at once: keep it mapped "
+        "(`target data`) around the loop"
+    )
+
+
+def test_without_debug_information_findings_have_functions(tmp_path: Path) -> None:
+    """The message of OMP315 has its count where people read it."""
+    source = tmp_path / "again.cpp"
+    source.write_text(
+        "namespace grid { template <typename T> void relax(T *x) {\n"
+        "#pragma omp target map(tofrom : x[:8100])\n"
+        "  x[0] += 1; } }\n"
+        "int main() { static double x[8100];\n"
+        "  for (int i = 0; i < 481; ++i) grid::relax(x); return 0; }\n"
+    )
+    app = tmp_path / "again"
+    flags = ["-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu", "-fno-inline"]
+    subprocess.run(["clang++-19", *flags, source, "-o", app], check=True)
+    command: list[str | Path] = [OMPTOOL, "run", "--check", app]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    said = re.sub(r" at 0x\w+ \(64,800 bytes\)", "", done.stderr)
+    assert said == (
+        f"{app}: grid::relax<double>: OMP315 hint: 64,800 bytes are freed on the device and "
+        "allocated again at once, 480 times: keep them mapped (`target data`) around the loop\n"
+        "    memory; region grid::relax<double>:2; device 0; 31,104,000 bytes in all\n"
+        f"{app} has no source lines: compile with -g for lines\n"
+        "the checker found 1 hint\n"
+    )
 
 
 def test_the_example_of_the_readme_is_clean(tmp_path: Path) -> None:
@@ -94,7 +124,8 @@ def test_memory_that_cannot_be_read_is_found_before_the_fault(tmp_path: Path) ->
     source = MISTAKES[0].with_name("unreadable.c")
     found, done = checked(with_debug_information(INSTALLED, source, tmp_path))
     assert done.returncode == -signal.SIGSEGV
-    assert re.search(r"^x\S* .*\(8192 bytes at 0x\w+\) is longer than the memory", found[0].message)
+    message = r"^x\S* .*\(8,192 bytes at 0x\w+\) is longer than the memory"
+    assert re.search(message, found[0].message)
 
 
 def test_without_debug_information_there_is_the_call(tmp_path: Path) -> None:

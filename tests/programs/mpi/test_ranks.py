@@ -128,13 +128,13 @@ def test_the_page_shows_ranks_of_both_formats(tmp_path: Path) -> None:
 
 def test_the_summary_has_a_table_of_devices(tmp_path: Path) -> None:
     app = program("spans.c", tmp_path)
-    done = with_workers(OPENMPI, 1, "--plugin", "host", "--summary", app)
+    done = with_workers(OPENMPI, 1, "--plugin", "host", "--summary", app, COLUMNS="200")
     assert done.returncode == 0, done.stderr
     table = done.stderr.partition("Devices:\n")[2].splitlines()
     assert len(table) == 3
     assert table[1].split()[:4] == ["device", "0", "(host)", "1"]
     assert table[2].startswith(f"  device 1 ({TITLE}")
-    assert table[2].split()[-7] == "10"
+    assert table[2].split()[-9] == "10"
     done = with_workers(OPENMPI, 1, "--plugin", "host", app, OMPTOOL_SUMMARY="1")
     assert done.stderr.count("Regions:") == 1  # the worker has none of its own
 

@@ -177,7 +177,9 @@ private:
     const unsigned untold = again == kLeastAgain ? kLeastAgain : again > kLeastAgain ? 1 : 0;
     for (unsigned i = 0; i < untold && size > static_cast<std::int64_t>(sizeof(void*)); ++i)
       tell(here, Code::kAllocatedAgain, variable, host,
-           or_memory(variable) + " (" + bytes(size) + ") gets memory of the device again, which it had just given up",
+           (variable.empty() ? bytes(size) + " are" : std::string(variable) + " (" + bytes(size) + ") is") +
+               " freed on the device and allocated again at once: keep " + (variable.empty() ? "them" : "it") +
+               " mapped (`target data`) around the loop",
            size);
     if (seen.leaving) // the construct does not wait, and has given it up already
       book_.remove(device, host.begin);

@@ -15,8 +15,17 @@
 
 namespace omptool::check {
 
+// "64,800 bytes".
 inline std::string bytes(std::int64_t count) {
-  return std::to_string(count) + (count == 1 ? " byte" : " bytes");
+  constexpr std::size_t kGroup = 3;
+  const std::string digits = std::to_string(count);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % kGroup == 0)
+      text += ',';
+    text += digits[i];
+  }
+  return text + (count == 1 ? " byte" : " bytes");
 }
 inline std::string hex(std::uintptr_t address) {
   char text[24];

@@ -204,6 +204,7 @@ struct DeviceReady {
   std::string title;   // as people are shown it: the plugin's name, or of another rank's device more
   int rank = -1;       // in its MPI job, of the process that has it; -1: this process has it
   std::string node{};  // the name of that process's machine; "": this one
+  int peers = 1;       // devices of the plugin, with this one
 };
 // All devices: the last library is going.
 struct DevicesFinish {};

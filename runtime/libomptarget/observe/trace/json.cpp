@@ -3,11 +3,11 @@
 //
 // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU: the array of events, whose end may
 // be missing.
+#include "observe/events/json_text.h"
 #include "observe/events/source.h"
 #include "observe/trace/format.h"
 #include "observe/trace/rank.h"
 #include "observe/trace/texts.h"
-#include "process/characters.h"
 
 #include <algorithm>
 #include <charconv>
@@ -53,32 +53,15 @@ private:
   char* at_;
 };
 
-// Names come from programs. Characters of UTF-8 stay as they are; a byte that is part of none becomes U+FFFD.
-std::string escaped(std::string_view text) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t length = character_at(text);
-    const char first = text.front();
-    const auto byte = static_cast<unsigned char>(first);
-    if (length > 0 && first != '"' && first != '\\' && first != '<')
-      out += text.substr(0, length);
-    else if (byte < 0x80)
-      out.append("\\u00").append(1, kDigits[byte >> 4]).append(1, kDigits[byte & 15]);
-    else
-      out += "\\ufffd";
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return out;
-}
+using observe::json_text;
 std::string escaped_place(std::string_view source) {
-  return escaped(observe::place_of(source));
+  return json_text(observe::place_of(source));
 }
 
 class Json final : public Format {
 public:
   Json(Names& names, std::uint64_t start)
-      : texts_(names, escaped), notes_(names, escaped), places_(names, escaped_place), start_(start) {}
+      : texts_(names, json_text), notes_(names, json_text), places_(names, escaped_place), start_(start) {}
 
   void begin(std::string& out) override {
     out += "[\n";

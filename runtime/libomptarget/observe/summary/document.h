@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "observe/summary/contents.h"
+
+#include <string>
+
 namespace omptool::observe {
 
-// OMPTOOL_SUMMARY=1, for `omptool run --summary`: prints two tables on stderr when the process ends, of regions and of
-// copies. Listens from the first call on.
-void summarize();
+// Returns the part of omptool/schemas/run-summary.json that is about one process.
+std::string summary_document(const Contents& contents);
 
 } // namespace omptool::observe

@@ -7,16 +7,18 @@ import errno
 import os
 import shlex
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from omptool.console import echo
 from omptool.errors import fail
-from omptool.options.checking import LEVELS, Asked, check_options, checking, without_level
+from omptool.options.checking import Asked, check_options, checking
+from omptool.options.levels import without_levels
+from omptool.options.reporting import Reports, report_options, reporting
 from omptool.options.tracing import trace_options, traced
 from omptool.probes.launching import (
     NOT_EXECUTABLE,
@@ -34,12 +36,7 @@ from packager.errors import PackagerError
 from packager.files.reader import Reader, open_reader
 from packager.machine.program import traces
 
-if TYPE_CHECKING:
-    from omptool.options.baselines import Baseline
-    from packager.machine.run_check.check_run import CheckRun
-
-# For what omptool itself could not do, and for errors of the checker (DECISIONS 18).
-CANNOT_START, FOUND_ERROR = 125, 124
+CANNOT_START = 125  # for what omptool itself could not do (DECISIONS 18)
 WRONG_USAGE = 2  # a plugin or device that is not there
 MOST_DEVICES = 1 << 31
 QUIET = "OMPTOOL_QUIET"
@@ -60,10 +57,10 @@ class RunCommand(click.Command):
             raise click.exceptions.Exit(CANNOT_START) from error
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words; --check may have a level, and never takes PROG for it."""
-        words, level = without_level(args, self.params)
+        """Parse the words; flags may have a level, and never take PROG for it."""
+        words, levels = without_levels(args, self.params)
         rest = super().parse_args(ctx, words)
-        ctx.params["check"] = level
+        ctx.params.update(levels)
         return rest
 
 
@@ -91,7 +88,7 @@ def _device_number(_ctx: click.Context, _option: click.Parameter, value: str | N
 )
 @click.option("--gdb", is_flag=True, help="Start PROG in gdb, which sees its kernels.")
 @trace_options
-@click.option("--summary", is_flag=True, help="At the end, print tables of regions and copies.")
+@report_options
 @check_options
 @click.argument("program", metavar="[--] PROG")
 @click.argument("args", nargs=-1, metavar="[ARGS]...")
@@ -103,7 +100,7 @@ def command(
     gdb: bool,
     trace: Path | None,
     trace_format: str | None,
-    summary: bool,
+    reports: Reports,
     asked: Asked,
     program: str,
     args: tuple[str, ...],
@@ -122,31 +119,33 @@ def command(
     kernels and the host do with memory, which takes longer.
 
     Exits as PROG does; 124 when --check-error is given and the checker found an error, 125 when
-    omptool fails first or cannot write a file of findings, 126 when PROG cannot be executed, 127
-    when PROG is not found, 2 when there is no plugin P or no device N.
+    omptool fails first or cannot write a file when PROG has ended, 126 when PROG cannot be
+    executed, 127 when PROG is not found, 2 when there is no plugin P or no device N.
     """
     check = checking(asked, CANNOT_START)
+    reports = reporting(reports, check.files() if check else [], CANNOT_START)
     with _workers(program) if with_workers else nullcontext({}) as of_workers:
-        words, is_checked = (program, *args), bool(check)
         start = _prepared(
-            words,
+            (program, *args),
             is_mandatory=mandatory,
-            is_checked=is_checked,
-            is_reported=is_checked or summary,
+            is_checked=bool(check),
+            is_reported=bool(check or reports.summary),
             is_in_gdb=gdb,
         )
-        wanted = {**_asked(plugins, device, mandatory, summary), **of_workers}
+        wanted = {**_asked(plugins, device, mandatory), **reports.environment(), **of_workers}
         wanted |= traced(trace, trace_format, CANNOT_START)
         start = start._replace(environment={**start.environment, **wanted})
         if with_workers:
             start = _with_workers(start, is_in_gdb=gdb)
         _check_known(plugins, None if with_workers else device, start.environment)
-        if check:
-            _check(start, check, is_in_gdb=gdb)
-        started = _in_gdb(start) if gdb else start
+        starting = _in_gdb if gdb else _as_it_is
+        if check or reports.files():
+            from omptool.commands.run import reported
+
+            _end_as(reported.run(start, starting, check, reports, trace))
         if with_workers:
-            _run_with_workers(started, program)
-        _execute(started, program)
+            _run_with_workers(starting(start), program)
+        _execute(starting(start), program)
 
 
 def _prepared(
@@ -178,16 +177,13 @@ def _prepared(
     return Start(path, words, environment)
 
 
-def _asked(
-    plugins: tuple[str, ...], device: int | None, mandatory: bool, summary: bool
-) -> Mapping[str, str]:
+def _asked(plugins: tuple[str, ...], device: int | None, mandatory: bool) -> Mapping[str, str]:
     """Return the variables that ask the runtime for what the options say."""
     asked = {
         "OMPTOOL_PLUGINS": ",".join(plugins) if plugins else None,
         "OMP_DEFAULT_DEVICE": None if device is None else str(device),
         "OMP_TARGET_OFFLOAD": "MANDATORY" if mandatory else None,
         "OMPTOOL_MANDATORY": "1" if mandatory else None,  # whatever a wrapper script sets
-        "OMPTOOL_SUMMARY": "1" if summary else None,
     }
     return {name: value for name, value in asked.items() if value is not None}
 
@@ -310,6 +306,10 @@ def _execute(start: Start, program: str) -> NoReturn:
         fail(f"{program}: {why_not(start.file, error)}", NOT_EXECUTABLE)
 
 
+def _as_it_is(start: Start) -> Start:
+    return start
+
+
 def _in_gdb(start: Start) -> Start:
     """Return the program in gdb. The environment is for the program, not for gdb and its shell."""
     from packager.processes.programs import which
@@ -325,106 +325,6 @@ def _in_gdb(start: Start) -> Start:
     settings = ["-ex", "set breakpoint pending on", "-ex", f"set exec-wrapper {wrapper}"]
     words = ("gdb", *settings, "--args", str(start.file), *start.words[1:])
     return Start(Path(debugger), words, own)
-
-
-def _check(start: Start, asked: Asked, *, is_in_gdb: bool) -> NoReturn:
-    """Run the program, print what the checker found, and end as the program did."""
-    from omptool.render import check_run
-
-    known = _baseline(asked.baseline) if asked.baseline else None
-    whole = _checked(start, asked.level or LEVELS[0], is_in_gdb)
-    found = whole.without(known.knows) if known else whole
-    with suppress(OSError):  # nobody reads it: the program's end counts
-        for line in check_run.lines(found):
-            echo(line, err=True)
-        if known:
-            known.conclude()
-    written = [
-        _write(asked.sarif, found, is_sarif=True),
-        _write(asked.json, found, is_sarif=False),
-        _write_baseline(asked.write_baseline, whole),
-    ]
-    if not all(written):
-        raise click.exceptions.Exit(CANNOT_START)
-    if asked.is_error_fatal and not asked.write_baseline and found.count("error"):
-        raise click.exceptions.Exit(FOUND_ERROR)
-    _end_as(-found.signal if found.signal else found.exit_code or 0)
-
-
-def _checked(start: Start, level: str, is_in_gdb: bool) -> CheckRun:
-    """Run the program under the checker, and return how it ended and what was found."""
-    from omptool.probes.reports import finding_report
-    from omptool.probes.watching import watched
-    from packager.machine.run_check.check_places import with_lines
-    from packager.machine.run_check.check_run import CheckRun, merged
-
-    program = start.words[0]
-    try:
-        with finding_report.made(level) as report:
-            environment = {**start.environment, finding_report.VARIABLE: report.path}
-            checked = start._replace(environment=environment)
-            code = watched(_in_gdb(checked) if is_in_gdb else checked)
-            recorded = report.recorded()
-    except PackagerError as error:
-        fail(f"{program}: {error}", CANNOT_START)
-    except OSError as error:
-        fail(f"{program}: {why_not(start.file, error)}", NOT_EXECUTABLE)
-    findings = merged(with_lines(recorded.findings, start.file, program))
-    return CheckRun(
-        program=program,
-        level=level,
-        exit_code=code if code >= 0 else None,
-        signal=-code if code < 0 else None,
-        recorded=recorded._replace(findings=findings),
-    )
-
-
-def _baseline(path: Path) -> Baseline:
-    """Return the findings that are known, or end before the program starts."""
-    from omptool.options.baselines import Baseline
-
-    try:
-        return Baseline(path)
-    except (PackagerError, OSError) as error:
-        fail(f"{path}: {getattr(error, 'strerror', None) or error}", CANNOT_START)
-
-
-def _write(path: Path | None, found: CheckRun, *, is_sarif: bool) -> bool:
-    """Write a document, if one is asked for. Return False, after a line, where that fails."""
-    if not path:
-        return True
-    from omptool.render import check_run
-    from omptool.render.exchange import check_sarif
-    from packager.files.replacing import replacing
-
-    document = check_sarif.log(found) if is_sarif else check_run.as_json(found)
-
-    def write() -> None:
-        with replacing(path) as temporary:
-            temporary.write_text(f"{document}\n", encoding="utf-8")
-
-    return _is_written(path, write)
-
-
-def _write_baseline(path: Path | None, found: CheckRun) -> bool:
-    """Write all findings as a baseline, if that is asked for; return as `_write` does."""
-    if not path:
-        return True
-    from omptool.options import baselines
-
-    return _is_written(path, lambda: baselines.write(path, found.rows()))
-
-
-def _is_written(path: Path, write: Callable[[], None]) -> bool:
-    """Write a file. Return False, after a line, where that fails."""
-    try:
-        write()
-    except (PackagerError, OSError) as error:
-        why = f"cannot write: {error.strerror}" if isinstance(error, OSError) else str(error)
-        with suppress(OSError):
-            echo(f"Error: {path}: {why}", err=True)
-        return False
-    return True
 
 
 def _leave_no_core() -> None:

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The common base of reports on a program that has ended."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from omptool.console import echo
+from packager.errors import PackagerError
+
+# For errors of the checker, and for a file that could not be written (DECISIONS 18).
+FOUND_ERROR, CANNOT_WRITE = 124, 125
+
+
+class Report:
+    """A report on a program: it needs an environment, and is made when the program has ended."""
+
+    environment: Mapping[str, str]
+
+    def conclude(self, ended: int) -> int | None:
+        """Print or write the report, and return the exit code that it asks for, if any.
+
+        `ended` is the program's exit code, or minus the signal that ended it.
+        """
+        raise NotImplementedError
+
+
+def is_written(path: Path, write: Callable[[], object]) -> bool:
+    """Write a file. Return False, after a line, where that fails."""
+    try:
+        write()
+    except (PackagerError, OSError) as error:
+        why = f"cannot write: {error.strerror}" if isinstance(error, OSError) else str(error)
+        say(f"Error: {path}: {why}")
+        return False
+    return True
+
+
+def write_text(path: Path, document: str) -> bool:
+    """Write a document, as `is_written` does."""
+    from packager.files.replacing import replacing
+
+    def write() -> None:
+        with replacing(path) as temporary:
+            temporary.write_text(f"{document}\n", encoding="utf-8")
+
+    return is_written(path, write)
+
+
+def say(line: str) -> None:
+    """Print a line. Where nobody reads it, the program's end counts."""
+    with suppress(OSError):
+        echo(line, err=True)
+
+
+def private_folder() -> Path:
+    """Make a folder that nobody else may use. Raises OSError where there can be none."""
+    import tempfile
+
+    return Path(tempfile.mkdtemp(prefix=f"omptool-{os.getpid()}-"))

@@ -1,0 +1,12 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+namespace omptool::observe {
+
+// Listens from the first call on, if the environment asks for it. When the process ends, or aborts:
+// OMPTOOL_SUMMARY=1 prints tables of regions and copies on stderr, and =all prints all rows of them;
+// OMPTOOL_SUMMARY_JSON=FOLDER writes a document for `omptool run --summary-json`, which makes the folder.
+void summarize();
+
+} // namespace omptool::observe
