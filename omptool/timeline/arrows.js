@@ -5,6 +5,8 @@
 const MOST_ARROWS = 300; // more would hide what they are about
 const launchOf = new Map(); // the event of a construct, by its number
 const reasonOf = new Map(); // why a construct fell back, by its number
+const regionOfConstruct = new Map(); // raw name of the kernel of a construct, by its number
+const shortOf = new Map(); // of a region what people call it, by its raw name
 let fallbacks = new Uint32Array(0); // the events that ran on the host instead
 
 function findLaunches() {
@@ -18,8 +20,15 @@ function findLaunches() {
       if (lane.device === null && !isOfInstants && constructOf[event] && isConstruct(event)) {
         launchOf.set(constructOf[event], event);
       }
+      if (kindOf[event] === KIND.kernel) regionOfConstruct.set(constructOf[event], labels[labelOf[event]].name);
     }
   }
+  for (const { entry, name, short } of labels) shortOf.set(entry || name, short);
+  for (const event of found) {
+    const { entry } = labels[labelOf[event]];
+    if (entry) regionOfConstruct.set(constructOf[event], entry);
+  }
+  regionOfConstruct.delete(0); // events of no construct
   fallbacks = Uint32Array.from(found);
 }
 

@@ -25,6 +25,7 @@ SCRIPTS = (
     "arrows",
     "search",
     "details",
+    "totals",
     "tables",
     "keys",
     "main",

@@ -1,82 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// ---- tables: what each entry took, and what moved ----
+// ---- tables: rows of totals, sorted by their headers ----
 
 const MOST_ROWS = 1000; // in the page; the others come first in another order
-
-function sums() {
-  const count = labels.length;
-  const all = {
-    times: new Float64Array(count),
-    fallbacks: new Float64Array(count),
-    total: new Float64Array(count),
-    longest: new Float64Array(count),
-    bytes: new Float64Array(count),
-    kind: new Uint8Array(count),
-  };
-  for (let event = 0; event < eventCount; ++event) {
-    const label = labelOf[event];
-    all.times[label] += 1;
-    all.total[label] += duration[event];
-    if (kindOf[event] !== KIND.mapping) all.bytes[label] += bytesOf(event); // a mapping moves nothing
-    if (duration[event] > all.longest[label]) all.longest[label] = duration[event];
-    if (kindOf[event] === KIND.fallback) all.fallbacks[label] += 1;
-    else all.kind[label] = kindOf[event];
-  }
-  return all;
-}
-
-// Returns a row for each name. A fallback counts for the entry that it is about.
-function entries() {
-  const all = sums();
-  const found = new Map();
-  labels.forEach((label, number) => {
-    if (!all.times[number]) return;
-    const isFallback = label.name === "fallback";
-    const name = isFallback ? label.entry || label.reason || label.name : label.name;
-    if (!found.has(name)) {
-      const short = isFallback && !label.entry ? name : label.short;
-      found.set(name, { name, short, kind: "", times: 0, fallbacks: 0, total: 0, mean: 0, longest: 0, bytes: 0 });
-    }
-    const row = found.get(name);
-    row.kind = isFallback ? row.kind || "fallback" : tables.kinds[all.kind[number]];
-    row.times += isFallback ? 0 : all.times[number];
-    row.fallbacks += all.fallbacks[number];
-    row.total += all.total[number];
-    row.longest = Math.max(row.longest, all.longest[number]);
-    row.bytes += all.bytes[number];
-    row.mean = row.times ? row.total / row.times : 0;
-  });
-  return [...found.values()];
-}
-
-// Returns a row for each device and direction.
-function moved() {
-  const found = new Map();
-  for (const { from, to, lane } of rows) {
-    for (let event = from; event < to; ++event) {
-      if (!TRANSFERS.has(kindOf[event])) continue;
-      const key = `${lane.process}\n${kindOf[event]}`;
-      if (!found.has(key)) {
-        found.set(key, { device: lane.process, what: tables.kinds[kindOf[event]], times: 0, bytes: 0, total: 0 });
-      }
-      const row = found.get(key);
-      row.times += 1;
-      row.bytes += bytesOf(event);
-      row.total += duration[event];
-    }
-  }
-  return [...found.values()];
-}
 
 const COLUMNS_OF_ENTRIES = [
   ["short", "Entry", String],
   ["kind", "Kind", String],
   ["times", "Times", countText],
   ["fallbacks", "Fallbacks", countText],
-  ["total", "Total", timeText],
+  ["device", "On devices", timeText],
   ["mean", "Mean", timeText],
   ["longest", "Longest", timeText],
+  ["host", "On the host", timeText],
   ["bytes", "Bytes", sizeText],
 ];
 const COLUMNS_OF_MOVED = [
@@ -136,7 +72,7 @@ function sortable(id, columns, data, first) {
 function fillTables() {
   const all = moved();
   const total = (key) => all.reduce((sum, row) => sum + row[key], 0);
-  sortable("entries", COLUMNS_OF_ENTRIES, entries(), "total");
+  sortable("entries", COLUMNS_OF_ENTRIES, entries(), "device");
   sortable("moved", COLUMNS_OF_MOVED, all, "bytes");
   const sum = cells("td", ["In all", "", countText(total("times")), sizeText(total("bytes")), timeText(total("total"))]);
   byId("moved").tFoot.replaceChildren(sum);

@@ -121,16 +121,46 @@ def test_arrows_lead_to_kernels(page: Page) -> None:
 
 def test_entries_are_sorted_by_their_headers(page: Page) -> None:
     header, *rows = row_texts(page, "entries")
-    assert header == ["Entry", "Kind", "Times", "Fallbacks", "Total", "Mean", "Longest", "Bytes"]
-    assert [row[0] for row in rows] == ["target", "main:6", "copy to device"]
-    assert rows[0] == ["target", "construct", "4", "1", "40 µs", "10 µs", "10 µs", "0 B"]
-    assert rows[1] == ["main:6", "kernel", "3", "1", "9 µs", "3 µs", "3 µs", "0 B"]
+    assert header == [
+        *("Entry", "Kind", "Times", "Fallbacks"),
+        *("On devices", "Mean", "Longest", "On the host", "Bytes"),
+    ]
+    assert rows == [
+        ["main:6", "region", "4", "1", "9 µs", "3 µs", "3 µs", "40 µs", "192 B"],
+        ["copy to device", "copy to device", "3", "0", "6 µs", "2 µs", "2 µs", "0 ns", "192 B"],
+    ]
     for _ in range(2):
         page.evaluate("document.querySelector('#entries th button').click()")
         names = [row[0] for row in row_texts(page, "entries")[1:]]
         order = page.evaluate("document.querySelector('#entries th').getAttribute('aria-sort')")
         assert names == sorted(names, reverse=order == "descending")
     assert order == "descending"
+
+
+def test_each_region_has_a_row_of_its_own(shown: Page, tmp_path: Path) -> None:
+    """The region that fell back is the one with a fallback, and no region has another's runs."""
+    other = KERNEL.replace("main_l6", "work_l9")
+    events = [
+        span("target", 0, 10, construct=1, entry=KERNEL, device=0, source="app.c:6:1"),
+        span(KERNEL, 2, 3, pid=2, construct=1),
+        span("target", 20, 10, construct=2, entry=other, device=0, source="app.c:9:1"),
+        span("target", 40, 10, construct=3, entry=other, device=0, source="app.c:9:1"),
+        span(other, 42, 4, pid=2, construct=3),
+        span("target update", 60, 5, construct=4, device=0, source="app.c:12:1"),
+        span("copy to host", 61, 2, pid=2, construct=4, bytes=8),
+    ]
+    args = {"construct": 2, "entry": other, "reason": "no memory"}
+    events.append({"ph": "i", "pid": 1, "tid": 1, "ts": 25, "name": "fallback", "args": args})
+    page = opened(shown, tmp_path, *events)
+    rows = [[*row[:5], row[-1]] for row in row_texts(page, "entries")[1:]]
+    assert rows == [
+        ["work:9", "region", "2", "1", "4 µs", "0 B"],
+        ["main:6", "region", "1", "0", "3 µs", "0 B"],
+        ["copy to host", "copy to host", "1", "0", "2 µs", "8 B"],
+        ["target update app.c:12:1", "construct", "1", "0", "0 ns", "0 B"],
+    ]
+    red = page.evaluate("[...document.querySelectorAll('tr.fallback')].map((row) => row.innerText)")
+    assert [row.split("\t")[0] for row in red] == ["work:9"]
 
 
 def test_moved_data_has_totals(page: Page) -> None:
