@@ -44,16 +44,17 @@ function drawArrows() {
   context.strokeStyle = colours.arrow;
   context.fillStyle = colours.arrow;
   for (const { event } of shown) {
-    if (launcher(event) !== undefined && room-- > 0) drawArrow(event);
+    const launch = launcher(event);
+    if (launch !== undefined && rowOf(launch).height && room-- > 0) drawArrow(event);
   }
 }
 
 function drawArrow(kernel) {
   const launch = launcher(kernel);
   const [above, below] = [rowOf(launch), rowOf(kernel)];
-  const x0 = Math.max(GUTTER, xOf(start[launch]));
+  const x0 = Math.max(size.gutter, xOf(start[launch]));
   const y0 = yOf(above) + above.height - 1;
-  const x1 = Math.max(GUTTER, xOf(start[kernel]));
+  const x1 = Math.max(size.gutter, xOf(start[kernel]));
   const y1 = yOf(below);
   const bend = Math.min(40, (y1 - y0) / 2);
   context.beginPath();

@@ -67,6 +67,7 @@ class Totals {
     for (const row of this.#rows.values()) {
       row.times ||= row.kernels || row.fallbacks; // a trace may lack its constructs
       const times = row.kind === "region" ? row.kernels : row.times;
+      row.total = row.device + row.host;
       row.mean = times ? (row.kind === "region" ? row.device : row.device + row.host) / times : 0;
     }
     return [...this.#rows.values()].sort((one, other) => other.host - one.host);
