@@ -19,8 +19,9 @@ function topLevel(name, isPart) {
 
 // Returns the name without the parameters of its function: "f(int):5" becomes "f:5".
 function withoutParameters(name) {
-  const [open] = topLevel(name, (at) => name[at] === "(" && at > 0 && name[at - 1] !== ":");
-  if (open === undefined || name.slice(0, open).endsWith("operator")) return name;
+  const isOpening = (at) => name[at] === "(" && at > 0 && name[at - 1] !== ":" && !name.slice(0, at).endsWith("operator");
+  const [open] = topLevel(name, isOpening);
+  if (open === undefined) return name;
   const line = /:\d+$/.exec(name);
   return name.slice(0, open) + (line ? line[0] : "");
 }

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from browser import Page
 
-CLIPPED = """[...document.querySelectorAll('h1, p, li, label, button, caption, th, td, dt, dd, strong')]
+CLIPPED = """[...document.querySelectorAll(
+  'h1, p, li, label, button, caption, th, td, dt, dd, strong')]
 .filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0)
 .map((one) => one.textContent)"""
 
