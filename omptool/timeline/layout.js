@@ -4,10 +4,10 @@
 
 const AXIS = 22; // pixels of the time axis
 const ROW = 16;
-const INSTANTS = 8;
+const THIN = 6; // of a row of instants, or of waits, memory and mappings alone
 const HEADING = 20; // of a process
 const FOLDED = 18; // of the line that stands for a group's quiet lanes
-const GAP = 4;
+const GAP = 3;
 
 // Rows in the order of their events. `from` and `to` are numbers of events. A hidden row has no height.
 const rows = [];
@@ -25,8 +25,8 @@ function makeRows() {
   };
   for (const lane of tables.lanes) {
     lane.own = [];
-    for (const count of lane.rows) addRow(lane, count, ROW, false);
-    if (lane.instants) addRow(lane, lane.instants, INSTANTS, true);
+    for (const count of lane.rows) addRow(lane, count, isQuietRow(from, from + count) ? THIN : ROW, false);
+    if (lane.instants) addRow(lane, lane.instants, THIN, true);
     lanes.push(lane);
     groupOf(lane).lanes.push(lane);
   }
@@ -42,12 +42,12 @@ function groupOf(lane) {
   return lane.group;
 }
 
+const QUIET = new Set([KIND.memory, KIND.load, KIND.wait, KIND.mapping]);
+const isQuietRow = (from, to) => kindOf.subarray(from, to).every((kind) => QUIET.has(kind));
+
 // A lane is quiet if it has waits, memory and mappings alone: no kernel or copy, and no construct that made one.
 function markQuiet() {
-  const quiet = new Set([KIND.memory, KIND.load, KIND.wait, KIND.mapping]);
-  for (const lane of lanes) {
-    lane.isQuiet = lane.own.every(({ from, to }) => kindOf.subarray(from, to).every((kind) => quiet.has(kind)));
-  }
+  for (const lane of lanes) lane.isQuiet = lane.own.every(({ from, to }) => isQuietRow(from, to));
   if (lanes.every((lane) => lane.isQuiet)) for (const lane of lanes) lane.isQuiet = false;
   for (const group of groups) group.quiet = group.lanes.filter((lane) => lane.isQuiet).length;
 }

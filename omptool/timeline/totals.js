@@ -16,7 +16,10 @@ function subjectOf(event) {
   const region = regionOf(event);
   if (region) return { name: region, short: shortOf.get(region) ?? region, kind: "region" };
   if (label.name === "fallback") return { name: label.reason || label.name, kind: "fallback" };
-  if (isConstruct(event)) return { name: `${label.name} ${label.source}`.trim(), kind: "construct" };
+  if (isConstruct(event)) {
+    const short = `${label.name} ${label.source.split("/").at(-1)}`.trim();
+    return { name: `${label.name} ${label.source}`.trim(), short, kind: "construct" };
+  }
   return { name: label.name, kind: tables.kinds[kindOf[event]] };
 }
 

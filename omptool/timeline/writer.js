@@ -19,7 +19,7 @@ function writeNames() {
   for (const { event, row, left, right } of shown) {
     const width = (right - left) / size.ratio - 6;
     const middle = MIDDLES[kindOf[event]];
-    if (row.isOfInstants || middle === null || width < 3 * letterWidth) continue;
+    if (row.height < ROW || middle === null || width < 3 * letterWidth) continue;
     const isCopy = TRANSFERS.has(kindOf[event]);
     const text = isCopy ? sizeText(bytesOf(event)) : labels[labelOf[event]].short;
     context.font = isCopy ? SMALL_FONT : FONT;

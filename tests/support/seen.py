@@ -48,10 +48,10 @@ def clipped(page: Page) -> list[str]:
 
 def drag(page: Page, begin: tuple[float, float], end: tuple[float, float], *, shift: bool) -> None:
     """Press the left button of the mouse, move, and release it."""
-    held = {"button": "left", "clickCount": 1, "modifiers": 8 * shift}
-    page.move(*begin, "mousePressed", **held)
-    page.move(*end, button="left", buttons=1, modifiers=8 * shift)
-    page.move(*end, "mouseReleased", **held)
+    keys = 8 * shift
+    page.move(*begin, "mousePressed", button="left", clickCount=1, modifiers=keys)
+    page.move(*end, button="left", buttons=1, modifiers=keys)
+    page.move(*end, "mouseReleased", button="left", clickCount=1, modifiers=keys)
 
 
 def touch(page: Page, *steps: list[tuple[float, float]]) -> None:
