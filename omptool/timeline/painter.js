@@ -59,7 +59,9 @@ function colourPixels(event, left, right) {
   const colour = colourOf(event);
   const pale = colour === dimPixel ? dimPixel : paleOf(event);
   for (let band = 0; band < bands.length; ++band) {
-    bands[band].fill(shape[band] ? (shape[band] === 2 ? pale : colour) : 0, left, right);
+    const found = shape[band] === 0 ? 0 : shape[band] === 2 ? pale : colour;
+    if (right === left + 1) bands[band][left] = found;
+    else bands[band].fill(found, left, right);
   }
   if (kindOf[event] === KIND.fallback && colour !== dimPixel) stripe(left, right);
 }
