@@ -267,7 +267,7 @@ def test_a_search_counts_its_hits(page: Page) -> None:
 
 
 def test_wide_tables_show_that_they_go_on(page: Page) -> None:
-    """Where a table is wider than the page, its edge fades until it is scrolled to the end."""
+    """The edge of a table that is wider than the page fades until it is scrolled to the end."""
     table = "document.querySelector('.table')"
     is_cut = page.evaluate(f"{table}.scrollWidth > {table}.clientWidth")
     assert is_cut == (width(page) == 400)
