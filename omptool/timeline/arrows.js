@@ -5,6 +5,8 @@
 const MOST_ARROWS = 300; // more would hide what they are about
 const launchOf = new Map(); // the event of a construct, by its number
 const reasonOf = new Map(); // why a construct fell back, by its number
+const regionOfConstruct = new Map(); // raw name of the kernel of a construct, by its number
+const shortOf = new Map(); // of a region what people call it, by its raw name
 let fallbacks = new Uint32Array(0); // the events that ran on the host instead
 
 function findLaunches() {
@@ -18,8 +20,15 @@ function findLaunches() {
       if (lane.device === null && !isOfInstants && constructOf[event] && isConstruct(event)) {
         launchOf.set(constructOf[event], event);
       }
+      if (kindOf[event] === KIND.kernel) regionOfConstruct.set(constructOf[event], labels[labelOf[event]].name);
     }
   }
+  for (const { entry, name, short } of labels) shortOf.set(entry || name, short);
+  for (const event of found) {
+    const { entry } = labels[labelOf[event]];
+    if (entry) regionOfConstruct.set(constructOf[event], entry);
+  }
+  regionOfConstruct.delete(0); // events of no construct
   fallbacks = Uint32Array.from(found);
 }
 
@@ -35,16 +44,17 @@ function drawArrows() {
   context.strokeStyle = colours.arrow;
   context.fillStyle = colours.arrow;
   for (const { event } of shown) {
-    if (launcher(event) !== undefined && room-- > 0) drawArrow(event);
+    const launch = launcher(event);
+    if (launch !== undefined && rowOf(launch).height && room-- > 0) drawArrow(event);
   }
 }
 
 function drawArrow(kernel) {
   const launch = launcher(kernel);
   const [above, below] = [rowOf(launch), rowOf(kernel)];
-  const x0 = Math.max(GUTTER, xOf(start[launch]));
+  const x0 = Math.max(size.gutter, xOf(start[launch]));
   const y0 = yOf(above) + above.height - 1;
-  const x1 = Math.max(GUTTER, xOf(start[kernel]));
+  const x1 = Math.max(size.gutter, xOf(start[kernel]));
   const y1 = yOf(below);
   const bend = Math.min(40, (y1 - y0) / 2);
   context.beginPath();

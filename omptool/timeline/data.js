@@ -53,12 +53,14 @@ const TRANSFERS = new Set(tables.kinds.flatMap((name, number) => (name.startsWit
 const UNITS_OF_TIME = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
 const UNITS_OF_SIZE = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]];
 
-function inUnits(number, units, digits) {
+// Returns a number with so many digits behind the point, and at most `most` digits.
+function inUnits(number, units, digits, most = 20) {
   const [unit, name] = units.find(([unit]) => Math.abs(number) >= unit) ?? units.at(-1);
   const value = number / unit;
-  return `${Number.isInteger(value) ? value : value.toFixed(digits)} ${name}`;
+  const before = Math.trunc(Math.abs(value)).toString().length;
+  return `${Number.isInteger(value) ? value : value.toFixed(Math.max(0, Math.min(digits, most - before)))} ${name}`;
 }
 
-const timeText = (nanoseconds, digits = 3) => inUnits(nanoseconds, UNITS_OF_TIME, digits);
+const timeText = (nanoseconds, digits = 3, most = 20) => inUnits(nanoseconds, UNITS_OF_TIME, digits, most);
 const sizeText = (bytes) => inUnits(bytes, UNITS_OF_SIZE, 1);
 const countText = (count) => count.toLocaleString("en");

@@ -6,7 +6,7 @@ const NEAR = 3; // pixels by which the pointer may miss an event
 
 // Returns the event under a point of the canvas, or null.
 function eventAt(x, y) {
-  const row = x >= GUTTER && y >= AXIS ? rowAt(y - AXIS + view.top) : undefined;
+  const row = x >= size.gutter && y >= AXIS ? rowAt(y - AXIS + view.top) : undefined;
   if (!row) return null;
   const [early, late] = [timeAt(x - NEAR), timeAt(x + NEAR)];
   let found = null;
@@ -34,7 +34,6 @@ function described(event) {
   const source = label.source || (construct === undefined ? "" : labels[labelOf[construct]].source);
   const reason = label.reason || (kindOf[event] === KIND.fallback && reasonOf.get(constructOf[event])) || "";
   return [
-    ["name", label.name],
     ["kind", tables.kinds[kindOf[event]]],
     ["device", deviceOf(event)],
     ["process", lane.device === null ? lane.process : ""],
@@ -45,27 +44,31 @@ function described(event) {
     ["bytes", bytesOf(event) ? `${countText(bytesOf(event))} (${sizeText(bytesOf(event))})` : ""],
     ["construct", constructOf[event] || ""],
     ["references", label.references ?? ""],
-    ["entry", label.entry],
+    ["symbol", regionOf(event) === label.short ? "" : regionOf(event)],
     ["reason", reason],
     ["failed", label.failed ? "yes" : ""],
   ].filter(([, value]) => value !== "");
 }
 
-function showDetails(event, x, y) {
+// Shows a title and rows of text below the lanes, near a place on the time axis.
+function showBox(title, rowsOfText, x) {
   const box = byId("details");
-  const list = document.createElement("dl");
-  for (const [key, value] of described(event)) {
+  const [heading, list] = [document.createElement("strong"), document.createElement("dl")];
+  heading.textContent = title;
+  for (const [key, value] of rowsOfText) {
     const [term, description] = [document.createElement("dt"), document.createElement("dd")];
     term.textContent = key;
     description.textContent = value;
     list.append(term, description);
   }
-  box.replaceChildren(list);
+  box.replaceChildren(heading, list);
   box.hidden = false;
-  const left = Math.min(Math.max(x + 12, 4), Math.max(4, size.width - box.offsetWidth - 4));
-  const isBelow = y + 14 + box.offsetHeight <= size.height;
+  const left = Math.min(Math.max(x - box.offsetWidth / 4, 4), Math.max(4, size.width - box.offsetWidth - 4));
   box.style.left = `${left}px`;
-  box.style.top = `${isBelow ? y + 14 : Math.max(4, y - box.offsetHeight - 10)}px`;
+}
+
+function showDetails(event, x) {
+  showBox(labels[labelOf[event]].short, described(event), x);
 }
 
 function hideDetails() {

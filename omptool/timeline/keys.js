@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// ---- keys and pointer ----
+// ---- keys and buttons ----
 
 const field = byId("search");
 const PAN = 0.15; // of the view
@@ -21,12 +21,23 @@ const ACTIONS = {
   "/": () => field.focus(),
   ",": () => step(-1),
   ".": () => step(1),
+  r: markByKey,
+  f: foldByKey,
 };
 
 function clear() {
   field.value = "";
   search("");
+  range = null;
   select(null);
+}
+
+// Folds or unfolds the lanes around the selected event; without one, those of all processes.
+function foldByKey() {
+  const found = selected === null ? groups : [rowOf(selected).lane.group];
+  const folds = found.some((group) => !group.isFolded);
+  for (const group of found) group.isFolded = folds;
+  replace();
 }
 
 function pressed(event) {
@@ -44,49 +55,6 @@ function pressed(event) {
     action();
   }
   event.preventDefault();
-}
-
-function listenToPointer() {
-  let held = null;
-  canvas.addEventListener("pointerdown", (event) => {
-    held = { x: event.offsetX, y: event.offsetY, moved: false };
-    canvas.setPointerCapture(event.pointerId);
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    const { offsetX: x, offsetY: y } = event;
-    if (held === null) return hover(x, y);
-    held.moved ||= Math.abs(x - held.x) + Math.abs(y - held.y) > NEAR;
-    if (!held.moved) return;
-    hideDetails();
-    pan((held.x - x) / plotWidth());
-    scroll(held.y - y);
-    [held.x, held.y] = [x, y];
-  });
-  canvas.addEventListener("pointerup", (event) => {
-    if (held && !held.moved) select(eventAt(event.offsetX, event.offsetY));
-    held = null;
-  });
-  canvas.addEventListener("pointercancel", () => (held = null));
-  canvas.addEventListener("pointerleave", hideDetails);
-  canvas.addEventListener("dblclick", (event) => {
-    const found = eventAt(event.offsetX, event.offsetY);
-    if (found !== null) show(start[found] - duration[found] / 8, endOf(found) + duration[found] / 8);
-  });
-  canvas.addEventListener("wheel", turned, { passive: false });
-}
-
-function turned(event) {
-  const turn = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 20 : 1;
-  const [x, y] = [event.deltaX * turn, event.deltaY * turn];
-  event.preventDefault();
-  if (event.shiftKey || Math.abs(x) > Math.abs(y)) pan((x || y) / plotWidth());
-  else zoom(Math.exp(-y / 300), event.offsetX);
-}
-
-function hover(x, y) {
-  const event = eventAt(x, y);
-  if (event === null) hideDetails();
-  else showDetails(event, x, y);
 }
 
 function toggleHelp() {

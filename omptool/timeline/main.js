@@ -20,7 +20,7 @@ function describePage() {
   }
 }
 
-layOut();
+makeRows();
 findWhole();
 findLaunches();
 describePage();
@@ -31,7 +31,7 @@ letterWidth = (() => {
   return context.measureText("m").width;
 })();
 [view.begin, view.end] = [whole.begin, whole.end];
-measureCanvas();
+replace();
 draw();
 const firstPicture = performance.now(); // since the page began to load
 fillTables();
@@ -46,6 +46,17 @@ window.timeline = {
   took,
   show,
   place: (event) => [xOf(start[event]), yOf(rowOf(event))],
+  colour: (event) => pixels[slotOf(event)] & 0xffffff,
+  shortened,
+  groups: () =>
+    groups.map(({ name, isFolded, quiet, top, quietTop, lanes }) => ({
+      name,
+      isFolded,
+      quiet,
+      y: AXIS + top - view.top + HEADING / 2,
+      quietY: AXIS + quietTop - view.top + FOLDED / 2,
+      shown: lanes.filter((lane) => !lane.isHidden).map((lane) => lane.name),
+    })),
   shown: () =>
     shown.map(({ event, row }) => ({
       event,

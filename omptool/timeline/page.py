@@ -19,14 +19,19 @@ FOLDER = Path(__file__).parent
 SCRIPTS = (
     "data",
     "colours",
+    "names",
     "layout",
     "view",
     "painter",
+    "writer",
+    "range",
     "arrows",
     "search",
     "details",
+    "totals",
     "tables",
     "keys",
+    "pointer",
     "main",
 )
 POLICY = (

@@ -4,6 +4,7 @@
 
 let isHit = null; // by label; null: nothing is searched for
 let hits = null; // the events, in the order of their numbers
+let current = null; // the hit that was gone to last, an event
 let selected = null; // an event
 
 function search(text) {
@@ -16,8 +17,20 @@ function search(text) {
     );
     hits = eventsOf(isHit);
   }
-  byId("hits").textContent = hits ? `${countText(hits.length)} ${hits.length === 1 ? "hit" : "hits"}` : "";
+  current = null;
+  showCount();
   redraw();
+}
+
+// Shows "2 of 320": which hit in the order of time the current one is.
+function showCount() {
+  let text = "";
+  if (hits) text = `${countText(hits.length)} ${hits.length === 1 ? "hit" : "hits"}`;
+  if (hits && current !== null) {
+    const place = hits.reduce((count, hit) => count + (isEarlier(hit, current) ? 1 : 0), 1);
+    text = `${countText(place)} of ${countText(hits.length)}`;
+  }
+  byId("hits").textContent = text;
 }
 
 function eventsOf(isWanted) {
@@ -41,7 +54,9 @@ function nextHit(isForward) {
     if (inOrder(hit, first)) first = hit;
     if (selected !== null && inOrder(selected, hit) && (next === null || inOrder(hit, next))) next = hit;
   }
-  select(next ?? first);
+  current = next ?? first;
+  select(current);
+  showCount();
 }
 
 function select(event) {
@@ -53,7 +68,7 @@ function select(event) {
   }
   reveal(event);
   redraw();
-  requestAnimationFrame(() => showDetails(event, xOf(start[event]), yOf(rowOf(event)) + ROW));
+  requestAnimationFrame(() => showDetails(event, xOf(start[event])));
 }
 
 // Selects the event before or after the selected one in its row; without one the first in view.

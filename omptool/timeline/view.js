@@ -6,7 +6,10 @@ const NARROWEST = 50; // nanoseconds
 const canvas = byId("canvas");
 const view = { begin: 0, end: 1, top: 0 };
 const whole = { begin: 0, end: 1 };
-const size = { width: 0, height: 0, ratio: 1 }; // of the canvas in CSS pixels, and device pixels in each
+const NARROW = 600; // CSS pixels of a page whose lanes have shorter names
+const GUTTERS = { narrow: 92, wide: 150 };
+// Of the canvas in CSS pixels, those of the lanes' names, and device pixels in each.
+const size = { width: 0, height: 0, gutter: GUTTERS.wide, ratio: 1 };
 
 function findWhole() {
   if (eventCount === 0) return;
@@ -20,9 +23,9 @@ function findWhole() {
   if (whole.end - whole.begin < NARROWEST) whole.end = whole.begin + NARROWEST;
 }
 
-const plotWidth = () => Math.max(1, size.width - GUTTER);
-const xOf = (time) => GUTTER + ((time - view.begin) / (view.end - view.begin)) * plotWidth();
-const timeAt = (x) => view.begin + ((x - GUTTER) / plotWidth()) * (view.end - view.begin);
+const plotWidth = () => Math.max(1, size.width - size.gutter);
+const xOf = (time) => size.gutter + ((time - view.begin) / (view.end - view.begin)) * plotWidth();
+const timeAt = (x) => view.begin + ((x - size.gutter) / plotWidth()) * (view.end - view.begin);
 const yOf = (row) => AXIS + row.top - view.top;
 
 // Shows a range of time: as much of it as the trace has, and no less than what can be told apart.
@@ -36,7 +39,7 @@ function show(begin, end) {
 
 const showWhole = () => show(whole.begin, whole.end);
 
-function zoom(factor, x = GUTTER + plotWidth() / 2) {
+function zoom(factor, x = size.gutter + plotWidth() / 2) {
   const fixed = timeAt(x);
   show(fixed - (fixed - view.begin) / factor, fixed + (view.end - fixed) / factor);
 }
@@ -61,13 +64,26 @@ function reveal(event) {
     const middle = start[event] + duration[event] / 2;
     show(middle - wanted / 2, middle + wanted / 2);
   }
+  const { lane } = rowOf(event);
+  if (lane.isHidden) {
+    unfold(lane);
+    replace();
+  }
   const y = yOf(rowOf(event));
   if (y < AXIS || y + ROW > size.height) scroll(y - size.height / 2);
+}
+
+// Places all lanes after some were folded, and gives them the room that they need.
+function replace() {
+  place();
+  document.querySelector("main").style.setProperty("--lanes", `${AXIS + heightOfAll + 2}px`);
+  measureCanvas();
 }
 
 function measureCanvas() {
   size.ratio = window.devicePixelRatio || 1;
   size.width = canvas.clientWidth;
+  size.gutter = size.width < NARROW ? GUTTERS.narrow : GUTTERS.wide;
   size.height = canvas.clientHeight;
   canvas.width = Math.max(1, Math.round(size.width * size.ratio));
   canvas.height = Math.max(1, Math.round(size.height * size.ratio));

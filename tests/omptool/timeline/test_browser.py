@@ -14,6 +14,7 @@ from browser import Page
 from chrome_traces import span, written
 from fixture_programs import OMPTOOL
 from machine import lacks, output
+from seen import drag
 from timeline import make_json
 
 pytestmark = pytest.mark.slow
@@ -121,16 +122,45 @@ def test_arrows_lead_to_kernels(page: Page) -> None:
 
 def test_entries_are_sorted_by_their_headers(page: Page) -> None:
     header, *rows = row_texts(page, "entries")
-    assert header == ["Entry", "Kind", "Times", "Fallbacks", "Total", "Mean", "Longest", "Bytes"]
-    assert [row[0] for row in rows] == ["target", "main:6", "copy to device"]
-    assert rows[0] == ["target", "construct", "4", "1", "40 µs", "10 µs", "10 µs", "0 B"]
-    assert rows[1] == ["main:6", "kernel", "3", "1", "9 µs", "3 µs", "3 µs", "0 B"]
+    assert header == [
+        *("Region", "Times", "Fallbacks"),
+        *("On devices", "Mean", "Longest", "On the host", "Bytes"),
+    ]
+    assert rows == [["main:6", "4", "1", "9 µs", "3 µs", "3 µs", "40 µs", "192 B"]]
+    header, *rows = row_texts(page, "others")
+    assert header == ["Event", "Times", "Total", "Mean", "Longest"]
+    assert rows == [["copy to device", "3", "6 µs", "2 µs", "2 µs"]]
     for _ in range(2):
         page.evaluate("document.querySelector('#entries th button').click()")
         names = [row[0] for row in row_texts(page, "entries")[1:]]
         order = page.evaluate("document.querySelector('#entries th').getAttribute('aria-sort')")
         assert names == sorted(names, reverse=order == "descending")
     assert order == "descending"
+
+
+def test_each_region_has_a_row_of_its_own(shown: Page, tmp_path: Path) -> None:
+    """The region that fell back is the one with a fallback, and no region has another's runs."""
+    other = KERNEL.replace("main_l6", "work_l9")
+    events = [
+        span("target", 0, 10, construct=1, entry=KERNEL, device=0, source="app.c:6:1"),
+        span(KERNEL, 2, 3, pid=2, construct=1),
+        span("target", 20, 10, construct=2, entry=other, device=0, source="app.c:9:1"),
+        span("target", 40, 10, construct=3, entry=other, device=0, source="app.c:9:1"),
+        span(other, 42, 4, pid=2, construct=3),
+        span("target update", 60, 5, construct=4, device=0, source="app.c:12:1"),
+        span("copy to host", 61, 2, pid=2, construct=4, bytes=8),
+    ]
+    args = {"construct": 2, "entry": other, "reason": "no memory"}
+    events.append({"ph": "i", "pid": 1, "tid": 1, "ts": 25, "name": "fallback", "args": args})
+    page = opened(shown, tmp_path, *events)
+    rows = [row[:4] for row in row_texts(page, "entries")[1:]]
+    assert rows == [["work:9", "2", "1", "4 µs"], ["main:6", "1", "0", "3 µs"]]
+    assert [row[0] for row in row_texts(page, "others")[1:]] == [
+        "target update app.c:12:1",
+        "copy to host",
+    ]
+    red = page.evaluate("[...document.querySelectorAll('tr.fallback')].map((row) => row.innerText)")
+    assert [row.split("\t")[0] for row in red] == ["work:9"]
 
 
 def test_moved_data_has_totals(page: Page) -> None:
@@ -159,9 +189,10 @@ def test_each_kind_has_its_colour_in_both_schemes(page: Page) -> None:
             f"#{int.from_bytes(one.to_bytes(4, 'little')[:3], 'big'):06x}" for one in found
         }
 
+    # The construct's edge, the copy, and both stripes of the fallback.
     light, dark = (
-        ("#5b6f86", "#1d7a38", "#1b62c4", "#d3002f"),
-        ("#93a7bd", "#62c47e", "#6aa8ff", "#ff4d6a"),
+        ("#5b6f86", "#3b4652", "#d3002f", "#8f0020"),
+        ("#93a7bd", "#b7c1cb", "#ff4d6a", "#a3203a"),
     )
     paper, found = colours()
     assert paper == "rgb(255, 255, 255)"
@@ -215,13 +246,11 @@ def test_the_wheel_zooms_at_the_pointer(page: Page) -> None:
     assert view(page) == (begin, end)
 
 
-def test_dragging_pans(page: Page) -> None:
+def test_dragging_with_shift_pans(page: Page) -> None:
     x, y = place(page, KERNEL, 1)
     page.press("w")
     before = view(page)
-    page.move(x, y, "mousePressed", button="left", clickCount=1)
-    page.move(x - 60, y, button="left", buttons=1)
-    page.move(x - 60, y, "mouseReleased", button="left", clickCount=1)
+    drag(page, (x, y), (x - 60, y), shift=True)
     assert view(page)[0] > before[0]
     assert page.evaluate("document.querySelector('#details').hidden")
 
@@ -229,7 +258,7 @@ def test_dragging_pans(page: Page) -> None:
 def test_hovering_tells_all_of_an_event(page: Page) -> None:
     page.move(*place(page, KERNEL, 1))
     assert text(page, "#details").split("\n") == [
-        *("name", KERNEL),
+        "main:6",
         *("kind", "kernel"),
         *("device", "device 0 (host)"),
         *("lane", "thread 1"),
@@ -237,6 +266,7 @@ def test_hovering_tells_all_of_an_event(page: Page) -> None:
         *("duration", "3 µs"),
         *("source", "app.c:2:1"),
         *("construct", "2"),
+        *("symbol", KERNEL),
     ]
     page.move(*place(page, "copy to device"))
     assert "64 (64 B)" in text(page, "#details")
@@ -262,8 +292,10 @@ def test_a_search_finds_hits_and_goes_to_them(page: Page) -> None:
             ]
         )
     assert begins == ["4 µs", "24 µs", "44 µs", "65 µs", "4 µs"]
+    assert text(page, "#hits") == "1 of 4"
     page.press("Enter", shift=True)
     assert "no device" in text(page, "#details")
+    assert text(page, "#hits") == "4 of 4"
     page.press("Escape")
     assert text(page, "#hits") == ""
     assert page.evaluate(
@@ -288,7 +320,9 @@ def test_keys_step_through_a_row(page: Page) -> None:
 def test_tab_reaches_the_headers_of_tables(page: Page) -> None:
     page.evaluate("document.querySelector('canvas').focus()")
     page.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Device"
+    assert page.evaluate("document.activeElement.ariaLabel") == "Regions"
+    page.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Region"
     page.press("Enter")
     assert page.evaluate("document.activeElement.parentElement.ariaSort") == "ascending"
 
@@ -316,7 +350,8 @@ def test_names_are_shown_as_text(shown: Page, tmp_path: Path) -> None:
     for _ in range(3):
         page.press("Enter")
         assert NASTY in text(page, "#details")
-    assert NASTY in text(page, "#entries")
+    titles = page.evaluate("[...document.querySelectorAll('td')].map((cell) => cell.title)")
+    assert NASTY in titles
     assert page.evaluate("document.images.length") == 0
     assert page.evaluate("document.title") == "trace.json: timeline"
     assert (page.errors, [url for url in page.requests if "page.html" not in url]) == ([], [])

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 import sys
 import tempfile
@@ -27,7 +28,7 @@ from places import ROOT
 from recorder import OBSERVING
 
 PICTURE = ROOT / "docs" / "timeline.png"
-WIDTH, HEIGHT = 1200, 1060
+WIDTH, HEIGHT = 1280, 800
 # Few threads of libomp's own leave room in the picture for the lanes of both devices.
 TWO_DEVICES = {
     "OMPTOOL_HOST_DEVICES": "2",
@@ -35,6 +36,13 @@ TWO_DEVICES = {
     "LIBOMP_NUM_HIDDEN_HELPER_THREADS": "4",
 }
 DEVICES = ("device 0 (host)", "device 1 (host)")
+# Light colours of kernels in omptool/timeline/page.css.
+OF_KERNELS = [
+    bytes.fromhex(found)
+    for found in re.findall(
+        r"--region-\d: light-dark\(#(\w{6})", (ROOT / "omptool/timeline/page.css").read_text()
+    )
+]
 
 
 def traced(program: Path, trace: Path, **environment: str) -> Path:
@@ -135,8 +143,9 @@ def test_the_picture_of_the_docs_is_of_this_page(trace: Path, tmp_path: Path) ->
     for path in (picture, PICTURE):
         found = Png.read(path)
         assert (found.width, found.height) == (WIDTH, HEIGHT)
-        # White, green kernels, blue and violet transfers, the grey of constructs, and text.
-        assert found.colours >= {b"\xff\xff\xff", b"\x1d\x7a\x38", b"\x1b\x62\xc4", b"\x70\x40\xc0"}
+        # White, copies in both directions, colours of kernels, and text.
+        assert found.colours >= {b"\xff\xff\xff", b"\x3b\x46\x52", b"\x87\x94\xa1"}
+        assert len(found.colours & set(OF_KERNELS)) >= 2
         assert len(found.colours) > 40
     assert PICTURE.stat().st_size < 200_000
 

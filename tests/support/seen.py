@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Read a shown page as a person does: clipped texts, boxes, and gestures of mouse and fingers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from browser import Page
+
+CLIPPED = """[...document.querySelectorAll(
+  'h1, p, li, label, button, caption, th, td, dt, dd, strong')]
+.filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0)
+.map((one) => one.textContent)"""
+
+
+class Box(NamedTuple):
+    """The place of an element, in pixels of the page."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def overlaps(self, other: Box) -> bool:
+        """Return whether both boxes share a pixel."""
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.top < other.bottom
+            and other.top < self.bottom
+        )
+
+
+def box(page: Page, selector: str) -> Box:
+    """Return the place of an element."""
+    left, top, right, bottom = page.evaluate(
+        "(({ left, top, right, bottom }) => [left, top, right, bottom])"
+        f"(document.querySelector('{selector}').getBoundingClientRect())"
+    )
+    return Box(left, top, right, bottom)
+
+
+def clipped(page: Page) -> list[str]:
+    """Return the texts of elements that are wider than the room that they have."""
+    found: list[str] = page.evaluate(CLIPPED)
+    return found
+
+
+def drag(page: Page, begin: tuple[float, float], end: tuple[float, float], *, shift: bool) -> None:
+    """Press the left button of the mouse, move, and release it."""
+    keys = 8 * shift
+    page.move(*begin, "mousePressed", button="left", clickCount=1, modifiers=keys)
+    page.move(*end, button="left", buttons=1, modifiers=keys)
+    page.move(*end, "mouseReleased", button="left", clickCount=1, modifiers=keys)
+
+
+def touch(page: Page, *steps: list[tuple[float, float]]) -> None:
+    """Put fingers down at the first step's points, move them through the others, and lift them."""
+    for number, points in enumerate(steps):
+        kind = "touchMove" if number else "touchStart"
+        fingers = [{"x": x, "y": y, "id": id} for id, (x, y) in enumerate(points)]
+        page.call("Input.dispatchTouchEvent", type=kind, touchPoints=fingers)
+        page.settle()
+    page.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+    page.settle()
