@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from packager.naming.demangle import LIBRARY, MANGLED, demangled, is_possible
 from packager.naming.kernel_names import decode, gcc_function
-from packager.naming.region_names import short_names
+from packager.naming.region_names import short_names, titles
 
 # Matches what may be a kernel's name, or a mangled one.
 _NAME = re.compile(r"\b_[\w$.]+\b")
@@ -24,10 +24,14 @@ def source(name: str) -> str | None:
 
 
 def called(names: Iterable[str]) -> dict[str, str]:
-    """Return what tables call kernels and variables: `grid::heat:12`, or the demangled name."""
-    known = list(dict.fromkeys(names))
-    short = short_names(known)
-    return {name: short.get(name) or demangled(name) for name in known}
+    """Return what tables call kernels and variables: `grid::heat:12`, or the demangled name.
+
+    Regions of clang's in files of the same name may be called alike: their mangled names have
+    nothing but the number of a file to add.
+    """
+    known = titles(names)
+    same = [name for name, title in known.items() if name == title and decode(name)]
+    return known | short_names(same)
 
 
 def raw(name: str, shown: str, *, is_wide: bool) -> str | None:

@@ -92,7 +92,10 @@ def _pieces(
     yield f"{title}:"
     yield from _lines(shown, widest, align)
     if left_out:
-        yield f"not shown at this width: {', '.join(left_out)} (--wide shows all)"
+        import textwrap  # loaded with the table
+
+        note = f"not shown at this width: {', '.join(left_out)} (--wide shows all)"
+        yield note if width is None else "\n".join(textwrap.wrap(note, width))
 
 
 def _lines(
