@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from toolchain import run
+from clangs import CLANG
+from toolchain import X86_64, run
 
 ABOUT = 100
 PROGRAM = r"""
@@ -64,10 +65,9 @@ def source(about: int = ABOUT) -> str:
     return "\n".join([*text, *(f"  {call}" for call in calls), "}", ""])
 
 
-def many_regions(clang: Path | str, folder: Path, *flags: str) -> Path:
+def many_regions(folder: Path, *flags: str) -> Path:
     """Compile the program with debug information; the image is for x86-64."""
-    path = folder / "solver.cpp"
+    path, out = folder / "solver.cpp", folder / "solver"
     path.write_text(source())
-    target = ("-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu", "-g", "-O1", *flags)
-    run(clang, *target, path, "-o", folder / "solver")
-    return folder / "solver"
+    run(CLANG[".cpp"], "-fopenmp", f"-fopenmp-targets={X86_64}", "-g", *flags, path, "-o", out)
+    return out
