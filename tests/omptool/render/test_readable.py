@@ -122,3 +122,20 @@ def test_notes_wrap_at_the_width(program: Path, monkeypatch: pytest.MonkeyPatch)
         noted = [line for line in lines if re.match(r"\[\d+\] ", line)]
         assert noted
         assert max(map(len, noted)) <= width
+
+
+def test_findings_name_regions_by_function_and_line(program: Path, tmp_path: Path) -> None:
+    """An image without a kernel: the finding names the region, or its kernel with --wide."""
+    assert omptool("extract", program, "-o", tmp_path).exit_code == 0
+    (image,) = tmp_path.iterdir()
+    data = image.read_bytes()
+    first = re.search(rb"__omp_offloading_\w+kernel_0\w+_l25\b", data)
+    assert first
+    image.write_bytes(data.replace(first[0], first[0][:-1] + b"9"))
+    changed = tmp_path / "changed"
+    words = ("edit", program, "--replace", f"0={image}", "--force", "-o", changed)
+    assert omptool(*words).exit_code == 0, omptool(*words).output
+    text, wide = (omptool("verify", *words, changed).stdout for words in ((), ("--wide",)))
+    assert "kernel_0:25" in text
+    assert RAW not in text
+    assert first[0].decode() in wide
