@@ -66,7 +66,8 @@ def _table(plugins: list[dict[str, Any]]) -> str:
     from omptool.render.notes import Notes
     from omptool.render.tables import table
 
-    notes, width = Notes(), terminal_width()
+    width = terminal_width()
+    notes = Notes(width=width)
     rows = [
         {
             "plugin": plugin["name"],

@@ -64,6 +64,7 @@ class DoctorCommand(click.Command):
     "--run", "is_run", is_flag=True, help="Run PROG with ARGS, and report where its regions ran."
 )
 @click.option("--verbose", is_flag=True, help="Report also what seldom matters (OMP207).")
+@click.option("--wide", "is_wide", is_flag=True, help="Show names of any length, and raw names.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @colour_option
 @click.option(
@@ -80,6 +81,7 @@ def command(
     with_workers: bool,
     is_run: bool,
     verbose: bool,
+    is_wide: bool,
     as_json: bool,
     explain: str | None,
 ) -> None:
@@ -114,10 +116,11 @@ def command(
         raise click.UsageError("--verbose is for the prediction; --run has no use for it.")
     with _asking(program, is_run=is_run) if with_workers else nullcontext(None) as asking:
         if is_run:
-            text, is_well = _ran(as_given(program), args, as_json, asking)
+            text, is_well = _ran(as_given(program), args, as_json, asking, is_wide=is_wide)
         else:
             with reported(program):
-                text, is_well = _diagnosed(program, as_json, asking, is_verbose=verbose)
+                look = {"is_verbose": verbose, "is_wide": is_wide}
+                text, is_well = _diagnosed(program, as_json, asking, **look)
     echo(text)
     ctx.exit(0 if is_well else 1)
 
@@ -142,7 +145,12 @@ def _asking(program: Path, *, is_run: bool) -> AbstractContextManager[dict[str, 
 
 
 def _ran(
-    program: str, args: tuple[str, ...], as_json: bool, asking: dict[str, str] | None
+    program: str,
+    args: tuple[str, ...],
+    as_json: bool,
+    asking: dict[str, str] | None,
+    *,
+    is_wide: bool,
 ) -> tuple[str, bool]:
     """Run the program; return what is to be said of it, and whether all went well."""
     from omptool.probes import gcc_regions, launching, watching, workers
@@ -181,11 +189,18 @@ def _ran(
                 idle=tuple(not_launched(libraries, names(regions), path, data)),
             )
     said = f"{cause.message}: {cause.cure}" if cause else ""
-    return (region_run.as_json if as_json else region_run.as_text)(run, said), run.is_well
+    if as_json:
+        return region_run.as_json(run, said), run.is_well
+    return region_run.as_text(run, said, is_wide=is_wide), run.is_well
 
 
 def _diagnosed(
-    program: Path, as_json: bool, asking: dict[str, str] | None, *, is_verbose: bool
+    program: Path,
+    as_json: bool,
+    asking: dict[str, str] | None,
+    *,
+    is_verbose: bool,
+    is_wide: bool,
 ) -> tuple[str, bool]:
     """Return the diagnosis as text, and whether a device uses every entry."""
     from omptool.probes import machine
@@ -221,7 +236,7 @@ def _diagnosed(
     )
     is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)
     said = doctor.Said(parts.whole, parts.elsewhere, found, plugins, diagnosis)
-    text = (doctor.as_json if as_json else doctor.as_text)(said)
+    text = doctor.as_json(said) if as_json else doctor.as_text(said, is_wide=is_wide)
     return text, diagnosis.offloads and not is_wanting
 
 

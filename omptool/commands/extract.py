@@ -30,6 +30,7 @@ from omptool.options.wanted import wanted_options
     metavar="DIR",
     help="The folder to write to, made if it is missing (default: the current one).",
 )
+@click.option("--wide", "is_wide", is_flag=True, help="With --kernels, show raw names, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
 def command(
@@ -43,6 +44,7 @@ def command(
     everything: bool,
     kernels: bool,
     folder: Path,
+    is_wide: bool,
     as_json: bool,
 ) -> None:
     """Write device images of FILE, inflated, to files of their own, and print their names.
@@ -67,7 +69,7 @@ def command(
     if as_json:
         echo(extract_json(file, done))
     elif kernels:
-        echo(kernels_text(done))
+        echo(kernels_text(done, is_wide=is_wide))
     else:
         echo("\n".join(shown(one.path) for one in done if one.path))
     for path, fault in faults:

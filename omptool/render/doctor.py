@@ -11,7 +11,7 @@ from typing import Any
 from omptool.console import SEVERITIES, coloured, portable, shown
 from omptool.installation import LIBRARY
 from omptool.render import ranks
-from omptool.render.names import terminal_width
+from omptool.render.names import called, raw, terminal_width
 from omptool.render.notes import Notes
 from omptool.render.region_run import gcc_rows, host_only_rows, of_gcc
 from omptool.render.tables import table
@@ -30,7 +30,6 @@ from packager.machine.other_runtimes import LIBRARIES, NAMES
 from packager.machine.parts import Elsewhere, Whole
 from packager.machine.program import LIBTARGET
 from packager.model import FatBinary, Finding
-from packager.naming.region_names import titles
 from packager.records import NamedTuple
 from packager.wording import counted
 
@@ -55,6 +54,8 @@ VARIABLES = (
 )
 # Findings that say why there is no offload code, where else some may be, and what other code lacks.
 OF_NO_CODE = ("OMP134", "OMP210", "OMP211")
+# The columns of entries that a terminal cuts, and then those that it has no place for.
+CUT, SPARE = ("name", "file"), ("kind", "file")
 # Characters of a rule that a table has room for; a longer one is a note.
 SHORT_RULE = 40
 
@@ -69,13 +70,15 @@ class Said(NamedTuple):
     diagnosis: Diagnosis
 
 
-def as_text(said: Said) -> str:
+def as_text(said: Said, *, is_wide: bool = False) -> str:
     """The diagnosis for people, the verdict first."""
     binary, machine, diagnosis = said.whole.binary, said.machine, said.diagnosis
     plugins = said.plugins if _asks_plugins(said) else []
     verdict = _whole_verdict(said)
     blocks = [f"{shown(binary.path)}: {verdict}"]
-    notes, width = Notes(verdict, machine.deviceless.values()), terminal_width()
+    width = terminal_width()
+    notes = Notes(verdict, machine.deviceless.values(), width)
+    width = None if is_wide else width
     if binary.is_empty:
         causes = (_finding(f, notes) for f in diagnosis.findings if f.code in OF_NO_CODE)
         return "\n".join([blocks[0], *_elsewhere(said), *causes])
@@ -84,12 +87,16 @@ def as_text(said: Said) -> str:
         blocks.append(_without_run(machine, diagnosis.without_run, notes))
     blocks.append(table("libraries", _libraries(machine), width, ["the loader picks"]))
     if plugins:
-        blocks += [table("plugins", _plugins(plugins, notes), states=["state"]), *notes.lines()]
+        blocks += [
+            table("plugins", _plugins(plugins, notes), width, states=["state"]),
+            *notes.lines(),
+        ]
     blocks += ranks.tables(plugins, width)
-    blocks += [table("images", _images(said, notes), width, ["file"]), *notes.lines()]
+    rows = _images(said, notes)
+    blocks += [table("images", rows, width, ["file", "rule", "target"], ["kind"]), *notes.lines()]
     if diagnosis.entries or not diagnosis.others:
-        rows, cut = _entries(said, notes), ["name", "file"]
-        blocks += [table("entries", rows, width, cut, states=["runs on"]), *notes.lines()]
+        rows = _entries(said, notes, is_wide=is_wide)
+        blocks += [table("entries", rows, width, CUT, SPARE, ["runs on"]), *notes.lines()]
     blocks += _elsewhere(said)
     variables = [
         {"variable": name, "value": machine.environment[name]}
@@ -97,7 +104,7 @@ def as_text(said: Said) -> str:
         if name in machine.environment
     ]
     if variables:
-        blocks.append(table("environment", variables))
+        blocks.append(table("environment", variables, width, ["value"]))
     blocks += (_finding(finding, notes) for finding in diagnosis.findings)
     return "\n".join(blocks)
 
@@ -255,16 +262,17 @@ def _file(whole: Whole, path: str) -> str | None:
     return shown(path) if whole.has_libraries else None
 
 
-def _entries(said: Said, notes: Notes) -> list[dict[str, Any]]:
-    called = titles(fate.entry.label for fate in said.diagnosis.entries)
+def _entries(said: Said, notes: Notes, *, is_wide: bool) -> list[dict[str, Any]]:
+    names = called(fate.entry.label for fate in said.diagnosis.entries)
     return [
         {
+            "name": names[fate.entry.label],
             "entry": fate.entry.number,
             "file": _file(said.whole, said.whole.entry_files[fate.entry.number]),
             "kind": fate.entry.kind,
-            "name": called[fate.entry.label],
             "runs on": fate.runs_on,
             "note": notes.mark(fate.reason),
+            "raw name": raw(fate.entry.label, names[fate.entry.label], is_wide=is_wide),
         }
         for fate in said.diagnosis.entries
     ]

@@ -8,7 +8,7 @@ from itertools import repeat
 
 from omptool.console import shown
 from omptool.render.dumped import uri
-from omptool.render.names import remark, source, terminal_width
+from omptool.render.names import called, raw, remark, terminal_width
 from omptool.render.tables import Columns, Row, column_table, hexadecimal, table, table_pieces
 from packager.model import (
     Descriptor,
@@ -19,8 +19,6 @@ from packager.model import (
     OffloadEntry,
     Registration,
 )
-from packager.naming.demangle import demangled
-from packager.naming.region_names import short_names
 from packager.pairing import entry_states
 from packager.questions.kernels import Kernel, architectures, merged, own
 from packager.questions.sorting import IMAGES, KERNELS, code_size, in_order
@@ -31,9 +29,33 @@ from packager.wording import runs
 # More images than this make a table of states too wide: then only exceptions are listed.
 WIDE = 4
 # The columns that give way to a terminal's width, and then those that are left out.
-CUT = ("kernel", "name", "source", "file", "symbol", "architectures", "images")
-SPARE = ("file", "source", "images", "SGPR spills", "SGPRs", "AGPRs", "stack", "VGPR spills")
-SPARE_OF_ENTRIES = ("file", "source", "model", "flags", "symbol", "address", "size")
+CUT = ("name", "kernel", "file", "symbol", "architectures", "images", "raw name")
+SPARE = (
+    "file",
+    "images",
+    "SGPR spills",
+    "SGPRs",
+    "AGPRs",
+    "stack",
+    "VGPR spills",
+    "architectures",
+)
+SPARE_OF_ENTRIES = ("file", "model", "flags", "symbol", "size", "address", "kind")
+# Of the tables of images and of what holds them.
+CUT_OF_IMAGES = ("where", "container", "triple", "entries", "registered by", "path")
+CUT_OF_ARCHIVES = ("archive", "path", "architectures")
+SPARE_OF_IMAGES = (
+    "address",
+    "offset",
+    "stored",
+    "compression",
+    "declared",
+    "producer",
+    "container",
+    "size",
+    "kind",
+    "triple",
+)
 # The columns of a kernel's resources, in the order of Resources.
 NEEDS = ("registers", "shared", "stack", "SGPRs", "AGPRs", "VGPR spills", "SGPR spills")
 
@@ -55,15 +77,9 @@ class Parts(NamedTuple):
         """Return the width of tables; None for any width."""
         return None if self.wide else terminal_width()
 
-    def called(self, name: str) -> str:
-        """A kernel's name."""
-        return demangled(name) if self.is_demangled else name
-
-    def sources(self, names: Iterable[str]) -> Mapping[str, str | None]:
-        """Return functions and lines of kernels: short names, or as mangled as the names."""
-        if self.is_demangled:
-            return short_names(names)
-        return {name: source(name) for name in names}
+    def called(self, names: Iterable[str]) -> Mapping[str, str]:
+        """Return the names that tables show for those of kernels and variables."""
+        return called(names) if self.is_demangled else {name: name for name in names}
 
 
 def dump_text(binary: FatBinary, parts: Parts) -> Iterator[str]:
@@ -83,12 +99,13 @@ def dump_text(binary: FatBinary, parts: Parts) -> Iterator[str]:
 def _blocks(binary: FatBinary, parts: Parts) -> Iterator[str]:
     images = in_order(parts.wanted.images(binary), IMAGES, parts.sort)
     if parts.images:
-        yield table("images", _images(binary, images, parts.wide))
+        rows = _images(binary, images, parts.wide)
+        yield table("images", rows, parts.width, CUT_OF_IMAGES, SPARE_OF_IMAGES)
         if levels := _levels(images):
-            yield table("containers in containers", levels)
+            yield table("containers in containers", levels, parts.width, CUT_OF_IMAGES)
         yield from (_damage(image) for image in images if image.contents.problem)
     if parts.entries and binary.machine is None:
-        yield table("symbols for a host", _symbols(images, parts.wanted), parts.width, CUT)
+        yield table("symbols for a host", _symbols(images, parts), parts.width, CUT)
     elif parts.entries and binary.is_bitcode:
         yield "entries are not seen before the link: the object is LLVM bitcode (-flto)"
     elif parts.entries:
@@ -99,11 +116,11 @@ def _blocks(binary: FatBinary, parts: Parts) -> Iterator[str]:
         yield from _kernels(binary, images, parts)
     if parts.descriptors and binary.machine is not None:
         if binary.descriptors or not binary.registrations:
-            yield table("descriptors", _descriptors(binary))
+            yield table("descriptors", _descriptors(binary), parts.width, CUT_OF_IMAGES)
         if binary.registrations:
-            yield table("registrations", _registrations(binary))
+            yield table("registrations", _registrations(binary), parts.width, CUT_OF_IMAGES)
     if binary.archives:
-        yield table("kernels in archives", _archives(binary))
+        yield table("kernels in archives", _archives(binary), parts.width, CUT_OF_ARCHIVES)
     yield from binary.unsourced
 
 
@@ -175,19 +192,19 @@ def _entries(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> 
         if parts.wanted.names(entry.name)
     ]
     entries = [entry for entry, _ in chosen]
-    sources = parts.sources(entry.name for entry in entries)
+    names = parts.called(entry.name for entry in entries)
     wide = parts.wide
     return {
+        "name": [names[entry.name] for entry in entries],
         "entry": [entry.number for entry in entries],
         "kind": [entry.kind for entry in entries],
-        "name": [parts.called(entry.name) for entry in entries],
         "address": [hexadecimal(entry.address) for entry in entries],
         "symbol": [entry.symbol if wide or not _is_obvious(entry) else None for entry in entries],
-        "source": [sources.get(entry.name) for entry in entries],
         "file": [entry.source.file if entry.source else None for entry in entries],
         "size": [entry.size for entry in entries],
         "flags": [hexadecimal(e.flags) if wide or e.flags else None for e in entries],
         "model": [entry.model if entry.model != "openmp" else None for entry in entries],
+        "raw name": [raw(e.name, names[e.name], is_wide=wide) for e in entries],
         **_states(images, [row for _, row in chosen]),
     }
 
@@ -203,10 +220,11 @@ def _kernels(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> 
     found = in_order(found, KERNELS, parts.sort)
     # Architectures and images in words, by the images: many kernels have the same.
     places: dict[tuple[int, ...], tuple[str, str]] = {}
-    sources = parts.sources(kernel.name for kernel in found)
+    names = parts.called(kernel.name for kernel in found)
+    machines = list(dict.fromkeys(machine(image) for one in found for image in one.images))
     yield from table_pieces(
         "kernels",
-        [_kernel(kernel, sources, parts, places) for kernel in found],
+        [_kernel(kernel, names[kernel.name], parts, places, machines) for kernel in found],
         parts.width,
         CUT,
         SPARE,
@@ -216,8 +234,8 @@ def _kernels(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> 
 
 
 def _kernel(
-    kernel: Kernel, sources: Mapping[str, str | None], parts: Parts,
-    places: dict[tuple[int, ...], tuple[str, str]],
+    kernel: Kernel, name: str, parts: Parts,
+    places: dict[tuple[int, ...], tuple[str, str]], machines: Sequence[str],
 ) -> Row:  # fmt: skip
     """A kernel with the images that have it; numbers in which these differ are ranges."""
     symbols = [symbol for _, symbol in kernel.symbols]
@@ -229,15 +247,32 @@ def _kernel(
     archs, images = places[indices]
     files = dict.fromkeys(symbol.source.file for symbol in symbols if symbol.source)
     return {
-        "kernel": parts.called(kernel.name),
-        "source": sources.get(kernel.name),
+        "kernel": name,
         "file": ", ".join(files),
         "architectures": archs,
         "images": images,
         **dict(zip(NEEDS, spans, strict=False)),
-        "code": _span(map(code_size, symbols)),
-        "mangled": kernel.name if parts.wide and parts.called(kernel.name) != kernel.name else None,
+        **_code(kernel, machines),
+        "raw name": raw(kernel.name, name, is_wide=parts.wide),
     }
+
+
+def _code(kernel: Kernel, machines: Sequence[str]) -> Row:
+    """Return the bytes of a kernel's code: a column for each machine, as one has more than another.
+
+    Two GPUs of a vendor share a column, where numbers that differ are a range.
+    """
+    if len(machines) < 2:
+        return {"code": _span(code_size(symbol) for _, symbol in kernel.symbols)}
+    return {
+        f"code {one}": _span(code_size(s) for image, s in kernel.symbols if machine(image) == one)
+        for one in machines
+    }
+
+
+def machine(image: DeviceImage) -> str:
+    """Return the machine that an image has code for, as triples begin: "nvptx64"."""
+    return (image.triple or image.contents.machine or image.kind).split("-")[0]
 
 
 def _span(numbers: Iterable[int | None]) -> int | str | None:
@@ -248,18 +283,24 @@ def _span(numbers: Iterable[int | None]) -> int | str | None:
     return f"{known[0]}-{known[-1]}"
 
 
-def _symbols(images: Iterable[DeviceImage], wanted: Wanted) -> list[Row]:
+def _symbols(images: Iterable[DeviceImage], parts: Parts) -> list[Row]:
     """Of images without a host: what one could name in its entries."""
-    return [
-        {
-            "image": image.index,
-            "kind": symbol.kind if symbol.is_told else "function",
-            "name": symbol.name,
-            "size": symbol.size,
-        }
+    found = [
+        (image, symbol)
         for image in images
         for symbol in own(image)
-        if wanted.names(symbol.name)
+        if parts.wanted.names(symbol.name)
+    ]
+    names = parts.called(symbol.name for _, symbol in found)
+    return [
+        {
+            "name": names[symbol.name],
+            "image": image.index,
+            "kind": symbol.kind if symbol.is_told else "function",
+            "size": symbol.size,
+            "raw name": raw(symbol.name, names[symbol.name], is_wide=parts.wide),
+        }
+        for image, symbol in found
     ]
 
 

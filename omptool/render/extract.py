@@ -9,18 +9,27 @@ from pathlib import Path
 
 from omptool.console import portable
 from omptool.render.dumped import dumped_image, kernel_names
+from omptool.render.names import called, raw, terminal_width
 from omptool.render.tables import table
 from packager.writers.extract import Extracted
 
+CUT = ("kernel", "target")
 
-def kernels_text(done: Sequence[Extracted]) -> str:
+
+def kernels_text(done: Sequence[Extracted], *, is_wide: bool) -> str:
     """The kernels of images, a line for each."""
+    found = [(one, name) for one in done for name in kernel_names(one.binary, one.image)]
+    names = called(name for _, name in found)
     rows = [
-        {"image": one.number, "target": one.image.target, "kernel": name}
-        for one in done
-        for name in kernel_names(one.binary, one.image)
+        {
+            "kernel": names[name],
+            "image": one.number,
+            "target": one.image.target,
+            "raw name": raw(name, names[name], is_wide=is_wide),
+        }
+        for one, name in found
     ]
-    return table("kernels", rows)
+    return table("kernels", rows, None if is_wide else terminal_width(), CUT, ["target"])
 
 
 def extract_json(source: Path, done: Sequence[Extracted]) -> str:

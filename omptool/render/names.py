@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterable
 
 from packager.naming.demangle import LIBRARY, MANGLED, demangled, is_possible
 from packager.naming.kernel_names import decode, gcc_function
-from packager.naming.region_names import short_names
+from packager.naming.region_names import short_names, titles
 
 # Matches what may be a kernel's name, or a mangled one.
 _NAME = re.compile(r"\b_[\w$.]+\b")
@@ -19,6 +21,22 @@ def source(name: str) -> str | None:
     """Return mangled function and line of a kernel of clang's, function of one of GCC's."""
     decoded = decode(name)
     return gcc_function(name) if decoded is None else str(decoded)
+
+
+def called(names: Iterable[str]) -> dict[str, str]:
+    """Return what tables call kernels and variables: `grid::heat:12`, or the demangled name.
+
+    Regions of clang's in files of the same name may be called alike: their mangled names have
+    nothing but the number of a file to add.
+    """
+    known = titles(names)
+    same = [name for name, title in known.items() if name == title and decode(name)]
+    return known | short_names(same)
+
+
+def raw(name: str, shown: str, *, is_wide: bool) -> str | None:
+    """Return a name as its file has it, for wide tables that show another one; else None."""
+    return name if is_wide and name != shown else None
 
 
 def readable(message: str) -> str:
@@ -43,7 +61,10 @@ def remark(names: list[str]) -> str:
 
 
 def terminal_width() -> int | None:
-    """The width of the terminal that is printed on; None elsewhere."""
+    """Return the width that tables have: COLUMNS, or the terminal's; None for any width."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
     if not sys.stdout.isatty():
         return None
     import shutil  # slow to load

@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
-WIDTH = 100
+WIDTH = 100  # of notes that no terminal shows
 # Shorter reasons stay in their sentences.
 LONG = 24
 ABOVE = "see the first line"
@@ -19,7 +19,10 @@ class Notes:
     each of them stands in the report once, at its first place.
     """
 
-    def __init__(self, first: str = "", causes: Iterable[str] = ()) -> None:
+    def __init__(
+        self, first: str = "", causes: Iterable[str] = (), width: int | None = None
+    ) -> None:
+        self._width = width or WIDTH
         self._first = first
         self._causes = [cause for cause in dict.fromkeys(causes) if len(cause) >= LONG]
         self._told = {cause: f"({ABOVE})" for cause in self._causes if cause in first}
@@ -56,13 +59,13 @@ class Notes:
         """Return the notes that came since the last call, wrapped."""
         new = list(self._numbers.items())[self._shown :]
         self._shown = len(self._numbers)
-        return [_wrapped(f"[{number}] ", note) for note, number in new]
+        return [_wrapped(f"[{number}] ", note, self._width) for note, number in new]
 
 
-def _wrapped(mark: str, note: str) -> str:
+def _wrapped(mark: str, note: str, width: int) -> str:
     return textwrap.fill(
         note,
-        WIDTH,
+        width,
         initial_indent=mark,
         subsequent_indent=" " * len(mark),
         break_long_words=False,

@@ -10,39 +10,41 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from omptool.console import portable, shown
-from omptool.render.names import source, terminal_width
+from omptool.render.names import called, raw, source, terminal_width
 from omptool.render.notes import Notes
 from omptool.render.tables import table
 from packager.machine.facts import GccRegions
 from packager.machine.host_regions import Left, headline
 from packager.machine.region_run import Region, RegionRun, names
 from packager.model import HostOnly
-from packager.naming.region_names import titles
 from packager.wording import counted
 
 NOT_LAUNCHED = "not launched (not called, or its `if` was false)"
 
 
-def as_text(run: RegionRun, cause: str) -> str:
+def as_text(run: RegionRun, cause: str, *, is_wide: bool = False) -> str:
     """Return the verdict and the regions; `cause`: why there are none, where that shows."""
     blocks = [f"{shown(run.program)}: {_verdict(run)}; {ending(run)}"]
     named = _named(run)
     cut_off = names(one for one in run.regions if one.unfinished)
     blocks += [f"{named[one]} was running on a device when its process ended" for one in cut_off]
-    notes = Notes()
+    width = terminal_width()
+    notes = Notes(width=width)
     if run.regions or run.idle:
         rows = [_row(run, region, named, notes) for region in run.regions]
         rows += [_idle_row(named[region.name]) for region in run.idle]
-        blocks += [
-            table("regions", rows, terminal_width(), ["region"], states=["runs on"]),
-            *notes.lines(),
-        ]
+        raw_names = [*(one.name for one in run.regions), *(one.name for one in run.idle)]
+        for row, name in zip(rows, raw_names, strict=True):
+            row["raw name"] = raw(name, named[name], is_wide=is_wide)
+        width = None if is_wide else width
+        blocks += [table("regions", rows, width, ["region"], states=["runs on"]), *notes.lines()]
     if not run.regions and cause:
         blocks.append(cause)
     blocks += [_left(run, path, cause) for path, cause in run.host_only if run.regions]
     files = dict.fromkeys((*run.libraries, *(one.path for one in run.of_gcc)))
     if files.keys() - {os.path.realpath(run.program)}:
-        blocks.append(table("files with device code", [{"file": path} for path in files]))
+        rows = [{"file": path} for path in files]
+        blocks.append(table("files with device code", rows, width, ["file"]))
     if run.lost:
         runs = counted(run.lost, "run")
         blocks.append(f"the report is full: it has no place for {runs}")
@@ -91,7 +93,7 @@ def _left(run: RegionRun, path: str, cause: HostOnly) -> str:
 
 def _named(run: RegionRun) -> dict[str, str]:
     """Return what people call each region of the run."""
-    return titles([*(region.name for region in run.regions), *(one.name for one in run.idle)])
+    return called([*(region.name for region in run.regions), *(one.name for one in run.idle)])
 
 
 def _row(run: RegionRun, region: Region, named: Mapping[str, str], notes: Notes) -> dict[str, Any]:

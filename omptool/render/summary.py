@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from omptool.console import portable, shown
 from omptool.reading import Unread
 from omptool.render.json_stream import document
+from omptool.render.names import terminal_width
 from omptool.render.tables import Row, hexadecimal, table
 from packager.model import DeviceImage
 from packager.questions.summary import Container, Sum, Summary
@@ -20,14 +21,16 @@ def summary_text(
     length = "" if size is None else f", {size} bytes"
     if not found.total.images:
         return f"{shown(path)}: no device images{length}"
+    width = terminal_width()
     blocks = [
         f"{shown(path)}: {what}{length}",
-        table("targets", _targets(found, size if has_shares else None)),
+        table("targets", _targets(found, size if has_shares else None), width, ["triple"]),
     ]
     if len(found.containers) > 1:
-        blocks.append(table("containers", [_container(one) for one in found.containers]))
+        rows = [_container(one) for one in found.containers]
+        blocks.append(table("containers", rows, width, ["container", "member", "for"]))
     if found.coverage:
-        blocks.append(table("GPUs", _gpus(found)))
+        blocks.append(table("GPUs", _gpus(found), width, ["GPUs"]))
     return "\n".join(blocks)
 
 

@@ -16,8 +16,10 @@ LARGEST = 1 << 24
 NARROW = 256
 # A name that is cut to the terminal's width keeps this many characters.
 SHORTEST = 16
+# Part of the width that names have before other columns, where they do not fit whole.
+PART_OF_NAMES = 0.75
 PIECE = 400  # rows that are laid out together
-GAP = 2  # spaces between columns, and after a header where no width is given
+GAP = 2  # spaces between columns
 # Colours of a cell's first word: how an entry stands in an image, where it runs, a plugin's state.
 STATES = {
     "present": "green",
@@ -45,8 +47,9 @@ def table(
     """Return a table with its title; columns that are empty throughout are left out.
 
     Where it is wider than `width`, the columns `cut` are shortened. Where that is not enough, those
-    of `spare` are left out, in their order, and a line below names them. Cells of the columns
-    `states` have the colours of STATES.
+    of `spare` are left out, in their order, and a line below names them. The first column, if it
+    may be cut, has the names of the rows: it stays whole as long as others can be cut or left out.
+    Cells of the columns `states` have the colours of STATES.
     """
     return "\n".join(table_pieces(title, rows, width, cut, spare, states))
 
@@ -87,29 +90,33 @@ def _pieces(
     widest = [max(cells, key=len) for cells in shown.values()]
     shown = {name: _coloured(cells, name in states) for name, cells in shown.items()}
     yield f"{title}:"
-    yield from _lines(shown, widest, align, GAP if width is None else 0)
+    yield from _lines(shown, widest, align)
     if left_out:
-        yield f"not shown at this width: {', '.join(left_out)} (--wide shows all)"
+        import textwrap  # loaded with the table
+
+        note = f"not shown at this width: {', '.join(left_out)} (--wide shows all)"
+        yield note if width is None else "\n".join(textwrap.wrap(note, width))
 
 
 def _lines(
-    columns: Mapping[str, list[str]], widest: list[str], align: Sequence[str], padding: int
+    columns: Mapping[str, list[str]], widest: list[str], align: Sequence[str]
 ) -> Iterator[str]:
     """Yield the header with some rows, and then others: the library copies cells several times.
 
-    In each piece a row of the `widest` cells keeps the columns as wide as in all others.
+    In each piece a row of the `widest` cells keeps the columns as wide as in all others. No line
+    ends in spaces.
     """
     # Imported where a table is shown: starting is a feature.
     import tabulate
 
-    tabulate.MIN_PADDING = padding
+    tabulate.MIN_PADDING = 0
     length = len(next(iter(columns.values())))
     for start in range(0, length, PIECE):
         piece = zip(*(cells[start : start + PIECE] for cells in columns.values()), strict=True)
         text = tabulate.tabulate(
             [widest, *piece], list(columns), disable_numparse=True, colalign=align
         )
-        header, rule, _widest, *rows = text.split("\n")
+        header, rule, _widest, *rows = map(str.rstrip, text.split("\n"))
         yield "\n".join((header, rule, *rows) if start == 0 else rows)
 
 
@@ -126,20 +133,42 @@ def _fitted(
     """Return columns, those that may be cut so short that a row fits, and those left out."""
     widths = {name: max(len(name), *map(len, cells)) for name, cells in shown.items()}
     least = {n: min(w, max(SHORTEST, len(n))) if n in cut else w for n, w in widths.items()}
+    names = next(iter(shown))
+    if names in cut:
+        least[names] = max(least[names], _room_of_names(names, widths[names], least, width, spare))
     left_out: list[str] = []
     for name in (name for name in spare if name in shown):
-        if sum(least.values()) + GAP * (len(least) - 1) <= width:
+        if _excess(least, width) <= 0:
             break
         least.pop(name)
         left_out.append(name)
-    shown = {name: shown[name] for name in least}
-    widths = {name: widths[name] for name in least}
-    excess = sum(widths.values()) + GAP * (len(widths) - 1) - width
-    for name in sorted((name for name in cut if name in shown), key=lambda one: -widths[one]):
-        room = max(widths[name] - max(excess, 0), least[name])
-        excess -= widths[name] - room
-        shown[name] = [shortened(cell, room) for cell in shown[name]]
-    return shown, left_out
+    if names in cut and _excess(least, width) > 0:
+        least[names] = max(least[names] - _excess(least, width), min(SHORTEST, widths[names]))
+    kept = {name: widths[name] for name in least}
+    excess = _excess(kept, width)
+    for name in sorted(kept, key=lambda one: (one == names, -widths[one])):
+        if name in cut:
+            kept[name] = max(widths[name] - max(excess, 0), least[name])
+            excess -= widths[name] - kept[name]
+    return {name: [shortened(one, kept[name]) for one in shown[name]] for name in kept}, left_out
+
+
+def _room_of_names(
+    names: str, widest: int, least: Mapping[str, int], width: int, spare: Container[str]
+) -> int:
+    """Return the characters that names have before other columns: all if that is possible.
+
+    Otherwise some names are cut in any case, and other columns have a part of the width.
+    """
+    others = {name: room for name, room in least.items() if name != names and name not in spare}
+    if _excess({**others, names: widest}, width) <= 0:
+        return widest
+    return min(widest, int(width * PART_OF_NAMES))
+
+
+def _excess(widths: Mapping[str, int], width: int) -> int:
+    """Return how many characters a row of these columns is too long."""
+    return sum(widths.values()) + GAP * (len(widths) - 1) - width
 
 
 def shortened(text: str, room: int, gap: str = "…") -> str:

@@ -13,15 +13,17 @@ from packager.model import FatBinary, Finding
 from packager.wording import counted
 
 
-def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[str]) -> str:
+def verify_text(
+    binary: FatBinary, findings: Sequence[Finding], codes: Sequence[str], *, is_wide: bool = False
+) -> str:
     """A file's findings; without errors and warnings, that there are none, and what was checked."""
     path = shown(binary.path)
     if binary.is_empty:
         nothing = "debug information alone" if binary.is_debug_only else "no offload code"
-        return "\n".join([f"{path}: {nothing}", *_lines(path, findings)])
+        return "\n".join([f"{path}: {nothing}", *_lines(path, findings, is_wide)])
     if not binary.has_parts and not findings:
         return f"{path}: offload code in forms that verify does not read"
-    lines = list(_lines(path, findings))
+    lines = list(_lines(path, findings, is_wide))
     if all(finding.severity == "info" for finding in findings):
         verdict = coloured("no errors, no warnings" if findings else "no findings", "green")
         images = counted(len(binary.images), "image")
@@ -34,11 +36,12 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
     return "\n".join(lines)
 
 
-def _lines(path: str, findings: Sequence[Finding]) -> Iterator[str]:
+def _lines(path: str, findings: Sequence[Finding], is_wide: bool) -> Iterator[str]:
+    named = str if is_wide else readable
     for finding in findings:
         severity = coloured(finding.severity, SEVERITIES[finding.severity])
-        yield f"{path}: {finding.code} {severity}: {readable(finding.message)}"
-        yield from (f"    {readable(line)}" for line in (finding.hint, *finding.detail))
+        yield f"{path}: {finding.code} {severity}: {named(finding.message)}"
+        yield from (f"    {named(line)}" for line in (finding.hint, *finding.detail))
 
 
 def _checked(codes: Sequence[str]) -> str:

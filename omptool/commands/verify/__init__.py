@@ -51,6 +51,7 @@ FORMS = (TEXT, "json", "sarif", "github")
     type=click.Choice(FORMS),
     help="Print text (the default), one JSON document, SARIF 2.1.0, or annotations of GitHub's.",
 )
+@click.option("--wide", "is_wide", is_flag=True, help="Print names as they are in the file.")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("--sarif", "as_sarif", is_flag=True, help="The same as --format sarif.")
 @click.option(
@@ -70,6 +71,7 @@ def command(
     require_entries: bool,
     gating: Gating,
     form: str | None,
+    is_wide: bool,
     as_json: bool,
     as_sarif: bool,
     explain: str | None,
@@ -98,7 +100,7 @@ def command(
     look = LOOK._replace(for_entries=not gating.asks_for_kernels)
     gates = Gates(gating, look)
     found = Files(files, look, checked=True, sourced=_sourced(form), judged=_judged)
-    results, without = _checked(found, codes, gates, is_text=form == TEXT)
+    results, without = _checked(found, codes, gates, is_text=form == TEXT, is_wide=is_wide)
     for path in without if require_entries else ():
         echo(f"Error: {shown(path)}: has no entry, and --require-entries is given", err=True)
     is_wanting = (require_entries and bool(without)) or _is_wanting(results, strict)
@@ -149,7 +151,7 @@ def _print(
 
 
 def _checked(
-    files: Files, codes: Sequence[str], gates: Gates, *, is_text: bool
+    files: Files, codes: Sequence[str], gates: Gates, *, is_text: bool, is_wide: bool
 ) -> tuple[list[Result], list[Path]]:
     """Return the findings, which text shows file by file, and the files without entries."""
     results: list[Result] = []
@@ -161,7 +163,7 @@ def _checked(
             if is_text:
                 from omptool.render.verify import verify_text
 
-                echo(verify_text(*result, codes))
+                echo(verify_text(*result, codes, is_wide=is_wide))
         has_entry = any(needs_device(entry) for part in parts for entry in part.entries)
         without += [] if has_entry else [path]
     return results, without

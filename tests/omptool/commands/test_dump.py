@@ -205,14 +205,14 @@ def test_a_bare_image_has_no_host(work: Path, name: str, kind: str) -> None:
     assert file["entries"] == file["descriptors"] == []
     text = omptool("dump", work / name).stdout
     assert "device images without a host" in text
-    assert re.search(r"global +table +32\n", text)
+    assert re.search(r"table +0 +global +32\n", text)
 
 
 def test_text(work: Path) -> None:
     text = omptool("dump", work / "program").stdout
     assert text.startswith(f"{work / 'program'}: x86_64 executable, ABI interface\nimages:\n")
     assert re.search(r"\n +1 +omptool +ptx +nvptx64-nvidia-cuda +sm_70 +\d+ +0x\w+ +0x\w+\n", text)
-    assert re.search(r"\n +0 +global +table +0x\w+ +32 +present +present\n", text)
+    assert re.search(r"\ntable +0 +global +0x\w+ +32 +present +present\n", text)
     assert re.search(r"\n +0 +0x\w+ +0x\w+ +0-1 +0x\w+\.\.0x\w+ +_GLOBAL__A_000000_O", text)
 
 

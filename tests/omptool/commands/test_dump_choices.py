@@ -228,10 +228,10 @@ def test_names_that_nothing_demangles(ptx: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_terminal_is_not_too_narrow(ptx: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from omptool.render import dump
 
-    monkeypatch.setattr(dump, "terminal_width", lambda: 55)
+    monkeypatch.setattr(dump, "terminal_width", lambda: 33)
     lines = shown("--kernels", ptx).splitlines()
     assert any("…" in line for line in lines)
-    assert max(map(len, lines[1:])) <= 55
+    assert max(map(len, lines[1:])) <= 33
     assert PLAIN in shown("--kernels", "--wide", ptx)
 
 

@@ -88,7 +88,7 @@ def test_a_file_to_compare_with_that_cannot_be_read(program: Path, tmp_path: Pat
 def test_kernels_and_where_they_come_from(program: Path) -> None:
     text = omptool("dump", "--kernels", program).stdout
     assert "entries:" not in text
-    assert text.count(" main:6") == text.count(" main:8") == 1
+    assert text.count("\nmain:6 ") == text.count("\nmain:8 ") == 1
 
 
 def test_wide_tables_say_where_images_are(program: Path) -> None:

@@ -77,7 +77,7 @@ def test_compressed_images_are_inflated(tmp_path: Path) -> None:
 def test_kernels_are_listed_and_nothing_is_written(work: Path, tmp_path: Path) -> None:
     result = omptool("extract", work / "both.o", "--kernels", "-o", tmp_path / "none")
     assert result.exit_code == 0
-    assert [line.split()[-1] for line in result.stdout.splitlines()[3:]] == [
+    assert [line.split()[0] for line in result.stdout.splitlines()[3:]] == [
         "first",
         "second",
     ] * 2

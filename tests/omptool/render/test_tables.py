@@ -47,13 +47,38 @@ def test_a_cut_column_still_tells_its_names_apart() -> None:
 def test_columns_that_do_not_fit_are_left_out_and_named() -> None:
     row = {"kernel": "k" * 60, "file": "f" * 60, "images": "0-4", "registers": 12}
     spare = ("file", "images")
-    for width, left_out in ((80, []), (40, ["file"]), (30, ["file", "images"])):
+    for width, left_out in ((97, []), (96, ["file"]), (80, ["file"]), (40, ["file", "images"])):
         lines = tables.table("kernels", [row], width, ("kernel", "file"), spare).splitlines()
         named = [name for name in row if name not in left_out]
         assert lines[1].split() == named
         assert max(map(len, lines[1:4])) <= width
-        note = [f"not shown at this width: {', '.join(left_out)} (--wide shows all)"]
-        assert lines[4:] == (note if left_out else [])
+        assert (row["kernel"] in lines[3]) == (width > 70)
+        note = f"not shown at this width: {', '.join(left_out)} (--wide shows all)"
+        assert " ".join(lines[4:]) == (note if left_out else "")
+        assert max(map(len, lines)) <= width
+
+
+def test_names_are_cut_last_and_hashes_first() -> None:
+    row = {"name": "n" * 50, "entry": 1, "symbol": "s" * 90, "address": "0x4000"}
+    cut, spare = ("name", "symbol"), ("symbol", "address")
+    wide, narrow = (
+        tables.table("entries", [row], width, cut, spare).splitlines()[3] for width in (85, 70)
+    )
+    assert "n" * 50 in wide
+    assert "sss…sss" in wide
+    assert len(wide) == 84  # and a space below the header of addresses
+    assert narrow.split() == ["n" * 50, "1", "0x4000"]
+    some = [row, row | {"name": "m" * 90}]
+    lines = tables.table("entries", some, 80, cut, spare).splitlines()
+    assert [line.split()[1:] for line in lines[3:5]] == [["1", "0x4000"]] * 2
+    assert "n" * 50 in lines[3]
+    assert len(lines[1]) == 80
+
+
+def test_no_line_ends_in_spaces_and_columns_are_as_wide_as_their_content() -> None:
+    rows = [{"name": "a", "note": "long " * 9 + "."}, {"name": "bb", "note": None}]
+    lines = tables.table("t", rows).splitlines()
+    assert lines[1:] == ["name  note", f"----  {'-' * 46}", f"a     {rows[0]['note']}", "bb    -"]
 
 
 def test_no_rows_and_no_cells() -> None:
