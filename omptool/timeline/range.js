@@ -74,7 +74,7 @@ function describedRange() {
   }
   const byTime = [...regions].sort(([, one], [, other]) => other.time - one.time);
   for (const [name, { times, time }] of byTime.slice(0, MOST_REGIONS)) {
-    found.push([name, `${timeText(time)} in ${countText(times)} ${times === 1 ? "kernel" : "kernels"}`]);
+    found.push([shortened(name, lettersOf("region")), `${timeText(time)} in ${countText(times)} ${times === 1 ? "kernel" : "kernels"}`]);
   }
   const left = byTime.length - MOST_REGIONS;
   if (left > 0) found.push(["…", `${countText(left)} more ${left === 1 ? "region" : "regions"}`]);

@@ -22,7 +22,7 @@ const COLUMNS_OF_OTHERS = [
   ["mean", "Mean", shortTime],
   ["longest", "Longest", shortTime],
 ];
-const LETTERS = { narrow: 24, wide: 48, others: 34 }; // of a name
+const LETTERS = { narrow: 24, wide: 48, others: 24 }; // of a name
 const DIGITS = 4; // of a time
 const isNarrow = matchMedia("(max-width: 600px)");
 
