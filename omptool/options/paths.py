@@ -30,7 +30,8 @@ class FileName(click.Path):
         if not name or name.endswith(("/", os.sep)):
             self.fail(f"{name!r} is not the name of a file", param, ctx)
         if name == str(STANDARD_INPUT) and not self._or_stream:
-            self.fail("'-' is not a stream here; write ./- for a file of that name", param, ctx)
+            what = "'-' is not supported here: use a file; write ./- for a file of that name"
+            self.fail(what, param, ctx)
         path = Path(name)
         if ctx:
             ctx.meta.setdefault(GIVEN, {})[path] = name

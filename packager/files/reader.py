@@ -224,6 +224,8 @@ def _reader(fd: int, look: Look) -> Iterator[Reader]:
     try:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
+            if stat.S_ISFIFO(info.st_mode):
+                raise FormatError("is not a regular file but a pipe, which is not supported")
             kind = "a directory" if stat.S_ISDIR(info.st_mode) else "not a regular file"
             raise FormatError(f"is {kind}")
         with closing(Context(info.st_size, look)) as context:

@@ -84,7 +84,16 @@ def test_what_names_no_file_is_wrong_usage(work: Path, command: str, name: str) 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name not in READ_ONCE])
 def test_a_stream_is_wrong_usage_where_it_makes_no_sense(work: Path, command: str) -> None:
     _, said = omptool(work, *named(command, "-"))
-    assert "'-' is not a stream here; write ./- for a file of that name. Try 'omptool " in said[-1]
+    what = "'-' is not supported here: use a file; write ./- for a file of that name. Try 'omptool "
+    assert what in said[-1]
+
+
+@pytest.mark.parametrize("command", ["dump", "verify", "extract", "doctor"])
+def test_a_pipe_is_not_read_and_the_line_names_it(work: Path, command: str) -> None:
+    os.mkfifo(work / "fifo")
+    _, said = omptool(work, command, "fifo")
+    (work / "fifo").unlink()
+    assert said == ["Error: fifo: is not a regular file but a pipe, which is not supported"]
 
 
 def test_an_image_is_a_file(work: Path) -> None:
