@@ -15,6 +15,9 @@ from linking import needs_gold
 from outcomes import Programs
 from products import Products, of_this_run
 
+# pytest's processes have a width of their own, and tables for pipes would have it, too.
+os.environ.pop("COLUMNS", None)
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Tests that offload run over the queue as well, and some over workers."""

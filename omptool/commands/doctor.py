@@ -22,11 +22,13 @@ from packager.errors import FormatError
 from packager.files.reader import Reader
 
 if TYPE_CHECKING:
+    from omptool.render.doctor import Said
     from packager.files.temporary import MemoryFile
     from packager.hosts.load import Loaded
     from packager.machine.dynamic_loader import Library
     from packager.machine.facts import Diagnosis, GccRegions
     from packager.machine.host_regions import Left
+    from packager.machine.region_run import RegionRun
     from packager.model import FatBinary, Finding, KernelArchives
 
 # Code that reads images may expect this alignment of them, as in a program's own memory.
@@ -116,11 +118,12 @@ def command(
         raise click.UsageError("--verbose is for the prediction; --run has no use for it.")
     with _asking(program, is_run=is_run) if with_workers else nullcontext(None) as asking:
         if is_run:
-            text, is_well = _ran(as_given(program), args, as_json, asking, is_wide=is_wide)
+            run, cause = _ran(as_given(program), args, asking)
+            text, is_well = _told(run, cause, as_json, is_wide), run.is_well
         else:
             with reported(program):
-                look = {"is_verbose": verbose, "is_wide": is_wide}
-                text, is_well = _diagnosed(program, as_json, asking, **look)
+                said = _diagnosed(program, asking, is_verbose=verbose)
+            text, is_well = _predicted(said, as_json, is_wide), said.is_well
     echo(text)
     ctx.exit(0 if is_well else 1)
 
@@ -145,17 +148,11 @@ def _asking(program: Path, *, is_run: bool) -> AbstractContextManager[dict[str, 
 
 
 def _ran(
-    program: str,
-    args: tuple[str, ...],
-    as_json: bool,
-    asking: dict[str, str] | None,
-    *,
-    is_wide: bool,
-) -> tuple[str, bool]:
-    """Run the program; return what is to be said of it, and whether all went well."""
+    program: str, args: tuple[str, ...], asking: dict[str, str] | None
+) -> tuple[RegionRun, str]:
+    """Run the program; return what ran, and why nothing could, if that is known."""
     from omptool.probes import gcc_regions, launching, watching, workers
     from omptool.probes.reports import region_report
-    from omptool.render import region_run
     from packager.files.reader import open_reader
     from packager.hosts import host_only
     from packager.machine.host_regions import of_program, with_loaded
@@ -188,23 +185,27 @@ def _ran(
                 of_gcc=of_gcc,
                 idle=tuple(not_launched(libraries, names(regions), path, data)),
             )
-    said = f"{cause.message}: {cause.cure}" if cause else ""
+    return run, f"{cause.message}: {cause.cure}" if cause else ""
+
+
+def _told(run: RegionRun, cause: str, as_json: bool, is_wide: bool) -> str:
+    from omptool.render import region_run
+
     if as_json:
-        return region_run.as_json(run, said), run.is_well
-    return region_run.as_text(run, said, is_wide=is_wide), run.is_well
+        return region_run.as_json(run, cause)
+    return region_run.as_text(run, cause, is_wide=is_wide)
 
 
-def _diagnosed(
-    program: Path,
-    as_json: bool,
-    asking: dict[str, str] | None,
-    *,
-    is_verbose: bool,
-    is_wide: bool,
-) -> tuple[str, bool]:
-    """Return the diagnosis as text, and whether a device uses every entry."""
-    from omptool.probes import machine
+def _predicted(said: Said, as_json: bool, is_wide: bool) -> str:
     from omptool.render import doctor
+
+    return doctor.as_json(said) if as_json else doctor.as_text(said, is_wide=is_wide)
+
+
+def _diagnosed(program: Path, asking: dict[str, str] | None, *, is_verbose: bool) -> Said:
+    """Return the diagnosis, and what it is about."""
+    from omptool.probes import machine
+    from omptool.render.doctor import Said
     from packager.files.temporary import MemoryFile
     from packager.machine import other_runtimes
     from packager.machine.diagnosis import diagnose
@@ -234,10 +235,7 @@ def _diagnosed(
         of_gcc=parts.of_gcc,
         is_of_default=parts.chooses_device,
     )
-    is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)
-    said = doctor.Said(parts.whole, parts.elsewhere, found, plugins, diagnosis)
-    text = doctor.as_json(said) if as_json else doctor.as_text(said, is_wide=is_wide)
-    return text, diagnosis.offloads and not is_wanting
+    return Said(parts.whole, parts.elsewhere, found, plugins, diagnosis)
 
 
 class _Parts:

@@ -69,6 +69,12 @@ class Said(NamedTuple):
     plugins: Plugins
     diagnosis: Diagnosis
 
+    @property
+    def is_well(self) -> bool:
+        """Return whether a device uses every entry, and nothing is wrong with the program."""
+        found = self.diagnosis
+        return found.offloads and all(one.severity != "error" for one in found.findings)
+
 
 def as_text(said: Said, *, is_wide: bool = False) -> str:
     """The diagnosis for people, the verdict first."""

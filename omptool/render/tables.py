@@ -109,13 +109,16 @@ def _lines(
     # Imported where a table is shown: starting is a feature.
     import tabulate
 
-    tabulate.MIN_PADDING = 0
     length = len(next(iter(columns.values())))
     for start in range(0, length, PIECE):
         piece = zip(*(cells[start : start + PIECE] for cells in columns.values()), strict=True)
-        text = tabulate.tabulate(
-            [widest, *piece], list(columns), disable_numparse=True, colalign=align
-        )
+        padding, tabulate.MIN_PADDING = tabulate.MIN_PADDING, 0  # of headers
+        try:
+            text = tabulate.tabulate(
+                [widest, *piece], list(columns), disable_numparse=True, colalign=align
+            )
+        finally:
+            tabulate.MIN_PADDING = padding
         header, rule, _widest, *rows = map(str.rstrip, text.split("\n"))
         yield "\n".join((header, rule, *rows) if start == 0 else rows)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -45,7 +46,7 @@ def test_a_cut_column_still_tells_its_names_apart() -> None:
 
 
 def test_columns_that_do_not_fit_are_left_out_and_named() -> None:
-    row = {"kernel": "k" * 60, "file": "f" * 60, "images": "0-4", "registers": 12}
+    row: dict[str, Any] = {"kernel": "k" * 60, "file": "f" * 60, "images": "0-4", "registers": 12}
     spare = ("file", "images")
     for width, left_out in ((97, []), (96, ["file"]), (80, ["file"]), (40, ["file", "images"])):
         lines = tables.table("kernels", [row], width, ("kernel", "file"), spare).splitlines()
@@ -76,7 +77,10 @@ def test_names_are_cut_last_and_hashes_first() -> None:
 
 
 def test_no_line_ends_in_spaces_and_columns_are_as_wide_as_their_content() -> None:
-    rows = [{"name": "a", "note": "long " * 9 + "."}, {"name": "bb", "note": None}]
+    rows: list[dict[str, Any]] = [
+        {"name": "a", "note": "long " * 9 + "."},
+        {"name": "bb", "note": None},
+    ]
     lines = tables.table("t", rows).splitlines()
     assert lines[1:] == ["name  note", f"----  {'-' * 46}", f"a     {rows[0]['note']}", "bb    -"]
 
