@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from omptool.console import portable, shown
-from omptool.render.tables import Row, table
+from omptool.render.tables import Number, Row, table
 from packager.gates.grown import Difference, Fact
 from packager.naming.region_names import short_names
 from packager.questions.statistics import Called, Construct, Statistics, Times
@@ -23,18 +23,18 @@ UNITS = (("s", 1e9), ("ms", 1e6), ("us", 1e3))
 SIZES = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 
-def _in_units(value: float, units: Sequence[tuple[str, float]], least: str) -> str:
+def _in_units(value: float, units: Sequence[tuple[str, float]], least: str) -> Number:
     for unit, size in units:
         if value >= size:
-            return f"{value / size:.1f} {unit}"
-    return f"{value:.0f} {least}"
+            return Number(f"{value / size:.1f} {unit}")
+    return Number(f"{value:.0f} {least}")
 
 
-def _duration(nanoseconds: float) -> str:
+def _duration(nanoseconds: float) -> Number:
     return _in_units(nanoseconds, UNITS, "ns")
 
 
-def _size(count: int) -> str:
+def _size(count: int) -> Number:
     return _in_units(count, SIZES, "B")
 
 
@@ -46,7 +46,7 @@ COLUMNS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "device": ("device", str),
     "times": ("times", int),
     "fallbacks": ("on the host", int),
-    "share": ("share", lambda share: f"{share:.1f} %"),
+    "share": ("share", lambda share: Number(f"{share:.1f} %")),
     "total_ns": ("total", _duration),
     "mean_ns": ("mean", _duration),
     "median_ns": ("median", _duration),

@@ -36,6 +36,10 @@ STATES = {
 }
 
 
+class Number(str):
+    """A number with its unit, as text: its column is aligned as those of numbers."""
+
+
 def table(
     title: str,
     rows: Sequence[Row],
@@ -81,7 +85,9 @@ def _pieces(
         return
     del columns  # long cells are not kept beside what is shown of them
     room = max(NARROW, LARGEST // length)
-    numbers = {name for name, cells in kept.items() if any(isinstance(one, int) for one in cells)}
+    numbers = {
+        name for name, cells in kept.items() if any(isinstance(one, int | Number) for one in cells)
+    }
     shown = {name: _cells(kept.pop(name), room) for name in list(kept)}
     left_out: list[str] = []
     if width is not None:
