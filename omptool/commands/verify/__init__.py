@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -158,7 +159,8 @@ def _checked(
     without: list[Path] = []
     for path, binaries in files.by_path():
         parts: list[FatBinary] = []
-        for result in _of_file(path, binaries, codes, gates, results, parts):
+        of_parts = _of_parts(path, binaries, codes, gates, results, parts)
+        for result in chain(of_parts, _of_whole(path, parts, files, gates)):
             results.append(result)
             if is_text:
                 from omptool.render.verify import verify_text
@@ -169,7 +171,7 @@ def _checked(
     return results, without
 
 
-def _of_file(
+def _of_parts(
     path: Path,
     binaries: Iterable[FatBinary],
     codes: Sequence[str],
@@ -182,6 +184,14 @@ def _of_file(
         parts.append(binary)
         findings = found_in(binary, [earlier for earlier, _ in before], codes)
         yield binary, gates.fresh(binary, [*findings, *gates.of_part(member, binary)])
+
+
+def _of_whole(
+    path: Path, parts: Sequence[FatBinary], files: Files, gates: Gates
+) -> Iterator[Result]:
+    """Yield what the gates find about a file, unless it could not be read: then nothing is gone."""
+    if files.failed:
+        return
     for whole, findings in gates.of_file(path, parts):
         yield whole, gates.fresh(whole, findings)
 

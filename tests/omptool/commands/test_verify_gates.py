@@ -57,6 +57,20 @@ def test_a_removed_kernel_fails(builds: Builds) -> None:
     assert ": OMP141 error: kernel work:12 (elf for x86_64-pc-linux-gnu) is gone\n" in text
 
 
+def test_a_file_that_cannot_be_read_has_lost_nothing(builds: Builds, tmp_path: Path) -> None:
+    missing = tmp_path / "app"
+    for gate in (("--against", builds.old), ("--budget", _budget(tmp_path))):
+        result = omptool("verify", *gate, missing)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr == f"Error: {missing}: No such file or directory\n"
+
+
+def _budget(folder: Path) -> Path:
+    path = folder / "budget.toml"
+    path.write_text("entries = 2\n")
+    return path
+
+
 def test_a_new_kernel_fails_where_that_is_asked_for(builds: Builds) -> None:
     assert codes(builds.less, builds.moved, exit_code=0)[0] == ("OMP142", "info")
     found = codes(builds.less, builds.moved, "--fail-on", "added", exit_code=1)
