@@ -6,7 +6,10 @@
 #include "observe/summary/layout.h"
 #include "region_name.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <string_view>
+#include <tuple>
 
 namespace omptool::observe {
 namespace {
@@ -39,8 +42,10 @@ struct Titled {
 
 // Returns the rows with the longest first, one for those that are not shown, and their sum.
 std::vector<Titled> chosen(std::vector<Titled> all, Rows rows) {
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Titled& one, const Titled& other) { return one.sums.time() > other.sums.time(); });
+  std::sort(all.begin(), all.end(), [](const Titled& one, const Titled& other) {
+    return std::tuple(other.sums.time(), std::string_view(one.title)) <
+           std::tuple(one.sums.time(), std::string_view(other.title));
+  });
   Titled total{"total", {}}, others;
   for (const Titled& one : all)
     total.sums.add(one.sums);
