@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from many_regions import ABOUT, many_regions
+from places import FIXTURES
 from toolchain import omptool
 
 WIDTHS = (80, 100, 200)
@@ -139,3 +140,19 @@ def test_findings_name_regions_by_function_and_line(program: Path, tmp_path: Pat
     assert "kernel_0:25" in text
     assert RAW not in text
     assert first[0].decode() in wide
+
+
+def test_code_of_each_machine_has_a_column(tmp_path: Path) -> None:
+    images: list[str] = []
+    for triple in ("x86_64-pc-linux-gnu", "amdgcn-amd-amdhsa"):
+        image = tmp_path / triple
+        source = FIXTURES / "saxpy" / "kernels.ll"
+        assert omptool("lower", source, "--triple", triple, "-o", image).exit_code == 0
+        images += ["--image", f"{triple}={image}"]
+    both = tmp_path / "both.o"
+    assert omptool("emit", *images, "--entries", "auto", "-o", both).exit_code == 0
+    heads, _, *rows = rows_of(omptool("dump", "--kernels", both).stdout, "kernels:")
+    assert heads.endswith("  code x86_64  code amdgcn")
+    assert len({row.split()[-1] for row in rows} | {row.split()[-2] for row in rows}) == 4
+    one = omptool("dump", "--kernels", "--arch", "gfx90a", both).stdout
+    assert rows_of(one, "kernels:")[0].endswith("  code")
