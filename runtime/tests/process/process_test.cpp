@@ -280,8 +280,12 @@ TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
                                      "LIBOMPTARGET_PROFILE=" + kept + "/no/such",
                                      "LIBOMPTARGET_PROFILE_GRANULARITY=none",
                                      "OMPTOOL_KEEP_IMAGES=" + kept};
+  // A region without pointers is as before, and sums are written behind the end that _exit leaves out.
+  const auto changes_nothing_here = [](const std::string& one) {
+    return one.starts_with("FAKE") || one.starts_with("LIBOMPTARGET_TREAT_") || one.starts_with("OMPTOOL_SUMMARY_JSON");
+  };
   for (const std::string& one : all)
-    if (!one.starts_with("FAKE") && !one.starts_with("LIBOMPTARGET_TREAT_")) { // a region without pointers is as before
+    if (!changes_nothing_here(one)) {
       const bool heeded = run_scenario("region_then_exit", {one, all[2], all[3]}).output != kSays;
       CHECK_MESSAGE((heeded || !std::filesystem::is_empty(kept)), one);
     }
