@@ -123,16 +123,15 @@ def _total(run: Statistics) -> _Values:
 
 def _later(old: Statistics, new: Statistics) -> dict[_Key, _Key]:
     """Return what each construct of the earlier run is in the later one; none that is gone."""
-    regions = moved(_entries(old), _entries(new))
-    places = _moved_places(_sums(old), _sums(new))
-    after = _sums(new)
-    found: dict[_Key, _Key] = {}
-    for key in _sums(old):
-        now = key._replace(name=regions.get(key.name, key.name)) if key.is_region else key
-        now = places.get(key, now)
-        if now in after:
-            found[key] = now
-    return found
+    before, after = _sums(old), _sums(new)
+    lines = moved(_entries(old), _entries(new))
+    regions = (one for one in before if one.is_region and one.name in lines)
+    pairs = {one: one._replace(name=lines[one.name]) for one in regions}
+    pairs |= _moved_places(before, after)
+    # What has no pair is the construct of its own name, if that is not another one's pair.
+    free = after.keys() - pairs.values()
+    found = {one: pairs.get(one) or one for one in before if one in pairs or one in free}
+    return {one: now for one, now in found.items() if now in after}
 
 
 def _entries(run: Statistics) -> dict[str, object]:

@@ -79,6 +79,13 @@ def test_an_added_update_is_told_from_those_that_moved() -> None:
     assert (found.change, found.name, found.facts) == ("added", "a.c:15", (Fact("times", 0, 5),))
 
 
+def test_a_region_is_not_paired_with_one_that_has_moved_to_its_line() -> None:
+    old = run({region("work", line): construct(times) for line, times in ((5, 1), (7, 2), (9, 3))})
+    new = run({region("work", line): construct(times) for line, times in ((7, 1), (11, 3))})
+    (found,) = grown.differences(old, new)
+    assert (found.change, found.name) == ("removed", "work:7")
+
+
 def test_a_region_that_is_gone_does_not_count_as_growth() -> None:
     (found,) = grown.differences(run({region("work", 5): construct(3)}), run({}))
     assert (found.change, found.name) == ("removed", "work:5")
