@@ -18,9 +18,9 @@ from fixture_programs import OMPTOOL
 
 
 def heed_keys() -> None:
-    """In a child: heed the terminal's signals, which a shell's job in the background ignores."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    """In a child: heed signals that a shell's job in the background or one of nohup's ignores."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 class Started:

@@ -131,7 +131,7 @@ def expect_whole(found: Joined, version: str) -> None:
     assert omptool("bundle", host, *wrapped, "-o", bundled).exit_code == 0
     verified = omptool("verify", bundled)
     assert (verified.exit_code, verified.stdout.count("error")) == (0, 0)
-    assert f"ptx     nvptx64-nvidia-cuda  {GPU}" in omptool("dump", bundled).stdout
+    assert f"ptx   nvptx64-nvidia-cuda  {GPU}" in omptool("dump", bundled).stdout
 
 
 @pytest.mark.slow

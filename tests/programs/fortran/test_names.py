@@ -73,7 +73,7 @@ def test_constructs_have_places(tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
     words = [str(OMPTOOL), "run", "--check", "--summary", "--trace", str(trace), str(program)]
     checked = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert re.search(r"^  work:7:\d+ ", checked.stderr, re.MULTILINE)
+    assert re.search(r"^  work:7 ", checked.stderr, re.MULTILINE)
     assert re.search(r"names\.f90:7: OMP311 hint: b\(2:n\) ", checked.stderr)
     assert '"source":"work:7:' in trace.read_text()
     assert "FIRModule" not in done.stderr + checked.stderr + trace.read_text()

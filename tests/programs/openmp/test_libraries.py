@@ -71,7 +71,9 @@ def test_kernels_of_one_name_are_two(tmp_path: Path, version: str) -> None:
 
 def kernels(path: Path) -> set[str]:
     """The names of the kernels that `path` has entries for."""
-    dump = subprocess.run([OMPTOOL, "dump", path], capture_output=True, text=True, check=True)
+    dump = subprocess.run(
+        [OMPTOOL, "dump", "--wide", path], capture_output=True, text=True, check=True
+    )
     words = dump.stdout.split()
     return {word for word in words if word.startswith("__omp_offloading_") and "_l" in word}
 

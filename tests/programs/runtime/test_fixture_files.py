@@ -53,4 +53,4 @@ def test_clangs_program_is_read(tmp_path: Path, command: str) -> None:
     assert done.stderr == ""
     if command == "dump":
         assert "scale" in done.stdout
-        assert "_saxpy_" in done.stdout
+        assert "\nsaxpy:" in done.stdout

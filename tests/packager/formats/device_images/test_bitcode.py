@@ -156,7 +156,7 @@ def test_functions_of_a_cpu_are_kernels_where_an_entry_names_them(tmp_path: Path
     image = compile_c(text, tmp_path / "k.bc", *BITCODE, compiler="clang-19")
     (bare,) = dumped(image)["images"]
     assert bare["kernels"] == []
-    assert "function  helper" in omptool("dump", image).stdout
+    assert re.search(r"^helper +\d+ +function", omptool("dump", image).stdout, re.MULTILINE)
     host = compile_c(HOST + MAIN, tmp_path / "host.o", "-c", "-fPIC")
     out = bundled(host, tmp_path / "bundled.o", {X86_64: image})
     (bundle,) = dumped(out)["images"]
