@@ -88,7 +88,7 @@ def _compare(trace: Path, against: Path, tolerance: float, as_json: bool) -> int
 
 
 def _read(trace: Path) -> tuple[Statistics, list[str]]:
-    """Return the sums of a trace, and what it lacks, which is told on stderr, too."""
+    """Return the sums of a trace and notes on missing events; print the notes on stderr."""
     from omptool.progress import progress
     from packager.questions.statistics import statistics
     from packager.traces.load import load

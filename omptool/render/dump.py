@@ -41,7 +41,7 @@ SPARE = (
     "architectures",
 )
 SPARE_OF_ENTRIES = ("file", "model", "flags", "symbol", "size", "address", "kind")
-# Of the tables of images and of what holds them.
+# Columns that give way in the tables of images, containers and archives.
 CUT_OF_IMAGES = ("where", "container", "triple", "entries", "registered by", "path")
 CUT_OF_ARCHIVES = ("archive", "path", "architectures")
 SPARE_OF_IMAGES = (

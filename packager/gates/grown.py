@@ -128,7 +128,7 @@ def _later(old: Statistics, new: Statistics) -> dict[_Key, _Key]:
     regions = (one for one in before if one.is_region and one.name in lines)
     pairs = {one: one._replace(name=lines[one.name]) for one in regions}
     pairs |= _moved_places(before, after)
-    # What has no pair is the construct of its own name, if that is not another one's pair.
+    # Without a pair, a construct stays the one of its name, unless that is in a pair already.
     free = after.keys() - pairs.values()
     found = {one: pairs.get(one) or one for one in before if one in pairs or one in free}
     return {one: now for one, now in found.items() if now in after}

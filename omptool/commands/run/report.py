@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 from omptool.console import echo
 from packager.errors import PackagerError
@@ -15,7 +16,7 @@ from packager.errors import PackagerError
 FOUND_ERROR, CANNOT_WRITE = 124, 125
 
 
-class Report:
+class Report(Protocol):
     """A report on a program: it needs an environment, and is made when the program has ended."""
 
     environment: Mapping[str, str]
@@ -25,7 +26,6 @@ class Report:
 
         `ended` is the program's exit code, or minus the signal that ended it.
         """
-        raise NotImplementedError
 
 
 def is_written(path: Path, write: Callable[[], object]) -> bool:

@@ -134,7 +134,7 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-// Of a terminal, unless the user has set it.
+// Returns the width of the tables: COLUMNS, the width of the terminal, or 80.
 std::size_t columns() {
   constexpr std::size_t kUsual = 80;
   if (const int wanted = std::atoi(variable("COLUMNS").c_str()); wanted > 0)
