@@ -5,6 +5,7 @@
 #include "backoff.h"
 #include "queue.h"
 
+#include <algorithm>
 #include <thread>
 
 namespace omptool::mpi {
@@ -92,12 +93,13 @@ void Queue::lose(std::size_t worker, const std::string& how) {
   }
 }
 
-bool Queue::is_any_lost() const {
-  return std::any_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return !peer.lost.empty(); });
+std::string_view Queue::first_loss() const {
+  const auto lost = std::find_if(peers_.begin(), peers_.end(), [](const Peer& peer) { return !peer.lost.empty(); });
+  return lost == peers_.end() ? std::string_view() : lost->lost;
 }
 
 bool Queue::can_finalize() const {
-  return link_ && !is_any_lost();
+  return link_ && first_loss().empty();
 }
 
 // ---- the end ----

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -44,30 +45,43 @@ Plugin* the_one() {
   return static_cast<Plugin*>(plugin::known_plugin());
 }
 
-void end() {
-  if (Plugin* const known = the_one())
-    known->queue.dismiss();
+// Returns the first worker that is lost, and why: a view into the plugin, which is never destroyed. "": none is.
+std::string_view dismiss_workers(Plugin& known) {
+  known.queue.dismiss();
+  return known.queue.first_loss();
+}
+
+void warn(std::string_view what, std::string_view why) {
+  std::fprintf(stderr, "omptarget: plugin mpi: %.*s (%.*s)\n", static_cast<int>(what.size()), what.data(),
+               static_cast<int>(why.size()), why.data());
 }
 
 // In the program's own MPI_Finalize, which cannot be skipped.
 void end_in_finalize() {
-  end();
-  if (const Plugin* const known = the_one(); known && known->queue.is_any_lost())
-    std::fputs("omptarget: plugin mpi has lost a worker, and this MPI_Finalize may wait for it for ever\n", stderr);
+  Plugin* const known = the_one();
+  if (!known)
+    return;
+  if (const std::string_view loss = dismiss_workers(*known); !loss.empty())
+    warn("this MPI_Finalize may wait for ever", loss);
 }
 
+// The launcher ends a job with a code of its own where a process ends without MPI_Finalize. That is meant where
+// workers were never met, as they do not end by themselves.
 void end_at_exit() {
   Plugin* const known = the_one();
   if (!known || !known->queue.session().mpi)
     return;
-  end();
+  const std::string_view loss = dismiss_workers(*known);
   Session& session = known->queue.session();
   try {
-    // Workers that were never met do not end: the launcher ends the job when this process ends without MPI_Finalize.
-    // So it may do where a worker is lost.
-    if (session.is_ours && session.reason.empty() && known->queue.can_finalize() && !session.mpi->is_finalized())
+    if (!session.is_ours || !session.reason.empty() || session.mpi->is_finalized())
+      return;
+    if (loss.empty())
       session.mpi->finalize();
-  } catch (const Error&) { // the process is ending
+    else
+      warn("the program ends without MPI_Finalize, which its launcher may report as an error", loss);
+  } catch (const Error& error) { // the process ends all the same
+    warn("the program may end without MPI_Finalize, which its launcher may report as an error", error.what());
   }
 }
 

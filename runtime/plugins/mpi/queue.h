@@ -26,6 +26,7 @@
 
 #include <mutex>
 #include <string>
+#include <string_view>
 
 namespace omptool::mpi {
 
@@ -53,7 +54,7 @@ public:
   Link::Counts counts() const { return counts_; }
   // Tells the workers that nothing more comes, once all has been done.
   void dismiss();
-  bool is_any_lost() const;
+  std::string_view first_loss() const; // the worker and the reason; "": there is none
   bool can_finalize() const; // MPI_Finalize may wait for a lost worker, also for one that MPI knows to have failed
 
 private:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -82,6 +83,7 @@ def test_a_stencil_goes_on_without_a_worker(
     assert done.stdout.startswith("7 devices, 0 wrong"), done.stderr
     assert "omptarget: device 2 (mpi) is lost (rank 3 on " in done.stderr
     assert done.stderr.count("is lost (rank ") == 1
+    assert re.search(r"the program ends without MPI_Finalize.* \(rank 3 on \S+ ", done.stderr)
     assert SAYS_SO not in done.stderr
 
 
