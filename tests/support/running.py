@@ -36,7 +36,8 @@ def run(
     assert found, program
     if name := (os.environ | environment).get(mpis.VARIABLE):
         mpi = mpis.named(name)
-        return mpis.of_program(mpis.with_workers(mpi, 2, found, *arguments, **environment))
+        added = environment | mpis.MAY_END_UNANSWERED
+        return mpis.of_program(mpis.with_workers(mpi, 2, found, *arguments, **added))
     return subprocess.run(
         [found, *map(str, arguments)],
         capture_output=True,
