@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Records between the containers' new bytes and whoever writes them into a file."""
+
+from __future__ import annotations
+
+from packager.records import NamedTuple
+
+
+class Piece(NamedTuple):
+    """A part of a result: bytes, or a range of the source file."""
+
+    offset: int  # in the source file; -1: `data` is meant
+    size: int
+    data: bytes = b""
+
+
+class Rewritten(NamedTuple):
+    """A container and what replaces it."""
+
+    offset: int  # of the container in the file
+    size: int  # of the container in the file, with its header and padding
+    alignment: int  # 8 for CUDA, 4096 for HIP
+    pieces: tuple[Piece, ...]  # at most `size` bytes in all; equal content: nothing is removed
