@@ -1,4 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files with the device code that some GPUs need, and none for others: which images stay, and the
-shorter file.
-"""
+"""Remove the device code that the kept GPUs do not load: selection, containers, shorter files."""

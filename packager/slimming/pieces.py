@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Records between the containers' new bytes and whoever writes them into a file."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from packager.records import NamedTuple
 
 
 class Piece(NamedTuple):
-    """Bytes of a result: new ones, or a range of the source file."""
+    """A part of a result: bytes, or a range of the source file."""
 
     offset: int  # in the source file; -1: `data` is meant
     size: int
@@ -14,7 +15,7 @@ class Piece(NamedTuple):
 
 
 class Rewritten(NamedTuple):
-    """A container and the pieces that replace it."""
+    """A container and what replaces it."""
 
     offset: int  # of the container in the file
     size: int  # of the container in the file, with its header and padding
