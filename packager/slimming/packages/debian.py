@@ -45,7 +45,8 @@ class _Data:
     def count(self, info: tarfile.TarInfo) -> None:
         """Count a file: its size in whole KiB, or 1 for what has none."""
         if info.isreg() or info.issym():
-            self.blocks += -(-info.size // KIBIBYTE)
+            size = len(info.linkname) if info.issym() else info.size
+            self.blocks += -(-size // KIBIBYTE)
         elif not info.islnk():
             self.blocks += 1
 

@@ -7,19 +7,16 @@ import csv
 import subprocess
 import sys
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
+from made_wheels import LIBRARY, made_wheel
 
 from packager.errors import FormatError, LimitError
 from packager.slimming.outcome import Share, Slimmed
 from packager.slimming.packages import members
 from packager.slimming.packages.record import hashed
 from packager.slimming.packages.wheel import slim_wheel
-
-LIBRARY = b"\x7fELF" + bytes(range(256)) * 999
-METADATA = "Metadata-Version: 2.1\nName: made\nVersion: 1\n"
-WHEEL = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
 def halved(source: Path, out: Path | None, name: str) -> Slimmed | None:
@@ -41,37 +38,6 @@ def kept(_source: Path, _out: Path | None, name: str) -> Slimmed:
     return Slimmed(name, 9, 9, (Share("sm_90", 5, 5),))
 
 
-def wheel(folder: Path, *, record_at: int = 5, more: str = "") -> Path:
-    """Make a wheel with two libraries, stored and deflated, a script and a comment."""
-    path = folder / "made-1-py3-none-any.whl"
-    files = [
-        ("made/__init__.py", b"", ZIP_DEFLATED, 0o644),
-        ("made/stored.so", LIBRARY, ZIP_STORED, 0o755),
-        ("made/deflated, with a comma.so", LIBRARY * 3, ZIP_DEFLATED, 0o644),
-        ("made-1.dist-info/METADATA", METADATA.encode(), ZIP_DEFLATED, 0o644),
-        ("made-1.dist-info/WHEEL", WHEEL.encode(), ZIP_DEFLATED, 0o600),
-    ]
-    if more:
-        files.append((more, b"signed", ZIP_STORED, 0o644))
-    rows = []
-    for name, content, _, _ in files:
-        (folder / "one").write_bytes(content)
-        rows.append((name, *hashed(folder / "one")))
-    with (folder / "record").open("w", newline="") as table:
-        csv.writer(table, lineterminator="\n").writerows(
-            [*rows, ("made-1.dist-info/RECORD", "", "")]
-        )
-    record = ("made-1.dist-info/RECORD", (folder / "record").read_bytes(), ZIP_DEFLATED, 0o664)
-    files.insert(record_at, record)
-    with ZipFile(path, "w") as out:
-        out.comment = b"a comment"
-        for name, content, method, mode in files:
-            info = ZipInfo(name, (2020, 1, 2, 3, 4, 6))
-            info.compress_type, info.external_attr = method, mode << 16
-            out.writestr(info, content)
-    return path
-
-
 def slimmed(folder: Path, path: Path) -> tuple[Path, list[Slimmed]]:
     """Slim the wheel in an empty folder beside it."""
     out, work = folder / "out" / path.name, folder / "work"
@@ -82,7 +48,7 @@ def slimmed(folder: Path, path: Path) -> tuple[Path, list[Slimmed]]:
 
 @pytest.mark.parametrize("record_at", [0, 5])
 def test_record_is_right_and_the_order_stays(record_at: int, tmp_path: Path) -> None:
-    path = wheel(tmp_path, record_at=record_at)
+    path = made_wheel(tmp_path, record_at=record_at)
     out, found = slimmed(tmp_path, path)
     assert [one.path for one in found] == [
         f"{path}:made/stored.so",
@@ -106,7 +72,7 @@ def test_record_is_right_and_the_order_stays(record_at: int, tmp_path: Path) -> 
 
 
 def test_other_members_are_not_compressed_again(tmp_path: Path) -> None:
-    path = wheel(tmp_path)
+    path = made_wheel(tmp_path)
     with ZipFile(path, "a") as more:  # by another level than the default
         more.writestr("made/text.txt", b"lorem ipsum " * 999, ZIP_DEFLATED, 1)
     out, _ = slimmed(tmp_path, path)
@@ -118,7 +84,7 @@ def test_other_members_are_not_compressed_again(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_pip_installs_the_result(tmp_path: Path) -> None:
-    out, _ = slimmed(tmp_path, wheel(tmp_path))
+    out, _ = slimmed(tmp_path, made_wheel(tmp_path))
     pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target"]
     subprocess.run([*pip, tmp_path / "installed", out], check=True, capture_output=True)
     assert (tmp_path / "installed/made/stored.so").stat().st_size == len(LIBRARY) // 2
@@ -128,18 +94,18 @@ def test_pip_installs_the_result(tmp_path: Path) -> None:
 def test_nothing_is_written_where_nothing_changes(slim: object, tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     out = tmp_path / "out.whl"
-    assert slim_wheel(wheel(tmp_path), out, tmp_path / "work", slim)  # type: ignore[arg-type]
+    assert slim_wheel(made_wheel(tmp_path), out, tmp_path / "work", slim)  # type: ignore[arg-type]
     assert not out.exists()
 
 
 def test_a_signed_wheel_stays_as_it_is(tmp_path: Path) -> None:
-    path = wheel(tmp_path, more="made-1.dist-info/RECORD.jws")
+    path = made_wheel(tmp_path, more="made-1.dist-info/RECORD.jws")
     with pytest.raises(FormatError, match=r"signed by made-1.dist-info/RECORD.jws"):
         slimmed(tmp_path, path)
 
 
 def test_what_is_no_zip_file_is_refused(tmp_path: Path) -> None:
-    path = wheel(tmp_path)
+    path = made_wheel(tmp_path)
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(FormatError, match="damaged zip file"):
         slimmed(tmp_path, path)
@@ -148,7 +114,7 @@ def test_what_is_no_zip_file_is_refused(tmp_path: Path) -> None:
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(members, "MOST", len(LIBRARY) * 2)
     with pytest.raises(FormatError, match="limit"):
-        slimmed(tmp_path, wheel(tmp_path))
+        slimmed(tmp_path, made_wheel(tmp_path))
     monkeypatch.setattr(members, "MOST", len(LIBRARY) * 3)
     with pytest.raises(LimitError, match="its files inflate to more than the limit"):
-        slim_wheel(wheel(tmp_path), tmp_path / "out.whl", tmp_path / "work", halved)
+        slim_wheel(made_wheel(tmp_path), tmp_path / "out.whl", tmp_path / "work", halved)
