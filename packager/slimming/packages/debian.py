@@ -25,8 +25,8 @@ from packager.files.reader import Reader, open_reader
 from packager.files.streams import stream
 from packager.formats.containers import archive
 from packager.formats.packages.debian import DATA, METHODS
-from packager.slimming.outcome import Slimmed, Slimmer
 from packager.slimming.packages.members import LONGEST, PIECE, Members, may_have_code, pieces
+from packager.slimming.slimmed import Slimmed, Slimmer
 
 CONTROL, SUMS, DESCRIPTION = "control.tar", "md5sums", "control"
 SIGNATURE = "_gpg"  # how the names of debsigs' members begin
@@ -55,8 +55,8 @@ def slim_debian(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slim
     """Write `path` to `out`, its files slimmed; return what was done to those with device code.
 
     `folder` is an empty one with room for the largest file twice, and for data.tar. Nothing is
-    written where no file changes, or one has messages in `lacking`. Raises FormatError where the
-    package is damaged or signed, LimitError where its files inflate to more than the limits.
+    written where no file changes. Raises FormatError where the package is damaged or signed,
+    LimitError where its files inflate to more than the limits.
     """
     members = Members(str(path), folder, slim)
     data_tar, done = folder / "data", _Data()
@@ -68,11 +68,10 @@ def slim_debian(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slim
         found = _part(parts, DATA)
         with data_tar.open("wb") as file:
             _slim_tar(found, file, members, done)
-        slimmed = members.slimmed
-        if done.sums and not any(one.lacking for one in slimmed):
+        if done.sums:
             with out.open("wb") as file:
                 _assemble(data, parts, data_tar, done, file)
-    return slimmed
+    return members.slimmed
 
 
 def _part(parts: list[archive.Member], name: str) -> archive.Member:

@@ -9,7 +9,7 @@ from typing import IO
 
 from packager.errors import FormatError, LimitError
 from packager.files.inflating.inflate import expect_ratio
-from packager.slimming.outcome import Slimmed, Slimmer
+from packager.slimming.slimmed import Slimmed, Slimmer
 
 # Of all files of a package together; the largest wheels inflate to some 5 GiB.
 MOST = 1 << 36

@@ -18,9 +18,9 @@ from typing import BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from packager.errors import FormatError
-from packager.slimming.outcome import Slimmed, Slimmer
 from packager.slimming.packages.members import LONGEST, PIECE, Members, may_have_code, pieces
 from packager.slimming.packages.record import Hashed, hashed, is_record, is_signature, rewritten
+from packager.slimming.slimmed import Slimmed, Slimmer
 
 LOCAL = Struct("<4s5H3I2H")
 FIELD = Struct("<2H")
@@ -32,9 +32,8 @@ LARGE = 1 << 31  # from here on sizes are written in Zip64's fields
 def slim_wheel(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slimmed]:
     """Write `path` to `out`, its files slimmed; return what was done to those with device code.
 
-    `folder` is an empty one that has room for the largest file twice. Nothing is written where no
-    file changes, or one has messages in `lacking`. Raises FormatError where the wheel is damaged,
-    LimitError where its files inflate to more than the limits.
+    `folder` is an empty one that has room for the largest file twice. Raises FormatError where the
+    wheel is damaged or signed, LimitError where its files inflate to more than the limits.
     """
     members = Members(str(path), folder, slim)
     with _opened(path) as source:
@@ -44,10 +43,6 @@ def slim_wheel(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slimm
         with out.open("wb") as file, ZipFile(file, "w", allowZip64=True) as target:
             target.comment = source.comment
             _copy_all(source, target, members)
-    if not any(one.is_changed for one in members.slimmed) or any(
-        one.lacking for one in members.slimmed
-    ):
-        out.unlink()
     return members.slimmed
 
 

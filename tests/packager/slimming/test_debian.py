@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from packager.errors import FormatError
-from packager.slimming.outcome import Share, Slimmed
 from packager.slimming.packages.debian import slim_debian
+from packager.slimming.slimmed import Share, Slimmed
 
 LIBRARY = b"\x7fELF" + bytes(range(256)) * 999
 KIBIBYTE = 1024

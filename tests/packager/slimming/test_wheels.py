@@ -13,10 +13,10 @@ import pytest
 from made_wheels import LIBRARY, made_wheel
 
 from packager.errors import FormatError, LimitError
-from packager.slimming.outcome import Share, Slimmed
 from packager.slimming.packages import members
 from packager.slimming.packages.record import hashed
 from packager.slimming.packages.wheel import slim_wheel
+from packager.slimming.slimmed import Share, Slimmed
 
 
 def halved(source: Path, out: Path | None, name: str) -> Slimmed | None:
@@ -26,16 +26,6 @@ def halved(source: Path, out: Path | None, name: str) -> Slimmed | None:
     if out:
         out.write_bytes(half)
     return Slimmed(name, len(content), len(half), (Share("sm_80", len(half), 0),))
-
-
-def lacking(_source: Path, _out: Path | None, name: str) -> Slimmed:
-    """Stand for a file without code for a kept GPU."""
-    return Slimmed(name, 9, 4, (Share("sm_80", 5, 0),), (), ("sm_90 would have no code",))
-
-
-def kept(_source: Path, _out: Path | None, name: str) -> Slimmed:
-    """Stand for a file that has nothing to remove."""
-    return Slimmed(name, 9, 9, (Share("sm_90", 5, 5),))
 
 
 def slimmed(folder: Path, path: Path) -> tuple[Path, list[Slimmed]]:
@@ -88,14 +78,6 @@ def test_pip_installs_the_result(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target"]
     subprocess.run([*pip, tmp_path / "installed", out], check=True, capture_output=True)
     assert (tmp_path / "installed/made/stored.so").stat().st_size == len(LIBRARY) // 2
-
-
-@pytest.mark.parametrize("slim", [lacking, kept])
-def test_nothing_is_written_where_nothing_changes(slim: object, tmp_path: Path) -> None:
-    (tmp_path / "work").mkdir()
-    out = tmp_path / "out.whl"
-    assert slim_wheel(made_wheel(tmp_path), out, tmp_path / "work", slim)  # type: ignore[arg-type]
-    assert not out.exists()
 
 
 def test_a_signed_wheel_stays_as_it_is(tmp_path: Path) -> None:

@@ -36,6 +36,12 @@ class Slimmed(NamedTuple):
         return any(share.before != share.after for share in self.shares)
 
 
+def is_worth_writing(files: Iterable[Slimmed]) -> bool:
+    """Return whether device code goes, and no kept GPU is left without kernels."""
+    found = list(files)
+    return any(one.is_changed for one in found) and not any(one.lacking for one in found)
+
+
 # Slims the first file into the second, which does not exist; it writes none where nothing is to be
 # removed, and none without a second path. The name is that of messages. None: the file has no
 # device code.
