@@ -86,7 +86,27 @@ def on_nvidia(arch: str, gpu: str, *, is_ptx: bool) -> How | None:
 
 
 def on_amd(arch: str, gpu: str) -> bool:
-    """Return whether a GPU runs a code object for `arch`, whose settings (xnack+) do not count."""
-    name = arch.split(":")[0]
+    """Return whether a GPU runs a code object for `arch`.
+
+    A setting (xnack+) counts where both name it: a GPU without any may have each.
+    """
+    name, *settings = arch.split(":")
+    there, *its_own = gpu.split(":")
+    if any(_opposite(setting) in its_own for setting in settings):
+        return False
     family = _FAMILIES.get(name)
-    return re.fullmatch(family, gpu) is not None if family else name == gpu
+    return name == there or (family is not None and re.fullmatch(family, there) is not None)
+
+
+def is_generic(arch: str) -> bool:
+    """Return whether code for `arch` is for a family of AMD's processors."""
+    return arch.split(":")[0] in _FAMILIES
+
+
+def _opposite(setting: str) -> str:
+    return setting[:-1] + {"+": "-", "-": "+"}.get(setting[-1:], "")
+
+
+def known_gpus() -> tuple[str, ...]:
+    """Return the names of all listed GPUs, then of AMD's families."""
+    return (*(gpu for one in GENERATIONS for gpu in one.gpus), *_FAMILIES)

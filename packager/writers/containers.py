@@ -8,7 +8,8 @@ compress: a generation says for which one a file is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import BinaryIO, Literal, get_args
 
@@ -24,7 +25,7 @@ from packager.records import NamedTuple
 from packager.writers.checked import accepted
 from packager.writers.elf_types import Content, FilePart, content_size
 from packager.writers.requests import ImageRequest, inspect
-from packager.writers.streams import Copied, ignore, pieces
+from packager.writers.streams import Copied, compressed, ignore, pieces, told
 from packager.writers.wrapper import ImageInput
 
 ContainerForm = Literal["offload-binary", "offload-bundle", "compressed-bundle"]
@@ -161,12 +162,11 @@ def _bundle(inputs: Sequence[_Input], generation: Generation) -> Content:
             raise UsageError(f"image {each.image.path}: bundles have no place for {key}")
     targets = [_host_target(generation), *(target(each.request, generation) for each in inputs)]
     names = [name.encode("utf-8", "surrogateescape") for name in targets]
-    head = clang_bundle.MAGIC + clang_bundle.COUNT.pack(len(names))
-    at = len(head) + sum(clang_bundle.TARGET.size + len(name) for name in names)
-    for name, size in zip(names, [0, *(each.image.size for each in inputs)], strict=True):
-        head += clang_bundle.TARGET.pack(at, size, len(name)) + name
-        at += size
-    return (head, *(each.content for each in inputs))
+    sizes = [0, *(each.image.size for each in inputs)]
+    rows = [clang_bundle.Row(name, 0, size) for name, size in zip(names, sizes, strict=True)]
+    ends = accumulate(sizes, initial=len(clang_bundle.table(rows)))
+    placed = [row._replace(offset=at) for row, at in zip(rows, ends, strict=False)]
+    return (clang_bundle.table(placed), *(each.content for each in inputs))
 
 
 def _host_target(generation: Generation) -> str:
@@ -206,8 +206,7 @@ def _compress(
     from hashlib import md5
 
     version = generation.compression_version
-    form = compressed_bundle.SIZES[version]
-    start = compressed_bundle.HEAD.size + form.size
+    start = compressed_bundle.HEAD.size + compressed_bundle.SIZES[version].size
     file.seek(start)
     digest = md5(usedforsecurity=False)
     size, inflated = start, content_size(bundle)
@@ -215,37 +214,13 @@ def _compress(
     too_large = UsageError(f"is too large for version 2: use --abi {roomy}")
     if version == 2 and inflated >= 1 << 32:
         raise too_large
-    parts = _told(pieces(bundle, copied), digest.update)
-    for piece in _compressed(parts, inflated, method):
+    parts = told(pieces(bundle, copied), digest.update)
+    for piece in compressed(parts, inflated, method, LEVELS[method]):
         file.write(piece)
         size += len(piece)
     if version == 2 and size >= 1 << 32:
         raise too_large
     number = next(n for n, name in compressed_bundle.METHODS.items() if name == method)
     file.seek(0)
-    file.write(compressed_bundle.HEAD.pack(compressed_bundle.MAGIC, version, number))
-    file.write(form.pack(size, inflated, digest.digest()[:8]))
-
-
-def _told(
-    parts: Iterable[bytes | memoryview], tell: Callable[[bytes | memoryview], None]
-) -> Iterator[bytes | memoryview]:
-    for part in parts:
-        tell(part)
-        yield part
-
-
-def _compressed(parts: Iterable[bytes | memoryview], size: int, method: Method) -> Iterator[bytes]:
-    level = LEVELS[method]
-    if method == "zlib":
-        import zlib
-
-        deflated = zlib.compressobj(level)
-        yield from (deflated.compress(part) for part in parts)
-        yield deflated.flush()
-        return
-    import zstandard
-
-    packed = zstandard.ZstdCompressor(level=level).compressobj(size=size)
-    yield from (packed.compress(part) for part in parts)
-    yield packed.flush()
+    checksum = digest.digest()[:8]
+    file.write(compressed_bundle.header(version, number, size - start, inflated, checksum))

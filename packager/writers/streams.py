@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from packager.errors import FormatError
 from packager.files.reader import Reader
@@ -48,3 +48,30 @@ def _of_file(part: FilePart, copied: Copied) -> Iterator[memoryview]:
             raise FormatError(f"{part.path} ends while it is copied") from error
         yield piece
         copied(len(piece))
+
+
+def told(
+    parts: Iterable[bytes | memoryview], tell: Callable[[bytes | memoryview], None]
+) -> Iterator[bytes | memoryview]:
+    """Yield parts, each of which `tell` has been given."""
+    for part in parts:
+        tell(part)
+        yield part
+
+
+def compressed(
+    parts: Iterable[bytes | memoryview], size: int, method: str, level: int
+) -> Iterator[bytes]:
+    """Yield the stream that `size` bytes are compressed to, by "zlib" or "zstd"."""
+    if method == "zlib":
+        import zlib
+
+        deflated = zlib.compressobj(level)
+        yield from (deflated.compress(part) for part in parts)
+        yield deflated.flush()
+        return
+    import zstandard
+
+    packed = zstandard.ZstdCompressor(level=level).compressobj(size=size)
+    yield from (packed.compress(part) for part in parts)
+    yield packed.flush()

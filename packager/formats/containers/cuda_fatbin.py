@@ -152,30 +152,92 @@ def _ahead(fatbins: Iterator[_Fatbin]) -> Iterator[_Fatbin]:
         last = following
 
 
+class Whole(NamedTuple):
+    """A fatbin: all its bytes, those of its entries, and its version."""
+
+    data: Reader
+    body: Reader
+    version: int
+
+
+class Entry(NamedTuple):
+    """An entry of a fatbin."""
+
+    data: Reader  # with its header
+    header: int  # bytes
+    kind: int
+    packed: int  # bytes that are compressed; 0: the rest of the entry
+    arch: str
+    flags: int
+    inflated: int
+
+    @property
+    def stored(self) -> Reader:
+        """Return its bytes without the header."""
+        size = len(self.data) - self.header
+        return self.data.slice(self.header, size, f"image of the {self.where}")
+
+    @property
+    def where(self) -> str:
+        """Return the entry's name in messages."""
+        return f"fatbin entry at {self.data.at:#x}"
+
+
+def whole(data: Reader, start: int = 0) -> Whole:
+    """Return the fatbin at `start`. Raises FormatError when there is none."""
+    magic, version, header, size = data.unpack(HEADER, start, "CUDA fatbin header")
+    where = f"CUDA fatbin at {data.at + start:#x}"
+    if magic != MAGIC:
+        raise FormatError(f"{where} has no magic")
+    if header < HEADER.size:
+        raise FormatError(f"{where}: header size {header} is too small")
+    body = data.slice(start + header, size, "CUDA fatbin")
+    return Whole(data.slice(start, header + size, "CUDA fatbin"), body, version)
+
+
+def expect_known(fatbin: Whole, resume: int | None = None) -> None:
+    """Raise NewerError for a fatbin of a later version."""
+    if fatbin.version != 1:
+        where = f"CUDA fatbin at {fatbin.data.at:#x}"
+        message = f"{where} has version {fatbin.version}; only version 1 is read"
+        raise NewerError(message, fatbin.data, resume)
+
+
+def entries(body: Reader) -> Iterator[Entry]:
+    """The entries of one fatbin. Raises FormatError for one whose end is not known."""
+    at = 0
+    while at < len(body):
+        kind, _, header, size, packed, _, _, _, arch = body.unpack(ENTRY, at, "fatbin entry")
+        where = f"fatbin entry at {body.at + at:#x}"
+        if header < TAIL_AT + TAIL.size:
+            raise FormatError(f"{where}: header size {header} is too small")
+        flags, _, inflated = body.unpack(TAIL, at + TAIL_AT, "fatbin entry")
+        body.slice(at + header, size, f"image of the {where}")
+        data = body.slice(at, header + size, where)
+        at += header + size
+        yield Entry(data, header, kind, packed, _arch(arch, flags), flags, inflated)
+
+
+def members(entry: Entry) -> list[tuple[ImageKind, str]]:
+    """Return the kinds and architectures of the images in a group."""
+    return [(image.kind, image.arch) for image, _, _ in _of_group(entry).images]
+
+
 def _fatbins(data: Reader) -> Iterator[_Fatbin]:
     start = fatbins = 0
     while start < len(data):
         fatbins += 1
         if fatbins > MAX_FATBINS:
             raise LimitError(f"more than {MAX_FATBINS} CUDA fatbins in a row at {data.at:#x}")
-        magic, version, header, size = data.unpack(HEADER, start, "CUDA fatbin header")
-        where = f"CUDA fatbin at {data.at + start:#x}"
-        if magic != MAGIC:
-            raise FormatError(f"{where} has no magic")
-        if header < HEADER.size:
-            raise FormatError(f"{where}: header size {header} is too small")
-        body = data.slice(start + header, size, "CUDA fatbin")
-        whole = data.slice(start, header + size, "CUDA fatbin")
+        fatbin = whole(data, start)
         unit = data.at + start
-        start += header + size
+        start += len(fatbin.data)
         start += zeros(data, start)
-        if version != 1:
-            message = f"{where} has version {version}; only version 1 is read"
-            raise NewerError(message, whole, data.at + start)
+        expect_known(fatbin, data.at + start)
         images: list[_Image | _Group | PackagerError] = []
         fault = None
         try:
-            for image in _images(body):
+            for image in _images(fatbin.body):
                 images.append(image)  # which keeps those before a fault
         except FormatError as error:
             fault = error
@@ -184,26 +246,28 @@ def _fatbins(data: Reader) -> Iterator[_Fatbin]:
 
 def _images(body: Reader) -> Iterator[_Image | _Group | PackagerError]:
     """The images of one fatbin. Raises FormatError for an entry whose end is not known."""
-    at = 0
-    while at < len(body):
-        kind, _, header, size, packed, _, _, _, arch = body.unpack(ENTRY, at, "fatbin entry")
-        where = f"fatbin entry at {body.at + at:#x}"
-        if header < TAIL_AT + TAIL.size:
-            raise FormatError(f"{where}: header size {header} is too small")
-        flags, _, inflated = body.unpack(TAIL, at + TAIL_AT, "fatbin entry")
-        stored = body.slice(at + header, size, f"image of the {where}")
-        at += header + size
+    for entry in entries(body):
         try:
-            if kind == GROUP:
-                table = body.slice(at - len(stored) - header, header, where)
-                yield _group(table, stored, packed, flags, inflated)
-            elif kind in KINDS:
-                yield _image(KINDS[kind], _arch(arch, flags), stored, packed, flags, inflated)
+            if entry.kind == GROUP:
+                yield _of_group(entry)
+            elif entry.kind in KINDS:
+                yield _image(entry)
             else:
-                newer = f"{where} has the unknown kind {kind:#x}"
-                yield _Image("unknown", _arch(arch, flags), stored, newer=newer)
+                newer = f"{entry.where} has the unknown kind {entry.kind:#x}"
+                yield _Image("unknown", entry.arch, entry.stored, newer=newer)
         except PackagerError as error:
             yield error
+
+
+def payload(entry: Entry) -> Payload:
+    """Return the image of an entry of a known kind, which is no group."""
+    (image,) = _image(entry).payloads(entry.data.at)
+    return image
+
+
+def _of_group(entry: Entry) -> _Group:
+    table = entry.data.slice(0, entry.header, entry.where)
+    return _group(table, entry.stored, entry.packed, entry.flags, entry.inflated)
 
 
 def _arch(arch: int, flags: int) -> str:
@@ -211,17 +275,15 @@ def _arch(arch: int, flags: int) -> str:
     return f"sm_{arch}{suffix}"
 
 
-def _image(
-    kind: ImageKind, arch: str, stored: Reader, packed: int, flags: int, size: int
-) -> _Image:
+def _image(entry: Entry) -> _Image:
     """An image, with how it is compressed."""
-    method = _method(flags)
+    kind, stored, method = KINDS[entry.kind], entry.stored, _method(entry.flags)
     if not method or kind == KINDS[LTO]:
-        return _Image(kind, arch, stored)
+        return _Image(kind, entry.arch, stored)
     what = "compressed CUDA image"
-    compressed = stored.slice(0, packed or len(stored), what)
-    begun = Begun(compressed, method, size, what, is_text=kind == KINDS[PTX])
-    return _Image(kind, arch, stored, method, begun)
+    compressed = stored.slice(0, entry.packed or len(stored), what)
+    begun = Begun(compressed, method, entry.inflated, what, is_text=kind == KINDS[PTX])
+    return _Image(kind, entry.arch, stored, method, begun)
 
 
 def _method(flags: int) -> str | None:

@@ -43,3 +43,19 @@ def test_nvidia(arch: str, gpu: str, cubin: bool, ptx: bool) -> None:
 )
 def test_amd(arch: str, gpu: str, runs: bool) -> None:
     assert on_amd(arch, gpu) is runs
+
+
+@pytest.mark.parametrize(
+    ("arch", "gpu", "runs"),
+    [
+        ("gfx90a:xnack-", "gfx90a:xnack-", True),
+        ("gfx90a:xnack+", "gfx90a:xnack-", False),
+        ("gfx90a", "gfx90a:xnack-", True),
+        ("gfx90a:sramecc+", "gfx90a:xnack-", True),
+        ("gfx9-4-generic:xnack+", "gfx942:xnack-", False),
+        ("gfx9-4-generic", "gfx9-4-generic", True),
+        ("gfx942", "gfx9-4-generic", False),
+    ],
+)
+def test_settings_and_families_of_amd(arch: str, gpu: str, runs: bool) -> None:
+    assert on_amd(arch, gpu) is runs

@@ -9,7 +9,7 @@ Text: each payload between a START and an END line, which are comments of its la
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from struct import Struct
 
 from packager.errors import FormatError, LimitError
@@ -17,6 +17,7 @@ from packager.files.names import text
 from packager.files.reader import Reader
 from packager.formats.containers.payload import Payload
 from packager.model import Model
+from packager.records import NamedTuple
 
 NAME = "clang-bundle"
 MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
@@ -105,8 +106,16 @@ def parse(data: Reader) -> Iterator[Payload]:
         start += zeros(data, start)
 
 
-def _targets(bundle: Reader) -> Iterator[tuple[str, Reader | FormatError]]:
-    """Each id with its image, or with why that is none."""
+class Row(NamedTuple):
+    """A row of a bundle's table; offsets are from the beginning of the bundle."""
+
+    id: bytes
+    offset: int
+    size: int
+
+
+def rows(bundle: Reader) -> Iterator[Row]:
+    """The rows of the first bundle's table, whose images may be anywhere."""
     (count,) = bundle.unpack(COUNT, len(MAGIC), "bundle header")
     if count > len(bundle) // TARGET.size:
         raise FormatError(f"bundle at {bundle.at:#x} claims {count} targets")
@@ -117,10 +126,22 @@ def _targets(bundle: Reader) -> Iterator[tuple[str, Reader | FormatError]]:
         at += TARGET.size
         if length > MAX_ID:
             raise FormatError(f"id of {what} at {bundle.at + at:#x} claims {length} bytes")
-        target = text(bundle.bytes(at, length, f"id of {what}"))
+        yield Row(bundle.bytes(at, length, f"id of {what}"), offset, size)
         at += length
+
+
+def table(found: Sequence[Row]) -> bytes:
+    """Return the head of a bundle with these rows."""
+    parts = [TARGET.pack(row.offset, row.size, len(row.id)) + row.id for row in found]
+    return MAGIC + COUNT.pack(len(found)) + b"".join(parts)
+
+
+def _targets(bundle: Reader) -> Iterator[tuple[str, Reader | FormatError]]:
+    """Each id with its image, or with why that is none."""
+    for row in rows(bundle):
+        target = text(row.id)
         try:
-            yield target, bundle.slice(offset, size, f"image of {target}")
+            yield target, bundle.slice(row.offset, row.size, f"image of {target}")
         except FormatError as error:
             yield target, error
 

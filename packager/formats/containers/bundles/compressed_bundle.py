@@ -43,7 +43,7 @@ def parse(data: Reader) -> Iterator[Payload]:
             raise LimitError(f"more than {count - 1} compressed bundles in a row at {data.at:#x}")
         rest = data.slice(start, len(data) - start, "compressed bundle")
         try:
-            size, method, packed = _head(rest)
+            size, method, packed = head(rest)
         except NewerError as error:
             following = start + len(error.part)
             error.resume = data.at + following + clang_bundle.zeros(data, following)
@@ -52,14 +52,14 @@ def parse(data: Reader) -> Iterator[Payload]:
         start += size
         start += clang_bundle.zeros(data, start)
         try:
-            for payload in clang_bundle.parse(_inflated(rest, packed, method)):
+            for payload in clang_bundle.parse(inflated(rest, packed, method)):
                 yield payload._replace(compression=method, stored=stored, unit=stored.at)
         except FormatError as error:
             error.resume = data.at + start
             raise
 
 
-class _Packed(NamedTuple):
+class Packed(NamedTuple):
     """The compressed part of a bundle, and what it must inflate to."""
 
     data: Reader
@@ -67,7 +67,7 @@ class _Packed(NamedTuple):
     checksum: bytes
 
 
-def _head(data: Reader) -> tuple[int, str, _Packed]:
+def head(data: Reader) -> tuple[int, str, Packed]:
     """The size of the first compressed bundle in the file, its method and what is in it."""
     what = "compressed bundle"
     magic, version, number = data.unpack(HEAD, 0, f"{what} header")
@@ -78,7 +78,7 @@ def _head(data: Reader) -> tuple[int, str, _Packed]:
     if not version:
         raise FormatError(known)
     form = SIZES[min(version, NEWEST)]
-    *size, inflated, checksum = data.unpack(form, HEAD.size, f"{what} header")
+    *size, whole_size, checksum = data.unpack(form, HEAD.size, f"{what} header")
     header = HEAD.size + form.size
     total = size[0] if size else len(data)
     if total < header:
@@ -89,11 +89,12 @@ def _head(data: Reader) -> tuple[int, str, _Packed]:
         raise NewerError(known, whole)
     if number not in METHODS:
         raise NewerError(f"{where} has the unknown compression method {number}", whole)
-    return total, METHODS[number], _Packed(packed, inflated, checksum)
+    return total, METHODS[number], Packed(packed, whole_size, checksum)
 
 
-def _inflated(data: Reader, packed: _Packed, method: str) -> Reader:
-    sum_of = _Sum()
+def inflated(data: Reader, packed: Packed, method: str) -> Reader:
+    """Return the bundle. Raises FormatError when it does not have its checksum."""
+    sum_of = Sum()
     bundle = inflate(packed.data, method, packed.size, "compressed bundle", seen=sum_of.add)
     if sum_of.of(bundle) != packed.checksum:
         where = f"compressed bundle at {data.at:#x}"
@@ -101,7 +102,14 @@ def _inflated(data: Reader, packed: _Packed, method: str) -> Reader:
     return bundle
 
 
-class _Sum:
+def header(version: int, method: int, packed: int, bundle: int, checksum: bytes) -> bytes:
+    """Return the header of a bundle of `bundle` bytes that are `packed` ones compressed."""
+    form = SIZES[version]
+    total = () if version == 1 else (HEAD.size + form.size + packed,)
+    return HEAD.pack(MAGIC, version, method) + form.pack(*total, bundle, checksum)
+
+
+class Sum:
     """The MD5 of a bundle, of the pieces that it is inflated to: all of it is read once."""
 
     def __init__(self) -> None:
@@ -121,7 +129,7 @@ class _Sum:
         """Return the sum. A bundle that is not inflated yet is read."""
         self._is_done = True
         if self._size != len(data):
-            whole = _Sum()
+            whole = Sum()
             for piece in data.pieces():
                 whole.add(piece)
             return whole.of(data)

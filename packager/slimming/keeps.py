@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The devices whose code stays: by the names of architectures, or by a list of devices."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from packager.errors import UsageError
+from packager.files.reader import open_reader
+from packager.formats.device_images.amdgpu import ARCHES, FEATURES
+from packager.gpus import known_gpus
+from packager.records import NamedTuple
+from packager.triples import CPUS
+
+NVIDIA, AMD, INTEL, SPIRV = "nvptx64", "amdgcn", "intelgt", "spir64"
+MAX_LIST = 1 << 24  # bytes of a list of devices
+# NVIDIA's GPUs that no generation lists: too old, and the name of sm_110 before CUDA 13.
+OTHER_SMS = ("sm_20", "sm_21", "sm_30", "sm_32", "sm_101")
+_SM = re.compile(r"(sm_\d{2,3})([af]?)")
+FIRST_WITH_VARIANTS = 90  # sm_90a
+_SPIRV = re.compile(r"spirv?(?:32|64)?(?:_\w+|v[\d.]+)?|spir-v(?: [\d.]+)?", re.IGNORECASE)
+_INTEL = re.compile(r"\d+\.\d+\.\d+")  # as ocloc's -device takes it
+_CPUS = {"x86-64": "x86_64", "x64": "x86_64", "amd64": "x86_64", "arm64": "aarch64"}
+
+
+class Kept(NamedTuple):
+    """A device whose code stays."""
+
+    name: str  # sm_90a, gfx90a:xnack-, 12.60.7, x86_64
+    code: str  # of its images: nvptx64, amdgcn, intelgt, spir64, or the name of a CPU
+
+
+def named(words: Iterable[str]) -> tuple[Kept, ...]:
+    """Return the devices of names, which may be lists with commas. Raises UsageError."""
+    names = (name.strip() for word in words for name in word.split(","))
+    found = tuple(dict.fromkeys(_named(name) for name in names if name))
+    if not found:
+        raise UsageError("no architecture is named whose code stays")
+    return found
+
+
+def _named(name: str) -> Kept:
+    kept = _known(name)
+    if kept is None:
+        raise UsageError(f"no architecture has the name {name!r}; known names: {_known_names()}")
+    return kept
+
+
+def _known(name: str) -> Kept | None:
+    if found := _SM.fullmatch(name):
+        is_variant = bool(found[2]) and int(found[1][3:]) < FIRST_WITH_VARIANTS
+        return Kept(name, NVIDIA) if found[1] in _gpus() and not is_variant else None
+    if name.startswith("gfx"):
+        processor, *settings = name.split(":")
+        are_known = all(one[:-1] in FEATURES and one[-1] in "+-" for one in settings if one)
+        is_sound = (
+            are_known and all(settings) and len({one[:-1] for one in settings}) == len(settings)
+        )
+        return Kept(name, AMD) if processor in _gpus() and is_sound else None
+    if _SPIRV.fullmatch(name):
+        return Kept(name, SPIRV)
+    if _INTEL.fullmatch(name):
+        return Kept(name, INTEL)
+    cpu = _CPUS.get(name.lower(), name)
+    return Kept(cpu, cpu) if cpu in CPUS else None
+
+
+def _gpus() -> frozenset[str]:
+    return frozenset((*known_gpus(), *ARCHES.values(), *OTHER_SMS))
+
+
+def _known_names() -> str:
+    gpus = [gpu for gpu in known_gpus() if not gpu.endswith("-generic")]
+    families = [gpu for gpu in known_gpus() if gpu.endswith("-generic")]
+    return ", ".join((*gpus, *families, "spir64", "12.60.7 (Intel's)", *CPUS))
+
+
+def of_list(path: Path, number: int | None = None) -> tuple[Kept, ...]:
+    """Return the devices in a file that `omptool devices --json` wrote, or that of a number.
+
+    Raises UsageError for any other file, FormatError where it cannot be read.
+    """
+    with open_reader(path) as data:
+        if len(data) > MAX_LIST:
+            raise UsageError(f"{path} of {len(data)} bytes is no list of devices", path)
+        content = data.bytes()
+    try:
+        document = json.loads(content)
+        plugins = document["plugins"]
+        rows = [dict(row) for plugin in plugins for row in plugin["devices"]]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        message = f"{path} is not the output of `omptool devices --json`"
+        raise UsageError(message, path) from error
+    return of_devices(rows, number, str(path))
+
+
+def of_devices(
+    rows: Sequence[Mapping[str, Any]], number: int | None, where: str
+) -> tuple[Kept, ...]:
+    """Return the devices of rows as `omptool devices --json` has them, all or that of a number.
+
+    `where` is who has them. Raises UsageError for a number that none has, and for a device that
+    does not name its architecture.
+    """
+    wanted = [row for row in rows if number is None or row.get("number") == number]
+    if not wanted:
+        numbers = ", ".join(str(row.get("number")) for row in rows) or "none"
+        what = "no device" if number is None else f"no device {number}"
+        raise UsageError(f"{where} has {what}; its devices: {numbers}")
+    return tuple(dict.fromkeys(kept for row in wanted for kept in _of_device(row, where)))
+
+
+def _of_device(row: Mapping[str, Any], where: str) -> Iterator[Kept]:
+    architecture = row.get("architecture")
+    kept = _known(architecture) if isinstance(architecture, str) else None
+    if kept is None and isinstance(architecture, str) and _SM.fullmatch(architecture):
+        kept = Kept(architecture, NVIDIA)  # a device that came after this omptool
+    if kept is None:
+        said = f"the architecture {architecture!r}" if architecture else "no architecture"
+        message = f"device {row.get('number')} of {where} has {said}, which omptool does not know"
+        raise UsageError(f"{message}; name one: {_known_names()}")
+    yield kept

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Records of what is asked of a container, and of what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from packager.files.reader import Reader
+from packager.records import NamedTuple
+from packager.slimming.keeps import Kept
+from packager.slimming.pieces import Rewritten
+from packager.slimming.selection import Candidate, Choice
+
+
+class Request(NamedTuple):
+    """The devices whose code stays, and whether PTX does in any case."""
+
+    keeps: tuple[Kept, ...]
+    keep_ptx: bool = False
+
+
+class Outcome(NamedTuple):
+    """A container's new bytes, its images, and those that stay."""
+
+    rewritten: Rewritten
+    images: tuple[Candidate, ...]
+    choice: Choice
+    why_whole: str = ""  # why nothing of it is removed, where something could be
+
+
+# Rewrites the container at the beginning of a view; the number is its bytes with padding.
+Rewrite = Callable[[Reader, int, Request], Outcome]

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Choose the images of one container that the kept devices load. No I/O.
+
+The rules of which GPU runs which code are in `packager.gpus`, where `doctor` has them from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from packager.gpus import is_generic, on_amd, on_nvidia
+from packager.model import ImageKind
+from packager.records import NamedTuple
+from packager.slimming.keeps import AMD, INTEL, NVIDIA, SPIRV, Kept
+
+# CUDA promises no code of another processor to these, which are not on cards (Programming Guide,
+# "Binary Compatibility").
+TEGRA = ("sm_53", "sm_62", "sm_72", "sm_87", "sm_101", "sm_110")
+COMPILED: dict[str, tuple[ImageKind, ...]] = {
+    NVIDIA: ("ptx", "tileir", "bitcode"),
+    AMD: ("spirv", "bitcode"),
+}
+_NUMBER = re.compile(r"(?:sm|compute)_(\d+)")
+
+
+class Candidate(NamedTuple):
+    """An image as its container describes it."""
+
+    code: str  # nvptx64, amdgcn, spir64_gen, x86_64
+    arch: str  # sm_90a, gfx90a:xnack-; "" where the container names none
+    kind: ImageKind
+    stored: int  # bytes in the file
+    why_kept: str = ""  # why it stays whatever is kept; "" if it need not
+
+    @property
+    def target(self) -> str:
+        """Return the name of what it is for, with its kind if a driver compiles it."""
+        name = self.arch or self.code or "unknown code"
+        return f"{self.kind} {name}" if self.kind in ("ptx", "tileir", "bitcode") else name
+
+
+class Choice(NamedTuple):
+    """The images of a container that stay, and the kept devices that have none of them."""
+
+    stay: frozenset[int]
+    lacking: tuple[Kept, ...]
+
+
+# Return the arch that the bytes of an image state, where the container's may lack a suffix.
+OwnArch = Callable[[int], str]
+
+
+def choose(
+    images: Sequence[Candidate],
+    keeps: Sequence[Kept],
+    *,
+    keep_ptx: bool,
+    own_arch: OwnArch | None = None,
+) -> Choice:
+    """Return the images of one container that stay."""
+    stay = {n for n, image in enumerate(images) if image.why_kept}
+    lacking = []
+    for kept in keeps:
+        mine = chosen(images, kept, own_arch)
+        stay.update(mine)
+        if not mine and _is_expected(images, kept):
+            lacking.append(kept)
+    if keep_ptx:
+        stay.update(_compiled(images, keeps))
+    return Choice(frozenset(stay), tuple(lacking))
+
+
+def chosen(
+    images: Sequence[Candidate], kept: Kept, own_arch: OwnArch | None = None
+) -> frozenset[int]:
+    """Return the images among which the runtime of a kept device chooses the one that it loads."""
+    rows = [n for n, image in enumerate(images) if not image.why_kept]
+    if kept.code == NVIDIA:
+        found = _on_nvidia(images, rows, kept, own_arch or (lambda n: images[n].arch))
+    elif kept.code == AMD:
+        found = _on_amd(images, rows, kept)
+    elif kept.code == INTEL:
+        # SPIR-V stays beside native code, because the kernels of both are not compared.
+        found = [n for n in rows if images[n].arch == kept.name or _is_portable(images[n])]
+    elif kept.code == SPIRV:
+        found = [n for n in rows if _is_for_spirv(images[n], kept)]
+    else:
+        found = [n for n in rows if images[n].code == kept.code]
+    return frozenset(found)
+
+
+def _on_nvidia(
+    images: Sequence[Candidate], rows: Sequence[int], kept: Kept, own_arch: OwnArch
+) -> list[int]:
+    """Return the cubins of the highest number that run, else the code to compile.
+
+    Images of one number differ in a suffix alone: all of them stay.
+    """
+    rows = [n for n in rows if images[n].code == NVIDIA]
+
+    def runs(n: int) -> bool:
+        return _runs(images[n], kept, partial(own_arch, n))
+
+    native = _best(images, [n for n in rows if images[n].kind not in COMPILED[NVIDIA]], runs)
+    gpu = kept.name.rstrip("af")
+    if native and (gpu not in TEGRA or _number(images[native[0]].arch) == _number(gpu)):
+        return native
+    to_compile = [n for n in rows if images[n].kind in COMPILED[NVIDIA]]
+    return native + _best(images, to_compile, runs)
+
+
+def _best(
+    images: Sequence[Candidate], rows: Sequence[int], runs: Callable[[int], bool]
+) -> list[int]:
+    """Return the images that run, of the highest number."""
+    by_number: dict[int, list[int]] = {}
+    for n in rows:
+        by_number.setdefault(_number(images[n].arch), []).append(n)
+    for number in sorted(by_number, reverse=True):
+        if found := [n for n in by_number[number] if runs(n)]:
+            return found
+    return []
+
+
+def _runs(image: Candidate, kept: Kept, own_arch: Callable[[], str]) -> bool:
+    """Return whether a GPU runs an image. Its bytes are asked where a suffix would matter."""
+    is_ptx = image.kind in COMPILED[NVIDIA]
+    if on_nvidia(image.arch, kept.name, is_ptx=is_ptx) is None:
+        return False
+    if _number(image.arch) == _number(kept.name):
+        return True
+    return on_nvidia(own_arch(), kept.name, is_ptx=is_ptx) is not None
+
+
+def _number(arch: str) -> int:
+    found = _NUMBER.match(arch)
+    return int(found[1]) if found else 0
+
+
+def _on_amd(images: Sequence[Candidate], rows: Sequence[int], kept: Kept) -> list[int]:
+    """Return the code objects of the processor; those of its family, and code to compile, where
+    another setting of xnack or sramecc has no other.
+    """
+    native = [n for n in rows if images[n].code == AMD and images[n].kind not in COMPILED[AMD]]
+    mine = [n for n in native if on_amd(images[n].arch, kept.name)]
+    exact = [n for n in mine if is_generic(kept.name) or not is_generic(images[n].arch)]
+    if any(_is_for_each_setting(images[n], kept) for n in exact):
+        return exact
+    if any(_is_for_each_setting(images[n], kept) for n in mine):
+        return mine
+    to_compile = [n for n in rows if images[n].kind in COMPILED[AMD] and _is_of_amd(images[n])]
+    return mine + to_compile
+
+
+def _is_for_each_setting(image: Candidate, kept: Kept) -> bool:
+    """Return whether every GPU that the kept name stands for loads an image of its processor."""
+    return set(image.arch.split(":")[1:]) <= set(kept.name.split(":")[1:])
+
+
+def _is_of_amd(image: Candidate) -> bool:
+    return image.code == AMD or "amd" in image.arch
+
+
+def _is_portable(image: Candidate) -> bool:
+    return image.kind in ("spirv", "bitcode") and image.code.startswith("spir")
+
+
+def _is_for_spirv(image: Candidate, kept: Kept) -> bool:
+    if image.code == kept.name:
+        return True
+    is_compiled_before = "_" in kept.name or "_" in image.code
+    return _is_portable(image) and not is_compiled_before
+
+
+def _is_expected(images: Sequence[Candidate], kept: Kept) -> bool:
+    """Return whether a container has code for other devices of the same kind."""
+    return any(image.code == kept.code and not image.why_kept for image in images)
+
+
+def _compiled(images: Sequence[Candidate], keeps: Sequence[Kept]) -> list[int]:
+    """Return the code that drivers of the kept devices compile."""
+    codes = {kept.code for kept in keeps}
+    return [
+        n
+        for n, image in enumerate(images)
+        if (image.code in codes and image.kind in COMPILED.get(image.code, ()))
+        or (AMD in codes and image.kind == "spirv" and _is_of_amd(image))
+    ]
