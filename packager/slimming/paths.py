@@ -22,6 +22,7 @@ from packager.slimming.request import Request
 from packager.slimming.slimmed import Slimmed, is_worth_writing
 from packager.writers.streams import ignore
 
+Rewrite = Callable[[Path, Path, Path], "list[Slimmed]"]
 PACKAGES = {".whl": slim_wheel, ".deb": slim_debian}
 
 
@@ -95,30 +96,30 @@ def _in_folder(found: Found, request: Request) -> Result | None:
 
 
 def _slimmed(path: Path, out: Path, request: Request) -> Result:
-    """Slim one file or package. A request that is dry writes to a folder for temporary files."""
     before = path.stat().st_size
     slimmer = partial(slim_file, request=request)
-    with TemporaryDirectory(prefix=".omptool-", dir=None if request.is_dry else out.parent) as name:
-        target = Path(name) / "result" if request.is_dry else out
-        rewrite = PACKAGES.get(path.suffix)
-        if rewrite is None:
-            found = slimmer(path, target, str(path))
-            done = [] if found is None else [found]
-        else:
-            done = _rewritten(path, target, Path(name), partial(rewrite, slim=slimmer))
-        after = target.stat().st_size if is_worth_writing(done) else before
-    return Result(path, before, after, tuple(done))
+    if rewrite := PACKAGES.get(path.suffix):
+        return _package(path, out, request, partial(rewrite, slim=slimmer))
+    found = slimmer(path, None if request.is_dry else out, str(path))
+    done = () if found is None else (found,)
+    return Result(path, before, done[0].after if is_worth_writing(done) else before, done)
 
 
-def _rewritten(
-    path: Path, target: Path, folder: Path, rewrite: Callable[[Path, Path, Path], list[Slimmed]]
-) -> list[Slimmed]:
+def _package(path: Path, out: Path, request: Request, rewrite: Rewrite) -> Result:
+    """Rewrite a package; of a dry run into a folder for temporary files, as its size is not known
+    before.
+    """
+    before = after = path.stat().st_size
     done: list[Slimmed] = []
-    with suppress(_UnchangedError), replacing(target, _mode(path)) as beside:
-        done = rewrite(path, beside, folder)
-        if not is_worth_writing(done):
-            raise _UnchangedError
-    return done
+    place = None if request.is_dry else out.parent
+    with TemporaryDirectory(prefix=".omptool-", dir=place) as name:
+        target = Path(name) / "result" if request.is_dry else out
+        with suppress(_UnchangedError), replacing(target, _mode(path)) as beside:
+            done = rewrite(path, beside, Path(name))
+            if not is_worth_writing(done):
+                raise _UnchangedError
+            after = beside.stat().st_size
+    return Result(path, before, after, tuple(done))
 
 
 def _mode(path: Path) -> int:
