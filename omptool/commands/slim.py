@@ -18,7 +18,6 @@ from packager.errors import MissingToolError
 
 if TYPE_CHECKING:
     from packager.slimming.keeps import Kept
-
     from packager.slimming.paths import Result
     from packager.slimming.request import Request
 

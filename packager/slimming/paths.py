@@ -101,8 +101,9 @@ def _slimmed(path: Path, out: Path, request: Request) -> Result:
     if rewrite := PACKAGES.get(path.suffix):
         return _package(path, out, request, partial(rewrite, slim=slimmer))
     found = slimmer(path, None if request.is_dry else out, str(path))
-    done = () if found is None else (found,)
-    return Result(path, before, done[0].after if is_worth_writing(done) else before, done)
+    if found is None:
+        return Result(path, before, before, ())
+    return Result(path, before, found.after if is_worth_writing([found]) else before, (found,))
 
 
 def _package(path: Path, out: Path, request: Request, rewrite: Rewrite) -> Result:

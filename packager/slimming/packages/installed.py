@@ -64,9 +64,9 @@ def _reason(path: Path, status: os.stat_result) -> str:
     if status.st_nlink > 1:
         return f"has {status.st_nlink} names (hard links), and would be stored twice"
     try:
-        os.close(os.open(path, os.O_WRONLY | os.O_NOFOLLOW))
+        os.close(os.open(path, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)))
     except OSError as error:
-        if error.errno == errno.ETXTBSY:
+        if error.errno == getattr(errno, "ETXTBSY", None):
             return "is a program that runs"
     return ""
 
