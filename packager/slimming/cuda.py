@@ -20,6 +20,7 @@ KNOWN = {cuda_fatbin.PTX: "ptx", cuda_fatbin.CUBIN: "cubin"}
 # Numbers below have no variants for one architecture or family, which bytes alone may name.
 FIRST_WITH_VARIANTS = 90
 INSIDE = Look(resources=False)
+TOGETHER = "code that stays is compressed together with other code"
 
 
 def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
@@ -48,7 +49,8 @@ def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
         else (_header(fatbin, kept), *_ranges(kept))
     )
     rewritten = Rewritten(data.at, padded, ALIGNMENT, pieces)
-    return Outcome(rewritten, tuple(images), choice._replace(stay=stay))
+    why = TOGETHER if stay != choice.stay else ""
+    return Outcome(rewritten, tuple(images), choice._replace(stay=stay), why)
 
 
 def _candidates(entry: Entry) -> list[Candidate]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from packager.files.reader import Reader
 from packager.records import NamedTuple
@@ -26,6 +26,7 @@ class Outcome(NamedTuple):
     images: tuple[Candidate, ...]
     choice: Choice
     why_whole: str = ""  # why nothing of it is removed, where something could be
+    after: Mapping[int, int] | None = None  # new bytes of images that are compressed again
 
 
 # Rewrites the container at the beginning of a view; the number is its bytes with padding.

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clangs import tool
 from containers import AMD, Containers
 from documents import document
 from places import TESTS
 from toolchain import omptool, run
+from wrapped import wrapped
 
 DATA = TESTS / "support" / "data"
 CUBIN, FATBIN = DATA / "relocatable.cubin", DATA / "zstd.fatbin"
@@ -23,14 +23,6 @@ MAGICS = {"cuda": 0x466243B1, "hip": 0x48495046}
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Containers:
     return Containers(tmp_path_factory.mktemp("wrapped"))
-
-
-def wrapped(folder: Path, kind: str, image: Path, name: str = "wrapped.o") -> Path:
-    """An object that registers an image, as clang's linker wrapper makes it."""
-    words = (f"--kind={kind}", "--triple=x86_64-pc-linux-gnu")
-    run(*tool("22", "llvm-offload-wrapper"), *words, "-o", folder / "w.bc", image)
-    run(*tool("22"), "-w", "-fPIC", "-c", "-x", "ir", folder / "w.bc", "-o", folder / name)
-    return folder / name
 
 
 def packed(folder: Path, image: Path, triple: str, arch: str, kind: str) -> Path:

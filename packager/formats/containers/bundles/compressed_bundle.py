@@ -119,7 +119,7 @@ class Sum:
         self._size = 0
         self._is_done = False
 
-    def add(self, piece: bytes) -> None:
+    def add(self, piece: bytes | memoryview) -> None:
         """Add a piece; after the sum was taken a bundle may be inflated again."""
         if not self._is_done:
             self._digest.update(piece)
@@ -133,4 +133,8 @@ class Sum:
             for piece in data.pieces():
                 whole.add(piece)
             return whole.of(data)
+        return self.digest()
+
+    def digest(self) -> bytes:
+        """Return the sum of the pieces."""
         return self._digest.digest()[:8]

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The containers of an ELF file that CUDA's and HIP's runtimes are told of, and all other code."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from packager.elf.address_space import Space
+from packager.elf.headers import Section
+from packager.errors import FormatError
+from packager.formats.containers import cuda_fatbin, large_data
+from packager.formats.containers.bundles import hip_fatbin
+from packager.formats.containers.payload import Damage, Unknown
+from packager.formats.host_records import fatbin_wrappers, gcc_offload
+from packager.records import NamedTuple
+from packager.slimming.found import Found, Left, at_beginning
+
+# Sections with device code that a library's own loader reads.
+OWN_LOADERS = (large_data.SECTION, ".cask_resource")
+UNTOLD = "no wrapper refers to it, so a loader of the library's own may"
+
+
+class _Start(NamedTuple):
+    """The beginning of a container, and the section that it is in."""
+
+    offset: int  # from the beginning of the file or member
+    section: Section
+
+
+def containers(space: Space) -> tuple[list[Found], list[Left]]:
+    """Return the containers in file order, and the device code that is left alone."""
+    left: list[Left] = []
+    starts = sorted(set(_starts(space, left)))
+    ends = {one: other.offset for one, other in pairwise(starts) if one.section is other.section}
+    found: list[Found] = []
+    for start in starts:
+        end = min(ends.get(start, start.section.offset + start.section.size), len(space.elf.data))
+        try:
+            data = space.elf.data.slice(start.offset, end - start.offset, "container")
+            found.append(at_beginning(data, is_padded=_is_of_containers(start.section)))
+        except FormatError as error:
+            left.append(Left(f"container at {space.elf.data.at + start.offset:#x}", str(error)))
+    return found, [*left, *_untold(space, found), *_of_others(space)]
+
+
+def _starts(space: Space, left: list[Left]) -> Iterator[_Start]:
+    """Yield where containers begin; what is wrong with wrappers goes to `left`."""
+    sections = sorted((s for s in space.elf.sections if s.has_bytes), key=lambda s: s.offset)
+    offsets = [section.offset for section in sections]
+    is_newer = False
+    for item in fatbin_wrappers.find(space):
+        if isinstance(item, (Damage, Unknown)):
+            left.append(Left("wrappers", item.message))
+            is_newer = isinstance(item, Unknown)  # the next item is that wrapper
+            continue
+        offset = None if item.binary is None else space.offset(item.binary, 1)
+        if not is_newer and offset is not None:
+            at = bisect_right(offsets, offset) - 1
+            if at >= 0 and offset < sections[at].offset + sections[at].size:
+                yield _Start(offset, sections[at])
+        is_newer = False
+
+
+def _is_of_containers(section: Section) -> bool:
+    """Return whether zeros between containers are padding: a section may hold other data."""
+    return cuda_fatbin.claims(section) or hip_fatbin.claims(section)
+
+
+def _untold(space: Space, found: Sequence[Found]) -> Iterator[Left]:
+    """Yield the parts of container sections that no wrapper refers to."""
+    base = space.elf.data.at
+    for section in space.elf.sections:
+        if not (section.has_bytes and section.size and _is_of_containers(section)):
+            continue
+        begin, end = base + section.offset, base + section.offset + section.size
+        mine = [(one.data.at, one.padded) for one in found if begin <= one.data.at < end]
+        at = begin
+        for start, size in [*mine, (end, 0)]:
+            gap = space.elf.data.slice(at - base, start - at, f"section {section.name}")
+            if any(piece.strip(b"\0") for piece in gap.pieces()):
+                yield Left(f"{len(gap)} bytes at {at:#x} in section {section.name}", UNTOLD)
+            at = start + size
+
+
+def _of_others(space: Space) -> Iterator[Left]:
+    """Yield the sections with device code that is not for these runtimes."""
+    for section in space.elf.sections:
+        is_nvidias = any(cuda_fatbin.claims(other) for other in space.elf.sections)
+        if is_nvidias and section.name in OWN_LOADERS and section.has_bytes and section.size:
+            yield Left(f"section {section.name} of {section.size} bytes", UNTOLD)
+    if gcc_offload.claims(space.elf):
+        yield Left("images of GCC's", "slim does not rewrite GCC's tables")

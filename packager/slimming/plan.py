@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Plan what `slim` does to one file: the new bytes of its containers, and what it leaves alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from packager.elf import headers, without_headers
+from packager.elf.space_of import space
+from packager.errors import PackagerError
+from packager.files.reader import Reader, open_reader
+from packager.formats.containers import opencl_elf
+from packager.look import Look
+from packager.records import NamedTuple
+from packager.slimming import found, linked
+from packager.slimming.found import Found, Left
+from packager.slimming.keeps import Kept
+from packager.slimming.outcome import Outcome, Request
+from packager.slimming.pieces import Rewritten
+from packager.wording import counted
+
+# Images are looked into where a choice depends on their bytes, and not before.
+HEADERS = Look(symbols=False, resources=False)
+
+
+class Share(NamedTuple):
+    """The images for one target together."""
+
+    target: str  # "sm_90", "ptx sm_90", "gfx90a:xnack-"
+    images: int
+    size: int  # bytes in the file
+
+
+class FilePlan(NamedTuple):
+    """The plan for one file. Nothing is written where `lacking` has a message."""
+
+    rewrites: tuple[Rewritten, ...]  # each container, in file order; those that stay whole, too
+    kept: tuple[Share, ...]  # with the bytes that images have afterwards
+    removed: tuple[Share, ...]
+    left_alone: tuple[Left, ...]
+    lacking: tuple[str, ...]  # kept devices without code, each with the number of containers
+
+    @property
+    def changes(self) -> bool:
+        """Return whether anything is removed."""
+        return bool(self.removed)
+
+
+def plan(path: Path, keeps: Sequence[Kept], *, keep_ptx: bool = False) -> FilePlan:
+    """Return the plan for the file at `path`. Raises FormatError when it cannot be read."""
+    with open_reader(path, HEADERS) as data:
+        return plan_open(data, keeps, keep_ptx=keep_ptx)
+
+
+def plan_open(data: Reader, keeps: Sequence[Kept], *, keep_ptx: bool = False) -> FilePlan:
+    """The same of an open file, or of a member of an archive; offsets are those of the file.
+
+    The caller opens it with `HEADERS`, or images are read further than the choice needs.
+    """
+    containers, left = _containers(data)
+    request = Request(tuple(keeps), keep_ptx)
+    outcomes = []
+    for container in containers:
+        try:
+            outcomes.append(container.rewrite(container.data, container.padded, request))
+        except PackagerError as error:
+            left.append(Left(f"container at {container.data.at:#x}", str(error)))
+            outcomes.append(_whole(container))
+    return _summed(outcomes, left)
+
+
+def _containers(data: Reader) -> tuple[list[Found], list[Left]]:
+    """Return the containers of a file in file order, and what no runtime is told of."""
+    if not headers.probe(data) or opencl_elf.probe(data):
+        return found.in_file(data)
+    elf = headers.read(data)
+    if headers.is_foreign(elf) or headers.is_debug_only(elf):
+        return [], []
+    return linked.containers(space(without_headers.completed(elf)))
+
+
+def _whole(container: Found) -> Outcome:
+    """Return the outcome of a container that stays as it is."""
+    return found.whole(container.data.at, container.padded, container.alignment)
+
+
+def _summed(outcomes: Sequence[Outcome], left: Sequence[Left]) -> FilePlan:
+    kept: dict[str, tuple[int, int]] = {}
+    removed: dict[str, tuple[int, int]] = {}
+    named = list(left)
+    for outcome in outcomes:
+        where = f"container at {outcome.rewritten.offset:#x}"
+        if outcome.why_whole:
+            named.append(Left(where, outcome.why_whole))
+        for n, image in enumerate(outcome.images):
+            if image.code == found.HOST:
+                continue
+            stays = n in outcome.choice.stay
+            after = outcome.after or {}
+            _add(kept if stays else removed, image.target, after.get(n, image.stored))
+            if stays and image.why_kept:
+                named.append(Left(f"image for {image.target} in the {where}", image.why_kept))
+    return FilePlan(
+        tuple(outcome.rewritten for outcome in outcomes),
+        _shares(kept),
+        _shares(removed),
+        tuple(dict.fromkeys(named)),
+        tuple(_lacking(outcomes)),
+    )
+
+
+def _add(sums: dict[str, tuple[int, int]], target: str, size: int) -> None:
+    images, before = sums.get(target, (0, 0))
+    sums[target] = (images + 1, before + size)
+
+
+def _shares(sums: dict[str, tuple[int, int]]) -> tuple[Share, ...]:
+    return tuple(Share(target, *sums[target]) for target in sorted(sums))
+
+
+def _lacking(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Yield a message for each kept device that containers have no code for, but for others."""
+    rows: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        for kept in outcome.choice.lacking:
+            rows.setdefault(kept.name, []).append(outcome)
+    for name, lacking in rows.items():
+        code = next(kept.code for kept in lacking[0].choice.lacking if kept.name == name)
+        of_kind = sum(any(image.code == code for image in one.images) for one in outcomes)
+        others = dict.fromkeys(
+            image.target for one in lacking for image in one.images if image.code == code
+        )
+        yield (
+            f"{name} has no code in {len(lacking)} of {counted(of_kind, 'container')}, the first "
+            f"at {lacking[0].rewritten.offset:#x}; there is code for {', '.join(others)}"
+        )
