@@ -93,7 +93,7 @@ def as_json(request: Request, results: Sequence[Result]) -> str:
     """Return the document of `omptool/schemas/slim.json`."""
     document: dict[str, Any] = {
         "schema": 1,
-        "kept": [kept.name for kept in request.kept],
+        "kept": [kept.name for kept in request.keeps],
         "dry_run": request.is_dry,
         "files": [_document(result) for result in results],
         "device_code": [share._asdict() for share in shares(results)],

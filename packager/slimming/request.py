@@ -8,9 +8,9 @@ from packager.slimming.keeps import Kept
 
 
 class Request(NamedTuple):
-    """What stays, and how the rest goes."""
+    """The devices whose code stays, and the way in which all other code goes."""
 
-    kept: tuple[Kept, ...]  # GPUs
+    keeps: tuple[Kept, ...]
     keep_ptx: bool = False  # PTX stays also where a cubin serves each kept GPU
     zero: bool = False  # removed bytes become zeros, and files keep their sizes
     is_dry: bool = False  # nothing is written
