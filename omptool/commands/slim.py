@@ -119,7 +119,8 @@ def _kept(keep: Sequence[str], devices: Sequence[str]) -> tuple[Kept, ...]:
             number = None if word == THIS else int(word)
             found += of_devices(_rows(), number, "this machine")
         else:
-            found += of_list(Path(word))
+            with reported(Path(word)):
+                found += of_list(Path(word))
     return tuple(dict.fromkeys(found))
 
 

@@ -33,20 +33,19 @@ def as_text(results: Sequence[Result], width: int | None, *, is_dry: bool) -> st
 
 def _files(results: Sequence[Result]) -> Iterator[Row]:
     for result in results:
-        yield _file(shown(result.path), result.before, result.after, bool(result.lacking))
+        yield _file(shown(result.path), result.before, result.after)
         for one in result.files:
-            if one.path != str(result.path):
-                name = one.path.removeprefix(f"{result.path}:")
-                yield _file(f"  {shown(name)}", one.before, one.after, bool(one.lacking))
+            if one.path != str(result.path):  # in a package
+                name = shown(one.path.removeprefix(f"{result.path}:"))
+                yield _file(f"- {name}", one.before, one.before if result.lacking else one.after)
 
 
-def _file(name: str, before: int, after: int, is_refused: bool) -> Row:
-    part = f"{100 * after / before:.0f} %" if before else None
+def _file(name: str, before: int, after: int) -> Row:
     return {
         "file": name,
         "before": _size(before),
-        "after": None if is_refused else _size(after),
-        "of it": None if is_refused or part is None else Number(part),
+        "after": _size(after),
+        "part": Number(f"{100 * after / before:.0f} %") if before else None,
     }
 
 
@@ -69,7 +68,7 @@ def _sum(results: Sequence[Result], *, is_dry: bool) -> str:
     before = sum(result.before for result in results)
     after = sum(result.after for result in results)
     if before == after:
-        return "Nothing is to be removed."
+        return "No file is changed."
     verb = "would go" if is_dry else "are gone"
     return f"{_size(before - after)} of {_size(before)} {verb}. {LICENCE}"
 

@@ -24,21 +24,21 @@ def slim_file(source: Path, out: Path | None, name: str, request: Request) -> Sl
     if not (planned.kept or planned.removed or planned.left_alone):
         return None
     size = source.stat().st_size
-    if planned.lacking or not planned.removed:
-        shrunk = Shrunk(size, size, is_changed=False)
-    else:
-        shrunk = shrink(source, planned.rewrites, out, zero=request.zero)
-    return Slimmed(
-        name, size, shrunk.after, merged(_shares(planned)), tuple(_notes(planned, shrunk)),
-        planned.lacking,
-    )  # fmt: skip
+    stays = bool(planned.lacking) or not planned.removed
+    shrunk = (
+        Shrunk(size, size, is_changed=False)
+        if stays
+        else shrink(source, planned.rewrites, out, zero=request.zero)
+    )
+    shares, notes = merged(_shares(planned, stays=stays)), tuple(_notes(planned, shrunk))
+    return Slimmed(name, size, shrunk.after, shares, notes, planned.lacking)
 
 
-def _shares(planned: FilePlan) -> Iterator[Share]:
+def _shares(planned: FilePlan, *, stays: bool) -> Iterator[Share]:
     for one in planned.kept:
         yield Share(one.target, one.size, one.size)
     for one in planned.removed:
-        yield Share(one.target, one.size, 0)
+        yield Share(one.target, one.size, one.size if stays else 0)
 
 
 def _notes(planned: FilePlan, shrunk: Shrunk) -> Iterator[str]:
