@@ -66,8 +66,8 @@ def command(
     """Remove the device code of FILE that the named GPUs do not need.
 
     FILE is an executable, a library, an object, an archive, a fat binary, a wheel or a Debian
-    package; the files in a DIR are slimmed in place. What a kept GPU loads stays, by the rules of
-    its vendor's runtime. `omptool dump --summary FILE` shows what is in a file.
+    package; the files in a DIR are slimmed in place. The code that a kept GPU loads stays, by the
+    rules of its vendor's runtime. `omptool dump --summary FILE` shows what is in a file.
 
     Exits 0; 1 where a kept GPU would be left without code that others have: that file is not
     written; 2 for wrong usage or an unfit input; 3 when this machine has no GPU to keep code for.

@@ -27,7 +27,7 @@ PACKAGES = {".whl": slim_wheel, ".deb": slim_debian}
 
 
 class Result(NamedTuple):
-    """What was done to a file or package: itself, and the files in it with device code."""
+    """Result of a file or package, and of the files in it that have device code."""
 
     path: Path
     before: int

@@ -36,7 +36,7 @@ LEVELS = {"gzip": 9, "zstd": 19, "bzip2": 9, "xz": 6}  # dpkg-deb's
 
 
 class _Data:
-    """What is known of data.tar once it is written."""
+    """Keeps the sums of changed files and the installed size while data.tar is written."""
 
     def __init__(self) -> None:
         self.sums: dict[str, str] = {}  # of changed files

@@ -13,8 +13,8 @@ from packager.slimming.slimmed import Slimmed, Slimmer
 
 # Of all files of a package together; the largest wheels inflate to some 5 GiB.
 MOST = 1 << 36
-# How files begin in which device code can be: ELF and its archives, Windows' libraries, fat
-# binaries and bundles by themselves.
+# Device code is in files that begin so: ELF and its archives, Windows' libraries, fat binaries and
+# bundles.
 BEGINNINGS = (
     b"\x7fELF",
     b"!<arch>\n",
