@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Collection, Iterator
@@ -22,22 +23,21 @@ from packager.slimming.elf.shrink import Shrunk, shrink
 from packager.slimming.pieces import Piece, Rewritten
 
 
-
-def kept(path: Path, archs: Collection[int]) -> list[Rewritten]:
+def kept(
+    path: Path, archs: Collection[int], sections: Collection[str] = cuda_fatbin.SECTIONS
+) -> list[Rewritten]:
     """The CUDA fat binaries of a file with the images for these architectures alone."""
     with open_reader(path) as data:
         elf = headers.read(data)
         return [
             one
-            for name in cuda_fatbin.SECTIONS
+            for name in sections
             for section in elf.named(name)
             for one in _of_section(data, section.offset, section.offset + section.size, archs)
         ]
 
 
-def _of_section(
-    data: Reader, start: int, end: int, archs: Collection[int]
-) -> Iterator[Rewritten]:
+def _of_section(data: Reader, start: int, end: int, archs: Collection[int]) -> Iterator[Rewritten]:
     at = start
     while at < end:
         if data.bytes(at, 4) != cuda_fatbin.MAGIC:
@@ -92,7 +92,7 @@ SOURCE = TESTS / "packager" / "slimming" / "sources" / "registers.c"
 LOAD = "import ctypes, os, sys; ctypes.CDLL(sys.argv[1], mode=os.RTLD_NOW)"
 
 
-def program(products: Products, link: str) -> Path:
+def program(products: Products, link: str, *more: str) -> Path:
     """The program or library of registers.c, with three fat binaries of three images each."""
 
     def make(folder: Path) -> Path:
@@ -100,10 +100,11 @@ def program(products: Products, link: str) -> Path:
             images = (image(arch, number * 10 + arch) for arch in ARCHS)
             (folder / str(number)).write_bytes(fatbins.fatbin(*images))
         app = folder / ("app.so" if "library" in link else "app")
-        run("gcc", "-g", "-O1", f"-DBLOBS={folder}", *LINKS[link], SOURCE, "-o", app)
+        run("gcc", "-g", "-O1", f"-DBLOBS={folder}", *LINKS[link], *more, SOURCE, "-o", app)
         return app
 
-    return products.made(f"slimmed-{link}", make)
+    name = re.sub(r"\W+", "-", "-".join(("slimmed", link, *more)))
+    return products.made(name, make)
 
 
 def image(arch: int, seed: int) -> bytes:
@@ -129,12 +130,19 @@ def expected(before: str, archs: Collection[int]) -> str:
         head, colon, rest = line.partition(":")
         if colon:
             words = rest.split()
-            pairs = [(a, b) for a, b in zip(words[::2], words[1::2]) if int(a[3:]) in archs]
+            pairs = [(a, b) for a, b in zip(words[::2], words[1::2], strict=True)]
+            pairs = [(a, b) for a, b in pairs if int(a[3:]) in archs]
             size = len(pairs) * (64 + IMAGE)
             head = f"fat binary of {size} bytes, {head.rpartition(', ')[2]}"
             rest = "".join(f" {a} {b}" for a, b in pairs)
         lines.append(head + colon + rest)
     return "\n".join(lines) + "\n"
+
+
+def segments(path: Path) -> list[headers.Segment]:
+    """The program headers of a file."""
+    with open_reader(path) as data:
+        return headers.read(data).segments
 
 
 def shrunk(path: Path, archs: Collection[int], out: Path, *, zero: bool = False) -> Shrunk:

@@ -7,10 +7,13 @@
 #ifndef FLAGS
 #define FLAGS "a"
 #endif
+#ifndef SECTION
+#define SECTION ".nv_fatbin"
+#endif
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
 #define FATBIN(n)                                                                                  \
-  __asm__(".pushsection .nv_fatbin,\"" FLAGS "\",@progbits\n.balign 8\nfatbinData" #n               \
+  __asm__(".pushsection " SECTION ",\"" FLAGS "\",@progbits\n.balign 8\nfatbinData" #n               \
           ": .incbin \"" TEXT(BLOBS) "/" #n "\"\n.popsection\n");                                  \
   extern const unsigned char fatbinData##n[] __attribute__((visibility("hidden")));                \
   __attribute__((section(".nvFatBinSegment"), used, aligned(8))) static struct Wrapper wrapper##n = {          \
@@ -23,6 +26,16 @@ struct Wrapper {
 FATBIN(0)
 FATBIN(1)
 FATBIN(2)
+
+#ifdef INSIDE
+const void *inside = fatbinData1 + 8;
+#endif
+#ifdef CODE
+const void *code(void) { return fatbinData2; }
+#endif
+#ifdef BETWEEN
+__asm__(".pushsection " SECTION ",\"" FLAGS "\",@progbits\n.quad 1\n.popsection\n");
+#endif
 
 static __thread int counted = 40;
 static int zeros[1 << 16];
