@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from packager.editing.linked import LinkedFile
 from packager.elf.address_space import NO_RELOCATIONS, POINTER_RELOCATIONS
-from packager.elf.headers import DT_RELA, DT_RELASZ, RELA, SHT_DYNSYM, WORD, Section
+from packager.elf.headers import DT_RELA, DT_RELASZ, RELA, SHT_DYNSYM, SHT_PROGBITS, WORD, Section
 from packager.elf.relr import relr_places
 from packager.errors import FormatError
+from packager.files.reader import PIECE
 from packager.formats.host_records import fatbin_wrappers
 from packager.records import NamedTuple
 from packager.slimming.elf import code
@@ -142,9 +143,27 @@ def _plain(file: LinkedFile, one: _Section) -> None:
             known |= {section.address + at for at in _wrapped(section)}
     for place in known:
         one.word(place)
-    for place, _ in file.space.places(one.addresses):
-        if place not in known:
-            one.fault = one.fault or f"the word at {place:#x} may be a pointer to a container"
+    for section in file.sections:
+        if section.type == SHT_PROGBITS and section.is_allocated and not section.is_code:
+            word = _word(file, section, one, known)
+            if word is not None:
+                one.fault = one.fault or f"the word at {word:#x} may be a pointer to a container"
+
+
+def _word(file: LinkedFile, section: Section, one: _Section, known: set[int]) -> int | None:
+    """Return the place of a word in other data that may be an address in the containers."""
+    if one.holds(section.address):
+        return None
+    content, low, high = file.elf.content(section), one.low, one.high
+    first = -section.address % WORD.size
+    for at in range(first, len(content) - WORD.size + 1, PIECE):
+        piece = content.bytes(at, min(PIECE, len(content) - at))
+        words = array("Q", piece[: len(piece) // WORD.size * WORD.size])
+        for number in [n for n, word in enumerate(words) if low <= word < high]:
+            place = section.address + at + number * WORD.size
+            if place not in known:
+                return place
+    return None
 
 
 def _wrapped(section: Section) -> range:
