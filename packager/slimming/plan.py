@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from packager.elf import headers, without_headers
-from packager.elf.space_of import space
+from packager.elf import headers
 from packager.errors import PackagerError
 from packager.files.reader import Reader, open_reader
 from packager.formats.containers import opencl_elf
@@ -63,7 +62,7 @@ def plan_open(data: Reader, keeps: Sequence[Kept], *, keep_ptx: bool = False) ->
     outcomes = []
     for container in containers:
         try:
-            outcomes.append(container.rewrite(container.data, container.padded, request))
+            outcomes.append(container.kind.rewrite(container.data, container.padded, request))
         except PackagerError as error:
             left.append(Left(f"container at {container.data.at:#x}", str(error)))
             outcomes.append(_whole(container))
@@ -74,15 +73,13 @@ def _containers(data: Reader) -> tuple[list[Found], list[Left]]:
     """Return the containers of a file in file order, and what no runtime is told of."""
     if not headers.probe(data) or opencl_elf.probe(data):
         return found.in_file(data)
-    elf = headers.read(data)
-    if headers.is_foreign(elf) or headers.is_debug_only(elf):
-        return [], []
-    return linked.containers(space(without_headers.completed(elf)))
+    memory = linked.memory(data)
+    return linked.containers(memory) if memory else ([], [])
 
 
 def _whole(container: Found) -> Outcome:
     """Return the outcome of a container that stays as it is."""
-    return found.whole(container.data.at, container.padded, container.alignment)
+    return found.whole(container.data.at, container.padded, container.kind.alignment)
 
 
 def _summed(outcomes: Sequence[Outcome], left: Sequence[Left]) -> FilePlan:
