@@ -16,7 +16,7 @@ from packager.formats.device_images.bitcode import magic as bitcode
 from packager.model import ImageKind
 from packager.records import NamedTuple
 from packager.slimming.keeps import AMD, NVIDIA
-from packager.slimming.outcome import Outcome, Request
+from packager.slimming.outcome import Held, Outcome, Request
 from packager.slimming.pieces import Piece, Rewritten
 from packager.slimming.selection import Candidate, Choice, choose
 from packager.triples import code_of, is_known, normalise
@@ -104,14 +104,31 @@ def _shares(images: Sequence[Candidate], stored: int) -> tuple[Candidate, ...]:
     return tuple(found)
 
 
+def images(data: Reader) -> list[Held]:
+    """Return the images of the bundle at the beginning of `data`. Raises FormatError."""
+    return [_held(data, row) for row in clang_bundle.rows(data)]
+
+
+def _held(bundle: Reader, row: Row) -> Held:
+    image = _candidate(bundle, row)
+    data = bundle.slice(row.offset, row.size, "image")
+    return Held(image, data, lambda: image.arch)
+
+
+def images_of_compressed(data: Reader) -> list[Held]:
+    """The same of a compressed bundle."""
+    _, method, packed = compressed_bundle.head(data)
+    return images(compressed_bundle.inflated(data, packed, method))
+
+
 def _rebuilt(bundle: Reader, request: Request) -> _Rebuilt:
     """Return the first bundle in `bundle` with what stays. Raises FormatError."""
     if not clang_bundle.probe(bundle):
         raise FormatError(f"bundle at {bundle.at:#x} has no magic")
     rows = list(clang_bundle.rows(bundle))
-    images = tuple(_candidate(bundle, row) for row in rows)
-    choice = choose(images, request.keeps, keep_ptx=request.keep_ptx)
-    rebuilt = _Rebuilt(images, choice, None)
+    candidates = tuple(_candidate(bundle, row) for row in rows)
+    choice = choose(candidates, request.keeps, keep_ptx=request.keep_ptx)
+    rebuilt = _Rebuilt(candidates, choice, None)
     if len(choice.stay) == len(rows):
         return rebuilt
     if why := _why_whole(bundle, rows):

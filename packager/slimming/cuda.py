@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.formats.containers import cuda_fatbin
@@ -10,7 +12,7 @@ from packager.formats.containers.cuda_fatbin import Entry
 from packager.formats.device_images import known as device_images
 from packager.look import Look
 from packager.slimming.keeps import NVIDIA
-from packager.slimming.outcome import Outcome, Request
+from packager.slimming.outcome import Held, Outcome, Request
 from packager.slimming.pieces import Piece, Rewritten
 from packager.slimming.selection import Candidate, choose
 
@@ -31,11 +33,10 @@ def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
     fatbin = cuda_fatbin.whole(data)
     cuda_fatbin.expect_known(fatbin)
     entries = list(cuda_fatbin.entries(fatbin.body))
-    # An image of a group is a candidate, and the group is the entry of all of them.
-    rows = [(entry, image) for entry in entries for image in _candidates(entry)]
-    images = [image for _, image in rows]
+    rows = _rows(entries)
+    candidates = [image for _, image in rows]
     choice = choose(
-        images,
+        candidates,
         request.keeps,
         keep_ptx=request.keep_ptx,
         own_arch=lambda n: _own_arch(*rows[n]),
@@ -50,7 +51,22 @@ def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
     )
     rewritten = Rewritten(data.at, padded, ALIGNMENT, pieces)
     why = TOGETHER if stay != choice.stay else ""
-    return Outcome(rewritten, tuple(images), choice._replace(stay=stay), why)
+    return Outcome(rewritten, tuple(candidates), choice._replace(stay=stay), why)
+
+
+def images(data: Reader) -> list[Held]:
+    """Return the images of the fat binary at the beginning of `data`. Raises FormatError."""
+    rows = _rows(cuda_fatbin.entries(cuda_fatbin.whole(data).body))
+    return [Held(image, entry.data, _own(entry, image)) for entry, image in rows]
+
+
+def _own(entry: Entry, image: Candidate) -> Callable[[], str]:
+    return lambda: _own_arch(entry, image)
+
+
+def _rows(entries: Iterable[Entry]) -> list[tuple[Entry, Candidate]]:
+    """Return the images, each with its entry; images of a group have one together."""
+    return [(entry, image) for entry in entries for image in _candidates(entry)]
 
 
 def _candidates(entry: Entry) -> list[Candidate]:

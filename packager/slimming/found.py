@@ -12,7 +12,7 @@ from packager.formats.containers import known as formats
 from packager.formats.containers.bundles import clang_bundle, compressed_bundle
 from packager.records import NamedTuple
 from packager.slimming import bundles, cuda
-from packager.slimming.outcome import Outcome, Rewrite
+from packager.slimming.outcome import Held, Outcome, Rewrite
 from packager.slimming.pieces import Piece, Rewritten
 from packager.slimming.selection import Choice
 
@@ -33,6 +33,7 @@ class Kind(NamedTuple):
     probe: Callable[[Reader], bool]
     extent: Callable[[Reader], int]  # its bytes, without padding
     rewrite: Rewrite
+    images: Callable[[Reader], list[Held]]
     alignment: int
 
 
@@ -40,8 +41,7 @@ class Found(NamedTuple):
     """A container; `data` begins with it and ends behind its padding."""
 
     data: Reader
-    rewrite: Rewrite
-    alignment: int
+    kind: Kind
 
     @property
     def padded(self) -> int:
@@ -69,9 +69,15 @@ def _of_compressed(data: Reader) -> int:
 
 
 KINDS = (
-    Kind(cuda_fatbin.probe, _of_fatbin, cuda.rewrite, cuda.ALIGNMENT),
-    Kind(clang_bundle.probe, _of_bundle, bundles.rewrite, bundles.ALIGNMENT),
-    Kind(compressed_bundle.probe, _of_compressed, bundles.rewrite_compressed, bundles.ALIGNMENT),
+    Kind(cuda_fatbin.probe, _of_fatbin, cuda.rewrite, cuda.images, cuda.ALIGNMENT),
+    Kind(clang_bundle.probe, _of_bundle, bundles.rewrite, bundles.images, bundles.ALIGNMENT),
+    Kind(
+        compressed_bundle.probe,
+        _of_compressed,
+        bundles.rewrite_compressed,
+        bundles.images_of_compressed,
+        bundles.ALIGNMENT,
+    ),
 )
 
 
@@ -85,7 +91,7 @@ def at_beginning(data: Reader, *, is_padded: bool = True) -> Found:
         raise FormatError(f"no container of a known kind is at {data.at:#x}")
     size = kind.extent(data)
     size += clang_bundle.zeros(data, size) if is_padded else 0
-    return Found(data.slice(0, size, "container"), kind.rewrite, kind.alignment)
+    return Found(data.slice(0, size, "container"), kind)
 
 
 def whole(offset: int, size: int, alignment: int) -> Outcome:

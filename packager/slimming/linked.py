@@ -7,9 +7,12 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from packager.elf import headers, without_headers
 from packager.elf.address_space import Space
 from packager.elf.headers import Section
+from packager.elf.space_of import space as space_of
 from packager.errors import FormatError
+from packager.files.reader import Reader
 from packager.formats.containers import cuda_fatbin, large_data
 from packager.formats.containers.bundles import hip_fatbin
 from packager.formats.containers.payload import Damage, Unknown
@@ -29,20 +32,45 @@ class _Start(NamedTuple):
     section: Section
 
 
+def memory(data: Reader) -> Space | None:
+    """Return the address space of a host file; None for debug information, or another machine's.
+
+    Raises FormatError for a malformed one.
+    """
+    elf = headers.read(data)
+    if headers.is_foreign(elf) or headers.is_debug_only(elf):
+        return None
+    return space_of(without_headers.completed(elf))
+
+
 def containers(space: Space) -> tuple[list[Found], list[Left]]:
     """Return the containers in file order, and the device code that is left alone."""
     left: list[Left] = []
-    starts = sorted(set(_starts(space, left)))
-    ends = {one: other.offset for one, other in pairwise(starts) if one.section is other.section}
-    found: list[Found] = []
-    for start in starts:
+    known = _known(space, list(_starts(space, left)), left)
+    found = [known[start] for start in sorted(known)]
+    return found, [*left, *_untold(space, found), *_of_others(space)]
+
+
+def registered(space: Space) -> list[Found]:
+    """Return the container of each wrapper, in the order of wrappers."""
+    starts = list(_starts(space, []))
+    known = _known(space, starts, [])
+    return [known[start] for start in starts if start in known]
+
+
+def _known(space: Space, starts: Sequence[_Start], left: list[Left]) -> dict[_Start, Found]:
+    """Return the containers that are sound; what is wrong with others goes to `left`."""
+    distinct = sorted(set(starts))
+    ends = {one: other.offset for one, other in pairwise(distinct) if one.section == other.section}
+    known: dict[_Start, Found] = {}
+    for start in distinct:
         end = min(ends.get(start, start.section.offset + start.section.size), len(space.elf.data))
         try:
             data = space.elf.data.slice(start.offset, end - start.offset, "container")
-            found.append(at_beginning(data, is_padded=_is_of_containers(start.section)))
+            known[start] = at_beginning(data, is_padded=_is_of_containers(start.section))
         except FormatError as error:
             left.append(Left(f"container at {space.elf.data.at + start.offset:#x}", str(error)))
-    return found, [*left, *_untold(space, found), *_of_others(space)]
+    return known
 
 
 def _starts(space: Space, left: list[Left]) -> Iterator[_Start]:

@@ -29,5 +29,13 @@ class Outcome(NamedTuple):
     after: Mapping[int, int] | None = None  # new bytes of images that are compressed again
 
 
+class Held(NamedTuple):
+    """An image of a container: its description, its bytes, and what they name as architecture."""
+
+    image: Candidate
+    data: Reader  # inflated, where other images are compressed with it
+    own_arch: Callable[[], str]
+
+
 # Rewrites the container at the beginning of a view; the number is its bytes with padding.
 Rewrite = Callable[[Reader, int, Request], Outcome]

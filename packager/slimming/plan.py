@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from packager.elf import headers, without_headers
-from packager.elf.space_of import space
+from packager.elf import headers
 from packager.errors import PackagerError
 from packager.files.reader import Reader, open_reader
 from packager.formats.containers import opencl_elf
 from packager.look import Look
+from packager.questions.sorting import natural
 from packager.records import NamedTuple
 from packager.slimming import found, linked
 from packager.slimming.found import Found, Left
@@ -39,7 +39,8 @@ class FilePlan(NamedTuple):
     kept: tuple[Share, ...]  # with the bytes that images have afterwards
     removed: tuple[Share, ...]
     left_alone: tuple[Left, ...]
-    lacking: tuple[str, ...]  # kept devices without code, each with the number of containers
+    lacking: tuple[str, ...]  # kept devices that no container has code for, but for others
+    partly: tuple[str, ...]  # those that some containers have no code for, as before
 
     @property
     def changes(self) -> bool:
@@ -63,7 +64,7 @@ def plan_open(data: Reader, keeps: Sequence[Kept], *, keep_ptx: bool = False) ->
     outcomes = []
     for container in containers:
         try:
-            outcomes.append(container.rewrite(container.data, container.padded, request))
+            outcomes.append(container.kind.rewrite(container.data, container.padded, request))
         except PackagerError as error:
             left.append(Left(f"container at {container.data.at:#x}", str(error)))
             outcomes.append(_whole(container))
@@ -74,15 +75,13 @@ def _containers(data: Reader) -> tuple[list[Found], list[Left]]:
     """Return the containers of a file in file order, and what no runtime is told of."""
     if not headers.probe(data) or opencl_elf.probe(data):
         return found.in_file(data)
-    elf = headers.read(data)
-    if headers.is_foreign(elf) or headers.is_debug_only(elf):
-        return [], []
-    return linked.containers(space(without_headers.completed(elf)))
+    memory = linked.memory(data)
+    return linked.containers(memory) if memory else ([], [])
 
 
 def _whole(container: Found) -> Outcome:
     """Return the outcome of a container that stays as it is."""
-    return found.whole(container.data.at, container.padded, container.alignment)
+    return found.whole(container.data.at, container.padded, container.kind.alignment)
 
 
 def _summed(outcomes: Sequence[Outcome], left: Sequence[Left]) -> FilePlan:
@@ -106,7 +105,8 @@ def _summed(outcomes: Sequence[Outcome], left: Sequence[Left]) -> FilePlan:
         _shares(kept),
         _shares(removed),
         tuple(dict.fromkeys(named)),
-        tuple(_lacking(outcomes)),
+        tuple(_lacks(outcomes, is_whole=True)),
+        tuple(_lacks(outcomes, is_whole=False)),
     )
 
 
@@ -116,22 +116,29 @@ def _add(sums: dict[str, tuple[int, int]], target: str, size: int) -> None:
 
 
 def _shares(sums: dict[str, tuple[int, int]]) -> tuple[Share, ...]:
-    return tuple(Share(target, *sums[target]) for target in sorted(sums))
+    return tuple(Share(target, *sums[target]) for target in sorted(sums, key=natural))
 
 
-def _lacking(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield a message for each kept device that containers have no code for, but for others."""
-    rows: dict[str, list[Outcome]] = {}
+def _lacks(outcomes: Sequence[Outcome], *, is_whole: bool) -> Iterator[str]:
+    """Yield a message for each kept device that all containers, or some, have no code for.
+
+    Containers count that have code for other devices of the same kind. Libraries have kernels for
+    one architecture alone, so that one container says nothing.
+    """
+    rows: dict[Kept, list[Outcome]] = {}
     for outcome in outcomes:
         for kept in outcome.choice.lacking:
-            rows.setdefault(kept.name, []).append(outcome)
-    for name, lacking in rows.items():
-        code = next(kept.code for kept in lacking[0].choice.lacking if kept.name == name)
-        of_kind = sum(any(image.code == code for image in one.images) for one in outcomes)
-        others = dict.fromkeys(
-            image.target for one in lacking for image in one.images if image.code == code
-        )
+            rows.setdefault(kept, []).append(outcome)
+    for kept, lacking in rows.items():
+        of_kind = [one for one in outcomes if any(i.code == kept.code for i in one.images)]
+        if (len(lacking) == len(of_kind)) != is_whole:
+            continue
+        targets = (i.target for one in lacking for i in one.images if i.code == kept.code)
+        others = ", ".join(sorted(set(targets), key=natural))
+        where = f"{len(lacking)} of {counted(len(of_kind), 'container')}"
+        first = f"the first at {lacking[0].rewritten.offset:#x}"
         yield (
-            f"{name} has no code in {len(lacking)} of {counted(of_kind, 'container')}, the first "
-            f"at {lacking[0].rewritten.offset:#x}; there is code for {', '.join(others)}"
+            f"there is no code for {kept.name}, but for {others}"
+            if is_whole
+            else f"{kept.name} has no code in {where}, {first}, which have code for {others}"
         )

@@ -41,3 +41,12 @@ def joined(rewrites: Iterable[Rewritten], new: Iterable[bytes]) -> bytes:
     for one, data in zip(rewrites, new, strict=True):
         out += bytes(-len(out) % one.alignment) + data
     return out
+
+
+def zeroed(source: bytes, rewrites: Iterable[Rewritten]) -> bytes:
+    """Return a file whose containers are new, each at its place, with zeros behind it."""
+    out = bytearray(source)
+    for one in rewrites:
+        new = content(source, one.pieces)
+        out[one.offset : one.offset + one.size] = new.ljust(one.size, b"\0")
+    return bytes(out)

@@ -125,10 +125,7 @@ def test_entries_of_other_kinds_stay_and_are_named(tmp_path: Path) -> None:
         "it is NVVM code for a linker",
         "it has the unknown kind 0x40",
     ]
-    assert plan.lacking == (
-        "sm_80 has no code in 1 of 1 container, the first at 0x0; there is code for sm_90, "
-        "bitcode sm_90",
-    )
+    assert plan.lacking == ("there is no code for sm_80, but for bitcode sm_90, sm_90",)
 
 
 def test_fat_binaries_end_to_end(tmp_path: Path) -> None:
@@ -138,6 +135,17 @@ def test_fat_binaries_end_to_end(tmp_path: Path) -> None:
     plan, new = planned(path, "sm_90")
     assert [one.size for one in plan.rewrites] == [len(one) + -len(one) % 8, len(one) + 24]
     assert new[0] == new[1] == fatbin(entry(2, bytes(99)))
+
+
+def test_a_device_that_some_containers_have_no_code_for(tmp_path: Path) -> None:
+    """Libraries have kernels for one architecture alone: that is no reason to refuse."""
+    path = tmp_path / "k.fatbin"
+    path.write_bytes(fatbin(entry(2, bytes(64))) + fatbin(group((2, 80, bytes(64)))))
+    plan, _ = planned(path, "sm_80")
+    assert plan.lacking == ()
+    assert plan.partly == (
+        "sm_80 has no code in 1 of 2 containers, the first at 0x0, which have code for sm_90",
+    )
 
 
 @pytest.mark.parametrize("alignment", [4096, 1])

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Prove on a result that each kept device loads the same code as before, from both files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from packager.elf import headers
+from packager.errors import FindingError
+from packager.files.reader import Reader, open_reader
+from packager.slimming import found, linked
+from packager.slimming.found import Found
+from packager.slimming.keeps import Kept
+from packager.slimming.outcome import Held
+from packager.slimming.plan import HEADERS
+from packager.slimming.selection import chosen
+from packager.wording import counted
+
+
+def prove(before: Path, after: Path, keeps: Sequence[Kept]) -> None:
+    """Raise FindingError if a kept device would not load the same images from both files.
+
+    Images with the same bytes have the same kernels, so bytes are compared, container by container.
+    """
+    with open_reader(before, HEADERS) as one, open_reader(after, HEADERS) as other:
+        prove_open(one, other, keeps)
+
+
+def prove_open(before: Reader, after: Reader, keeps: Sequence[Kept]) -> None:
+    """The same of open files, or of members of archives."""
+    ours, theirs = _containers(before), _containers(after)
+    if len(ours) != len(theirs):
+        raise FindingError(
+            f"the result has {counted(len(theirs), 'container')} of device code, and the file "
+            f"has {len(ours)}"
+        )
+    for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        _compare(number, one, other, keeps)
+
+
+def _containers(data: Reader) -> list[Found]:
+    """Return the containers in the order in which runtimes are told of them."""
+    if not headers.probe(data):
+        return found.in_file(data)[0]
+    memory = linked.memory(data)
+    return linked.registered(memory) if memory else []
+
+
+def _compare(number: int, before: Found, after: Found, keeps: Sequence[Kept]) -> None:
+    if _is_same(_content(before), _content(after)):
+        return
+    ours, theirs = (one.kind.images(one.data) for one in (before, after))
+    where = f"container {number} at {before.data.at:#x}"
+    for kept in keeps:
+        if not _are_same(_chosen(ours, kept), _chosen(theirs, kept)):
+            raise FindingError(f"{kept.name} would load other code of {where} than before")
+    fixed = [[one for one in images if one.image.why_kept] for images in (ours, theirs)]
+    if not _are_same(*fixed):
+        raise FindingError(f"an image of {where} is lost, which is not for slim to remove")
+
+
+def _content(container: Found) -> Reader:
+    """Return the bytes of a container without its padding."""
+    return container.data.slice(0, container.kind.extent(container.data), "container")
+
+
+def _chosen(images: Sequence[Held], kept: Kept) -> list[Held]:
+    rows = [one.image for one in images]
+    return [images[n] for n in sorted(chosen(rows, kept, lambda n: images[n].own_arch()))]
+
+
+def _are_same(ours: Sequence[Held], theirs: Sequence[Held]) -> bool:
+    """Return whether images are equal in number, description and bytes."""
+    return [one.image for one in ours] == [one.image for one in theirs] and all(
+        _is_same(one.data, other.data) for one, other in zip(ours, theirs, strict=True)
+    )
+
+
+def _is_same(one: Reader, other: Reader) -> bool:
+    if len(one) != len(other):
+        return False
+    return all(a == b for a, b in zip(one.pieces(), other.pieces(), strict=True))
