@@ -67,8 +67,13 @@ def _size(count: int) -> Number:
 def _sum(results: Sequence[Result], *, is_dry: bool) -> str:
     before = sum(result.before for result in results)
     after = sum(result.after for result in results)
-    if before == after:
+    changed = [one for result in results if not result.lacking for one in result.files]
+    removed = sum(share.before - share.after for one in changed for share in one.shares)
+    if not removed:
         return "No file is changed."
+    if before == after:
+        verb = "would become" if is_dry else "have become"
+        return f"{_size(removed)} of device code {verb} zeros. {LICENCE}"
     verb = "would go" if is_dry else "are gone"
     return f"{_size(before - after)} of {_size(before)} {verb}. {LICENCE}"
 

@@ -5,25 +5,25 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from packager.errors import PackagerError
+from packager.errors import PackagerError, UsageError
 from packager.files.copying import copy
+from packager.files.reader import open_reader
 from packager.files.replacing import replacing
+from packager.formats import packages
 from packager.records import NamedTuple
 from packager.slimming.file import slim_file
 from packager.slimming.packages.debian import slim_debian
 from packager.slimming.packages.installed import Found, Records, files
+from packager.slimming.packages.rewriting import rewritten
 from packager.slimming.packages.wheel import slim_wheel
 from packager.slimming.request import Request
 from packager.slimming.slimmed import Slimmed, is_worth_writing
 from packager.writers.streams import ignore
 
-Rewrite = Callable[[Path, Path, Path], "list[Slimmed]"]
-PACKAGES = {".whl": slim_wheel, ".deb": slim_debian}
+CONDA = ".conda"  # a zip file of archives, unlike the old form
 
 
 class Result(NamedTuple):
@@ -41,10 +41,6 @@ class Result(NamedTuple):
         return tuple(f"{one.path}: {what}" for one in self.files for what in one.lacking)
 
 
-class _UnchangedError(Exception):
-    """Leave `replacing` without a new file."""
-
-
 def slim(path: Path, out: Path, request: Request) -> Result:
     """Slim a file or package into `out`, which may be `path`.
 
@@ -55,7 +51,7 @@ def slim(path: Path, out: Path, request: Request) -> Result:
     result = _slimmed(path, out, request)
     if result.after == result.before and out != path and not result.lacking and not request.is_dry:
         with (
-            replacing(out, _mode(path)) as beside,
+            replacing(out, stat.S_IMODE(path.stat().st_mode)) as beside,
             path.open("rb") as source,
             beside.open("wb") as file,
         ):
@@ -97,31 +93,23 @@ def _in_folder(found: Found, request: Request) -> Result | None:
 
 def _slimmed(path: Path, out: Path, request: Request) -> Result:
     before = path.stat().st_size
+    target = None if request.is_dry else out
     slimmer = partial(slim_file, request=request)
-    if rewrite := PACKAGES.get(path.suffix):
-        return _package(path, out, request, partial(rewrite, slim=slimmer))
-    found = slimmer(path, None if request.is_dry else out, str(path))
+    if rewrite := _of_package(path):
+        done, after = rewritten(path, target, partial(rewrite, slim=slimmer))
+        return Result(path, before, after, tuple(done))
+    found = slimmer(path, target, str(path))
     if found is None:
         return Result(path, before, before, ())
     return Result(path, before, found.after if is_worth_writing([found]) else before, (found,))
 
 
-def _package(path: Path, out: Path, request: Request, rewrite: Rewrite) -> Result:
-    """Rewrite a package; of a dry run into a folder for temporary files, as its size is not known
-    before.
-    """
-    before = after = path.stat().st_size
-    done: list[Slimmed] = []
-    place = None if request.is_dry else out.parent
-    with TemporaryDirectory(prefix=".omptool-", dir=place) as name:
-        target = Path(name) / "result" if request.is_dry else out
-        with suppress(_UnchangedError), replacing(target, _mode(path)) as beside:
-            done = rewrite(path, beside, Path(name))
-            if not is_worth_writing(done):
-                raise _UnchangedError
-            after = beside.stat().st_size
-    return Result(path, before, after, tuple(done))
-
-
-def _mode(path: Path) -> int:
-    return stat.S_IMODE(path.stat().st_mode)
+def _of_package(path: Path) -> Callable[..., list[Slimmed]] | None:
+    with open_reader(path) as data:
+        if packages.is_debian(data):
+            return slim_debian
+        if packages.is_zip(data) and path.suffix != CONDA:
+            return slim_wheel
+        if packages.probe(data):
+            raise UsageError("is a package of conda's: slim the environment that has it")
+    return None

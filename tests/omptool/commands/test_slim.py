@@ -72,7 +72,7 @@ def test_where_a_gpu_would_have_no_code_nothing_is_written(library: Path, tmp_pa
     out = tmp_path / "out.so"
     done = omptool("slim", library, "--keep", "sm_90,sm_52", "-o", out)
     assert done.exit_code == 1
-    assert f"Error: {library}: sm_52 has no code in " in done.stderr
+    assert f"Error: {library}: there is no code for sm_52, but for " in done.stderr
     assert not out.exists()
 
 
