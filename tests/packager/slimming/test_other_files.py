@@ -10,12 +10,12 @@ from pathlib import Path
 
 import aarch64
 import pytest
-import slimmed
+import shortened
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from machine import output
 from products import Products
-from slimmed import IMAGE, expected, kept, printed, program, segments, shrunk
+from shortened import IMAGE, expected, kept, printed, program, segments, shrunk
 
 from packager.elf import headers
 from packager.errors import FormatError, PackagerError
@@ -101,7 +101,7 @@ def test_without_section_headers_bytes_become_zeros(products: Products, tmp_path
         (section,) = headers.read(data).named(".nv_fatbin")
         at = headers.read(stripped).offset(section.address)
         assert at is not None
-        rows = [r for s in [at] for r in slimmed.of_range(stripped, s, s + section.size, {90})]
+        rows = [r for s in [at] for r in shortened.of_range(stripped, s, s + section.size, {90})]
     done = shrink(bare, rows, out)
     assert done.after == done.before
     assert done.zeroed[0].reason.endswith("is in no section of ELF")
@@ -137,7 +137,7 @@ def test_holes_have_the_largest_page_of_aarch64(
         app, out = tmp_path / "app", tmp_path / "out"
         options = ("-O1", "-fPIC", f"-DBLOBS={blobs}", *more)
         aarch64.needs_tools()
-        output(*aarch64.driver(linker), *options, slimmed.SOURCE, "-o", app)
+        output(*aarch64.driver(linker), *options, shortened.SOURCE, "-o", app)
         done = shrunk(app, {90}, out)
         assert [hole.size % 0x10000 for hole in done.holes] == [0]
         assert done.zeroed == ()
