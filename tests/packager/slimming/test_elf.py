@@ -14,7 +14,7 @@ from elftools.elf.sections import NoteSection
 from machine import output
 from next_tools import apply
 from products import Products
-from slimmed import IMAGE, LINKS, STATIC, expected, kept, printed, program, segments, shrunk
+from shortened import IMAGE, LINKS, STATIC, expected, kept, printed, program, segments, shrunk
 
 from packager.errors import FindingError
 from packager.slimming.elf.shrink import shrink
