@@ -24,6 +24,7 @@ COMMANDS = {
     "verify": "Check the device images in files against their hosts.",
     "extract": "Write device images to files of their own.",
     "edit": "Change the device images of an executable or library.",
+    "slim": "Remove the device code that the named GPUs do not need.",
     "doctor": "Predict where a program's regions will run, and why.",
     "devices": "Show plugins and the devices a program would see.",
     "run": "Run a program on the bundled runtime.",

@@ -59,6 +59,43 @@ class Progress:
         self._update, self._at, self._begin = None, 0, time.monotonic()
 
 
+class Current:
+    """Shows the file that is worked on, in one line that goes; nothing where stderr is no terminal.
+
+    A command that works on one file for a long time shows its name alone.
+    """
+
+    def __init__(self) -> None:
+        self._is_shown = sys.stderr.isatty()
+        self._next = time.monotonic() + MOMENT
+
+    def seen(self, path: Path) -> None:
+        """Show a file, if the last one has been there for a while."""
+        if self._is_shown and time.monotonic() > self._next:
+            import shutil
+
+            width = shutil.get_terminal_size().columns - 1
+            sys.stderr.write(f"{ERASE}{shown(path)[-width:]}")
+            sys.stderr.flush()
+            self._next = time.monotonic() + MOMENT / 5
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self._is_shown:
+            sys.stderr.write(ERASE)
+            sys.stderr.flush()
+
+
+@contextmanager
+def current() -> Iterator[Current]:
+    """Yield what shows the file that is worked on."""
+    line = Current()
+    try:
+        yield line
+    finally:
+        line.end()
+
+
 @contextmanager
 def progress(path: Path) -> Iterator[Progress]:
     """The bar of a file while it is read."""

@@ -205,7 +205,7 @@ def test_a_command_of_linux_says_so_in_a_line(
 ) -> None:
     name = words.split()[0]
     line = f"Error: {name} works on Linux alone; on this system these commands work: "
-    line += "emit, bundle, dump, verify, extract, edit, timeline, stats, config\n"
+    line += "emit, bundle, dump, verify, extract, edit, slim, timeline, stats, config\n"
     start = elsewhere("win32", python_alone / "installed")
     found = answer(files, tmp_path / "work", *start, *words.split())
     assert found == {"code": 125 if name == "run" else 3, "out": b"", "err": line}

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
+from typing import Protocol
 
 from packager.editing.relocations import Relocations
 from packager.elf.headers import (
@@ -23,7 +25,6 @@ from packager.elf.linked_space import LinkedSpace
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader
 from packager.host_machines import written
-from packager.hosts.host_file import HostFile
 from packager.records import NamedTuple
 
 # Sections that begin the segments of an earlier edit. The next edit takes them away with all that
@@ -42,6 +43,17 @@ def removed_name(address: int) -> str:
     return f"{REMOVED_SECTION}.{address:x}"
 
 
+class Opened(Protocol):
+    """A file that is open, and its headers if it is an ELF file."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def data(self) -> Reader: ...
+    @property
+    def elf(self) -> Elf | None: ...
+
+
 class DynamicTable(NamedTuple):
     """The dynamic table, up to its end mark, and how many records have room."""
 
@@ -57,7 +69,7 @@ class DynamicTable(NamedTuple):
 class LinkedFile:
     """The facts that an edit needs of the file that it changes."""
 
-    def __init__(self, host: HostFile) -> None:
+    def __init__(self, host: Opened) -> None:
         self.path = host.path
         self.data = host.data
         self.elf = _checked(host.elf)

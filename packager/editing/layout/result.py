@@ -103,7 +103,7 @@ def _headers(file: LinkedFile, plan: Plan, placed: Placed, dynamic: Part | None)
         moved = sections[number]._replace(offset=offset)
         sections[number] = moved._replace(size=len(piece)) if isinstance(piece, bytes) else moved
         yield chunk
-    table = Chunk(aligned(end, 8), b"".join(map(_row, sections)))
+    table = Chunk(aligned(end, 8), b"".join(map(section_header, sections)))
     yield table
     yield Chunk(table.end, Kept(file.end, len(file.data) - file.end))
     rows = program_headers(file, placed, dynamic)
@@ -115,7 +115,8 @@ def _headers(file: LinkedFile, plan: Plan, placed: Placed, dynamic: Part | None)
     yield Chunk(0, bytes(header))
 
 
-def _row(section: Section) -> bytes:
+def section_header(section: Section) -> bytes:
+    """The bytes of a section header."""
     return SECTION_HEADER.pack(
         section.name_at, section.type, section.flags, section.address, section.offset,
         section.size, section.link, section.info, section.alignment, section.entry_size,

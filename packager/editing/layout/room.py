@@ -134,7 +134,7 @@ def _front(file: LinkedFile, count: int, empty: Collection[int]) -> Front | None
             break
         if section.number in empty:
             cut.append(section)
-        elif _is_movable(file, section):
+        elif is_movable(file, section):
             moved.append(section)
             end = max(end, section.offset + section.size)
         else:
@@ -189,7 +189,8 @@ def _splits(file: LinkedFile, offset: int, moved: Sequence[Section]) -> bool:
     )
 
 
-def _is_movable(file: LinkedFile, section: Section) -> bool:
+def is_movable(file: LinkedFile, section: Section) -> bool:
+    """Return whether only the loader refers to a section, by program headers and dynamic table."""
     if not section.is_allocated:
         return False
     if section.type == SHT_RELA and file.dynamic is None:

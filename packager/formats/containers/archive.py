@@ -38,26 +38,51 @@ def probe(data: Reader) -> bool:
     return data.starts_with(MAGIC) or data.starts_with(THIN_MAGIC)
 
 
-def members(data: Reader) -> Iterator[Member]:
-    """The members but for tables. Raises FormatError at the first malformed one."""
+class Row(NamedTuple):
+    """A member or table, as its header has it."""
+
+    at: int  # of its header
+    field: bytes  # its name, or what stands for one
+    size: int
+    body: Reader | None  # None in a thin archive
+
+    @property
+    def is_table(self) -> bool:
+        """Return whether it is a table of symbols or names."""
+        return _is_symbols(self.field) or self.field == LONG_NAMES
+
+    @property
+    def is_symbols(self) -> bool:
+        """Return whether it is a table of symbols."""
+        return _is_symbols(self.field)
+
+
+def rows(data: Reader) -> Iterator[Row]:
+    """Yield members and tables in their order. Raises FormatError at the first malformed one."""
     is_thin = data.starts_with(THIN_MAGIC)
-    long_names = Reader(b"")
     at, count = len(MAGIC), 0
     while at < len(data):
         count += 1
         if count > MAX_MEMBERS:
             raise FormatError(f"archive at {data.at:#x} has more than {MAX_MEMBERS} members")
-        field, size = _header(data, at)
+        row = Row(at, *_header(data, at), None)
         at += HEADER.size
-        is_table = _is_symbols(field) or field == LONG_NAMES
-        has_bytes = is_table or not is_thin
-        body = data.slice(at, size, "archive member") if has_bytes else None
-        if field == LONG_NAMES and body is not None:
-            long_names = body
-        elif not is_table:
-            yield _member(field, size, body, long_names, data.at + at)
-        if has_bytes:
-            at += size + size % 2
+        if row.is_table or not is_thin:
+            yield row._replace(body=data.slice(at, row.size, "archive member"))
+            at += row.size + row.size % 2
+        else:
+            yield row
+
+
+def members(data: Reader) -> Iterator[Member]:
+    """The members but for tables. Raises FormatError at the first malformed one."""
+    long_names = Reader(b"")
+    for row in rows(data):
+        if row.field == LONG_NAMES and row.body is not None:
+            long_names = row.body
+        elif not row.is_table:
+            at = data.at + row.at + HEADER.size
+            yield _member(row.field, row.size, row.body, long_names, at)
 
 
 def index(data: Reader) -> bytes:

@@ -65,8 +65,8 @@ void end_in_finalize() {
     warn("this MPI_Finalize may wait for ever", loss);
 }
 
-// The launcher ends a job with a code of its own where a process ends without MPI_Finalize. That is meant where
-// workers were never met, as they do not end by themselves.
+// The launcher ends a job with a code of its own where a process ends without MPI_Finalize. Workers that were never met
+// need that end, as they wait for ever.
 void end_at_exit() {
   Plugin* const known = the_one();
   if (!known || !known->queue.session().mpi)

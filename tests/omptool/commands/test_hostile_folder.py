@@ -100,6 +100,7 @@ def words(command: str, of: Inputs) -> list[object]:
         "verify": [of.program],
         "extract": [of.program, "-o", "out"],
         "edit": [of.program, "--remove", X86_64, "-o", "out"],
+        "slim": [of.program, "--keep", "sm_90", "-o", "out"],
         "doctor": ["--run", "--", of.program],
         "devices": [],
         "run": ["--check", of.program],

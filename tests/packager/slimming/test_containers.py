@@ -11,11 +11,11 @@ from pathlib import Path
 import cuda
 import pytest
 import zstandard
+from container_plans import joined, planned
 from containers import AMD, Containers
 from documents import dumped_files
 from fatbins import entry, fatbin, group
 from host_bytes import bundle
-from slimmed import joined, planned
 from toolchain import run
 from wrapped import wrapped
 

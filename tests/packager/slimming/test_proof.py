@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from container_plans import planned, zeroed
 from containers import Containers
 from fatbins import entry, fatbin
-from slimmed import planned, zeroed
 from toolchain import run
 from wrapped import wrapped
 

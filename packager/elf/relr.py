@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Packed relative relocations (DT_RELR): addresses of words, and bitmaps of the 63 words behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from packager.elf.headers import DT_RELR, WORD, Elf
+from packager.errors import FormatError
+
+DT_RELRSZ = 35
+WORDS = 63  # that a bitmap is of
+
+
+def relr_places(elf: Elf) -> Iterator[int]:
+    """Yield the address of each word that the loader relocates by DT_RELR."""
+    dynamic = elf.dynamic()
+    address, size = dynamic.get(DT_RELR, [0])[0], dynamic.get(DT_RELRSZ, [0])[0]
+    if not size:
+        return
+    offset = elf.offset(address, size)
+    if offset is None:
+        raise FormatError(f"packed relocations at address {address:#x} are not in the file")
+    at = 0
+    table = elf.data.slice(offset, size, "packed relocations")
+    for (word,) in elf.rows(WORD, table, "packed relocations"):
+        if not word & 1:
+            yield word
+            at = word + WORD.size
+            continue
+        yield from (at + n * WORD.size for n in range(WORDS) if word >> n + 1 & 1)
+        at += WORDS * WORD.size

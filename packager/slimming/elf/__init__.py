@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""ELF files with less device code: removed bytes leave the file, and addresses stay."""

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Code that refers to containers by itself: what it means would stay behind if they moved."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Collection, Iterator
+from struct import Struct
+
+from packager.editing.linked import LinkedFile
+from packager.elf.headers import Section
+from packager.files.reader import PIECE
+from packager.host_machines.aarch64_reader import ArmReader
+
+HEADER = 16  # bytes of a container that code may read
+# lea reg,[rip+disp32] up to the highest byte of the distance, by which most are passed over.
+LEA = rb"\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]...[%b]"
+LEA_SIZE, DISTANCE_AT = 6, 2
+DISTANCE = Struct("<i")
+# adrp, which is followed by the instruction that adds the rest.
+ADRP, ADRP_MASK = 0x90000000, 0x9F000000
+ARM_WINDOW = 64
+NEAR = 1 << 31
+
+
+def reference(file: LinkedFile, starts: Collection[int]) -> int | None:
+    """Return the address of code that refers to one of these containers, if there is any."""
+    if not starts:
+        return None
+    wanted = {start + inside for start in starts for inside in range(HEADER)}
+    low, high = min(starts), max(starts) + HEADER
+    find = _arm if file.elf.machine == "aarch64" else _x86
+    for section in file.sections:
+        if section.is_code and section.is_allocated:
+            for place, target in find(file, section, low, high):
+                if target in wanted:
+                    return place
+            if file.elf.is_executable and (found := _absolute(file, section, starts)) is not None:
+                return found
+    return None
+
+
+def _pieces(file: LinkedFile, section: Section, extra: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the code of a section and its addresses; pieces share `extra` bytes."""
+    content = file.elf.content(section)
+    for at in range(0, len(content), PIECE):
+        size = min(PIECE + extra, len(content) - at)
+        yield section.address + at, content.bytes(at, size, "code")
+
+
+def _x86(file: LinkedFile, section: Section, low: int, high: int) -> Iterator[tuple[int, int]]:
+    """Yield the place and the target of instructions that may lead between two addresses."""
+    nearest = max(low - section.address - section.size - LEA_SIZE, -NEAR)
+    farthest = min(high - section.address, NEAR - 1)
+    if nearest > farthest:
+        return
+    tops = bytes({byte & 0xFF for byte in range(nearest >> 24, (farthest >> 24) + 1)})
+    pattern = re.compile(LEA % b"".join(b"\\x%02x" % byte for byte in tops), re.S)
+    for start, code in _pieces(file, section, LEA_SIZE - 1):
+        for found in pattern.finditer(code):
+            at = found.start()
+            (distance,) = DISTANCE.unpack_from(code, at + DISTANCE_AT)
+            yield start + at, start + at + LEA_SIZE + distance
+
+
+def _arm(file: LinkedFile, section: Section, low: int, high: int) -> Iterator[tuple[int, int]]:
+    for start, code in _pieces(file, section, ARM_WINDOW):
+        words = array("I", code[: len(code) // 4 * 4])
+        for at in [n for n, word in enumerate(words) if word & ADRP_MASK == ADRP]:
+            word, place = words[at], start + at * 4
+            pages = (word >> 29 & 3) | (word >> 5 & 0x7FFFF) << 2
+            pages -= (pages & 1 << 20) << 1
+            page = (place & ~0xFFF) + (pages << 12)
+            if low & ~0xFFF <= page < high:
+                window = code[at * 4 : at * 4 + ARM_WINDOW]
+                yield from ((place, target) for target in ArmReader().relative(window, place))
+
+
+def _absolute(file: LinkedFile, section: Section, starts: Collection[int]) -> int | None:
+    """Return the place of an address in position-dependent code."""
+    words = [start.to_bytes(4, "little") for start in starts if start < 1 << 32]
+    for place, code in _pieces(file, section, 3):
+        for word in words:
+            at = code.find(word)
+            if at >= 0:
+                return place + at
+    return None

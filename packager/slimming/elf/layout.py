@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The layout of a result: what stands where, in offsets of the file before the cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from packager.records import NamedTuple
+from packager.slimming.elf.holes import Holes
+from packager.slimming.pieces import Piece, Rewritten
+
+Patch = tuple[int, bytes]  # offset in the result, and the bytes there
+
+
+class Extent(NamedTuple):
+    """A range with new contents: zeros, if there is no piece."""
+
+    offset: int
+    size: int
+    piece: Piece | None = None
+
+    @property
+    def end(self) -> int:
+        """The end of the range."""
+        return self.offset + self.size
+
+
+class Layout(NamedTuple):
+    """A result: the file with new extents, without holes, and with patches on top."""
+
+    extents: Sequence[Extent]  # by offset; all else is as the file has it
+    holes: Holes
+    patches: Sequence[Patch]
+    late: Iterable[Patch] = ()  # read from the file when they are written
+
+    def parts(self, size: int) -> Iterator[Extent]:
+        """Yield the contents of the result of a file of `size` bytes: pieces between zeros."""
+        at = 0
+        for extent in self.extents:
+            yield from self._kept(at, extent.offset)
+            if extent.piece is not None:  # zeros are there already
+                yield extent
+            at = extent.end
+        yield from self._kept(at, size)
+
+    def _kept(self, start: int, end: int) -> Iterator[Extent]:
+        for begin, stop in self.holes.kept(start, end):
+            yield Extent(begin, stop - begin, Piece(begin, stop - begin))
+
+
+def filled(start: int, end: int, contents: Iterable[Extent]) -> Iterator[Extent]:
+    """Yield a range with these contents, and zeros between them."""
+    at = start
+    for extent in contents:
+        if at < extent.offset:
+            yield Extent(at, extent.offset - at)
+        yield extent
+        at = extent.end
+    if at < end:
+        yield Extent(at, end - at)
+
+
+def contents(container: Rewritten, offset: int) -> Iterator[Extent]:
+    """Yield the new bytes of a container, from an offset on."""
+    for piece in container.pieces:
+        yield Extent(offset, piece.size, piece)
+        offset += piece.size
+
+
+def in_place(containers: Iterable[Rewritten]) -> Iterator[Extent]:
+    """Yield containers where they are, with zeros behind their new bytes."""
+    for one in containers:
+        yield from filled(one.offset, one.offset + one.size, contents(one, one.offset))

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Files with smaller containers: removed bytes leave the file, or become zeros with a reason."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from packager.editing.linked import LinkedFile
+from packager.elf import headers
+from packager.elf.headers import Elf, Section
+from packager.errors import PackagerError
+from packager.files.reader import Reader, open_reader
+from packager.files.replacing import replacing
+from packager.records import NamedTuple
+from packager.slimming.elf.cutting import find_cutting
+from packager.slimming.elf.holes import Hole, Holes
+from packager.slimming.elf.layout import Layout, in_place
+from packager.slimming.elf.linked import linked_layout
+from packager.slimming.elf.objects import object_layout
+from packager.slimming.elf.output import write
+from packager.slimming.elf.packing import expect_sound, is_same, size_of
+from packager.slimming.pieces import Rewritten
+from packager.writers.streams import Copied, ignore
+
+MODE = 0o777
+
+
+class Zeroed(NamedTuple):
+    """A section whose removed bytes stay as zeros, and the reason."""
+
+    section: str
+    reason: str
+
+
+class Shrunk(NamedTuple):
+    """The result of a cut."""
+
+    before: int  # bytes of the file
+    after: int
+    holes: tuple[Hole, ...] = ()
+    zeroed: tuple[Zeroed, ...] = ()
+    moved: int = 0  # containers that have other addresses
+    is_changed: bool = True  # False: nothing was to be removed, and nothing is written
+
+
+class _Opened(NamedTuple):
+    path: Path
+    data: Reader
+    elf: Elf | None
+
+
+def shrink(
+    source: Path,
+    containers: Iterable[Rewritten],
+    out: Path | None,
+    *,
+    zero: bool = False,
+    check: Callable[[Path], None] | None = None,
+    copied: Copied = ignore,
+) -> Shrunk:
+    """Write to `out`, which may be `source`, the file with these containers rewritten.
+
+    Without `out` nothing is written. `check` gets the path of the result before it takes the place
+    of `out`, and may raise. With `zero` no byte leaves the file. Raises FormatError where the file
+    or a container is malformed.
+    """
+    with open_reader(source) as data:
+        found = expect_sound(containers, data)
+        shrunk, layout = _planned(source, data, found, zero=zero)
+        if layout is None or out is None:
+            return shrunk
+        with replacing(out, source.stat().st_mode & MODE) as temporary:
+            with temporary.open("r+b") as stream:
+                write(stream, data, layout, copied)
+            if check is not None:
+                check(temporary)
+    return shrunk
+
+
+def _planned(
+    path: Path, data: Reader, containers: Sequence[Rewritten], *, zero: bool
+) -> tuple[Shrunk, Layout | None]:
+    """Return what the result is, and its layout if anything changes."""
+    size = len(data)
+    is_same_content = all(is_same(one, data) for one in containers)
+    untouched = Shrunk(size, size, is_changed=False)
+    if is_same_content and (zero or not any(map(_gain, containers))):
+        return untouched, None
+    elf = headers.read(data) if headers.probe(data) else None
+    faults: dict[int, str] = {}
+    groups, others = _grouped(elf, containers, faults, zero=zero)
+    layout, moved = _layout(_Opened(path, data, elf), groups, others, faults)
+    gone = layout.holes.size()
+    if is_same_content and not gone:
+        return untouched, None
+    names = {s.number: s.name for s in elf.sections} if elf else {}
+    zeroed = tuple(Zeroed(names.get(n, ""), why) for n, why in sorted(faults.items()))
+    return Shrunk(size, size - gone, tuple(layout.holes.rows), zeroed, moved), layout
+
+
+def _gain(container: Rewritten) -> int:
+    return container.size - size_of(container)
+
+
+Groups = dict[Section, list[Rewritten]]
+NO_SECTION = -1
+
+
+def _grouped(
+    elf: Elf | None, containers: Sequence[Rewritten], faults: dict[int, str], *, zero: bool
+) -> tuple[Groups, list[Rewritten]]:
+    """Return the containers of sections that could become shorter, and all others."""
+    sections = elf.sections if elf else []
+    held = sorted((s.offset, s.number) for s in sections if s.has_bytes and s.size)
+    groups: Groups = {}
+    others: list[Rewritten] = []
+    for one in containers:
+        number = bisect_right(held, (one.offset, len(sections))) - 1
+        section = sections[held[number][1]] if number >= 0 else None
+        if section is None or one.offset + one.size > section.offset + section.size:
+            others.append(one)
+            if _gain(one) and not zero:
+                faults[NO_SECTION] = f"the container at {one.offset:#x} is in no section of ELF"
+        else:
+            groups.setdefault(section, []).append(one)
+    for section in [s for s, found in groups.items() if zero or not any(map(_gain, found))]:
+        others += groups.pop(section)
+    return groups, others
+
+
+def _layout(
+    file: _Opened, groups: Groups, others: list[Rewritten], faults: dict[int, str]
+) -> tuple[Layout, int]:
+    """Return the layout of the result, and the number of containers that move."""
+    everything = [*others, *(one for found in groups.values() for one in found)]
+    if file.elf is None:
+        return Layout(sorted(in_place(everything)), Holes(()), ()), 0
+    if file.elf.is_object:
+        return object_layout(file.elf, groups, others, faults), 0
+    try:
+        linked = LinkedFile(file)
+    except PackagerError as error:
+        faults |= {section.number: str(error) for section in groups}
+        return Layout(sorted(in_place(everything)), Holes(()), ()), 0
+    cutting, found = find_cutting(linked, groups)
+    faults |= found
+    packed = {one.section for one in cutting.packed}
+    others += [one for section, rows in groups.items() if section not in packed for one in rows]
+    moved = sum(old != new for one in cutting.packed for old, new in one.addresses.items())
+    return linked_layout(linked, cutting, others, sorted(everything)), moved

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Symbol tables after sections were renumbered and containers moved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from packager.elf.headers import SYMBOL, Elf, Section
+from packager.files.reader import PIECE
+from packager.records import NamedTuple
+from packager.slimming.elf.front import Move
+from packager.slimming.elf.packing import Packed
+from packager.writers.elf_types import SHN_LORESERVE
+
+Row = tuple[int, int, int, int, int, int]  # name, info, other, section, value, size
+MASK = (1 << 64) - 1
+
+
+class Contents(NamedTuple):
+    """The symbols in a section of containers: addresses that move, and where the section ends."""
+
+    moved: Mapping[int, int]
+    end: int
+
+    def changed(self, row: Row) -> Row:
+        """Return a symbol as it is from now on."""
+        name, info, other, section, value, size = row
+        value = min(self.moved.get(value, value), self.end)
+        return name, info, other, section, value, min(size, self.end - value)
+
+
+class Shifted(NamedTuple):
+    """The symbols in a section that has moved as a whole."""
+
+    distance: int
+
+    def changed(self, row: Row) -> Row:
+        """Return a symbol as it is from now on."""
+        return *row[:4], (row[4] + self.distance) & MASK, row[5]
+
+
+Change = Contents | Shifted
+
+
+def changes(packed: Iterable[Packed], moves: Iterable[Move]) -> dict[int, Change]:
+    """Return the changes of symbols, by the numbers of their sections."""
+    found: dict[int, Change] = {
+        one.section.number: Contents(one.addresses, one.memory_end) for one in packed
+    }
+    for move in moves:
+        found[move.section.number] = Shifted(move.address - move.section.address)
+    return found
+
+
+def rewritten(
+    elf: Elf, table: Section, numbers: Sequence[int], by_section: Mapping[int, Change]
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the parts of a symbol table that change, each with its offset in the table."""
+    content = elf.content(table)
+    step = PIECE // SYMBOL.size * SYMBOL.size
+    whole = len(content) // SYMBOL.size * SYMBOL.size
+    change = _change(numbers, by_section)
+    for at in range(0, whole, step):
+        old = content.bytes(at, min(step, whole - at), table.name)
+        new = b"".join(SYMBOL.pack(*change(row)) for row in SYMBOL.iter_unpack(old))
+        if new != old:
+            yield at, new
+
+
+def _change(
+    numbers: Sequence[int], by_section: Mapping[int, Change]
+) -> Callable[[tuple[int, ...]], tuple[int, ...]]:
+    def changed(row: tuple[int, ...]) -> tuple[int, ...]:
+        name, info, other, section, value, size = row
+        if not 0 < section < min(len(numbers), SHN_LORESERVE):
+            return row
+        new: Row = (name, info, other, numbers[section], value, size)
+        found = by_section.get(section)
+        return found.changed(new) if found else new
+
+    return changed

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Debian packages: files of data.tar slimmed, their md5sums and the installed size rewritten.
+
+A package is an archive of "debian-binary", control.tar and data.tar, each of which may be
+compressed (deb(5)). Both are written with the compression that they have.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import re
+import shutil
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from packager.errors import FormatError
+from packager.files.reader import Reader, open_reader
+from packager.files.streams import stream
+from packager.formats.containers import archive
+from packager.formats.packages.debian import DATA, METHODS
+from packager.slimming.packages.members import LONGEST, PIECE, Members, may_have_code, pieces
+from packager.slimming.slimmed import Slimmed, Slimmer
+
+CONTROL, SUMS, DESCRIPTION = "control.tar", "md5sums", "control"
+SIGNATURE = "_gpg"  # how the names of debsigs' members begin
+INSTALLED = re.compile(rb"^(Installed-Size:[ \t]*)\d+", re.MULTILINE)
+KIBIBYTE = 1024
+LEVELS = {"gzip": 9, "zstd": 19, "bzip2": 9, "xz": 6}  # dpkg-deb's
+
+
+class _Data:
+    """Keeps the sums of changed files and the installed size while data.tar is written."""
+
+    def __init__(self) -> None:
+        self.sums: dict[str, str] = {}  # of changed files
+        self.blocks = 0  # KiB, as dpkg-gencontrol counts them
+
+    def count(self, info: tarfile.TarInfo) -> None:
+        """Count a file: its size in whole KiB, or 1 for what has none."""
+        if info.isreg() or info.issym():
+            size = len(info.linkname) if info.issym() else info.size
+            self.blocks += -(-size // KIBIBYTE)
+        elif not info.islnk():
+            self.blocks += 1
+
+
+def slim_debian(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slimmed]:
+    """Write `path` to `out`, its files slimmed; return what was done to those with device code.
+
+    `folder` is an empty one with room for the largest file twice, and for data.tar. Nothing is
+    written where no file changes. Raises FormatError where the package is damaged or signed,
+    LimitError where its files inflate to more than the limits.
+    """
+    members = Members(str(path), folder, slim)
+    data_tar, done = folder / "data", _Data()
+    with open_reader(path) as data:
+        parts = list(archive.members(data))
+        for part in parts:
+            if part.name.startswith(SIGNATURE):
+                raise FormatError(f"is signed by {part.name}: its files stay as they are")
+        found = _part(parts, DATA)
+        with data_tar.open("wb") as file:
+            _slim_tar(found, file, members, done)
+        if done.sums:
+            with out.open("wb") as file:
+                _assemble(data, parts, data_tar, done, file)
+    return members.slimmed
+
+
+def _part(parts: list[archive.Member], name: str) -> archive.Member:
+    for part in parts:
+        if part.name.startswith(name) and part.name.removeprefix(name) in METHODS:
+            return part
+    known = ", ".join(f"{name}{ending}" for ending in METHODS)
+    raise FormatError(f"is a Debian package without {name}; known names: {known}")
+
+
+def _slim_tar(part: archive.Member, out: BinaryIO, members: Members, done: _Data) -> None:
+    with _read(part) as source, _written(out, _method(part)) as target:
+        for info in source:
+            done.count(info)
+            stored = source.extractfile(info) if info.isreg() else None
+            if stored is None:
+                target.addfile(info)
+                continue
+            beginning = stored.read(LONGEST)
+            content = pieces(beginning, stored)
+            if may_have_code(beginning):
+                _slim_file(info, content, target, members, done)
+            else:
+                target.addfile(info, cast("IO[bytes]", _Pieces(content)))
+
+
+def _slim_file(
+    info: tarfile.TarInfo,
+    content: Iterator[bytes],
+    target: tarfile.TarFile,
+    members: Members,
+    done: _Data,
+) -> None:
+    result = members.slim(info.name.removeprefix("./"), info.size, info.size, content)
+    if result is not None:
+        done.blocks -= -(-info.size // KIBIBYTE)
+        info.size = result.stat().st_size
+        done.count(info)
+        done.sums[info.name.removeprefix("./")] = _md5(result)
+    with (result or members.source).open("rb") as file:
+        target.addfile(info, file)
+
+
+def _assemble(
+    data: Reader, parts: list[archive.Member], data_tar: Path, done: _Data, out: BinaryIO
+) -> None:
+    out.write(archive.MAGIC)
+    for part in parts:
+        header = data.bytes(_bytes_of(part).at - data.at - archive.HEADER.size, archive.HEADER.size)
+        if part.name.startswith(DATA):
+            with data_tar.open("rb") as file:
+                _add(out, header, file, data_tar.stat().st_size)
+        else:
+            is_control = part.name.startswith(CONTROL)
+            content = _control(part, done) if is_control else _bytes_of(part).bytes(0)
+            _add(out, header, io.BytesIO(content), len(content))
+
+
+def _add(out: BinaryIO, header: bytes, content: BinaryIO, size: int) -> None:
+    """Write a member: its header with the new size, and a byte behind an odd one."""
+    fields = list(archive.HEADER.unpack(header))
+    fields[-2] = str(size).encode().ljust(len(fields[-2]))
+    out.write(archive.HEADER.pack(*fields))
+    shutil.copyfileobj(content, out, PIECE)
+    out.write(b"\n" * (size % 2))
+
+
+def _bytes_of(part: archive.Member) -> Reader:
+    if part.data is None:
+        raise FormatError("is a thin archive, and no Debian package")
+    return part.data
+
+
+def _control(part: archive.Member, done: _Data) -> bytes:
+    """Return control.tar with the sums of changed files and the new installed size."""
+    out = io.BytesIO()
+    with _read(part) as source, _written(out, _method(part)) as target:
+        for info in source:
+            stored = source.extractfile(info) if info.isreg() else None
+            content = stored.read() if stored else b""
+            name = info.name.removeprefix("./")
+            if name == SUMS:
+                content = b"".join(_summed(line, done) for line in content.splitlines(True))
+            elif name == DESCRIPTION:
+                content = INSTALLED.sub(rb"\g<1>%d" % done.blocks, content)
+            info.size = len(content)
+            target.addfile(info, io.BytesIO(content))
+    return out.getvalue()
+
+
+def _summed(line: bytes, done: _Data) -> bytes:
+    """Return a line of md5sums: the sum, two spaces, and a path from the root."""
+    _, gap, name = line.partition(b"  ")
+    found = done.sums.get(name.strip(b"\n").decode(errors="surrogateescape"))
+    return line if found is None else found.encode() + gap + name
+
+
+def _md5(path: Path) -> str:
+    digest = hashlib.md5(usedforsecurity=False)
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _method(part: archive.Member) -> str:
+    return METHODS[part.name[part.name.index(".tar") + len(".tar") :]]
+
+
+@contextmanager
+def _read(part: archive.Member) -> Iterator[tarfile.TarFile]:
+    inflated = _Pieces(stream(_bytes_of(part), _method(part), part.name))
+    try:
+        with tarfile.open(fileobj=cast("IO[bytes]", inflated), mode="r|", errorlevel=2) as source:
+            yield source
+    except tarfile.TarError as error:
+        raise FormatError(f"{part.name} is damaged: {error}") from error
+
+
+@contextmanager
+def _written(out: BinaryIO, method: str) -> Iterator[tarfile.TarFile]:
+    with (
+        _compressed(out, method) as file,
+        tarfile.open(fileobj=file, mode="w|", format=tarfile.GNU_FORMAT) as target,
+    ):
+        yield target
+
+
+@contextmanager
+def _compressed(out: BinaryIO, method: str) -> Iterator[IO[bytes]]:
+    if not method:
+        yield out
+    elif method == "gzip":  # without a time, so that results are the same
+        with gzip.GzipFile("", "wb", LEVELS[method], out, mtime=0) as file:
+            yield cast("IO[bytes]", file)
+    elif method == "bzip2":
+        with bz2.BZ2File(out, "wb", compresslevel=LEVELS[method]) as file:
+            yield file
+    elif method == "xz":
+        with lzma.LZMAFile(out, "wb", preset=LEVELS[method], check=lzma.CHECK_CRC64) as file:
+            yield cast("IO[bytes]", file)
+    else:
+        import zstandard
+
+        packer = zstandard.ZstdCompressor(level=LEVELS[method])
+        with packer.stream_writer(out, closefd=False) as file:
+            yield cast("IO[bytes]", file)
+
+
+class _Pieces(io.RawIOBase):
+    """A stream to read of bytes that come in pieces."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, fewer than `size` at the end alone."""
+        found: list[memoryview | bytes] = []
+        while size:
+            if not self._left:
+                piece = next(self._pieces, None)
+                if piece is None:
+                    break
+                self._left = memoryview(piece)
+            taken = self._left[: size if size > 0 else None]
+            self._left = self._left[len(taken) :]
+            found.append(taken)
+            size -= len(taken) if size > 0 else 0
+        return b"".join(found)

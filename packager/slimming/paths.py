@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Slim a file, a package or a folder: each result is written beside its place, then renamed."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from packager.errors import PackagerError, UsageError
+from packager.files.copying import copy
+from packager.files.reader import open_reader
+from packager.files.replacing import replacing
+from packager.formats import packages
+from packager.records import NamedTuple
+from packager.slimming.file import slim_file
+from packager.slimming.packages.debian import slim_debian
+from packager.slimming.packages.installed import Found, Records, files
+from packager.slimming.packages.rewriting import rewritten
+from packager.slimming.packages.wheel import slim_wheel
+from packager.slimming.request import Request
+from packager.slimming.slimmed import Slimmed, is_worth_writing
+from packager.writers.streams import ignore
+
+CONDA = ".conda"  # a zip file of archives, unlike the old form
+
+
+class Result(NamedTuple):
+    """Result of a file or package, and of the files in it that have device code."""
+
+    path: Path
+    before: int
+    after: int  # the same where nothing is written
+    files: tuple[Slimmed, ...]
+    reason: str = ""  # why it was left alone
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """Return a message for each kept GPU that would be left without code."""
+        return tuple(f"{one.path}: {what}" for one in self.files for what in one.lacking)
+
+
+def slim(path: Path, out: Path, request: Request) -> Result:
+    """Slim a file or package into `out`, which may be `path`.
+
+    Another file `out` is written also where nothing is removed, as a copy. Nothing is written where
+    the result has messages in `lacking`. Raises FormatError, LimitError or UsageError where the
+    file cannot be slimmed.
+    """
+    result = _slimmed(path, out, request)
+    if result.after == result.before and out != path and not result.lacking and not request.is_dry:
+        with (
+            replacing(out, stat.S_IMODE(path.stat().st_mode)) as beside,
+            path.open("rb") as source,
+            beside.open("wb") as file,
+        ):
+            copy(source.fileno(), 0, result.before, file.fileno(), 0, ignore)
+    return result
+
+
+def slim_folder(folder: Path, request: Request, seen: Callable[[Path], None]) -> Iterator[Result]:
+    """Slim every file of a folder in its place; yield those with device code.
+
+    `seen` is called before each. A file that cannot be slimmed is yielded with the reason. RECORDs
+    of installed distributions are written at the end, also where an error or a signal ends it.
+    """
+    records = Records(folder)
+    try:
+        for found in files(folder):
+            seen(found.path)
+            result = _in_folder(found, request)
+            if result is None:
+                continue
+            if result.after != result.before and not request.is_dry:
+                records.change(found.path)
+            yield result
+    finally:
+        records.write()
+
+
+def _in_folder(found: Found, request: Request) -> Result | None:
+    size = found.path.lstat().st_size
+    wanted = request._replace(is_dry=True) if found.reason else request
+    try:
+        result = _slimmed(found.path, found.path, wanted)
+    except PackagerError as error:
+        return Result(found.path, size, size, (), str(error))
+    if not result.files:
+        return None
+    return result._replace(after=size, reason=found.reason) if found.reason else result
+
+
+def _slimmed(path: Path, out: Path, request: Request) -> Result:
+    before = path.stat().st_size
+    target = None if request.is_dry else out
+    slimmer = partial(slim_file, request=request)
+    if rewrite := _of_package(path):
+        done, after = rewritten(path, target, partial(rewrite, slim=slimmer))
+        return Result(path, before, after, tuple(done))
+    found = slimmer(path, target, str(path))
+    if found is None:
+        return Result(path, before, before, ())
+    return Result(path, before, found.after if is_worth_writing([found]) else before, (found,))
+
+
+def _of_package(path: Path) -> Callable[..., list[Slimmed]] | None:
+    with open_reader(path) as data:
+        if packages.is_debian(data):
+            return slim_debian
+        if packages.is_zip(data) and path.suffix != CONDA:
+            return slim_wheel
+        if packages.probe(data):
+            raise UsageError("is a package of conda's: slim the environment that has it")
+    return None

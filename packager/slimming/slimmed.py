@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Records of what slimming does to a file, to a file in a package, and to all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from packager.records import NamedTuple
+
+
+class Share(NamedTuple):
+    """Bytes of device code for one architecture, as they are stored."""
+
+    arch: str
+    before: int
+    after: int
+
+
+class Slimmed(NamedTuple):
+    """A file before and after.
+
+    Where `lacking` has messages, a kept GPU would be left without kernels, and nothing is written.
+    """
+
+    path: str  # of a file in a package: that of the package, a colon, and its name there
+    before: int
+    after: int
+    shares: tuple[Share, ...] = ()
+    notes: tuple[str, ...] = ()  # what is left alone or zeroed, and why
+    lacking: tuple[str, ...] = ()
+
+    @property
+    def is_changed(self) -> bool:
+        """Return whether device code goes."""
+        return any(share.before != share.after for share in self.shares)
+
+
+def is_worth_writing(files: Iterable[Slimmed]) -> bool:
+    """Return whether device code goes, and no kept GPU is left without kernels."""
+    found = list(files)
+    return any(one.is_changed for one in found) and not any(one.lacking for one in found)
+
+
+# Slims the first file into the second, which does not exist; it writes none where nothing is to be
+# removed, and none without a second path. The name is that of messages. None: the file has no
+# device code.
+Slimmer = Callable[[Path, "Path | None", str], "Slimmed | None"]
+
+
+def merged(shares: Iterable[Share]) -> tuple[Share, ...]:
+    """Return one share for each architecture, in the order of their names."""
+    sums: dict[str, tuple[int, int]] = {}
+    for share in shares:
+        before, after = sums.get(share.arch, (0, 0))
+        sums[share.arch] = before + share.before, after + share.after
+    return tuple(Share(arch, *sums[arch]) for arch in sorted(sums))

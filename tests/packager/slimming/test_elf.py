@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Executables and libraries without some of their device code: shorter, and otherwise the same."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import lief
+import pytest
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection
+from machine import output
+from next_tools import apply
+from products import Products
+from slimmed import IMAGE, LINKS, STATIC, expected, kept, printed, program, segments, shrunk
+
+from packager.errors import FindingError
+from packager.slimming.elf.shrink import shrink
+
+pytestmark = pytest.mark.slow
+SHORTER = [link for link in LINKS if link not in STATIC]
+FEW = ("pie", "no-pie", "lld-relr", "mold-library", "pages-of-2m-library", "lld-written")
+REMOVED = 6 * (IMAGE + 64)
+OVERHEAD = 64 << 10
+TOOLS = [
+    ("strip",), ("objcopy",), ("llvm-strip-19",), ("llvm-objcopy-19",), ("eu-strip",),
+    ("PyPI rpath",), ("Debian rpath",), ("PyPI needed",), ("PyPI soname",),
+    ("PyPI rpath", "strip"), ("strip", "PyPI rpath"), ("Debian rpath", "strip"),
+    ("strip", "Debian rpath"), ("objcopy", "eu-strip"),
+]  # fmt: skip
+MOVED = ("fatbinData1", "fatbinData2", "__abi_tag")  # in containers, and in a note that slides
+FEW_TOOLS = [("strip",), ("objcopy",), ("PyPI rpath", "strip")]
+
+
+def few(names: list[str]) -> list[object]:
+    """Return the links, of which `make test` tries few."""
+    return [n if n in FEW else pytest.param(n, marks=pytest.mark.exhaustive) for n in names]
+
+
+def warnings(path: Path) -> set[str]:
+    """The warnings of readelf."""
+    done = subprocess.run(["readelf", "-aW", path], capture_output=True, text=True, check=True)
+    return set(done.stderr.splitlines())
+
+
+@pytest.mark.parametrize("link", few(SHORTER))
+def test_removed_bytes_leave_the_file(products: Products, tmp_path: Path, link: str) -> None:
+    app = program(products, link)
+    out = tmp_path / app.name
+    done = shrunk(app, {90}, out)
+    assert done.after == out.stat().st_size <= app.stat().st_size - REMOVED + OVERHEAD
+    assert (len(done.holes), done.zeroed, done.moved) == (1, (), 2)
+    assert printed(out) == expected(printed(app), {90})
+    assert warnings(out) <= warnings(app)
+    assert out.stat().st_mode == app.stat().st_mode
+    assert _build_id(out) != _build_id(app)
+    assert _sections(out) == _sections(app)
+    parsed = lief.ELF.parse(str(out))
+    assert parsed and lief.ELF.check_layout(parsed)[0]
+    before = out.read_bytes()
+    assert not shrunk(out, {90}, out).is_changed
+    assert out.read_bytes() == before
+
+
+def _build_id(path: Path) -> str | None:
+    with path.open("rb") as file:
+        notes = (s for s in ELFFile(file).iter_sections() if isinstance(s, NoteSection))
+        rows = (note for section in notes for note in section.iter_notes())
+        return next((r["n_desc"] for r in rows if r["n_type"] == "NT_GNU_BUILD_ID"), None)
+
+
+def _sections(path: Path) -> set[str]:
+    with path.open("rb") as file:
+        return {section.name for section in ELFFile(file).iter_sections()}
+
+
+@pytest.mark.parametrize("link", few(SHORTER))
+def test_other_tools_go_on_working(products: Products, tmp_path: Path, link: str) -> None:
+    app = program(products, link)
+    slim = tmp_path / f"slim-{app.name}"
+    shrunk(app, {90}, slim)
+    wanted = printed(slim)
+    for tools in TOOLS if link not in FEW or link == "pie" else FEW_TOOLS:
+        before, after = app, slim
+        for number, tool in enumerate(tools):
+            for path, name in ((before, "before"), (after, "after")):
+                apply(tool, path, tmp_path / f"{name}-{number}-{app.name}")
+            before, after = (tmp_path / f"{n}-{number}-{app.name}" for n in ("before", "after"))
+        assert printed(after) == wanted, tools
+        assert warnings(after) <= warnings(before), tools
+
+
+@pytest.mark.parametrize("link", few(SHORTER))
+def test_step_by_step_is_the_same(products: Products, tmp_path: Path, link: str) -> None:
+    app = program(products, link)
+    out, direct = tmp_path / app.name, tmp_path / f"direct-{app.name}"
+    shutil.copy(app, out)
+    for archs in ({80, 90}, {90}):
+        assert shrunk(out, archs, out).holes
+    shrunk(app, {90}, direct)
+    assert out.stat().st_size == direct.stat().st_size
+    assert len(segments(out)) == len(segments(direct))
+    assert printed(out) == printed(direct)
+
+
+@pytest.mark.parametrize("link", few(list(LINKS)))
+def test_zeros_alone_keep_the_size(products: Products, tmp_path: Path, link: str) -> None:
+    app = program(products, link)
+    out = tmp_path / app.name
+    done = shrunk(app, {90}, out, zero=True)
+    assert (done.after, done.zeroed, done.moved) == (app.stat().st_size, (), 0)
+    assert segments(out) == segments(app)
+    assert printed(out) == expected(printed(app), {90})
+    assert not shrunk(out, {90}, out, zero=True).is_changed
+
+
+@pytest.mark.parametrize("link", STATIC)
+def test_a_static_program_keeps_its_size(products: Products, tmp_path: Path, link: str) -> None:
+    app = program(products, link)
+    done = shrunk(app, {90}, tmp_path / "app")
+    assert done.zeroed == ((".nv_fatbin", "it is a static program, whose memory has no gaps"),)
+    assert (done.after, done.is_changed) == (done.before, True)
+    assert printed(tmp_path / "app") == expected(printed(app), {90})
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("-DINSIDE", "inside a container"),
+        ("-DCODE", "refers to a container"),
+        ("-DBETWEEN", "behind the last container belong to none"),
+    ],
+)
+@pytest.mark.parametrize("link", ["pie", "no-pie"])
+def test_containers_that_must_not_move_stay(
+    products: Products, tmp_path: Path, link: str, option: str, reason: str
+) -> None:
+    app = program(products, link, option)
+    done = shrunk(app, {90}, tmp_path / "app")
+    assert done.after == done.before
+    assert [zeroed.section for zeroed in done.zeroed] == [".nv_fatbin"]
+    is_plain = (link, option) == ("no-pie", "-DINSIDE")  # nothing says that a word is a pointer
+    assert ("may be a pointer" if is_plain else reason) in done.zeroed[0].reason
+    assert printed(tmp_path / "app") == expected(printed(app), {90})
+
+
+def test_memory_that_the_loader_protects_has_no_hole(products: Products, tmp_path: Path) -> None:
+    """GNU ld puts .jcr into PT_GNU_RELRO."""
+    app = program(products, "pie", '-DSECTION=".jcr"', '-DFLAGS="aw"')
+    done = shrink(app, kept(app, {90}, [".jcr"]), tmp_path / "app")
+    assert done.zeroed == ((".jcr", "PT_GNU_RELRO has the free bytes, too"),)
+    assert printed(tmp_path / "app") == expected(printed(app), {90})
+
+
+def test_a_check_that_fails_leaves_nothing(products: Products, tmp_path: Path) -> None:
+    app = program(products, "pie")
+    seen: list[bytes] = []
+
+    def refuse(path: Path) -> None:
+        seen.append(path.read_bytes()[:4])
+        raise FindingError("kernels are missing")
+
+    with pytest.raises(FindingError):
+        shrink(app, kept(app, {90}), tmp_path / "app", check=refuse)
+    assert seen == [b"\x7fELF"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_alone_writes_nothing(products: Products, tmp_path: Path) -> None:
+    app = program(products, "pie")
+    planned = shrink(app, kept(app, {90}), None)
+    assert planned == shrink(app, kept(app, {90}), tmp_path / "app")
+
+
+def test_what_is_read_by_name_is_where_the_headers_say(products: Products, tmp_path: Path) -> None:
+    """A debugger finds lines and symbols by section headers."""
+    app = program(products, "pie")
+    out = tmp_path / "app"
+    shrunk(app, {90}, out)
+    texts = []
+    for path in (app, out):
+        symbols = output("nm", path).splitlines()
+        lines = output("addr2line", "-e", path, "-f", *_functions(symbols))
+        kept_symbols = [s for s in symbols if not s.endswith(MOVED)]
+        texts.append((kept_symbols, lines))
+    assert texts[0] == texts[1]
+
+
+def _functions(symbols: list[str]) -> list[str]:
+    return [symbol.split()[0] for symbol in symbols if " t " in symbol or " T " in symbol]

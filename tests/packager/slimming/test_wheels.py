@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Wheels whose files are slimmed: RECORD is right, and all else is as it was."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pytest
+from made_wheels import LIBRARY, made_wheel
+
+from packager.errors import FormatError, LimitError
+from packager.slimming.packages import members
+from packager.slimming.packages.record import hashed
+from packager.slimming.packages.wheel import slim_wheel
+from packager.slimming.slimmed import Share, Slimmed
+
+
+def halved(source: Path, out: Path | None, name: str) -> Slimmed | None:
+    """Stand for the slimming of a file: its first half stays."""
+    content = source.read_bytes()
+    half = content[: len(content) // 2]
+    if out:
+        out.write_bytes(half)
+    return Slimmed(name, len(content), len(half), (Share("sm_80", len(half), 0),))
+
+
+def slimmed(folder: Path, path: Path) -> tuple[Path, list[Slimmed]]:
+    """Slim the wheel in an empty folder beside it."""
+    out, work = folder / "out" / path.name, folder / "work"
+    out.parent.mkdir()
+    work.mkdir()
+    return out, slim_wheel(path, out, work, halved)
+
+
+@pytest.mark.parametrize("record_at", [0, 5])
+def test_record_is_right_and_the_order_stays(record_at: int, tmp_path: Path) -> None:
+    path = made_wheel(tmp_path, record_at=record_at)
+    out, found = slimmed(tmp_path, path)
+    assert [one.path for one in found] == [
+        f"{path}:made/stored.so",
+        f"{path}:made/deflated, with a comma.so",
+    ]
+    with ZipFile(path) as before, ZipFile(out) as after:
+        assert after.testzip() is None
+        assert after.namelist() == before.namelist()
+        assert after.comment == before.comment
+        for one, other in zip(before.infolist(), after.infolist(), strict=True):
+            assert (one.date_time, one.external_attr, one.compress_type) == (
+                other.date_time, other.external_attr, other.compress_type,
+            )  # fmt: skip
+        assert after.read("made/stored.so") == LIBRARY[: len(LIBRARY) // 2]
+        for name, digest, size in csv.reader(
+            after.read("made-1.dist-info/RECORD").decode().splitlines()
+        ):
+            if digest:
+                (tmp_path / "one").write_bytes(after.read(name))
+                assert hashed(tmp_path / "one") == (digest, int(size)), name
+
+
+def test_other_members_are_not_compressed_again(tmp_path: Path) -> None:
+    path = made_wheel(tmp_path)
+    with ZipFile(path, "a") as more:  # by another level than the default
+        more.writestr("made/text.txt", b"lorem ipsum " * 999, ZIP_DEFLATED, 1)
+    out, _ = slimmed(tmp_path, path)
+    with ZipFile(path) as before, ZipFile(out) as after:
+        sizes = [one.getinfo("made/text.txt").compress_size for one in (before, after)]
+        assert sizes[0] == sizes[1]
+        assert after.read("made/text.txt") == b"lorem ipsum " * 999
+
+
+@pytest.mark.slow
+def test_pip_installs_the_result(tmp_path: Path) -> None:
+    out, _ = slimmed(tmp_path, made_wheel(tmp_path))
+    pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target"]
+    subprocess.run([*pip, tmp_path / "installed", out], check=True, capture_output=True)
+    assert (tmp_path / "installed/made/stored.so").stat().st_size == len(LIBRARY) // 2
+
+
+def test_a_signed_wheel_stays_as_it_is(tmp_path: Path) -> None:
+    path = made_wheel(tmp_path, more="made-1.dist-info/RECORD.jws")
+    with pytest.raises(FormatError, match=r"signed by made-1.dist-info/RECORD.jws"):
+        slimmed(tmp_path, path)
+
+
+def test_what_is_no_zip_file_is_refused(tmp_path: Path) -> None:
+    path = made_wheel(tmp_path)
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(FormatError, match="damaged zip file"):
+        slimmed(tmp_path, path)
+
+
+def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(members, "MOST", len(LIBRARY) * 2)
+    with pytest.raises(FormatError, match="limit"):
+        slimmed(tmp_path, made_wheel(tmp_path))
+    monkeypatch.setattr(members, "MOST", len(LIBRARY) * 3)
+    with pytest.raises(LimitError, match="its files inflate to more than the limit"):
+        slim_wheel(made_wheel(tmp_path), tmp_path / "out.whl", tmp_path / "work", halved)
