@@ -12,10 +12,18 @@ from omptool.render.names import terminal_width
 from omptool.render.tables import Row, hexadecimal, table
 from packager.model import DeviceImage
 from packager.questions.summary import Container, Sum, Summary
+from packager.slimming.estimate import Estimate
+from packager.wording import counted
 
 
 def summary_text(
-    path: str, size: int | None, what: str, found: Summary, *, has_shares: bool = True
+    path: str,
+    size: int | None,
+    what: str,
+    found: Summary,
+    estimates: Sequence[Estimate] = (),
+    *,
+    has_shares: bool = True,
 ) -> str:
     """The tables of a file, without a newline at the end."""
     length = "" if size is None else f", {size} bytes"
@@ -31,6 +39,8 @@ def summary_text(
         blocks.append(table("containers", rows, width, ["container", "member", "for"]))
     if found.coverage:
         blocks.append(table("GPUs", _gpus(found), width, ["GPUs"]))
+    if size and has_shares and any(one.left < size for one in estimates):
+        blocks.append(table("omptool slim", _slim(estimates, size), width, ["--keep"]))
     return "\n".join(blocks)
 
 
@@ -83,15 +93,34 @@ def _gpus(found: Summary) -> list[Row]:
     ]
 
 
+def _slim(estimates: Sequence[Estimate], size: int) -> list[Row]:
+    return [
+        {
+            "--keep": one.keep,
+            "would leave": one.left,
+            "of this file": _share(one, size),
+            "has no code in": (
+                f"{one.without} of {counted(one.containers, 'container')}" if one.without else None
+            ),
+        }
+        for one in estimates
+    ]
+
+
+def _share(one: Estimate, size: int) -> str:
+    share = f"{100 * one.left / size:.1f} %"
+    return f"at least {share}" if one.is_at_least else share
+
+
 def summary_json(
-    files: Iterable[tuple[str, int | None, Summary]], errors: Sequence[Unread]
+    files: Iterable[tuple[str, int | None, Summary, Sequence[Estimate]]], errors: Sequence[Unread]
 ) -> Iterator[str]:
     """The document of schemas/dump-summary.json, in pieces."""
-    rows = (_summarised(path, size, found) for path, size, found in files)
+    rows = (_summarised(*file) for file in files)
     return document(rows, map(Unread.row, errors))
 
 
-def _summarised(path: str, size: int | None, found: Summary) -> Row:
+def _summarised(path: str, size: int | None, found: Summary, estimates: Sequence[Estimate]) -> Row:
     return {
         "path": portable(path),
         "size": size,
@@ -125,5 +154,15 @@ def _summarised(path: str, size: int | None, found: Summary) -> Row:
                 "containers": row.containers,
             }
             for row in found.coverage
+        ],
+        "slim": [
+            {
+                "keep": one.keep,
+                "left": one.left,
+                "at_least": one.is_at_least,
+                "without": one.without,
+                "containers": one.containers,
+            }
+            for one in estimates
         ],
     }

@@ -84,14 +84,14 @@ def summary(binaries: Iterable[tuple[FatBinary, Sequence[DeviceImage]]]) -> Summ
     total = Sum()
     containers: dict[tuple[int, str, int | None], Container] = {}
     for number, (binary, images) in enumerate(binaries):
-        shares = _shares(binary.images)
+        stored = shares(binary.images)
         for image in images:
             count = len(kernels(binary, image))
             container = _container(containers, number, image)
             container.images.append(image)
             sums = (targets.setdefault(_target(image), Sum()), total, container.sum)
             for one in sums:
-                one.add(image, count, shares[image.index])
+                one.add(image, count, stored[image.index])
     found = list(containers.values())
     return Summary(
         dict(sorted(targets.items(), key=_place)),
@@ -106,21 +106,21 @@ def _place(row: tuple[Target, Sum]) -> tuple[object, ...]:
     return triple, natural(arch), kind
 
 
-def _shares(images: Sequence[DeviceImage]) -> dict[int, int]:
+def shares(images: Sequence[DeviceImage]) -> dict[int, int]:
     """The bytes that each image takes in the file; what is compressed together, by their sizes."""
     together: dict[tuple[int, int], list[DeviceImage]] = {}
-    shares: dict[int, int] = {}
+    found: dict[int, int] = {}
     for image in images:
         if image.stored_size is None:
-            shares[image.index] = image.size
+            found[image.index] = image.size
         else:
             together.setdefault((image.offset, image.stored_size), []).append(image)
     for (_, stored), group in together.items():
         rest, weight = stored, sum(image.size for image in group)
         for image in group:
-            shares[image.index] = rest * image.size // weight if weight else rest
-            rest, weight = rest - shares[image.index], weight - image.size
-    return shares
+            found[image.index] = rest * image.size // weight if weight else rest
+            rest, weight = rest - found[image.index], weight - image.size
+    return found
 
 
 def _target(image: DeviceImage) -> Target:

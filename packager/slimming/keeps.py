@@ -44,13 +44,14 @@ def named(words: Iterable[str]) -> tuple[Kept, ...]:
 
 
 def _named(name: str) -> Kept:
-    kept = _known(name)
+    kept = known(name)
     if kept is None:
         raise UsageError(f"no architecture has the name {name!r}; known names: {_known_names()}")
     return kept
 
 
-def _known(name: str) -> Kept | None:
+def known(name: str) -> Kept | None:
+    """Return the device of a name; None for a name that none has."""
     if found := _SM.fullmatch(name):
         is_variant = bool(found[2]) and int(found[1][3:]) < FIRST_WITH_VARIANTS
         return Kept(name, NVIDIA) if found[1] in _gpus() and not is_variant else None
@@ -116,7 +117,7 @@ def of_devices(
 
 def _of_device(row: Mapping[str, Any], where: str) -> Iterator[Kept]:
     architecture = row.get("architecture")
-    kept = _known(architecture) if isinstance(architecture, str) else None
+    kept = known(architecture) if isinstance(architecture, str) else None
     if kept is None and isinstance(architecture, str) and _SM.fullmatch(architecture):
         kept = Kept(architecture, NVIDIA)  # a device that came after this omptool
     if kept is None:
