@@ -18,7 +18,7 @@ from packager.formats.containers.bundles import hip_fatbin
 from packager.formats.containers.payload import Damage, Unknown
 from packager.formats.host_records import fatbin_wrappers, gcc_offload
 from packager.records import NamedTuple
-from packager.slimming.found import Found, Left, at_beginning
+from packager.slimming.containers.found import Found, Left, at_beginning
 
 # Sections with device code that a library's own loader reads.
 OWN_LOADERS = (large_data.SECTION, ".cask_resource")

@@ -13,11 +13,13 @@ from packager.formats.containers import opencl_elf
 from packager.look import Look
 from packager.questions.sorting import natural
 from packager.records import NamedTuple
-from packager.slimming import found, linked
-from packager.slimming.found import Found, Left
+from packager.slimming import linked
+from packager.slimming.containers import found
+from packager.slimming.containers.found import Found, Left
+from packager.slimming.containers.outcome import Outcome
 from packager.slimming.keeps import Kept
-from packager.slimming.outcome import Outcome, Request
 from packager.slimming.pieces import Rewritten
+from packager.slimming.request import Request
 from packager.wording import counted
 
 # Images are looked into where a choice depends on their bytes, and not before.

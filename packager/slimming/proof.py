@@ -9,10 +9,11 @@ from pathlib import Path
 from packager.elf import headers
 from packager.errors import FindingError
 from packager.files.reader import Reader, open_reader
-from packager.slimming import found, linked
-from packager.slimming.found import Found
+from packager.slimming import linked
+from packager.slimming.containers import found
+from packager.slimming.containers.found import Found
+from packager.slimming.containers.outcome import Held
 from packager.slimming.keeps import Kept
-from packager.slimming.outcome import Held
 from packager.slimming.plan import HEADERS
 from packager.slimming.selection import chosen
 from packager.wording import counted

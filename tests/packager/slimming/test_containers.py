@@ -23,7 +23,7 @@ from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.formats.containers import cuda_fatbin
 from packager.formats.containers.bundles import clang_bundle, compressed_bundle
-from packager.slimming.found import Left
+from packager.slimming.containers.found import Left
 from packager.slimming.keeps import named
 from packager.slimming.plan import plan, plan_open
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from container_plans import planned
 from containers import ARCHS, Containers
 from documents import summarised
 from fatbins import entry, fatbin
 from places import DATA
-from slimmed import planned
 from toolchain import omptool, run
 from wrapped import wrapped
 

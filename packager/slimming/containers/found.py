@@ -11,8 +11,8 @@ from packager.formats.containers import cuda_fatbin, zstd_frame
 from packager.formats.containers import known as formats
 from packager.formats.containers.bundles import clang_bundle, compressed_bundle
 from packager.records import NamedTuple
-from packager.slimming import bundles, cuda
-from packager.slimming.outcome import Held, Outcome, Rewrite
+from packager.slimming.containers import bundles, cuda
+from packager.slimming.containers.outcome import Held, Outcome, Rewrite
 from packager.slimming.pieces import Piece, Rewritten
 from packager.slimming.selection import Choice
 

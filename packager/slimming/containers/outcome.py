@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Records of what is asked of a container, and of what becomes of it."""
+"""Records of the outcome for a container."""
 
 from __future__ import annotations
 
@@ -7,16 +7,9 @@ from collections.abc import Callable, Mapping
 
 from packager.files.reader import Reader
 from packager.records import NamedTuple
-from packager.slimming.keeps import Kept
 from packager.slimming.pieces import Rewritten
+from packager.slimming.request import Request
 from packager.slimming.selection import Candidate, Choice
-
-
-class Request(NamedTuple):
-    """The devices whose code stays, and whether PTX does in any case."""
-
-    keeps: tuple[Kept, ...]
-    keep_ptx: bool = False
 
 
 class Outcome(NamedTuple):

@@ -11,9 +11,10 @@ from packager.formats.containers import cuda_fatbin
 from packager.formats.containers.cuda_fatbin import Entry
 from packager.formats.device_images import known as device_images
 from packager.look import Look
+from packager.slimming.containers.outcome import Held, Outcome
 from packager.slimming.keeps import NVIDIA
-from packager.slimming.outcome import Held, Outcome, Request
 from packager.slimming.pieces import Piece, Rewritten
+from packager.slimming.request import Request
 from packager.slimming.selection import Candidate, choose
 
 ALIGNMENT = cuda_fatbin.PADDING

@@ -15,9 +15,10 @@ from packager.formats.device_images import spirv
 from packager.formats.device_images.bitcode import magic as bitcode
 from packager.model import ImageKind
 from packager.records import NamedTuple
+from packager.slimming.containers.outcome import Held, Outcome
 from packager.slimming.keeps import AMD, NVIDIA
-from packager.slimming.outcome import Held, Outcome, Request
 from packager.slimming.pieces import Piece, Rewritten
+from packager.slimming.request import Request
 from packager.slimming.selection import Candidate, Choice, choose
 from packager.triples import code_of, is_known, normalise
 from packager.writers.elf_types import content_size
