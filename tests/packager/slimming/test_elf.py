@@ -21,7 +21,9 @@ from packager.slimming.elf.shrink import shrink
 
 pytestmark = pytest.mark.slow
 SHORTER = [link for link in LINKS if link not in STATIC]
-FEW = ("pie", "no-pie", "lld-relr", "mold-library", "pages-of-2m-library", "lld-written")
+FEW = (
+    "pie", "no-pie", "lld-relr", "mold-library", "pages-of-2m-library", "before-bss", "at-end",
+)  # fmt: skip
 REMOVED = 6 * (IMAGE + 64)
 OVERHEAD = 64 << 10
 TOOLS = [
