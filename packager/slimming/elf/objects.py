@@ -38,7 +38,8 @@ def object_layout(
                 raise UsageError("the object has program headers")
             one = pack(section, containers, elf.data)
             hole, pointers = _hole(one, elf), object_pointers(elf, one)
-            holes.append(hole)
+            if hole.size:  # else the section is shorter, and zeros are behind it
+                holes.append(hole)
             packed.append(one)
             patches += pointers
         except PackagerError as error:
@@ -59,8 +60,6 @@ def _hole(packed: Packed, elf: Elf) -> Hole:
     if unit & unit - 1:
         raise UsageError(f"a section is aligned to {unit} bytes, which is no power of two")
     hole = Hole(end - (end - packed.end) // unit * unit, end)
-    if not hole.size:
-        raise UsageError(f"less than {unit} bytes are free")
     spans = [(s.offset, s.size) for s in elf.sections if s.has_bytes and s != packed.section]
     spans.append((elf.sections_at, len(elf.sections) * SECTION_HEADER.size))
     if any(start < hole.end and hole.start < start + size for start, size in spans):

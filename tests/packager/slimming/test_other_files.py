@@ -86,6 +86,19 @@ def test_several_containers_of_an_object_move(products: Products, tmp_path: Path
         assert not shrunk(out, {90}, out).is_changed
 
 
+def test_a_section_of_an_object_has_no_zeros_behind(products: Products, tmp_path: Path) -> None:
+    """Readers of OffloadBinaries take zeros for one more."""
+    compiled, out = one_fatbin(products, tmp_path), tmp_path / "slim.o"
+    (whole,) = kept(compiled, set(shortened.ARCHS))
+    *pieces, last = whole.pieces
+    fewer = (*pieces, last._replace(size=last.size - 8))
+    done = shrink(compiled, [whole._replace(pieces=fewer)], out)
+    assert (done.after, done.zeroed, done.is_changed) == (done.before, (), True)
+    with open_reader(out) as data:
+        (section,) = headers.read(data).named(".nv_fatbin")
+        assert section.size == whole.size - 8
+
+
 @pytest.mark.parametrize(
     ("option", "reason"),
     [("-DINSIDE", "inside a container"), ("-DBETWEEN", "behind the last container")],
