@@ -9,7 +9,8 @@ from pathlib import Path
 from packager.elf import headers
 from packager.errors import FindingError
 from packager.files.reader import Reader, open_reader
-from packager.slimming import linked
+from packager.hosts.windows import coff_headers
+from packager.slimming import linked, windows
 from packager.slimming.containers import found
 from packager.slimming.containers.found import Found
 from packager.slimming.containers.outcome import Held
@@ -42,6 +43,8 @@ def prove_open(before: Reader, after: Reader, keeps: Sequence[Kept]) -> None:
 
 def _containers(data: Reader) -> list[Found]:
     """Return the containers in the order in which runtimes are told of them."""
+    if coff_headers.probe(data):
+        return windows.registered(data)
     if not headers.probe(data):
         return found.in_file(data)[0]
     memory = linked.memory(data)
