@@ -80,6 +80,11 @@ def renewed(out: BinaryIO, file: LinkedFile, layout: Layout, old: BuildId, sums:
     )
     moved = layout.moves.offset(address)
     pwrite(out.fileno(), content, old.offset if moved is None else moved)
+    return changed(old, content)
+
+
+def changed(old: BuildId, content: bytes) -> str:
+    """Return what users should know of a new build-id."""
     return f"its build-id changes from {old.content.hex()} to {content.hex()}"
 
 

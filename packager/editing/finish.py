@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from packager.editing.build_id import find_build_id, renewed
@@ -49,11 +49,15 @@ def finish(
             old = find_build_id(file)
             notes = [renewed(stream, file, layout, old, sums)] if old else []
         findings = checked(temporary, force=force, is_wrapped=is_wrapped, own=own)
-    if status.st_mode & ~MODE & 0o7000:
-        notes.append("the result loses set-user-ID and set-group-ID")
+    return Edited(findings, [*notes, *lost(file, status.st_mode)])
+
+
+def lost(file: LinkedFile, mode: int) -> Iterator[str]:
+    """Yield what a file with this mode loses by any change."""
+    if mode & ~MODE & 0o7000:
+        yield "the result loses set-user-ID and set-group-ID"
     behind = len(file.data) - file.end
     # patchelf leaves a zero there.
     if behind > FILLING or any(file.data.bytes(file.end, behind)):
         what = "1 byte is" if behind == 1 else f"{behind} bytes are"
-        notes.append(f"{what} kept behind the ELF file; a signature there is void")
-    return Edited(findings, notes)
+        yield f"{what} kept behind the ELF file; a signature there is void"

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from packager.elf.headers import DT_RELR, WORD, Elf
-from packager.errors import FormatError
+from packager.elf.headers import DT_RELR, MAX_ROWS, WORD, Elf
+from packager.errors import FormatError, LimitError
 
 DT_RELRSZ = 35
 WORDS = 63  # that a bitmap is of
@@ -21,12 +21,15 @@ def relr_places(elf: Elf) -> Iterator[int]:
     offset = elf.offset(address, size)
     if offset is None:
         raise FormatError(f"packed relocations at address {address:#x} are not in the file")
-    at = 0
+    at = found = 0
     table = elf.data.slice(offset, size, "packed relocations")
     for (word,) in elf.rows(WORD, table, "packed relocations"):
         if not word & 1:
             yield word
             at = word + WORD.size
             continue
+        found += word.bit_count()
+        if found > MAX_ROWS:
+            raise LimitError(f"more than {MAX_ROWS} packed relocations are not read")
         yield from (at + n * WORD.size for n in range(WORDS) if word >> n + 1 & 1)
         at += WORDS * WORD.size

@@ -54,6 +54,7 @@ TARGET = Struct("<8xB39xI")  # ABI version and flags, which say the architecture
 CUDA_V2_ABI = 8  # EI_ABIVERSION from CUDA 13 on
 # Code for one architecture alone ("sm_90a"): a flag of each ABI, and since ptxas 13 a record.
 SPECIFIC_FLAGS, SPECIFIC_FLAGS_V2 = 0x800, 0x8
+FIRST_SPECIFIC = 90  # older code of NVIDIA's own libraries has the flag for another reason
 COMPATIBILITY, SPECIFIC_KEY, SIZED_RECORD = ".nv.compat", 9, 4
 COMPATIBILITY_RECORD = Struct("<BBH")  # form, key, value; of a sized one: its size
 MAX_COMPATIBILITY = 1 << 12
@@ -224,9 +225,10 @@ def _arch(elf: Elf) -> str | None:
 
 def _cuda_arch(abi_version: int, flags: int, *, is_specific: bool) -> str:
     is_new = abi_version >= CUDA_V2_ABI
+    number = (flags >> 8 if is_new else flags) & 0xFF
     is_flagged = flags & (SPECIFIC_FLAGS_V2 if is_new else SPECIFIC_FLAGS)
-    suffix = "a" if is_specific or is_flagged else ""
-    return f"sm_{(flags >> 8 if is_new else flags) & 0xFF}{suffix}"
+    suffix = "a" if number >= FIRST_SPECIFIC and (is_specific or is_flagged) else ""
+    return f"sm_{number}{suffix}"
 
 
 def _is_specific(elf: Elf) -> bool:

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from struct import pack_into
 
-from packager.editing.build_id import find_build_id
+from packager.editing.build_id import changed, find_build_id
 from packager.editing.layout.dynamic_table import ADDRESSES
 from packager.editing.layout.result import COUNTS_AT, SECTIONS_AT, section_header
 from packager.editing.linked import LinkedFile
 from packager.elf.headers import DYNAMIC, HEADER, PROGRAM_HEADER, WORD, Segment
+from packager.records import NamedTuple
 from packager.slimming.elf.cutting import Cutting
 from packager.slimming.elf.front import Move
 from packager.slimming.elf.holes import Holes
@@ -23,21 +24,33 @@ from packager.slimming.pieces import Piece, Rewritten
 SEGMENTS_AT = 0x20  # field of the ELF header
 
 
+class Linked(NamedTuple):
+    """The layout of a result, and what users should know of it."""
+
+    layout: Layout
+    notes: tuple[str, ...]
+
+
 def linked_layout(
     file: LinkedFile, cutting: Cutting, others: Sequence[Rewritten], containers: Sequence[Rewritten]
-) -> Layout:
+) -> Linked:
     """Lay out the result: `others` of the `containers` stay where they are."""
     holes = cutting.holes
     place = _places(cutting.moves, holes)
     patches = [(place(at), content) for at, content in (*cutting.patches, *_dynamic(file, cutting))]
-    patches += _build_id(file, containers, holes, place)
+    notes: list[str] = []
+    if (old := find_build_id(file)) is not None:
+        new = old.after(list(_rewritten(containers, holes)))
+        patches.append((place(old.offset), new))
+        notes.append(changed(old, new))
     if not cutting.packed:
-        return Layout(sorted(in_place(others)), holes, patches)
+        return Linked(Layout(sorted(in_place(others)), holes, patches), tuple(notes))
     sections = section_headers(file.sections, cutting.packed, cutting.moves, holes)
     segments = program_headers(file, cutting.cuts, cutting.moves)
     patches += _headers(file, segments, sections, holes)
-    extents = [*in_place(others), *_packed(cutting), *_front(cutting.moves)]
-    return Layout(sorted(extents), holes, patches, _symbols(file, cutting, sections, holes))
+    extents = sorted([*in_place(others), *_packed(cutting), *_front(cutting.moves)])
+    symbols = _symbols(file, cutting, sections, holes)
+    return Linked(Layout(extents, holes, patches, symbols), tuple(notes))
 
 
 def _places(moves: Sequence[Move], holes: Holes) -> Callable[[int], int]:
@@ -63,19 +76,11 @@ def _dynamic(file: LinkedFile, cutting: Cutting) -> Iterator[Patch]:
                 yield table.offset + number * DYNAMIC.size + WORD.size, new
 
 
-def _build_id(
-    file: LinkedFile,
-    containers: Sequence[Rewritten],
-    holes: Holes,
-    place: Callable[[int], int],
-) -> Iterator[Patch]:
-    """Yield the new build-id, which depends on the old one and on all that is rewritten."""
-    old = find_build_id(file)
-    if old is not None:
-        ranges = [(c.offset, c.size, [p[:2] for p in c.pieces]) for c in containers]
-        new = [repr((ranges, holes.rows)).encode()]
-        new += [piece.data for c in containers for piece in c.pieces if piece.offset < 0]
-        yield place(old.offset), old.after(new)
+def _rewritten(containers: Sequence[Rewritten], holes: Holes) -> Iterator[bytes]:
+    """Yield what makes the result another file: the new bytes, with their places, and the holes."""
+    ranges = [(c.offset, c.size, [piece[:2] for piece in c.pieces]) for c in containers]
+    yield repr((ranges, holes.rows)).encode()
+    yield from (piece.data for c in containers for piece in c.pieces if piece.offset < 0)
 
 
 def _headers(

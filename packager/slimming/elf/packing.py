@@ -63,12 +63,12 @@ def expect_sound(containers: Iterable[Rewritten], data: Reader) -> list[Rewritte
     found = sorted(containers)
     for one in found:
         what = f"container at {one.offset:#x}"
-        data.slice(one.offset, one.size, what)
+        data.slice(one.offset, one.size, "container")
         if not 1 <= one.alignment <= MOST_ALIGNMENT or one.alignment & one.alignment - 1:
             raise FormatError(f"{what} has the alignment {one.alignment}")
         for piece in one.pieces:
             if piece.offset >= 0:
-                data.slice(piece.offset, piece.size, f"piece of the {what}")
+                data.slice(piece.offset, piece.size, "piece of a container")
             elif len(piece.data) != piece.size:
                 raise FormatError(f"{what} has a piece of {piece.size} bytes without them")
         if size_of(one) > one.size:

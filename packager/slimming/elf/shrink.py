@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from packager.editing.finish import lost
 from packager.editing.linked import LinkedFile
 from packager.elf import headers
 from packager.elf.headers import Elf, Section
@@ -43,6 +44,14 @@ class Shrunk(NamedTuple):
     zeroed: tuple[Zeroed, ...] = ()
     moved: int = 0  # containers that have other addresses
     is_changed: bool = True  # False: nothing was to be removed, and nothing is written
+    notes: tuple[str, ...] = ()  # for users
+
+
+class Planned(NamedTuple):
+    """A result, and its layout if anything changes."""
+
+    shrunk: Shrunk
+    layout: Layout | None
 
 
 class _Opened(NamedTuple):
@@ -67,8 +76,7 @@ def shrink(
     or a container is malformed.
     """
     with open_reader(source) as data:
-        found = expect_sound(containers, data)
-        shrunk, layout = _planned(source, data, found, zero=zero)
+        shrunk, layout = planned(source, data, containers, zero=zero)
         if layout is None or out is None:
             return shrunk
         with replacing(out, source.stat().st_mode & MODE) as temporary:
@@ -79,25 +87,30 @@ def shrink(
     return shrunk
 
 
-def _planned(
-    path: Path, data: Reader, containers: Sequence[Rewritten], *, zero: bool
-) -> tuple[Shrunk, Layout | None]:
-    """Return what the result is, and its layout if anything changes."""
+def planned(
+    path: Path, data: Reader, containers: Iterable[Rewritten], *, zero: bool = False
+) -> Planned:
+    """Lay out the result for `data`, which is the file at `path` or a part of it.
+
+    The offsets of containers and of their pieces count from the beginning of `data`.
+    """
     size = len(data)
-    is_same_content = all(is_same(one, data) for one in containers)
-    untouched = Shrunk(size, size, is_changed=False)
-    if is_same_content and (zero or not any(map(_gain, containers))):
-        return untouched, None
+    rows = expect_sound(containers, data)
+    is_same_content = all(is_same(one, data) for one in rows)
+    untouched = Planned(Shrunk(size, size, is_changed=False), None)
+    if is_same_content and (zero or not any(map(_gain, rows))):
+        return untouched
     elf = headers.read(data) if headers.probe(data) else None
     faults: dict[int, str] = {}
-    groups, others = _grouped(elf, containers, faults, zero=zero)
-    layout, moved = _layout(_Opened(path, data, elf), groups, others, faults)
+    groups, others = _grouped(elf, rows, faults, zero=zero)
+    layout, moved, notes = _layout(_Opened(path, data, elf), groups, others, faults)
     gone = layout.holes.size()
     if is_same_content and not gone:
-        return untouched, None
+        return untouched
     names = {s.number: s.name for s in elf.sections} if elf else {}
     zeroed = tuple(Zeroed(names.get(n, ""), why) for n, why in sorted(faults.items()))
-    return Shrunk(size, size - gone, tuple(layout.holes.rows), zeroed, moved), layout
+    holes = tuple(layout.holes.rows)
+    return Planned(Shrunk(size, size - gone, holes, zeroed, moved, notes=notes), layout)
 
 
 def _gain(container: Rewritten) -> int:
@@ -130,23 +143,29 @@ def _grouped(
     return groups, others
 
 
+class _Result(NamedTuple):
+    layout: Layout
+    moved: int = 0
+    notes: tuple[str, ...] = ()
+
+
 def _layout(
     file: _Opened, groups: Groups, others: list[Rewritten], faults: dict[int, str]
-) -> tuple[Layout, int]:
-    """Return the layout of the result, and the number of containers that move."""
-    everything = [*others, *(one for found in groups.values() for one in found)]
-    if file.elf is None:
-        return Layout(sorted(in_place(everything)), Holes(()), ()), 0
-    if file.elf.is_object:
-        return object_layout(file.elf, groups, others, faults), 0
+) -> _Result:
+    everything = sorted([*others, *(one for found in groups.values() for one in found)])
+    if file.elf is not None and file.elf.is_object:
+        return _Result(object_layout(file.elf, groups, others, faults))
     try:
+        if file.elf is None:
+            return _Result(Layout(list(in_place(everything)), Holes(()), ()))
         linked = LinkedFile(file)
     except PackagerError as error:
         faults |= {section.number: str(error) for section in groups}
-        return Layout(sorted(in_place(everything)), Holes(()), ()), 0
+        return _Result(Layout(list(in_place(everything)), Holes(()), ()))
     cutting, found = find_cutting(linked, groups)
     faults |= found
     packed = {one.section for one in cutting.packed}
     others += [one for section, rows in groups.items() if section not in packed for one in rows]
     moved = sum(old != new for one in cutting.packed for old, new in one.addresses.items())
-    return linked_layout(linked, cutting, others, sorted(everything)), moved
+    layout, notes = linked_layout(linked, cutting, others, everything)
+    return _Result(layout, moved, (*notes, *lost(linked, file.path.stat().st_mode)))

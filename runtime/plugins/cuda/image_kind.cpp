@@ -116,7 +116,8 @@ bool has_specific_record(Bytes image) {
   return false;
 }
 
-// CUDA 13 writes the number elsewhere than those before it, and the flag of code for one architecture alone.
+// CUDA 13 writes the number elsewhere than those before it, and the flag of code for one architecture alone. Code of
+// NVIDIA's libraries for older GPUs has the flag for another reason.
 std::vector<Code> code_of_cubin(Bytes image) {
   const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(image, 0);
   if (!header)
@@ -124,9 +125,10 @@ std::vector<Code> code_of_cubin(Bytes image) {
   constexpr unsigned char kVersionOfCuda13 = 8;
   constexpr std::uint32_t kSpecific = 0x800, kSpecificOfCuda13 = 0x8;
   const bool is_new = header->e_ident[EI_ABIVERSION] >= kVersionOfCuda13;
-  const bool is_specific = (header->e_flags & (is_new ? kSpecificOfCuda13 : kSpecific)) || has_specific_record(image);
+  constexpr int kFirstSpecific = 90;
   const int number = static_cast<int>((is_new ? header->e_flags >> 8 : header->e_flags) & 0xff);
-  return {{false, number, is_specific ? 'a' : '\0'}};
+  const bool is_specific = (header->e_flags & (is_new ? kSpecificOfCuda13 : kSpecific)) || has_specific_record(image);
+  return {{false, number, is_specific && number >= kFirstSpecific ? 'a' : '\0'}};
 }
 
 char variant_of(const FatbinEntry& entry) {

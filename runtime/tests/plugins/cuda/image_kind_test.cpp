@@ -72,6 +72,7 @@ TEST_CASE("the architecture of each kind of image is found") {
   CHECK(one(cubin(8, 0x06005a04)).number == 90);
   CHECK(one(cubin(8, 0x06005a04)).variant == '\0');
   CHECK(one(cubin(7, 0x5a0d5a)).variant == 'a');   // by ptxas 12
+  CHECK(one(cubin(7, 0x3c0d3d)).variant == '\0');  // of cuBLAS 11, for sm_61
   CHECK(one(cubin(8, 0x0600640a)).variant == 'a'); // by ptxas 12.8
   const std::vector<Code> codes = codes_of(bytes_of(fatbin({{false, 70}, {true, 90, 'a'}})));
   REQUIRE(codes.size() == 2);

@@ -45,6 +45,7 @@ def flagged(content: bytes, version: int, flags: int) -> bytes:
     [
         pytest.param(MADE, "sm_90", id="plain"),
         pytest.param(flagged(MADE, 7, 0x5A0D5A), "sm_90a", id="ptxas-12"),
+        pytest.param(flagged(MADE, 7, 0x3C0D3D), "sm_61", id="cublas-11"),
         pytest.param(flagged(MADE, OF_CUDA_13, 0x06005A04), "sm_90", id="plain-8"),
         pytest.param(flagged(MADE, OF_CUDA_13, 0x0600640A), "sm_100a", id="ptxas-12.8"),
         pytest.param((DATA / "specific.cubin").read_bytes(), "sm_103a", id="ptxas-13"),

@@ -33,11 +33,12 @@ def kept(
             one
             for name in sections
             for section in elf.named(name)
-            for one in _of_section(data, section.offset, section.offset + section.size, archs)
+            for one in of_range(data, section.offset, section.offset + section.size, archs)
         ]
 
 
-def _of_section(data: Reader, start: int, end: int, archs: Collection[int]) -> Iterator[Rewritten]:
+def of_range(data: Reader, start: int, end: int, archs: Collection[int]) -> Iterator[Rewritten]:
+    """The CUDA fat binaries in a range of a file."""
     at = start
     while at < end:
         if data.bytes(at, 4) != cuda_fatbin.MAGIC:
