@@ -10,7 +10,7 @@ from pathlib import Path
 import fatbins
 import pytest
 from linking import LLD_FOLDER
-from slimmed import ARCHS, image
+from shortened import ARCHS, image
 from toolchain import run
 
 from packager.errors import FormatError
