@@ -13,7 +13,7 @@ from packager.elf.headers import Section
 from packager.elf.space_of import space as space_of
 from packager.errors import FormatError
 from packager.files.reader import Reader
-from packager.formats.containers import cuda_fatbin, large_data
+from packager.formats.containers import cuda_fatbin, large_data, llvm_offloading
 from packager.formats.containers.bundles import hip_fatbin
 from packager.formats.containers.payload import Damage, Unknown
 from packager.formats.host_records import fatbin_wrappers, gcc_offload
@@ -48,14 +48,31 @@ def containers(space: Space) -> tuple[list[Found], list[Left]]:
     left: list[Left] = []
     known = _known(space, list(_starts(space, left)), left)
     found = [known[start] for start in sorted(known)]
-    return found, [*left, *_untold(space, found), *_of_others(space)]
+    left += _untold(space, found)
+    inputs = list(_inputs(space, left))
+    return sorted([*found, *inputs], key=_offset), [*left, *_of_others(space)]
+
+
+def _offset(container: Found) -> int:
+    return container.data.at
+
+
+def _inputs(space: Space, left: list[Left]) -> Iterator[Found]:
+    """Yield the sections of objects that clang's linker wrapper takes images from."""
+    for section in space.elf.sections if space.elf.is_object else ():
+        is_input = llvm_offloading.claims(section) and not section.is_allocated
+        if is_input and section.has_bytes and section.size:
+            try:
+                yield at_beginning(space.elf.content(section))
+            except FormatError as error:
+                left.append(Left(f"section {section.name}", str(error)))
 
 
 def registered(space: Space) -> list[Found]:
-    """Return the container of each wrapper, in the order of wrappers."""
+    """Return the container of each wrapper, in the order of wrappers, and inputs of linkers."""
     starts = list(_starts(space, []))
     known = _known(space, starts, [])
-    return [known[start] for start in starts if start in known]
+    return [*(known[start] for start in starts if start in known), *_inputs(space, [])]
 
 
 def _known(space: Space, starts: Sequence[_Start], left: list[Left]) -> dict[_Start, Found]:

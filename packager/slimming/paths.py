@@ -49,7 +49,8 @@ def slim(path: Path, out: Path, request: Request) -> Result:
     file cannot be slimmed.
     """
     result = _slimmed(path, out, request)
-    if result.after == result.before and out != path and not result.lacking and not request.is_dry:
+    is_same = not is_worth_writing(result.files)
+    if is_same and out != path and not result.lacking and not request.is_dry:
         with (
             replacing(out, stat.S_IMODE(path.stat().st_mode)) as beside,
             path.open("rb") as source,
@@ -72,7 +73,8 @@ def slim_folder(folder: Path, request: Request, seen: Callable[[Path], None]) ->
             result = _in_folder(found, request)
             if result is None:
                 continue
-            if result.after != result.before and not request.is_dry:
+            is_written = not result.reason and is_worth_writing(result.files)
+            if is_written and not request.is_dry:
                 records.change(found.path)
             yield result
     finally:

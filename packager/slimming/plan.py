@@ -10,10 +10,11 @@ from packager.elf import headers
 from packager.errors import PackagerError
 from packager.files.reader import Reader, open_reader
 from packager.formats.containers import opencl_elf
+from packager.hosts.windows import coff_headers
 from packager.look import Look
 from packager.questions.sorting import natural
 from packager.records import NamedTuple
-from packager.slimming import linked
+from packager.slimming import linked, windows
 from packager.slimming.containers import found
 from packager.slimming.containers.found import Found, Left
 from packager.slimming.containers.outcome import Outcome
@@ -75,6 +76,8 @@ def plan_open(data: Reader, keeps: Sequence[Kept], *, keep_ptx: bool = False) ->
 
 def _containers(data: Reader) -> tuple[list[Found], list[Left]]:
     """Return the containers of a file in file order, and what no runtime is told of."""
+    if coff_headers.probe(data):
+        return windows.containers(data)
     if not headers.probe(data) or opencl_elf.probe(data):
         return found.in_file(data)
     memory = linked.memory(data)

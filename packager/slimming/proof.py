@@ -9,13 +9,14 @@ from pathlib import Path
 from packager.elf import headers
 from packager.errors import FindingError
 from packager.files.reader import Reader, open_reader
-from packager.slimming import linked
+from packager.hosts.windows import coff_headers
+from packager.slimming import linked, windows
 from packager.slimming.containers import found
 from packager.slimming.containers.found import Found
 from packager.slimming.containers.outcome import Held
 from packager.slimming.keeps import Kept
 from packager.slimming.plan import HEADERS
-from packager.slimming.selection import chosen
+from packager.slimming.selection import chosen, loadable
 from packager.wording import counted
 
 
@@ -42,6 +43,8 @@ def prove_open(before: Reader, after: Reader, keeps: Sequence[Kept]) -> None:
 
 def _containers(data: Reader) -> list[Found]:
     """Return the containers in the order in which runtimes are told of them."""
+    if coff_headers.probe(data):
+        return windows.registered(data)
     if not headers.probe(data):
         return found.in_file(data)[0]
     memory = linked.memory(data)
@@ -54,7 +57,9 @@ def _compare(number: int, before: Found, after: Found, keeps: Sequence[Kept]) ->
     ours, theirs = (one.kind.images(one.data) for one in (before, after))
     where = f"container {number} at {before.data.at:#x}"
     for kept in keeps:
-        if not _are_same(_chosen(ours, kept), _chosen(theirs, kept)):
+        is_best = before.kind.is_best
+        mine = [_loaded(images, kept, is_best=is_best) for images in (ours, theirs)]
+        if not _are_same(*mine):
             raise FindingError(f"{kept.name} would load other code of {where} than before")
     fixed = [[one for one in images if one.image.why_kept] for images in (ours, theirs)]
     if not _are_same(*fixed):
@@ -66,9 +71,11 @@ def _content(container: Found) -> Reader:
     return container.data.slice(0, container.kind.extent(container.data), "container")
 
 
-def _chosen(images: Sequence[Held], kept: Kept) -> list[Held]:
+def _loaded(images: Sequence[Held], kept: Kept, *, is_best: bool) -> list[Held]:
+    """Return the images that the runtime of a kept device loads or chooses from."""
     rows = [one.image for one in images]
-    return [images[n] for n in sorted(chosen(rows, kept, lambda n: images[n].own_arch()))]
+    mine = chosen(rows, kept, lambda n: images[n].own_arch()) if is_best else loadable(rows, kept)
+    return [images[n] for n in sorted(mine)]
 
 
 def _are_same(ours: Sequence[Held], theirs: Sequence[Held]) -> bool:

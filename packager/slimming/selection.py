@@ -58,12 +58,17 @@ def choose(
     *,
     keep_ptx: bool,
     own_arch: OwnArch | None = None,
+    is_best: bool = True,
 ) -> Choice:
-    """Return the images of one container that stay."""
+    """Return the images of one container that stay.
+
+    A runtime chooses the best of a container. Without `is_best` all that run are loaded, or are
+    inputs of a linker.
+    """
     stay = {n for n, image in enumerate(images) if image.why_kept}
     lacking = []
     for kept in keeps:
-        mine = chosen(images, kept, own_arch)
+        mine = chosen(images, kept, own_arch) if is_best else loadable(images, kept)
         stay.update(mine)
         if not mine and _is_expected(images, kept):
             lacking.append(kept)
@@ -89,6 +94,19 @@ def chosen(
     else:
         found = [n for n in rows if images[n].code == kept.code]
     return frozenset(found)
+
+
+def loadable(images: Sequence[Candidate], kept: Kept) -> frozenset[int]:
+    """Return the images that a kept device runs, or a driver or linker compiles for it."""
+    rows = [n for n, image in enumerate(images) if not image.why_kept]
+    if kept.code == NVIDIA:
+        mine = [n for n in rows if images[n].code == NVIDIA]
+        return frozenset(n for n in mine if _runs(images[n], kept, partial(_arch, images[n])))
+    if kept.code == AMD:
+        native = (n for n in rows if images[n].code == AMD and on_amd(images[n].arch, kept.name))
+        compiled = (n for n in rows if images[n].kind == "spirv" and _is_of_amd(images[n]))
+        return frozenset((*native, *compiled))
+    return chosen(images, kept)
 
 
 def _on_nvidia(
@@ -122,6 +140,10 @@ def _best(
         if found := [n for n in by_number[number] if runs(n)]:
             return found
     return []
+
+
+def _arch(image: Candidate) -> str:
+    return image.arch
 
 
 def _runs(image: Candidate, kept: Kept, own_arch: Callable[[], str]) -> bool:

@@ -57,6 +57,7 @@ class Blob(NamedTuple):
     stored: Reader | None = None  # of a compressed blob: its bytes in the file
     compression: str | None = None
     place: Place | None = None  # of its blob in the file, where it is the only entry
+    flags: int = 0
 
     def payload(self, unit: int | None = None) -> Payload:
         """It as any container's; `unit`: where the first of those around it begins."""
@@ -90,6 +91,26 @@ def parse(data: Reader) -> Iterator[Payload]:
 
 def blobs(data: Reader) -> Iterator[Blob]:
     """Every entry of every blob. Raises FormatError at the first malformed one."""
+    for blob in binaries(data):
+        try:
+            yield from of_binary(blob)
+        except FormatError as error:
+            error.resume = blob.end
+            raise
+
+
+class Binary(NamedTuple):
+    """An OffloadBinary: its bytes, and where the next one begins in the file."""
+
+    data: Reader
+    version: int
+    entries_at: int
+    entries: int  # their number, since version 2
+    end: int
+
+
+def binaries(data: Reader) -> Iterator[Binary]:
+    """The OffloadBinaries of a section or file. Raises FormatError at the first malformed one."""
     offset = 0
     while offset < len(data):
         magic, version, size, entries, count = data.unpack(HEADER, offset, "OffloadBinary header")
@@ -105,14 +126,16 @@ def blobs(data: Reader) -> Iterator[Blob]:
         offset += -(-size // ALIGNMENT) * ALIGNMENT
         if version > NEWEST:
             raise NewerError(f"{read}: a newer LLVM wrote it", blob, data.at + offset, version)
-        try:
-            if version == 1:
-                yield _entry(blob, entries, version, Place(blob.at, len(blob)))
-            else:
-                yield from _entries(blob, version, entries, count)
-        except FormatError as error:
-            error.resume = data.at + offset
-            raise
+        yield Binary(blob, version, entries, count, data.at + offset)
+
+
+def of_binary(binary: Binary) -> Iterator[Blob]:
+    """The entries of an OffloadBinary. Raises FormatError at the first malformed one."""
+    blob, version, at = binary.data, binary.version, binary.entries_at
+    if version == 1:
+        yield _entry(blob, at, version, Place(blob.at, len(blob)))
+    else:
+        yield from _entries(blob, version, at, binary.entries)
 
 
 def around(file: Reader, start: int, size: int) -> Payload | None:
@@ -218,7 +241,7 @@ def _entry(blob: Reader, at: int, version: int, place: Place | None) -> Blob:
         )
     has_image = not (version > 2 and flags & METADATA_ONLY)
     image = blob.slice(image_at, image_size if has_image else 0, "device image")
-    return Blob(kind, offload, strings, image, version, has_image, place=place)
+    return Blob(kind, offload, strings, image, version, has_image, place=place, flags=flags)
 
 
 def image_kind(kind: str) -> int:
@@ -265,6 +288,13 @@ def header(items: Sequence[Item], version: int) -> tuple[bytes, int]:
             size = () if version == 1 else (len(_spelled(value)),)
             pairs += string.pack(pool_at + offsets[key], pool_at + offsets[value], *size)
     return (head + pairs + pool).ljust(image_at, b"\0"), padding
+
+
+def compressed_head(version: int, packed: int, inflated: int, count: int) -> bytes:
+    """Return the header of a binary whose rest, `packed` bytes, is compressed."""
+    entries_at = HEADER.size + INFLATED.size
+    head = HEADER.pack(MAGIC, version, entries_at + packed, entries_at, count)
+    return head + INFLATED.pack(inflated)
 
 
 def _spelled(word: str) -> bytes:

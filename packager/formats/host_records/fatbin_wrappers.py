@@ -8,11 +8,13 @@ unit has one; clang writes both, NVIDIA's tools CUDA's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from struct import Struct
 
 from packager.elf.address_space import Space
 from packager.elf.headers import Section
 from packager.elf.relocated import Range
+from packager.files.reader import Reader
 from packager.formats.containers.payload import Damage, Unknown
 from packager.model import Model
 from packager.records import NamedTuple
@@ -20,6 +22,8 @@ from packager.records import NamedTuple
 SECTIONS: dict[str, Model] = {".nvFatBinSegment": "cuda", ".hipFatBinSegment": "hip"}
 MAGICS: dict[int, Model] = {0x466243B1: "cuda", 0x48495046: "hip", 0x4B504948: "hip"}
 SIZE, BINARY = 24, 8
+WRAPPER, WORD = Struct("<IIQ8x"), 8
+SHORT = 8  # characters of a name in a linked file of Windows
 MAX_WRAPPERS = 1 << 18
 
 
@@ -40,6 +44,21 @@ def find(space: Space) -> Iterator[FoundWrapper | Damage | Unknown]:
         model = model_of(section)
         if model and section.has_bytes and section.is_allocated and section.size:
             yield from _wrappers(space, section, model)
+
+
+def of_coff(sections: Sequence[Section], file: Reader) -> Iterator[int]:
+    """Yield where fat binaries begin, by the wrappers of a linked file of Windows.
+
+    Linkers leave eight characters of a section's name, and may add zeros between wrappers.
+    """
+    for section in sections:
+        if not any(name.startswith(section.name) for name in SECTIONS) or len(section.name) < SHORT:
+            continue
+        data = file.slice(section.offset, section.size, f"section {section.name}")
+        for at in range(0, len(data) - SIZE + 1, WORD):
+            magic, _, binary = data.unpack(WRAPPER, at, "wrapper")
+            if magic in MAGICS:
+                yield binary
 
 
 def model_of(section: Section) -> Model | None:

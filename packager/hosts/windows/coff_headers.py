@@ -28,6 +28,9 @@ BIG_CLASS = bytes.fromhex("c7a1bad1eebaa94baf20faf66aa4dcb8")
 SECTION = Struct("<8sIIIIIIHHI")
 MAGIC, BASE = Struct("<H"), Struct("<24xQ")
 PE32_PLUS = 0x20B
+# Of the optional header: the count of directories, and that of certificates, offset and size.
+DIRECTORIES, CERTIFICATES = Struct("<108xI"), Struct("<144xII")
+CERTIFICATE_DIRECTORY = 4
 SYMBOL, BIG_SYMBOL = 18, 20
 MACHINES = {0x8664: "x86_64", 0xAA64: "aarch64", 0xA641: "aarch64"}
 EXECUTABLE, LIBRARY = 0x2, 0x2000
@@ -122,6 +125,18 @@ def _of_executable(data: Reader) -> _Tables:
     (base,) = data.unpack(BASE, at, "PE optional header")
     strings = symbols_at + symbols * SYMBOL if symbols_at else 0
     return _Tables(machine, sections, at + optional, strings, flags, base)
+
+
+def is_signed(data: Reader) -> bool:
+    """Return whether an executable has certificates, which a changed byte makes invalid."""
+    if not data.starts_with(MZ):
+        return False
+    (at,) = data.unpack(PLACE, PLACE_AT, "place of the PE header")
+    at += len(PE) + HEADER.size
+    (count,) = data.unpack(DIRECTORIES, at, "PE optional header")
+    if count <= CERTIFICATE_DIRECTORY:
+        return False
+    return any(data.unpack(CERTIFICATES, at, "PE optional header"))
 
 
 def _section(data: Reader, tables: _Tables, number: int, row: tuple[Any, ...]) -> Section:

@@ -62,10 +62,10 @@ def rewrite_compressed(data: Reader, padded: int, request: Request) -> Outcome:
     total, method, packed = compressed_bundle.head(data.slice(0, padded, "compressed bundle"))
     bundle = compressed_bundle.inflated(data, packed, method)
     rebuilt = _rebuilt(bundle, request)
-    shares = _shares(rebuilt.images, total)
+    before = shares(rebuilt.images, total)
     outcome = Outcome(
         Rewritten(data.at, padded, ALIGNMENT, (Piece(data.at, padded),)),
-        shares,
+        before,
         rebuilt.choice,
         rebuilt.why_whole,
     )
@@ -80,7 +80,7 @@ def rewrite_compressed(data: Reader, padded: int, request: Request) -> Outcome:
     kept = [image for n, image in enumerate(rebuilt.images) if n in rebuilt.choice.stay]
     after = {
         n: image.stored
-        for n, image in zip(sorted(rebuilt.choice.stay), _shares(kept, len(new)), strict=True)
+        for n, image in zip(sorted(rebuilt.choice.stay), shares(kept, len(new)), strict=True)
     }
     return outcome._replace(rewritten=rewritten, after=after)
 
@@ -95,7 +95,7 @@ def _compressed(parts: tuple[bytes | Reader, ...], version: int, number: int) ->
     return head + stream
 
 
-def _shares(images: Sequence[Candidate], stored: int) -> tuple[Candidate, ...]:
+def shares(images: Sequence[Candidate], stored: int) -> tuple[Candidate, ...]:
     """Return images with their shares, by size, of the bytes that they are compressed to."""
     found, rest, weight = [], stored, sum(image.stored for image in images)
     for image in images:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from packager.errors import FormatError
 from packager.files.reader import Reader
-from packager.formats.containers import cuda_fatbin, zstd_frame
+from packager.formats.containers import cuda_fatbin, offload_binary, zstd_frame
 from packager.formats.containers import known as formats
 from packager.formats.containers.bundles import clang_bundle, compressed_bundle
 from packager.records import NamedTuple
-from packager.slimming.containers import bundles, cuda
+from packager.slimming.containers import blobs, bundles, cuda
 from packager.slimming.containers.outcome import Held, Outcome, Rewrite
 from packager.slimming.pieces import Piece, Rewritten
 from packager.slimming.selection import Choice
@@ -35,6 +35,7 @@ class Kind(NamedTuple):
     rewrite: Rewrite
     images: Callable[[Reader], list[Held]]
     alignment: int
+    is_best: bool = True  # a runtime chooses one image of a container
 
 
 class Found(NamedTuple):
@@ -77,6 +78,14 @@ KINDS = (
         bundles.rewrite_compressed,
         bundles.images_of_compressed,
         bundles.ALIGNMENT,
+    ),
+    Kind(
+        offload_binary.probe,
+        blobs.extent,
+        blobs.rewrite,
+        blobs.images,
+        blobs.ALIGNMENT,
+        is_best=False,
     ),
 )
 
