@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from packager.editing.build_id import find_build_id, renewed
 from packager.editing.layout.layout import lay_out
 from packager.editing.linked import LinkedFile
+from packager.editing.losses import MODE, losses
 from packager.editing.output import write
 from packager.editing.plan import Plan
 from packager.files.checksums import Checksums
@@ -17,9 +18,6 @@ from packager.model import Finding
 from packager.records import NamedTuple
 from packager.writers.checked import checked
 from packager.writers.streams import Copied
-
-MODE = 0o777
-FILLING = 64  # bytes that may be nothing but zeros
 
 
 class Edited(NamedTuple):
@@ -49,15 +47,4 @@ def finish(
             old = find_build_id(file)
             notes = [renewed(stream, file, layout, old, sums)] if old else []
         findings = checked(temporary, force=force, is_wrapped=is_wrapped, own=own)
-    return Edited(findings, [*notes, *lost(file, status.st_mode)])
-
-
-def lost(file: LinkedFile, mode: int) -> Iterator[str]:
-    """Yield what a file with this mode loses by any change."""
-    if mode & ~MODE & 0o7000:
-        yield "the result loses set-user-ID and set-group-ID"
-    behind = len(file.data) - file.end
-    # patchelf leaves a zero there.
-    if behind > FILLING or any(file.data.bytes(file.end, behind)):
-        what = "1 byte is" if behind == 1 else f"{behind} bytes are"
-        yield f"{what} kept behind the ELF file; a signature there is void"
+    return Edited(findings, [*notes, *losses(file, status.st_mode)])

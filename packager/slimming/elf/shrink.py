@@ -7,8 +7,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from packager.editing.finish import lost
 from packager.editing.linked import LinkedFile
+from packager.editing.losses import MODE, losses
 from packager.elf import headers
 from packager.elf.headers import Elf, Section
 from packager.errors import PackagerError
@@ -24,8 +24,6 @@ from packager.slimming.elf.output import write
 from packager.slimming.elf.packing import expect_sound, is_same, size_of
 from packager.slimming.pieces import Rewritten
 from packager.writers.streams import Copied, ignore
-
-MODE = 0o777
 
 
 class Zeroed(NamedTuple):
@@ -168,4 +166,4 @@ def _layout(
     others += [one for section, rows in groups.items() if section not in packed for one in rows]
     moved = sum(old != new for one in cutting.packed for old, new in one.addresses.items())
     layout, notes = linked_layout(linked, cutting, others, everything)
-    return _Result(layout, moved, (*notes, *lost(linked, file.path.stat().st_mode)))
+    return _Result(layout, moved, (*notes, *losses(linked, file.path.stat().st_mode)))
