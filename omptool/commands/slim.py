@@ -12,7 +12,7 @@ import click
 
 from omptool.console import echo, shown
 from omptool.errors import reported
-from omptool.options.paths import FILE, FOLDER, check_distinct
+from omptool.options.paths import FILE, FILE_OR_FOLDER, check_distinct
 from omptool.progress import current
 from packager.errors import MissingToolError
 
@@ -26,7 +26,7 @@ HOST = "host"  # the plugin of CPUs
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, type=FOLDER, metavar="FILE|DIR...")
+@click.argument("paths", nargs=-1, required=True, type=FILE_OR_FOLDER, metavar="FILE|DIR...")
 @click.option(
     "--keep",
     "keep",

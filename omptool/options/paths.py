@@ -49,14 +49,17 @@ def as_given(path: Path) -> str:
 class FolderName(click.Path):
     """A path that can name a folder: "" cannot, and pathlib would take it for the current one."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, or_file: bool = False) -> None:
         super().__init__(path_type=Path)
+        self._or_file = or_file
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The path."""
         name = os.fsdecode(value)
         if not name:
             self.fail("'' is not the name of a folder", param, ctx)
+        if self._or_file and name == str(STANDARD_INPUT):
+            self.fail("'-' is not supported here: use a file or folder", param, ctx)
         return Path(name)
 
 
@@ -64,6 +67,7 @@ FILE = FileName()
 # An input that is read once: a file, or "-" for standard input.
 INPUT = FileName(or_stream=True)
 FOLDER = FolderName()
+FILE_OR_FOLDER = FolderName(or_file=True)
 
 
 def check_distinct(outputs: list[Path], inputs: list[Path]) -> None:

@@ -18,6 +18,7 @@ from documents import document
 from field_damage import copies
 from field_files import FETCHED, Package, Shipped, listed, unpacked
 from field_peers import compare
+from field_slim import slim
 from toolchain import omptool
 from twins import KINDS, both
 
@@ -64,8 +65,10 @@ def check(file: Shipped, path: Path, folder: Path) -> str:
         assert path.suffix != ".so", "doctor reads libraries"
     peers = extracted(file, path, images)
     damaged(path, images, folder)
+    times = slim(path, folder)
     kernels = sum(len(image["kernels"]) for image in images)
-    return f"{len(images)}\t{kernels}\t{len(findings)}\t{', '.join(peers)}"
+    asked = ", ".join([*peers, f"slimmed {times} times"])
+    return f"{len(images)}\t{kernels}\t{len(findings)}\t{asked}"
 
 
 def extracted(file: Shipped, path: Path, images: list[dict[str, Any]]) -> list[str]:

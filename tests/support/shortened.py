@@ -65,6 +65,8 @@ def fatbin(data: Reader, at: int, archs: Collection[int]) -> Rewritten:
     return Rewritten(at, stop - at, 8, (Piece(-1, len(new), new), *pieces))
 
 
+SOURCES = TESTS / "packager" / "slimming" / "sources"
+SOURCE = SOURCES / "registers.c"
 # The ways to link; those of PROGRAMS run, those of LIBRARIES are loaded.
 COMMON = {
     "pie": ["-fuse-ld=bfd"],
@@ -74,6 +76,8 @@ COMMON = {
     "pages-of-64k": ["-Wl,-z,max-page-size=0x10000", "-fuse-ld=bfd"],
     "pages-of-2m": ["-Wl,-z,max-page-size=0x200000", "-fuse-ld=bfd"],
     "written": ['-DFLAGS="aw"', "-fuse-ld=bfd"],
+    "before-bss": ['-DFLAGS="aw"', "-fuse-ld=bfd", f"-Wl,-T,{SOURCES / 'before_bss.ld'}"],
+    "at-end": ["-fuse-ld=bfd", f"-Wl,-T,{SOURCES / 'at_end.ld'}"],
     "gold": ["-fuse-ld=gold"],
     "mold": ["-fuse-ld=mold"],
     "lld": [f"-B{LLD_FOLDER}", "-fuse-ld=lld"],
@@ -89,7 +93,6 @@ LIBRARIES = {
 STATIC = {"static": ["-static", "-no-pie"], "static-pie": ["-static-pie"]}
 LINKS = {**COMMON, **LIBRARIES, **STATIC}
 ARCHS, IMAGE = (70, 80, 90), 40_000
-SOURCE = TESTS / "packager" / "slimming" / "sources" / "registers.c"
 LOAD = "import ctypes, os, sys; ctypes.CDLL(sys.argv[1], mode=os.RTLD_NOW)"
 
 

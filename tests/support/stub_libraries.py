@@ -27,6 +27,9 @@ void **SYMBOL(const struct Wrapper *wrapper) {
   memcpy(&size, at + 8, 8);
   if (!memcmp(at, "CCOB", 4)) {
     printf("CCOB of %lu bytes\n", size);
+  } else if (!memcmp(at, "__CLANG_OFFLOAD_BUNDLE__", 24)) {
+    memcpy(&size, at + 24, 8);
+    printf("bundle of %lu images\n", size);
   } else {
     printf("fat binary %02x%02x of %lu bytes:", *at, at[1], size);
     const unsigned char *const end = at + 16 + size;

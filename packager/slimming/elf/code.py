@@ -14,8 +14,8 @@ from packager.files.reader import PIECE
 from packager.host_machines.aarch64_reader import ArmReader
 
 HEADER = 16  # bytes of a container that code may read
-# lea reg,[rip+disp32] up to the highest byte of the distance, by which most are passed over.
-LEA = rb"\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]...[%b]"
+# lea reg,[rip+disp32], with a pattern for the high bytes of the distance.
+LEA = rb"\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]..(?:%b)"
 LEA_SIZE, DISTANCE_AT = 6, 2
 DISTANCE = Struct("<i")
 # adrp, which is followed by the instruction that adds the rest.
@@ -51,17 +51,27 @@ def _pieces(file: LinkedFile, section: Section, extra: int) -> Iterator[tuple[in
 
 def _x86(file: LinkedFile, section: Section, low: int, high: int) -> Iterator[tuple[int, int]]:
     """Yield the place and the target of instructions that may lead between two addresses."""
-    nearest = max(low - section.address - section.size - LEA_SIZE, -NEAR)
-    farthest = min(high - section.address, NEAR - 1)
-    if nearest > farthest:
-        return
-    tops = bytes({byte & 0xFF for byte in range(nearest >> 24, (farthest >> 24) + 1)})
-    pattern = re.compile(LEA % b"".join(b"\\x%02x" % byte for byte in tops), re.S)
     for start, code in _pieces(file, section, LEA_SIZE - 1):
-        for found in pattern.finditer(code):
+        pattern = _pattern(low - start - len(code) - LEA_SIZE, high - start - LEA_SIZE)
+        for found in pattern.finditer(code) if pattern else ():
             at = found.start()
             (distance,) = DISTANCE.unpack_from(code, at + DISTANCE_AT)
             yield start + at, start + at + LEA_SIZE + distance
+
+
+def _pattern(nearest: int, farthest: int) -> re.Pattern[bytes] | None:
+    """Return the pattern of instructions with a distance from `nearest` to `farthest`, by its two
+    high bytes: large libraries have half a million of others.
+    """
+    first, last = max(nearest, -NEAR) >> 16, min(farthest, NEAR - 1) >> 16
+    if first > last:
+        return None
+    ranges = []
+    for top in range(first >> 8, (last >> 8) + 1):
+        begin = first & 0xFF if top == first >> 8 else 0
+        end = last & 0xFF if top == last >> 8 else 0xFF
+        ranges.append(b"[\\x%02x-\\x%02x]\\x%02x" % (begin, end, top & 0xFF))
+    return re.compile(LEA % b"|".join(ranges), re.S)
 
 
 def _arm(file: LinkedFile, section: Section, low: int, high: int) -> Iterator[tuple[int, int]]:

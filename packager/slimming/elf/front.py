@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from packager.editing.layout.room import is_movable
 from packager.editing.layout.segments import aligned
 from packager.editing.linked import LinkedFile
-from packager.elf.headers import PROGRAM_HEADER, PT_INTERP, SHT_NOTE, Section
+from packager.elf.headers import PROGRAM_HEADER, PT_INTERP, PT_LOAD, SHT_NOTE, Section
 from packager.errors import UsageError
 from packager.records import NamedTuple
-from packager.slimming.elf.zeros import is_zero
+from packager.slimming.elf.zeros import is_left_behind
 
 SLIDE = 16  # alignment of the distance
 TABLE = 8  # least alignment of a table that moves
@@ -85,6 +85,7 @@ def find_front(file: LinkedFile, count: int) -> Front:
         if section.alignment > file.machine.page:
             raise UsageError(f"section {section.name} is aligned to {section.alignment} bytes")
     _expect_free(file, (*slid, *moved), end)
+    _expect_known(file, (*slid, *moved))
     return Front(slid, distance, moved)
 
 
@@ -116,9 +117,20 @@ def _expect_free(file: LinkedFile, known: Sequence[Section], end: int) -> None:
     at = file.segments_at + len(file.elf.segments) * PROGRAM_HEADER.size
     for section in (*known, None):
         start = end if section is None else min(section.offset, end)
-        if start > at and not is_zero(file.data, at, start):
+        if start > at and not is_left_behind(file.data, at, start):
             raise UsageError(f"bytes at {at:#x} are in the way of program headers")
         at = max(at, start if section is None else section.offset + section.size)
+
+
+def _expect_known(file: LinkedFile, moved: Sequence[Section]) -> None:
+    """Raise UsageError for a program header that would not go along with a section."""
+    starts = {section.address for section in moved}
+    for segment in file.elf.segments:
+        if segment.type == PT_LOAD or segment.address in starts:
+            continue
+        begin, end = segment.offset, segment.end
+        if any(begin < s.offset + s.size and s.offset < end for s in moved):
+            raise UsageError(f"the segment at {begin:#x} begins in front of its section")
 
 
 def _alignment(section: Section) -> int:

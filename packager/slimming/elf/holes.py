@@ -79,7 +79,10 @@ def find_cut(file: LinkedFile, start: int, end: int, used: Sequence[tuple[int, i
 
     Raises UsageError where the loader needs the range.
     """
-    load = next(s for s in file.elf.segments if s.type == PT_LOAD and s.offset <= start < s.end)
+    loads = (s for s in file.elf.segments if s.type == PT_LOAD and s.offset <= start < s.end)
+    load = next(loads, None)
+    if load is None or start >= end:
+        raise UsageError("less than a page is free")
     start, end = _widened(file, load, start, end, used)
     stop = None
     if end == load.end and load.file_size == load.memory_size:

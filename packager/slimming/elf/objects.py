@@ -12,6 +12,7 @@ from packager.elf.headers import HEADER, SECTION_HEADER, Elf, Section
 from packager.errors import PackagerError, UsageError
 from packager.slimming.elf.holes import Hole, Holes
 from packager.slimming.elf.layout import Extent, Layout, Patch, contents, filled, in_place
+from packager.slimming.elf.object_pointers import object_pointers
 from packager.slimming.elf.packing import Packed, pack
 from packager.slimming.elf.sections import section_headers
 from packager.slimming.elf.symbols import changes, rewritten
@@ -29,30 +30,26 @@ def object_layout(
     """Lay out the result, and add to `faults` why sections do not become shorter."""
     packed: list[Packed] = []
     holes: list[Hole] = []
+    patches: list[Patch] = []
     zeroed = list(others)
     for section, containers in groups.items():
         try:
-            one = _packed(section, containers, elf)
-            holes.append(_hole(one, elf))
+            if elf.segments:
+                raise UsageError("the object has program headers")
+            one = pack(section, containers, elf.data)
+            hole, pointers = _hole(one, elf), object_pointers(elf, one)
+            if hole.size:  # else the section is shorter, and zeros are behind it
+                holes.append(hole)
             packed.append(one)
+            patches += pointers
         except PackagerError as error:
             faults[section.number] = str(error)
             zeroed += containers
     found = Holes(holes)
     extents = chain(in_place(zeroed), *map(_extents, packed))
-    headers = _headers(elf, packed, found)
-    return Layout(sorted(extents), found, list(headers), _symbols(elf, packed, found))
-
-
-def _packed(section: Section, containers: Sequence[Rewritten], elf: Elf) -> Packed:
-    """Return the section cut behind its last container, none of which may move."""
-    if elf.segments:
-        raise UsageError("the object has program headers")
-    found = pack(section, containers, elf.data)
-    for one in found.placed:
-        if one.offset != one.container.offset:
-            raise UsageError("relocations lead to a container behind a smaller one")
-    return found
+    patches = [(found.place(at), content) for at, content in patches]
+    patches += _headers(elf, packed, found)
+    return Layout(sorted(extents), found, patches, _symbols(elf, packed, found))
 
 
 def _hole(packed: Packed, elf: Elf) -> Hole:
@@ -63,8 +60,6 @@ def _hole(packed: Packed, elf: Elf) -> Hole:
     if unit & unit - 1:
         raise UsageError(f"a section is aligned to {unit} bytes, which is no power of two")
     hole = Hole(end - (end - packed.end) // unit * unit, end)
-    if not hole.size:
-        raise UsageError(f"less than {unit} bytes are free")
     spans = [(s.offset, s.size) for s in elf.sections if s.has_bytes and s != packed.section]
     spans.append((elf.sections_at, len(elf.sections) * SECTION_HEADER.size))
     if any(start < hole.end and hole.start < start + size for start, size in spans):

@@ -112,12 +112,19 @@ def _relocations(file: LinkedFile, sections: Sequence[_Section]) -> None:
         places, kinds, addends = words[::3], words[1::3], words[2::3]
         for one in sections:
             low, high = one.low, one.high
-            if any(low <= place < high for place in places):
+            if _overlaps(places, low, high) and any(low <= place < high for place in places):
                 one.fault = one.fault or "the loader changes words inside it"
+            if not _overlaps(addends, low, high):
+                continue  # so it is with most of a large library
             for row in [n for n, addend in enumerate(addends) if low <= addend < high]:
                 if kinds[row] == relative:
                     one.lead(addends[row], offset + row * RELA.size + ADDEND_AT)
                     one.word(places[row])  # some linkers write the address there as well
+
+
+def _overlaps(column: array[int], low: int, high: int) -> bool:
+    """Return whether any value could be in a range."""
+    return max(column) >= low and min(column) < high
 
 
 def _rows(file: LinkedFile) -> Iterator[tuple[int, array[int]]]:

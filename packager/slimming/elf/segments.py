@@ -70,6 +70,10 @@ def _split(segment: Segment, holes: Holes, page: int) -> Iterator[Segment]:
             file_size=size,
             memory_size=size + more if end == segment.end else size,
         )
-        if part.alignment > page and (part.address - part.offset) % part.alignment:
+        if part.alignment > page and _is_aligned(segment) and not _is_aligned(part):
             part = part._replace(alignment=page)
         yield part
+
+
+def _is_aligned(segment: Segment) -> bool:
+    return (segment.address - segment.offset) % segment.alignment == 0

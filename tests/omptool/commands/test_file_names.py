@@ -54,7 +54,6 @@ COMMANDS = {
     "timeline": ["timeline", "NAME", "-o", "out"],
     "stats": ["stats", "NAME"],
     "stats --against": ["stats", "trace.json", "--against", "NAME"],
-    "slim": ["slim", "NAME", "--keep", "sm_90", "--dry-run"],
     "slim -o": ["slim", "image.so", "--keep", "sm_90", "-o", "NAME"],
     "timeline -o": ["timeline", "trace.json", "-o", "NAME"],
     "emit -o": ["emit", "--image", "x86_64=image.so", "-o", "NAME"],

@@ -80,6 +80,7 @@ def test_where_a_gpu_would_have_no_code_nothing_is_written(library: Path, tmp_pa
     ("words", "code", "message"),
     [
         (["--keep", "sm_90"], 2, "give -o, --in-place or --dry-run"),
+        (["-", "--dry-run"], 2, "'-' is not supported here"),
         (["--dry-run"], 2, "No GPU is named"),
         (["--keep", "sm_9", "--dry-run"], 2, "no architecture has the name 'sm_9'; known names: "),
         (["--keep", "sm_90", "-o", "out", "--in-place"], 2, "-o excludes --in-place"),

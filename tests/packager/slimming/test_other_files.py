@@ -69,14 +69,78 @@ def test_an_object_becomes_shorter(products: Products, tmp_path: Path) -> None:
     assert not shrunk(out, {70}, out).is_changed
 
 
-def test_a_container_behind_another_stays_in_an_object(products: Products, tmp_path: Path) -> None:
-    first = one_fatbin(products, tmp_path)
-    both = tmp_path / "both.o"
-    output("ld", "-r", "-z", "muldefs", first, shutil.copy(first, tmp_path / "other.o"), "-o", both)
-    done = shrunk(both, {70}, tmp_path / "slim.o")
+def test_several_containers_of_an_object_move(products: Products, tmp_path: Path) -> None:
+    """By the addends of relocations: a link of objects has left one section symbol."""
+    blobs = program(products, "pie").parent
+    compiled, out = tmp_path / "three.o", tmp_path / "slim.o"
+    output("gcc", "-c", "-O1", "-fPIE", f"-DBLOBS={blobs}", shortened.SOURCE, "-o", compiled)
+    for number, path in enumerate((compiled, tmp_path / "strip.o")):
+        if number:
+            output("strip", "-x", compiled, "-o", path)
+        done = shrunk(path, {90}, out)
+        assert done.zeroed == ()
+        assert done.after == out.stat().st_size <= done.before - 3 * REMOVED + 16
+        app = tmp_path / "app"
+        output("gcc", out, "-o", app)
+        assert printed(app) == expected(printed(program(products, "pie")), {90})
+        assert not shrunk(out, {90}, out).is_changed
+
+
+def test_a_section_of_an_object_has_no_zeros_behind(products: Products, tmp_path: Path) -> None:
+    """Readers of OffloadBinaries take zeros for one more."""
+    compiled, out = one_fatbin(products, tmp_path), tmp_path / "slim.o"
+    (whole,) = kept(compiled, set(shortened.ARCHS))
+    *pieces, last = whole.pieces
+    fewer = (*pieces, last._replace(size=last.size - 8))
+    done = shrink(compiled, [whole._replace(pieces=fewer)], out)
+    assert (done.after, done.zeroed, done.is_changed) == (done.before, (), True)
+    with open_reader(out) as data:
+        (section,) = headers.read(data).named(".nv_fatbin")
+        assert section.size == whole.size - 8
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [("-DINSIDE", "inside a container"), ("-DBETWEEN", "behind the last container")],
+)
+def test_containers_that_must_not_move_stay_in_an_object(
+    products: Products, tmp_path: Path, option: str, reason: str
+) -> None:
+    blobs = program(products, "pie").parent
+    compiled = tmp_path / "three.o"
+    output("gcc", "-c", option, f"-DBLOBS={blobs}", shortened.SOURCE, "-o", compiled)
+    output("strip", "-x", compiled)
+    done = shrunk(compiled, {90}, tmp_path / "slim.o")
     assert done.after == done.before
-    reason = "relocations lead to a container behind a smaller one"
-    assert done.zeroed == ((".nv_fatbin", reason),)
+    assert reason in done.zeroed[0].reason
+
+
+def test_less_than_a_page_stays(products: Products, tmp_path: Path) -> None:
+    app = program(products, "pie")
+    first, *others = kept(app, set(shortened.ARCHS))
+    *pieces, last = first.pieces
+    fewer = (*pieces, last._replace(size=last.size - 8))
+    done = shrink(app, [first._replace(pieces=fewer), *others], tmp_path / "app")
+    assert done.zeroed == ((".nv_fatbin", "less than a page is free"),)
+    assert (done.is_changed, done.after) == (True, done.before)
+
+
+def test_bytes_behind_a_file_stay(products: Products, tmp_path: Path) -> None:
+    """An appended signature is void, which a note says. Offsets beyond 2 GiB are copied."""
+    app, out = Path(shutil.copy(program(products, "pie"), tmp_path / "app")), tmp_path / "out"
+    size = app.stat().st_size
+    with app.open("r+b") as file:
+        file.truncate(3 << 30)
+        file.seek(0, 2)
+        file.write(b"signature")
+    done = shrunk(app, {90}, out)
+    assert done.after == out.stat().st_size == app.stat().st_size - done.holes[0].size
+    with out.open("rb") as file:
+        file.seek(-9, 2)
+        assert file.read() == b"signature"
+    assert f"{app.stat().st_size - size} bytes are kept behind the ELF file" in done.notes[-1]
+    assert out.stat().st_blocks < app.stat().st_size // 512
+    assert printed(out) == expected(printed(app), {90})
 
 
 def test_bytes_outside_elf_become_zeros(tmp_path: Path) -> None:
