@@ -40,7 +40,7 @@ def _ranges(space: Space, section: Section) -> Iterator[ImageRange | Damage]:
     (window,) = space.windows([Range(space.address(section), section.size, what)])
     for at in range(0, section.size, PAIR.size):
         start, size = window.pointer(at), window.word(at + PAIR.size // 2)
-        if not start and not size:
+        if not size:  # of zeros that linkers add, and of an image that slim has taken out
             continue
         where = "an undefined symbol" if start is None else f"{start:#x}"
         image = f"{what}: image {at // PAIR.size} of {size} bytes at {where}"
@@ -60,7 +60,7 @@ def pairs(table: Reader) -> list[tuple[int, int]]:
     if len(table) % PAIR.size or len(table) > MAX_PAIRS * PAIR.size:
         raise FormatError(f"{len(table)} bytes hold no pairs of addresses and sizes")
     rows = PAIR.iter_unpack(table.bytes(what="list of images"))
-    return [(start, size) for start, size in rows if start or size]
+    return [(start, size) for start, size in rows if size]
 
 
 def _stored(space: Space, start: int, size: int) -> int:

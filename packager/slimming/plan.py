@@ -21,6 +21,8 @@ from packager.slimming.containers.outcome import Outcome
 from packager.slimming.keeps import Kept
 from packager.slimming.pieces import Rewritten
 from packager.slimming.request import Request
+from packager.slimming.tables.found import tables
+from packager.slimming.tables.rewriting import Rewriting, rewrite
 from packager.wording import counted
 
 # Images are looked into where a choice depends on their bytes, and not before.
@@ -71,14 +73,25 @@ def plan_open(data: Reader, keeps: Sequence[Kept], *, keep_ptx: bool = False) ->
         except PackagerError as error:
             left.append(Left(f"container at {container.data.at:#x}", str(error)))
             outcomes.append(_whole(container))
-    return _summed(outcomes, left)
+    listed = _tables(data, request)
+    return _summed([*outcomes, *listed.outcomes], [*left, *listed.left])
+
+
+def _tables(data: Reader, request: Request) -> Rewriting:
+    """Return what becomes of tables of images, which only linked ELF files have."""
+    memory = linked.memory(data) if _is_elf(data) else None
+    return rewrite(memory, tables(memory), request) if memory else Rewriting((), ())
+
+
+def _is_elf(data: Reader) -> bool:
+    return headers.probe(data) and not opencl_elf.probe(data)
 
 
 def _containers(data: Reader) -> tuple[list[Found], list[Left]]:
     """Return the containers of a file in file order, and what no runtime is told of."""
     if coff_headers.probe(data):
         return windows.containers(data)
-    if not headers.probe(data) or opencl_elf.probe(data):
+    if not _is_elf(data):
         return found.in_file(data)
     memory = linked.memory(data)
     return linked.containers(memory) if memory else ([], [])
@@ -94,7 +107,7 @@ def _summed(outcomes: Sequence[Outcome], left: Sequence[Left]) -> FilePlan:
     removed: dict[str, tuple[int, int]] = {}
     named = list(left)
     for outcome in outcomes:
-        where = f"container at {outcome.rewritten.offset:#x}"
+        where = f"container at {outcome.offset:#x}"
         if outcome.why_whole:
             named.append(Left(where, outcome.why_whole))
         for n, image in enumerate(outcome.images):
@@ -106,7 +119,7 @@ def _summed(outcomes: Sequence[Outcome], left: Sequence[Left]) -> FilePlan:
             if stays and image.why_kept:
                 named.append(Left(f"image for {image.target} in the {where}", image.why_kept))
     return FilePlan(
-        tuple(outcome.rewritten for outcome in outcomes),
+        tuple(sorted(one for outcome in outcomes for one in outcome.rewrites)),
         _shares(kept),
         _shares(removed),
         tuple(dict.fromkeys(named)),
@@ -141,7 +154,7 @@ def _lacks(outcomes: Sequence[Outcome], *, is_whole: bool) -> Iterator[str]:
         targets = (i.target for one in lacking for i in one.images if i.code == kept.code)
         others = ", ".join(sorted(set(targets), key=natural))
         where = f"{len(lacking)} of {counted(len(of_kind), 'container')}"
-        first = f"the first at {lacking[0].rewritten.offset:#x}"
+        first = f"the first at {lacking[0].offset:#x}"
         yield (
             f"there is no code for {kept.name}, but for {others}"
             if is_whole

@@ -16,7 +16,10 @@ from packager.slimming.containers.found import Found
 from packager.slimming.containers.outcome import Held
 from packager.slimming.keeps import Kept
 from packager.slimming.plan import HEADERS
+from packager.slimming.request import Request
 from packager.slimming.selection import chosen, loadable
+from packager.slimming.tables.found import Table, tables
+from packager.slimming.tables.rewriting import staying
 from packager.wording import counted
 
 
@@ -39,6 +42,35 @@ def prove_open(before: Reader, after: Reader, keeps: Sequence[Kept]) -> None:
         )
     for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         _compare(number, one, other, keeps)
+    listed = [_tables(data) for data in (before, after)]
+    for kept in keeps:
+        _compare_rows(kept, *(_rows(found, kept) for found in listed))
+
+
+def _tables(data: Reader) -> list[Table]:
+    memory = linked.memory(data) if headers.probe(data) else None
+    return tables(memory) if memory else []
+
+
+def _rows(found: Sequence[Table], kept: Kept) -> list[tuple[int, Reader]]:
+    """Return the images that a kept device loads of tables, each with the table's address."""
+    _, staying_rows = staying(found, Request((kept,)))
+    return [
+        (table.address, row.data)
+        for table, stays in zip(found, staying_rows, strict=True)
+        for row, does_stay in zip(table.rows, stays, strict=True)
+        if does_stay
+    ]
+
+
+def _compare_rows(
+    kept: Kept, ours: Sequence[tuple[int, Reader]], theirs: Sequence[tuple[int, Reader]]
+) -> None:
+    addresses = [[address for address, _ in rows] for rows in (ours, theirs)]
+    if addresses[0] != addresses[1] or not all(
+        _is_same(one, other) for (_, one), (_, other) in zip(ours, theirs, strict=True)
+    ):
+        raise FindingError(f"{kept.name} would load other images of SYCL's tables than before")
 
 
 def _containers(data: Reader) -> list[Found]:

@@ -38,6 +38,8 @@ class FoundBinaries(NamedTuple):
 
     address: int
     images: tuple[BinaryImage, ...]
+    records: int  # the address of the first record
+    record_size: int
 
 
 def find(space: Space, images: Collection[int]) -> list[FoundBinaries]:
@@ -67,8 +69,8 @@ def _checked(space: Space, candidates: Sequence[int]) -> Iterator[FoundBinaries]
     for (address, _), array in zip(wanted, arrays, strict=True):
         layout = layouts[array.address]
         images = _images(space, array, layout) if layout else None
-        if images is not None:
-            yield FoundBinaries(address, images)
+        if layout and images is not None:
+            yield FoundBinaries(address, images, array.address, layout.size)
 
 
 def _windows(space: Space, addresses: Sequence[int], size: int) -> list[Window]:

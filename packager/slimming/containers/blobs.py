@@ -83,7 +83,7 @@ def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
     is_same = len(stay) == len(candidates)
     result = (Piece(data.at, padded),) if is_same else tuple(new)
     rewritten = Rewritten(data.at, padded, ALIGNMENT, result)
-    return Outcome(rewritten, candidates, choice._replace(stay=frozenset(stay)), why)
+    return Outcome((rewritten,), candidates, choice._replace(stay=frozenset(stay)), why)
 
 
 def _read(data: Reader) -> list[_Read]:

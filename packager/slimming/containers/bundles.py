@@ -47,7 +47,7 @@ def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
     rebuilt = _rebuilt(data.slice(0, padded, "bundle"), request)
     new = (Piece(data.at, padded),) if rebuilt.parts is None else _placed(rebuilt.parts)
     rewritten = Rewritten(data.at, padded, ALIGNMENT, new)
-    return Outcome(rewritten, rebuilt.images, rebuilt.choice, rebuilt.why_whole)
+    return Outcome((rewritten,), rebuilt.images, rebuilt.choice, rebuilt.why_whole)
 
 
 def _placed(parts: Sequence[bytes | Reader]) -> tuple[Piece, ...]:
@@ -64,7 +64,7 @@ def rewrite_compressed(data: Reader, padded: int, request: Request) -> Outcome:
     rebuilt = _rebuilt(bundle, request)
     before = shares(rebuilt.images, total)
     outcome = Outcome(
-        Rewritten(data.at, padded, ALIGNMENT, (Piece(data.at, padded),)),
+        (Rewritten(data.at, padded, ALIGNMENT, (Piece(data.at, padded),)),),
         before,
         rebuilt.choice,
         rebuilt.why_whole,
@@ -76,13 +76,13 @@ def rewrite_compressed(data: Reader, padded: int, request: Request) -> Outcome:
     if len(new) >= total:
         why = f"it has {len(new)} bytes when it is compressed again, and {total} now"
         return outcome._replace(choice=_whole(rebuilt), why_whole=why)
-    rewritten = outcome.rewritten._replace(pieces=(Piece(-1, len(new), new),))
+    rewritten = outcome.rewrites[0]._replace(pieces=(Piece(-1, len(new), new),))
     kept = [image for n, image in enumerate(rebuilt.images) if n in rebuilt.choice.stay]
     after = {
         n: image.stored
         for n, image in zip(sorted(rebuilt.choice.stay), shares(kept, len(new)), strict=True)
     }
-    return outcome._replace(rewritten=rewritten, after=after)
+    return outcome._replace(rewrites=(rewritten,), after=after)
 
 
 def _compressed(parts: tuple[bytes | Reader, ...], version: int, number: int) -> bytes:

@@ -52,7 +52,7 @@ def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
     )
     rewritten = Rewritten(data.at, padded, ALIGNMENT, pieces)
     why = TOGETHER if stay != choice.stay else ""
-    return Outcome(rewritten, tuple(candidates), choice._replace(stay=stay), why)
+    return Outcome((rewritten,), tuple(candidates), choice._replace(stay=stay), why)
 
 
 def images(data: Reader) -> list[Held]:

@@ -106,7 +106,7 @@ def at_beginning(data: Reader, *, is_padded: bool = True) -> Found:
 def whole(offset: int, size: int, alignment: int) -> Outcome:
     """Return the outcome of a container that stays as it is."""
     same = Rewritten(offset, size, alignment, (Piece(offset, size),))
-    return Outcome(same, (), Choice(frozenset(), ()))
+    return Outcome((same,), (), Choice(frozenset(), ()))
 
 
 def in_file(data: Reader) -> tuple[list[Found], list[Left]]:

@@ -13,13 +13,18 @@ from packager.slimming.selection import Candidate, Choice
 
 
 class Outcome(NamedTuple):
-    """A container's new bytes, its images, and those that stay."""
+    """The new bytes of a container, its images, and those that stay."""
 
-    rewritten: Rewritten
+    rewrites: tuple[Rewritten, ...]  # one, but of a table those of its parts
     images: tuple[Candidate, ...]
     choice: Choice
     why_whole: str = ""  # why nothing of it is removed, where something could be
     after: Mapping[int, int] | None = None  # new bytes of images that are compressed again
+
+    @property
+    def offset(self) -> int:
+        """Return where it is in the file."""
+        return self.rewrites[0].offset if self.rewrites else 0
 
 
 class Held(NamedTuple):

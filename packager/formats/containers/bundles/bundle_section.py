@@ -27,7 +27,9 @@ def claims(section: Section) -> bool:
 
 
 def parse_section(section: Section, data: Reader) -> Iterator[Payload]:
-    """The image in a section, if it is a device's."""
+    """The image in a section, if it is a device's; none is where slim has taken all images out."""
+    if section.is_allocated and not any(piece.strip(b"\0") for piece in data.pieces()):
+        return
     kind, triple, processor = split_id(section.name.removeprefix(SECTION_PREFIX))
     if kind != HOST:
         yield Payload(data, triple, processor, producer=producer(kind))
