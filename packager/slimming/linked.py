@@ -10,11 +10,12 @@ from itertools import pairwise
 from packager.elf import headers, without_headers
 from packager.elf.address_space import Space
 from packager.elf.headers import Section
+from packager.elf.imports import offload_imports
 from packager.elf.space_of import space as space_of
 from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.formats.containers import cuda_fatbin, large_data, llvm_offloading
-from packager.formats.containers.bundles import hip_fatbin
+from packager.formats.containers.bundles import bundle_section, hip_fatbin
 from packager.formats.containers.payload import Damage, Unknown
 from packager.formats.host_records import fatbin_wrappers, gcc_offload
 from packager.records import NamedTuple
@@ -22,6 +23,7 @@ from packager.slimming.containers.found import Found, Left, at_beginning
 
 # Sections with device code that a library's own loader reads.
 OWN_LOADERS = (large_data.SECTION, ".cask_resource")
+REGISTER = "__tgt_register_lib"
 UNTOLD = "no wrapper refers to it, so a loader of the library's own may"
 
 
@@ -130,10 +132,23 @@ def _untold(space: Space, found: Sequence[Found]) -> Iterator[Left]:
 
 
 def _of_others(space: Space) -> Iterator[Left]:
-    """Yield the sections with device code that is not for these runtimes."""
+    """Yield the device code that slim does not rewrite."""
+    is_nvidias = any(cuda_fatbin.claims(section) for section in space.elf.sections)
     for section in space.elf.sections:
-        is_nvidias = any(cuda_fatbin.claims(other) for other in space.elf.sections)
-        if is_nvidias and section.name in OWN_LOADERS and section.has_bytes and section.size:
-            yield Left(f"section {section.name} of {section.size} bytes", UNTOLD)
+        what = f"section {section.name} of {section.size} bytes"
+        if not (section.has_bytes and section.size):
+            continue
+        if is_nvidias and section.name in OWN_LOADERS:
+            yield Left(what, UNTOLD)
+        elif space.elf.is_object and bundle_section.claims(section):
+            yield Left(what, "clang-offload-bundler counts the sections of an object")
+    if not space.elf.is_object and _is_openmp(space):
+        yield Left("OpenMP's device images", "`omptool edit --remove` takes them out")
     if gcc_offload.claims(space.elf):
-        yield Left("images of GCC's", "slim does not rewrite GCC's tables")
+        yield Left("GCC's device images", "slim does not rewrite GCC's tables")
+
+
+def _is_openmp(space: Space) -> bool:
+    """Return whether a linked file registers images with OpenMP's runtime."""
+    names = offload_imports(space.elf).names
+    return any(name.partition("@")[0] == REGISTER for name in names)

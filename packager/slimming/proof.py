@@ -84,7 +84,7 @@ def _containers(data: Reader) -> list[Found]:
 
 
 def _compare(number: int, before: Found, after: Found, keeps: Sequence[Kept]) -> None:
-    if _is_same(_content(before), _content(after)):
+    if _is_same(before.content, after.content):
         return
     ours, theirs = (one.kind.images(one.data) for one in (before, after))
     where = f"container {number} at {before.data.at:#x}"
@@ -96,11 +96,6 @@ def _compare(number: int, before: Found, after: Found, keeps: Sequence[Kept]) ->
     fixed = [[one for one in images if one.image.why_kept] for images in (ours, theirs)]
     if not _are_same(*fixed):
         raise FindingError(f"an image of {where} is lost, which is not for slim to remove")
-
-
-def _content(container: Found) -> Reader:
-    """Return the bytes of a container without its padding."""
-    return container.data.slice(0, container.kind.extent(container.data), "container")
 
 
 def _loaded(images: Sequence[Held], kept: Kept, *, is_best: bool) -> list[Held]:

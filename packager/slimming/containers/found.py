@@ -43,6 +43,12 @@ class Found(NamedTuple):
 
     data: Reader
     kind: Kind
+    size: int  # without padding
+
+    @property
+    def content(self) -> Reader:
+        """Return its bytes without padding."""
+        return self.data.slice(0, self.size, "container")
 
     @property
     def padded(self) -> int:
@@ -99,8 +105,8 @@ def at_beginning(data: Reader, *, is_padded: bool = True) -> Found:
     if kind is None:
         raise FormatError(f"no container of a known kind is at {data.at:#x}")
     size = kind.extent(data)
-    size += clang_bundle.zeros(data, size) if is_padded else 0
-    return Found(data.slice(0, size, "container"), kind)
+    padding = clang_bundle.zeros(data, size) if is_padded else 0
+    return Found(data.slice(0, size + padding, "container"), kind, size)
 
 
 def whole(offset: int, size: int, alignment: int) -> Outcome:

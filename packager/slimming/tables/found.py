@@ -13,7 +13,6 @@ from packager.files.reader import Reader
 from packager.formats.containers import llvm_offloading
 from packager.formats.host_records.sycl_binaries import BinaryImage, FoundBinaries
 from packager.hosts import tgtimg, told
-from packager.hosts.host import read_host
 from packager.model import DeviceImage, FatBinary
 from packager.records import NamedTuple
 from packager.slimming.containers.bundles import shares
@@ -45,6 +44,8 @@ def tables(space: Space) -> list[Table]:
     """Return SYCL's tables of a linked file by address."""
     if space.elf.is_object or not _is_sycl(space.elf):
         return []
+    from packager.hosts.host import read_host  # with the readers of entries: starting is a feature
+
     binaries = told.sycl(space).binaries
     host = read_host("", space.elf) if binaries else None
     return list(_tables(space, host[0], binaries)) if host else []
