@@ -45,7 +45,7 @@ def linked_layout(
         notes.append(changed(old, new))
     if not cutting.packed:
         return Linked(Layout(sorted(in_place(others)), holes, patches), tuple(notes))
-    sections = section_headers(file.sections, cutting.packed, cutting.moves, holes)
+    sections = section_headers(file.sections, cutting.packed, cutting.moves, holes, file.is_loaded)
     segments = program_headers(file, cutting.cuts, cutting.moves)
     patches += _headers(file, segments, sections, holes)
     extents = sorted([*in_place(others), *_packed(cutting), *_front(cutting.moves)])

@@ -143,6 +143,18 @@ def test_files_that_other_tools_have_changed(products: Products, tmp_path: Path,
         assert printed(tmp_path / f"stripped-{app.name}") == printed(out), tool
 
 
+def test_sections_that_claim_to_be_loaded_stay_behind(products: Products, tmp_path: Path) -> None:
+    """Objcopy adds them; patchelf breaks programs whose headers begin with one."""
+    app, changed, out = program(products, "pie"), tmp_path / "changed", tmp_path / "out"
+    (tmp_path / "kept").write_text("kept")
+    added = f"--add-section=.kept={tmp_path / 'kept'}"
+    output("objcopy", added, "--set-section-flags=.kept=alloc,readonly", app, changed)
+    assert shrunk(changed, {90}, out).holes
+    for tool in ("strip", "PyPI rpath", "Debian rpath"):
+        apply(tool, out, tmp_path / "after")
+        assert printed(tmp_path / "after") == expected(printed(app), {90}), tool
+
+
 @pytest.mark.parametrize("link", few(SHORTER))
 def test_step_by_step_is_the_same(products: Products, tmp_path: Path, link: str) -> None:
     app = program(products, link)
