@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import sys
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from packager.elf.headers import SYMBOL, Elf, Section
 from packager.files.reader import PIECE
 from packager.records import NamedTuple
 from packager.slimming.elf.front import Move
 from packager.slimming.elf.packing import Packed
-from packager.writers.elf_types import SHN_LORESERVE
 
 Row = tuple[int, int, int, int, int, int]  # name, info, other, section, value, size
 MASK = (1 << 64) - 1
+HALVES = SYMBOL.size // 2  # words of 16 bits in a symbol
+SECTION = 3  # which of them is the number of its section
 
 
 class Contents(NamedTuple):
@@ -59,23 +62,26 @@ def rewritten(
     content = elf.content(table)
     step = PIECE // SYMBOL.size * SYMBOL.size
     whole = len(content) // SYMBOL.size * SYMBOL.size
-    change = _change(numbers, by_section)
+    every = [*numbers, *range(len(numbers), 1 << 16)]  # no section has a reserved number
     for at in range(0, whole, step):
         old = content.bytes(at, min(step, whole - at), table.name)
-        new = b"".join(SYMBOL.pack(*change(row)) for row in SYMBOL.iter_unpack(old))
+        new = _changed(old, every, by_section)
         if new != old:
             yield at, new
 
 
-def _change(
-    numbers: Sequence[int], by_section: Mapping[int, Change]
-) -> Callable[[tuple[int, ...]], tuple[int, ...]]:
-    def changed(row: tuple[int, ...]) -> tuple[int, ...]:
-        name, info, other, section, value, size = row
-        if not 0 < section < min(len(numbers), SHN_LORESERVE):
-            return row
-        new: Row = (name, info, other, numbers[section], value, size)
-        found = by_section.get(section)
-        return found.changed(new) if found else new
-
-    return changed
+def _changed(old: bytes, numbers: Sequence[int], by_section: Mapping[int, Change]) -> bytes:
+    """Return symbols as they are from now on: large libraries have a million."""
+    halves = array("H", old)
+    if sys.byteorder == "big":
+        halves.byteswap()
+    sections = halves[SECTION::HALVES]
+    halves[SECTION::HALVES] = array("H", map(numbers.__getitem__, sections))
+    if sys.byteorder == "big":
+        halves.byteswap()
+    new = bytearray(halves.tobytes())
+    for row in [n for n, section in enumerate(sections) if section in by_section]:
+        at = row * SYMBOL.size
+        change = by_section[sections[row]]
+        SYMBOL.pack_into(new, at, *change.changed(SYMBOL.unpack_from(new, at)))
+    return bytes(new)

@@ -197,6 +197,15 @@ def test_containers_that_must_not_move_stay(
     assert printed(tmp_path / "app") == expected(printed(app), {90})
 
 
+def test_each_section_is_judged_alone(products: Products, tmp_path: Path) -> None:
+    """One is cut, and the containers of the other stay where they are."""
+    for option, zeroed, holes in (("-O1", [], 2), ("-DINSIDE", [".nv_fatbin"], 1)):
+        app = program(products, "pie", '-DSECOND="__nv_relfatbin"', option)
+        done = shrunk(app, {90}, tmp_path / "app")
+        assert ([one.section for one in done.zeroed], len(done.holes)) == (zeroed, holes)
+        assert printed(tmp_path / "app") == expected(printed(app), {90})
+
+
 def test_memory_that_the_loader_protects_has_no_hole(products: Products, tmp_path: Path) -> None:
     """GNU ld puts .jcr into PT_GNU_RELRO."""
     app = program(products, "pie", '-DSECTION=".jcr"', '-DFLAGS="aw"')

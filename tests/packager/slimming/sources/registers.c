@@ -10,28 +10,33 @@
 #ifndef SECTION
 #define SECTION ".nv_fatbin"
 #endif
+#ifndef SECOND
+#define SECOND SECTION
+#endif
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
-#define FATBIN(n)                                                                                  \
-  __asm__(".pushsection " SECTION ",\"" FLAGS "\",@progbits\n.balign 8\nfatbinData" #n               \
-          ": .incbin \"" TEXT(BLOBS) "/" #n "\"\n.popsection\n");                                  \
-  extern const unsigned char fatbinData##n[] __attribute__((visibility("hidden")));                \
-  __attribute__((section(".nvFatBinSegment"), used, aligned(8))) static struct Wrapper wrapper##n = {          \
+#define FATBIN(n, in)                                                                                                  \
+  __asm__(".pushsection " in ",\"" FLAGS "\",@progbits\n.balign 8\nfatbinData" #n                                      \
+          ": .incbin \"" TEXT(BLOBS) "/" #n "\"\n.popsection\n");                                                      \
+  extern const unsigned char fatbinData##n[] __attribute__((visibility("hidden")));                                    \
+  __attribute__((section(".nvFatBinSegment"), used, aligned(8))) static struct Wrapper wrapper##n = {                  \
       0x466243b1, 1, fatbinData##n, 0};
 struct Wrapper {
   unsigned magic, version;
-  const void *data;
-  void *other;
+  const void* data;
+  void* other;
 };
-FATBIN(0)
-FATBIN(1)
-FATBIN(2)
+FATBIN(0, SECTION)
+FATBIN(1, SECTION)
+FATBIN(2, SECOND)
 
 #ifdef INSIDE
-const void *inside = fatbinData1 + 8;
+const void* inside = fatbinData1 + 8;
 #endif
 #ifdef CODE
-const void *code(void) { return fatbinData2; }
+const void* code(void) {
+  return fatbinData2;
+}
 #endif
 #ifdef BETWEEN
 __asm__(".pushsection " SECTION ",\"" FLAGS "\",@progbits\n.quad 1\n.popsection\n");
@@ -41,12 +46,12 @@ static __thread int counted = 40;
 static int zeros[1 << 16];
 static const char text[] = "some text";
 
-__attribute__((noinline)) static void __cudaRegisterFatBinary(const struct Wrapper *wrapper) {
-  const unsigned char *at = wrapper->data;
+__attribute__((noinline)) static void __cudaRegisterFatBinary(const struct Wrapper* wrapper) {
+  const unsigned char* at = wrapper->data;
   unsigned long size;
   memcpy(&size, at + 8, 8);
   printf("fat binary of %lu bytes, aligned %d:", size, (int)((unsigned long)at % 8));
-  const unsigned char *const end = at + 16 + size;
+  const unsigned char* const end = at + 16 + size;
   for (at += 16; at < end;) {
     unsigned header, arch, sum = 0;
     unsigned long image;
@@ -60,13 +65,12 @@ __attribute__((noinline)) static void __cudaRegisterFatBinary(const struct Wrapp
   printf("\n");
 }
 
-static int each(struct dl_phdr_info *info, size_t size, void *data) {
+static int each(struct dl_phdr_info* info, size_t size, void* data) {
   for (int n = 0; n < info->dlpi_phnum; ++n) {
-    const ElfW(Phdr) *const row = info->dlpi_phdr + n;
+    const ElfW(Phdr)* const row = info->dlpi_phdr + n;
     const unsigned long start = info->dlpi_addr + row->p_vaddr;
-    if (row->p_type == PT_LOAD && start <= (unsigned long)text &&
-        (unsigned long)text < start + row->p_memsz)
-      ++*(int *)data;
+    if (row->p_type == PT_LOAD && start <= (unsigned long)text && (unsigned long)text < start + row->p_memsz)
+      ++*(int*)data;
   }
   return size == 0;
 }
@@ -83,4 +87,6 @@ __attribute__((constructor)) static void start(void) {
   fflush(stdout);
 }
 
-__attribute__((visibility("default"))) int main(void) { return counted != 41; }
+__attribute__((visibility("default"))) int main(void) {
+  return counted != 41;
+}
