@@ -66,7 +66,7 @@ def _member(one: Slimmed, name: str) -> str:
 
 def _shares(planned: FilePlan, *, stays: bool) -> Iterator[Share]:
     for one in planned.kept:
-        yield Share(one.target, one.size, one.size)
+        yield Share(one.target, one.before, one.before if stays else one.size)
     for one in planned.removed:
         yield Share(one.target, one.size, one.size if stays else 0)
 

@@ -34,7 +34,8 @@ class Share(NamedTuple):
 
     target: str  # "sm_90", "ptx sm_90", "gfx90a:xnack-"
     images: int
-    size: int  # bytes in the file
+    size: int  # bytes in the file; of those that are kept, in the result
+    before: int = 0  # of those that are kept: bytes in the file
 
 
 class FilePlan(NamedTuple):
@@ -103,8 +104,8 @@ def _whole(container: Found) -> Outcome:
 
 
 def _summed(outcomes: Sequence[Outcome], left: Sequence[Left]) -> FilePlan:
-    kept: dict[str, tuple[int, int]] = {}
-    removed: dict[str, tuple[int, int]] = {}
+    kept: dict[str, Share] = {}
+    removed: dict[str, Share] = {}
     named = list(left)
     for outcome in outcomes:
         where = f"container at {outcome.offset:#x}"
@@ -115,7 +116,8 @@ def _summed(outcomes: Sequence[Outcome], left: Sequence[Left]) -> FilePlan:
                 continue
             stays = n in outcome.choice.stay
             after = outcome.after or {}
-            _add(kept if stays else removed, image.target, after.get(n, image.stored))
+            size = after.get(n, image.stored)
+            _add(kept if stays else removed, image.target, size, image.stored)
             if stays and image.why_kept:
                 named.append(Left(f"image for {image.target} in the {where}", image.why_kept))
     return FilePlan(
@@ -128,13 +130,13 @@ def _summed(outcomes: Sequence[Outcome], left: Sequence[Left]) -> FilePlan:
     )
 
 
-def _add(sums: dict[str, tuple[int, int]], target: str, size: int) -> None:
-    images, before = sums.get(target, (0, 0))
-    sums[target] = (images + 1, before + size)
+def _add(sums: dict[str, Share], target: str, size: int, before: int) -> None:
+    one = sums.get(target, Share(target, 0, 0))
+    sums[target] = Share(target, one.images + 1, one.size + size, one.before + before)
 
 
-def _shares(sums: dict[str, tuple[int, int]]) -> tuple[Share, ...]:
-    return tuple(Share(target, *sums[target]) for target in sorted(sums, key=natural))
+def _shares(sums: dict[str, Share]) -> tuple[Share, ...]:
+    return tuple(sums[target] for target in sorted(sums, key=natural))
 
 
 def _lacks(outcomes: Sequence[Outcome], *, is_whole: bool) -> Iterator[str]:

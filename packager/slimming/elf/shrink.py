@@ -15,6 +15,7 @@ from packager.errors import PackagerError
 from packager.files.reader import Reader, open_reader
 from packager.files.replacing import replacing
 from packager.records import NamedTuple
+from packager.slimming.elf.bare import holes_between
 from packager.slimming.elf.cutting import find_cutting
 from packager.slimming.elf.holes import Hole, Holes
 from packager.slimming.elf.layout import Layout, in_place
@@ -99,6 +100,10 @@ def planned(
     if is_same_content and (zero or not any(map(_gain, rows))):
         return untouched
     elf = headers.read(data) if headers.probe(data) else None
+    between = holes_between(rows, size) if elf is None and not zero else None
+    if between is not None:
+        layout = Layout(list(in_place(rows)), between, ())
+        return Planned(Shrunk(size, size - between.size(), tuple(between.rows)), layout)
     faults: dict[int, str] = {}
     groups, others = _grouped(elf, rows, faults, zero=zero)
     layout, moved, notes = _layout(_Opened(path, data, elf), groups, others, faults)
