@@ -11,6 +11,7 @@ from packager.elf.headers import Section
 from packager.errors import FormatError
 from packager.files.reader import PIECE, Reader
 from packager.records import NamedTuple
+from packager.slimming.elf.holes import Hole, Holes
 from packager.slimming.elf.zeros import is_zero
 from packager.slimming.pieces import Piece, Rewritten
 
@@ -124,3 +125,23 @@ def _placed(section: Section, containers: Sequence[Rewritten], at: int) -> Itera
         at = aligned(at + distance, alignment) - distance
         yield Placed(one, at)
         at += size_of(one)
+
+
+def holes_between(containers: Sequence[Rewritten], size: int) -> Holes | None:
+    """Return the free bytes of a file that is containers end to end; None for any other file.
+
+    It has `size` bytes. A container keeps its alignment, and the last one ends the file.
+    """
+    found: list[Hole] = []
+    at = 0
+    last = max(len(containers) - 1, 0)
+    unit = max((one.alignment for one in containers), default=1)
+    for number, one in enumerate(containers):
+        if one.offset != at:
+            return None
+        at += one.size
+        unit = 1 if number == last else unit
+        free = (one.size - size_of(one)) // unit * unit
+        if free:
+            found.append(Hole(at - free, at))
+    return Holes(found) if at == size else None

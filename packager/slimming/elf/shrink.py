@@ -15,14 +15,13 @@ from packager.errors import PackagerError
 from packager.files.reader import Reader, open_reader
 from packager.files.replacing import replacing
 from packager.records import NamedTuple
-from packager.slimming.elf.bare import holes_between
 from packager.slimming.elf.cutting import find_cutting
 from packager.slimming.elf.holes import Hole, Holes
 from packager.slimming.elf.layout import Layout, in_place
 from packager.slimming.elf.linked import linked_layout
 from packager.slimming.elf.objects import object_layout
 from packager.slimming.elf.output import write
-from packager.slimming.elf.packing import expect_sound, is_same, size_of
+from packager.slimming.elf.packing import expect_sound, holes_between, is_same, size_of
 from packager.slimming.pieces import Rewritten
 from packager.writers.streams import Copied, ignore
 
