@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 from clangs import EVERY, INSTALLED, OFFLOADING, compiled, tool
 from documents import document
-from fixture_programs import OMPTOOL
+from running import omptool_run
 from toolchain import omptool
 
 import packager
@@ -163,7 +162,7 @@ def test_doctor_of_a_script_that_runs_it(tmp_path: Path, program: Path, with_lib
 
 def test_a_device_is_mandatory(program: Path, with_library: Path) -> None:
     for path in (program, with_library):
-        done = run("--mandatory", path)
+        done = omptool_run("--mandatory", path)
         assert (done.returncode, done.stdout) == (125, "")
         why = "(work:2), without -fopenmp-targets: with --mandatory the program is not started; "
         assert f"{why}{CURE}\n" in done.stderr
@@ -175,7 +174,9 @@ def test_a_report_on_the_run_says_what_it_lacks(
     program: Path, with_library: Path, option: str
 ) -> None:
     for path, file in ((program, program), (with_library, with_library.parent / "libwork.so")):
-        (note,) = (line for line in run(option, path).stderr.splitlines() if "Note:" in line)
+        (note,) = (
+            line for line in omptool_run(option, path).stderr.splitlines() if "Note:" in line
+        )
         assert note.startswith(f"Note: {file}: ")
         assert note.endswith(f"for the host alone (work:2), without -fopenmp-targets; {CURE}")
 
@@ -206,22 +207,18 @@ def test_run_prints_one_line(program: Path, tmp_path: Path) -> None:
     call(*tool(INSTALLED, "clang"), "-fopenmp", tmp_path / "main.c", work, "-o", plain)
     what = f"omptool: {plain} has target regions but no device code: "
     end = "compile and link with -fopenmp-targets=…; OMPTOOL_QUIET=1 hides this line\n"
-    assert run(plain).stderr == what + end
-    assert run(plain, OMPTOOL_QUIET="1").stderr == ""
-    assert run(program).stderr == ""
+    assert omptool_run(plain).stderr == what + end
+    assert omptool_run(plain, OMPTOOL_QUIET="1").stderr == ""
+    assert omptool_run(program).stderr == ""
     library = tmp_path / "libwork.so"
     call(*tool(INSTALLED, "clang"), "-fopenmp", "-shared", work, "-o", library)
     (tmp_path / "main.c").write_text(MAIN.replace("#pragma omp", "//"))
     user = tmp_path / "user"
     words = (tmp_path / "main.c", library, f"-Wl,-rpath,{tmp_path}", "-o", user)
     call(*tool(INSTALLED, "clang"), *words)
-    assert run(user).stderr == f"omptool: {user} has target regions but no device code: {end}"
-
-
-def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [OMPTOOL, "run", *map(str, words)]
-    whole = {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=whole)
+    assert (
+        omptool_run(user).stderr == f"omptool: {user} has target regions but no device code: {end}"
+    )
 
 
 def test_link_warns(tmp_path: Path) -> None:

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 from clangs import compiled
-from fixture_programs import OMPTOOL
 from recorder import OBSERVING
+from running import omptool_run
 
 pytestmark = pytest.mark.offloads
 
@@ -38,14 +37,7 @@ def places(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def started(private: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [OMPTOOL, "run", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env=os.environ | {"TMPDIR": str(private)},
-    )
+    return omptool_run(*words, TMPDIR=str(private))
 
 
 def program(folder: Path) -> Path:
