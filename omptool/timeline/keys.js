@@ -25,11 +25,18 @@ const ACTIONS = {
   f: foldByKey,
 };
 
+const SCROLLING = /^(Arrow|Page)/; // keys for a box with the focus
+
 function clear() {
   field.value = "";
   search("");
+  chooseNothing();
+}
+
+function chooseNothing() {
   range = null;
   select(null);
+  canvas.focus();
 }
 
 // Folds or unfolds the lanes around the selected event; without one, those of all processes.
@@ -44,9 +51,9 @@ function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const isEdited = event.target === field;
   const isButton = event.target instanceof HTMLButtonElement;
+  if (SCROLLING.test(event.key) && event.target.matches(".scrolls")) return;
   if (event.key === "Escape") {
     clear();
-    canvas.focus();
   } else if (event.key === "Enter" && !isButton) {
     nextHit(!event.shiftKey);
   } else {
@@ -72,6 +79,7 @@ function listen() {
   byId("whole").addEventListener("click", showWhole);
   byId("scheme").addEventListener("click", switchScheme);
   byId("help-button").addEventListener("click", toggleHelp);
+  byId("close").addEventListener("click", chooseNothing);
   prefersDark.addEventListener("change", () => {
     readColours();
     redraw();

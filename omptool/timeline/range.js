@@ -2,17 +2,12 @@
 
 // ---- range: a part of the time that the user marks, and what ran in it ----
 
-const MOST_REGIONS = 6; // of a range, by name
+const MOST_REGIONS = 50; // of a range, by name
 let range = null; // begin and end
 
 function mark(begin, end) {
   const [first, last] = begin < end ? [begin, end] : [end, begin];
   range = { begin: Math.max(first, whole.begin), end: Math.min(last, whole.end) };
-  redraw();
-}
-
-function unmark() {
-  range = null;
   redraw();
 }
 

@@ -96,10 +96,11 @@ function sortable(id, columns, data, first) {
   isNarrow.addEventListener("change", fill);
 }
 
-// Marks the tables that go on at their right edge.
+// Marks the boxes that go on at their right edge or below.
 function markEdges() {
-  for (const box of document.querySelectorAll(".table")) {
+  for (const box of document.querySelectorAll(".scrolls")) {
     box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+    box.classList.toggle("goes-below", box.scrollTop + box.clientHeight < box.scrollHeight - 1);
   }
 }
 
@@ -113,9 +114,9 @@ function fillTables() {
   sortable("moved", COLUMNS_OF_MOVED, all, "bytes");
   const sum = cells("td", ["In all", "", countText(total("times")), sizeText(total("bytes")), shortTime(total("total"))]);
   byId("moved").tFoot.replaceChildren(sum);
-  for (const box of document.querySelectorAll(".table")) {
+  for (const box of document.querySelectorAll(".scrolls")) {
     box.addEventListener("scroll", markEdges, { passive: true });
     new ResizeObserver(markEdges).observe(box);
-    new ResizeObserver(markEdges).observe(box.firstChild);
+    new ResizeObserver(markEdges).observe(box.firstElementChild);
   }
 }

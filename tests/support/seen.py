@@ -63,3 +63,12 @@ def touch(page: Page, *steps: list[tuple[float, float]]) -> None:
         page.settle()
     page.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
     page.settle()
+
+
+def wait_for(page: Page, condition: str) -> None:
+    """Wait until an expression holds, such as one about a box that scrolls smoothly."""
+    for _ in range(200):
+        if page.evaluate(condition):
+            return
+        page.settle()
+    raise AssertionError(f"never: {condition}")

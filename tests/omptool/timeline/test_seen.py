@@ -16,7 +16,7 @@ from chrome_traces import DEVICE, END, HOST, span
 from colour_vision import VISIONS, difference
 from fixture_programs import OMPTOOL
 from machine import lacks, output
-from seen import box, clipped, drag, touch
+from seen import box, clipped, drag, touch, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -225,6 +225,39 @@ def test_dragging_sums_a_range(page: Page) -> None:
     assert page.evaluate("[timeline.view.begin, timeline.view.end]") == before
     page.press("Escape")
     assert page.evaluate("document.querySelector('#details').hidden")
+
+
+def test_a_range_of_many_regions_scrolls(page: Page) -> None:
+    """All regions can be read, by wheel, finger and keys, and the button closes the box."""
+    x, y = kernel(page)
+    page.press("Home")
+    drag(page, (x, y), (width(page) - 5, y), shift=False)
+    panel = box(page, "#details")
+    assert panel.bottom <= 800
+    assert panel.right <= width(page)
+    assert clipped(page) == []
+    names = details(page).split("\n")
+    assert sum("Many<double" in name for name in names) == REGIONS
+    last = "#details dt:last-of-type"
+    assert box(page, last).top > panel.bottom
+    assert page.evaluate("document.querySelector('#details').classList.contains('goes-below')")
+    page.move(panel.left + 20, panel.bottom - 40)
+    page.move(panel.left + 20, panel.bottom - 40, "mouseWheel", deltaX=0, deltaY=5000)
+    wait_for(page, "document.querySelector('#details').scrollTop > 100")
+    assert box(page, last).bottom < panel.bottom
+    assert box(page, "#details-title").top >= panel.top
+    assert not page.evaluate("document.querySelector('#details').classList.contains('goes-below')")
+    page.evaluate("document.querySelector('#close').click()")
+    assert page.evaluate("document.querySelector('#details').hidden")
+
+
+def test_arrows_scroll_a_box_with_the_focus(page: Page) -> None:
+    page.press("r")
+    before = page.evaluate("[timeline.view.begin, timeline.view.end]")
+    page.evaluate("document.querySelector('#details').focus()")
+    page.press("ArrowDown")
+    wait_for(page, "document.querySelector('#details').scrollTop > 10")
+    assert page.evaluate("[timeline.view.begin, timeline.view.end]") == before
 
 
 def test_a_key_sums_what_is_selected(page: Page) -> None:
