@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// ---- details: all that is known of one event ----
+// ---- details: the box below the lanes, with the fields of an event ----
 
 const NEAR = 3; // pixels by which the pointer may miss an event
 

@@ -44,7 +44,7 @@ function foldByKey() {
   const found = selected === null ? groups : [rowOf(selected).lane.group];
   const folds = found.some((group) => !group.isFolded);
   for (const group of found) group.isFolded = folds;
-  replace();
+  layOutAgain();
 }
 
 function pressed(event) {

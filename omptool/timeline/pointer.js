@@ -60,7 +60,7 @@ function up(event) {
 }
 
 function click({ x, y }) {
-  if (y >= AXIS && foldAt(y - AXIS + view.top)) return replace();
+  if (y >= AXIS && foldAt(y - AXIS + view.top)) return layOutAgain();
   const found = eventAt(x, y);
   if (found === null) range = null;
   select(found);

@@ -4,6 +4,10 @@
 
 const MOST_ROWS = 1000; // in the page; the others come first in another order
 
+const LETTERS = { narrow: 24, wide: 48, others: 24 }; // of a name
+const DIGITS = 4; // of a time
+const isNarrow = matchMedia("(max-width: 600px)");
+
 const shortTime = (time) => timeText(time, 3, DIGITS);
 const COLUMNS_OF_REGIONS = [
   ["short", "Region", String],
@@ -22,10 +26,6 @@ const COLUMNS_OF_OTHERS = [
   ["mean", "Mean", shortTime],
   ["longest", "Longest", shortTime],
 ];
-const LETTERS = { narrow: 24, wide: 48, others: 24 }; // of a name
-const DIGITS = 4; // of a time
-const isNarrow = matchMedia("(max-width: 600px)");
-
 const COLUMNS_OF_MOVED = [
   ["device", "Device", String],
   ["what", "What", String],
@@ -59,20 +59,22 @@ function nameRow(cell, { name, kind }) {
   cell.style.setProperty("--chip", `var(--region-${slotOfName(shortOf.get(name) ?? name)})`);
 }
 
-// A table that its headers sort: by text from the first letter on, by numbers from the largest on.
+function fillBody(table, columns, data) {
+  const body = data.slice(0, MOST_ROWS).map((one) => {
+    const row = cells("td", columns.map(([key, , text]) => text(one[key])));
+    row.classList.toggle("fallback", one.fallbacks > 0);
+    nameRow(row.firstChild, one);
+    return row;
+  });
+  if (data.length > MOST_ROWS) body.push(cells("td", [`… and ${countText(data.length - MOST_ROWS)} more`]));
+  table.tBodies[0].replaceChildren(...body);
+}
+
+// Fills a table, and sorts it by its headers: by text from the first letter on, by numbers from the largest on.
 function sortable(id, columns, data, first) {
   const table = byId(id);
   const head = document.createElement("tr");
-  const fill = () => {
-    const body = data.slice(0, MOST_ROWS).map((one) => {
-      const row = cells("td", columns.map(([key, , text]) => text(one[key])));
-      row.classList.toggle("fallback", one.fallbacks > 0);
-      nameRow(row.firstChild, one);
-      return row;
-    });
-    if (data.length > MOST_ROWS) body.push(cells("td", [`… and ${countText(data.length - MOST_ROWS)} more`]));
-    table.tBodies[0].replaceChildren(...body);
-  };
+  const fill = () => fillBody(table, columns, data);
   for (const [key, title] of columns) {
     const [cell, button] = [document.createElement("th"), document.createElement("button")];
     button.type = "button";
