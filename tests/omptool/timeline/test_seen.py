@@ -15,8 +15,8 @@ from browser import Page
 from chrome_traces import DEVICE, END, HOST, span
 from colour_vision import VISIONS, difference
 from fixture_programs import OMPTOOL
-from machine import lacks, output
-from seen import box, clipped, drag, touch, wait_for
+from machine import output
+from seen import box, chromium, clipped, drag, text, touch, view, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -57,10 +57,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=SIZES, ids=lambda size: "x".join(map(str, size)))
 def sized(request: pytest.FixtureRequest) -> Iterator[Page]:
-    found = browser.executable()
-    if found is None:
-        lacks("this machine has no Chromium")
-    with browser.page(found, *request.param) as page:
+    with browser.page(chromium(), *request.param) as page:
         page.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
         yield page
 
@@ -81,16 +78,15 @@ def width(page: Page) -> int:
 
 
 def details(page: Page) -> str:
-    found: str = page.evaluate("document.querySelector('#details').innerText")
-    return found
+    return text(page, "#details")
 
 
-def kernel(page: Page, number: int = 0) -> tuple[float, float]:
-    """Return a point of the page that is in a kernel."""
+def kernel(page: Page) -> tuple[float, float]:
+    """Return a point of the page that is in the first kernel."""
     page.evaluate("timeline.show(0, 3e6)")
     page.settle()
     events = [one for one in page.evaluate("timeline.shown()") if one["kind"] == "kernel"]
-    x, y = page.evaluate(f"timeline.place({events[number]['event']})")
+    x, y = page.evaluate(f"timeline.place({events[0]['event']})")
     return box(page, "canvas").left + x + 1, box(page, "canvas").top + y + 4
 
 
@@ -211,7 +207,7 @@ def test_colours_of_kernels_differ_for_colour_blind_people(page: Page) -> None:
 def test_dragging_sums_a_range(page: Page) -> None:
     x, y = kernel(page)
     right = width(page) - 20
-    before = page.evaluate("[timeline.view.begin, timeline.view.end]")
+    before = view(page)
     drag(page, (x + 1, y), (right, y), shift=False)
     lines = details(page).split("\n")
     assert lines[0].startswith("Range of ")
@@ -222,7 +218,7 @@ def test_dragging_sums_a_range(page: Page) -> None:
     assert all(14 < one < 19 for one in percent)  # a kernel of 50 µs in each 300 µs
     assert any(line.endswith(" in 1 kernel") for line in lines)
     assert not box(page, "#details").overlaps(box(page, "canvas"))
-    assert page.evaluate("[timeline.view.begin, timeline.view.end]") == before
+    assert view(page) == before
     page.press("Escape")
     assert page.evaluate("document.querySelector('#details').hidden")
 
@@ -253,11 +249,11 @@ def test_a_range_of_many_regions_scrolls(page: Page) -> None:
 
 def test_arrows_scroll_a_box_with_the_focus(page: Page) -> None:
     page.press("r")
-    before = page.evaluate("[timeline.view.begin, timeline.view.end]")
+    before = view(page)
     page.evaluate("document.querySelector('#details').focus()")
     page.press("ArrowDown")
     wait_for(page, "document.querySelector('#details').scrollTop > 10")
-    assert page.evaluate("[timeline.view.begin, timeline.view.end]") == before
+    assert view(page) == before
 
 
 def test_a_key_sums_what_is_selected(page: Page) -> None:
@@ -274,15 +270,15 @@ def test_a_finger_marks_a_range_on_the_axis(page: Page) -> None:
 
 
 def test_two_fingers_zoom_and_one_pans(page: Page) -> None:
-    begin, end = page.evaluate("[timeline.view.begin, timeline.view.end]")
+    begin, end = view(page)
     canvas = box(page, "canvas")
     x, y = (canvas.left + canvas.right) / 2, canvas.top + 60
     apart = [[(x - gap, y), (x + gap, y)] for gap in (20, 40, 80)]
     touch(page, *apart)
-    inner = page.evaluate("[timeline.view.begin, timeline.view.end]")
+    inner = view(page)
     assert inner[1] - inner[0] == pytest.approx((end - begin) / 4, rel=0.05)
     touch(page, [(x, y)], [(x - 20, y)], [(x - 60, y)])
-    panned = page.evaluate("[timeline.view.begin, timeline.view.end]")
+    panned = view(page)
     assert panned[0] > inner[0]
     assert panned[1] - panned[0] == pytest.approx(inner[1] - inner[0])
 
@@ -290,12 +286,10 @@ def test_two_fingers_zoom_and_one_pans(page: Page) -> None:
 def test_a_search_counts_its_hits(page: Page) -> None:
     page.press("/")
     page.type("Many")
-    hits = page.evaluate("document.querySelector('#hits').innerText")
-    assert hits == f"{2 * REGIONS * DEVICES + 1} hits"
+    assert text(page, "#hits") == f"{2 * REGIONS * DEVICES + 1} hits"
     for _ in range(2):
         page.press("Enter")
-    hits = page.evaluate("document.querySelector('#hits').innerText")
-    assert hits == f"2 of {2 * REGIONS * DEVICES + 1}"
+    assert text(page, "#hits") == f"2 of {2 * REGIONS * DEVICES + 1}"
     assert clipped(page) == []
 
 
