@@ -36,6 +36,13 @@ TEST_CASE("names stay different") {
   CHECK(fitted(names, 20) == Names{"…<double>::apply:42", "…<float>::apply:42", "…Relax<int>::apply:7"});
   CHECK(fitted(names, 10) == Names{"…apply:42", "…apply:42", "…apply:7"});
   CHECK(fitted({"relax_all:42"}, 10) == Names{"rela…ll:42"});
+  const Names lambdas{"grid::forall<policy::device, double, halo::{lambda#1}>:15",
+                      "grid::forall<policy::device, double, flux::{lambda#1}>:15"};
+  CHECK(fitted(lambdas, 50) ==
+        Names{"…<policy::device, double, halo::{lambda#1}>:15", "…<policy::device, double, flux::{lambda#1}>:15"});
+  CHECK(fitted(lambdas, 40) ==
+        Names{"grid::forall<policy…halo::{lambda#1}>:15", "grid::forall<policy…flux::{lambda#1}>:15"});
+  CHECK(fitted(lambdas, 20) == Names{"…forall<…>:15", "…forall<…>:15"});
 }
 
 TEST_CASE("columns stand below each other") {

@@ -107,6 +107,21 @@ std::vector<std::string> shorter(const std::string& name, std::size_t room) {
   return choices;
 }
 
+// Names that are still alike may differ in their arguments: these keep both ends if that makes all of them different.
+void tell_apart(const std::vector<std::string>& names, std::size_t room, std::vector<std::string>& shown) {
+  std::map<std::string, std::set<std::string>> meant;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    meant[shown[i]].insert(names[i]);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::set<std::string>& alike = meant[shown[i]];
+    std::set<std::string> ends;
+    for (const std::string& name : alike)
+      ends.insert(without_middle(name, room));
+    if (alike.size() > 1 && ends.size() == alike.size())
+      shown[i] = without_middle(names[i], room);
+  }
+}
+
 std::string with_unit(double number, const std::array<const char*, 4>& units) {
   constexpr double kRoundsUp = 999.5; // to four digits
   std::size_t unit = 0;
@@ -139,6 +154,7 @@ std::vector<std::string> fitted(const std::vector<std::string>& names, std::size
   std::vector<std::string> found;
   for (std::size_t i = 0; i < names.size(); ++i)
     found.push_back(choices[i][chosen[i]]);
+  tell_apart(names, room, found);
   return found;
 }
 
