@@ -92,6 +92,23 @@ void append_fitting(std::string_view name, std::size_t room, std::vector<std::st
   }
 }
 
+// Appends the name of a template's region with the function around its lambda, in which its instances differ:
+// "forall<int, halo::{lambda#1}>:15" becomes "foral…halo…:15".
+void append_lambda(std::string_view name, std::size_t room, std::vector<std::string>& to) {
+  const std::size_t lambda = name.rfind("::{lambda#"), line = name.rfind(':');
+  if (lambda == std::string_view::npos)
+    return;
+  std::size_t start = lambda;
+  while (start > 0 && (std::isalnum(static_cast<unsigned char>(name[start - 1])) || name[start - 1] == '_'))
+    --start;
+  if (start == 0 || start == lambda)
+    return;
+  const std::string_view function = name.substr(start, lambda - start);
+  const std::string end = std::string(kGap).append(function).append(kGap).append(name.substr(line));
+  if (const std::size_t length = characters(end); length <= room)
+    to.push_back(std::string(name.substr(0, byte_of(name, std::min(room - length, start)))) + end);
+}
+
 // Returns what may stand for a name in the room, the best first; never nothing.
 std::vector<std::string> shorter(const std::string& name, std::size_t room) {
   std::vector<std::string> choices;
@@ -100,26 +117,12 @@ std::vector<std::string> shorter(const std::string& name, std::size_t room) {
     return {name};
   if (characters(folded) <= room)
     choices.push_back(folded);
+  append_lambda(name, room, choices);
   append_fitting(name, room, choices);
   append_fitting(folded, room, choices);
   if (choices.empty())
     choices.push_back(without_middle(folded, room));
   return choices;
-}
-
-// Names that are still alike may differ in their arguments: these keep both ends if that makes all of them different.
-void tell_apart(const std::vector<std::string>& names, std::size_t room, std::vector<std::string>& shown) {
-  std::map<std::string, std::set<std::string>> meant;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    meant[shown[i]].insert(names[i]);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::set<std::string>& alike = meant[shown[i]];
-    std::set<std::string> ends;
-    for (const std::string& name : alike)
-      ends.insert(without_middle(name, room));
-    if (alike.size() > 1 && ends.size() == alike.size())
-      shown[i] = without_middle(names[i], room);
-  }
 }
 
 std::string with_unit(double number, const std::array<const char*, 4>& units) {
@@ -154,7 +157,6 @@ std::vector<std::string> fitted(const std::vector<std::string>& names, std::size
   std::vector<std::string> found;
   for (std::size_t i = 0; i < names.size(); ++i)
     found.push_back(choices[i][chosen[i]]);
-  tell_apart(names, room, found);
   return found;
 }
 
