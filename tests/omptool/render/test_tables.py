@@ -45,6 +45,36 @@ def test_a_cut_column_still_tells_its_names_apart() -> None:
     assert second.endswith("main_l31")
 
 
+@pytest.mark.parametrize(
+    ("names", "room", "expected"),
+    [
+        (
+            tuple(f"grid::forall<double, {name}::{{lambda#1}}>:15" for name in ("flux_x", "halo")),
+            28,
+            ("grid::forall<doub…flux_x…:15", "grid::forall<double…halo…:15"),
+        ),
+        (
+            tuple(f"a::f<int, long, {name}_{name}::{{lambda#1}}>:7" for name in ("left", "right")),
+            12,
+            ("…lef…left…:7", "…rig…ight…:7"),
+        ),
+        (
+            (f"{'n' * 40}a{'n' * 40}", f"{'n' * 40}b{'n' * 40}"),
+            12,
+            ("nnnnnnn…annn", "nnnnnnn…bnnn"),
+        ),
+        (("same" * 9, "same" * 9), 12, ("sames…mesame",) * 2),
+        (("plain_name_one", "short"), 12, ("plain…me_one", "short")),
+    ],
+)
+def test_names_that_are_cut_alike_show_where_they_differ(
+    names: tuple[str, ...], room: int, expected: tuple[str, ...]
+) -> None:
+    cut = [tables.shortened(name, room) for name in names]
+    assert tuple(tables.told_apart(names, cut, room)) == expected
+    assert max(map(len, expected)) <= room
+
+
 def test_columns_that_do_not_fit_are_left_out_and_named() -> None:
     row: dict[str, Any] = {"kernel": "k" * 60, "file": "f" * 60, "images": "0-4", "registers": 12}
     spare = ("file", "images")
