@@ -316,6 +316,10 @@ CASES = {
     ("(anonymous namespace)::f:5", 9): "(a…)::f:5",
     ("operator()(int) const", 12): "operator()",
     ("ns::a_function_with_a_name:123", 15): "a_fu…a_name:123",
+    ("a::forall<b::device, halo::{lambda#1}>:15", 24): "forall<b::devic…halo…:15",
+    ("a::forall<b::device, halo::{lambda#1}>:15", 9): "…halo…:15",
+    ("a::forall<b::device, halo::{lambda#1}>:15", 8): "fo…}>:15",
+    ("f<g::{lambda#1}>", 10): "f<…g…",
     ("abcdefghij", 2): "",
     ("abcdefghij", 10): "abcdefghij",
 }
