@@ -4,7 +4,7 @@
 
 const MOST_ROWS = 1000; // in the page; the others come first in another order
 
-const LETTERS = { narrow: 24, wide: 48, others: 24 }; // of a name
+const LETTERS = { narrow: 24, wide: 44, others: 24 }; // of a name
 const DIGITS = 4; // of a time
 const isNarrow = matchMedia("(max-width: 600px)");
 
