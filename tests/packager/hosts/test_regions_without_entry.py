@@ -33,14 +33,22 @@ int main(void) {
   return 0;
 }
 """
+INLINED = """\
+void work(int n, double *a) {
+#pragma omp target map(tofrom : a[0 : n])
+  a[0] *= n;
+}
+"""
 ONE = "at least 1 region was compiled for the host alone (work:2)"
 CURE = "give -fopenmp-targets=TRIPLE to compiler and linker, or build with `omptool cc`"
 
 
-def objects(folder: Path, version: str = INSTALLED, *flags: str) -> tuple[Path, Path]:
+def objects(
+    folder: Path, version: str = INSTALLED, *flags: str, work: str = WORK
+) -> tuple[Path, Path]:
     """Return main's object with device code, and work's without."""
     made = []
-    for name, text, how in (("main", MAIN, OFFLOADING[:2]), ("work", WORK, OFFLOADING[:1])):
+    for name, text, how in (("main", MAIN, OFFLOADING[:2]), ("work", work, OFFLOADING[:1])):
         source = folder / f"{name}.c"
         source.write_text(text)
         out = folder / f"{name}.o"
@@ -70,6 +78,19 @@ def with_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     call(*tool(INSTALLED, "clang"), "-fopenmp", "-shared", work, "-o", folder / "libwork.so")
     words = (f"-L{folder}", "-lwork", f"-Wl,-rpath,{folder}")
     return compiled(folder / "main.c", folder, "-O2", *words)
+
+
+@pytest.mark.parametrize("version", EVERY)
+def test_debug_information_names_what_is_inlined(tmp_path: Path, version: str) -> None:
+    """The optimizer leaves no function of a region without teams, but its name with -g."""
+    main, work = objects(tmp_path, version, "-O2", "-g", work=INLINED)
+    symbols = subprocess.run(["nm", work], capture_output=True, text=True).stdout
+    assert "__omp_offloading" not in symbols
+    both = tmp_path / "both.o"
+    call("ld", "-r", main, work, "-o", both)
+    assert f"OMP133 warning: {ONE}" in omptool("verify", both).stdout
+    call("strip", "-g", both)
+    assert "OMP133" not in omptool("verify", both).stdout
 
 
 @pytest.mark.parametrize("version", EVERY)
