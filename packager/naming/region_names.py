@@ -54,7 +54,7 @@ def in_words(name: str) -> str:
 
     A function without a line keeps its parameters.
     """
-    words = _REGION.sub(lambda found: f"{without_parameters(demangled(found[1]))}{found[2]}", name)
+    words = _REGION.sub(lambda found: f"{_lengths_of(demangled(found[1]))[1]}{found[2]}", name)
     return words if words != name else demangled(name)
 
 

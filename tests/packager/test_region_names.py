@@ -8,6 +8,7 @@ import pytest
 from packager.naming.demangle import demangled
 from packager.naming.lambdas import with_short_scopes, without_types_of_scopes
 from packager.naming.region_names import (
+    in_words,
     short_name,
     short_names,
     spellings,
@@ -117,6 +118,9 @@ def test_scopes_of_lambdas_where_two_would_be_equal() -> None:
         two: "a::forall<a::run<double>::{lambda#1}>:2",
         other: "a::forall<walk::{lambda#1}>:2",
     }
+    assert in_words("_ZN1a6forallIZNS_3runIfEEvT_EUliE_EEvS2_:2") == (
+        "a::forall<a::run<float>::{lambda#1}>:2"
+    )
     assert [*spellings(one)][2:] == [
         "a::forall<run::{lambda#1}>:2",
         "a::forall<a::run<float>::{lambda#1}>:2",
