@@ -28,8 +28,7 @@ const ACTIONS = {
 const SCROLLING = /^(Arrow|Page)/; // keys for a box with the focus
 
 function clear() {
-  field.value = "";
-  search("");
+  searchFor("");
   chooseNothing();
 }
 

@@ -22,6 +22,12 @@ function search(text) {
   redraw();
 }
 
+// Searches for a text as if the user had typed it.
+function searchFor(text) {
+  field.value = text;
+  search(text);
+}
+
 // Shows the place of the current hit in the order of time: "2 of 320".
 function showCount() {
   let text = "";

@@ -49,14 +49,16 @@ function lettersOf(kind) {
   return kind === "region" ? LETTERS.wide : LETTERS.others;
 }
 
-// Shortens the name of a row, and gives that of a region its colour. The whole name is the cell's title.
+// Shortens the name of a row. That of a region has its colour, and a click searches for it. The title is the whole name.
 function nameRow(cell, { name, kind }) {
   if (name === undefined) return;
   cell.title = name;
   cell.textContent = shortened(cell.textContent, lettersOf(kind));
   if (kind !== "region") return;
+  const short = shortOf.get(name) ?? name;
   cell.dataset.region = "";
-  cell.style.setProperty("--chip", `var(--region-${slotOfName(shortOf.get(name) ?? name)})`);
+  cell.style.setProperty("--chip", `var(--region-${slotOfName(short)})`);
+  cell.addEventListener("click", () => searchFor(short));
 }
 
 function fillBody(table, columns, data) {

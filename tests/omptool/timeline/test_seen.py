@@ -293,6 +293,18 @@ def test_a_search_counts_its_hits(page: Page) -> None:
     assert clipped(page) == []
 
 
+def test_a_click_on_a_region_searches_for_it(page: Page) -> None:
+    name = box(page, "#entries tbody tr:nth-child(2) td")
+    page.evaluate(f"scrollTo(0, {name.top - 100})")
+    name = box(page, "#entries tbody tr:nth-child(2) td")
+    for kind in ("mousePressed", "mouseReleased"):
+        page.move(name.left + 20, name.top + 5, kind, button="left", clickCount=1)
+    assert page.evaluate("document.querySelector('#search').value") == SHORT.format(1)
+    assert text(page, "#hits") == f"{2 * DEVICES} hits"
+    page.press("Enter")
+    assert details(page).startswith(SHORT.format(1))
+
+
 def test_wide_tables_show_that_they_go_on(page: Page) -> None:
     """The edge of a table that is wider than the page fades until it is scrolled to the end."""
     table = "document.querySelector('.table')"
