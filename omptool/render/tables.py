@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from omptool.console import coloured
-from packager.naming.lambdas import LAMBDA
+from omptool.render.cut_names import shortened, told_apart
 
 Row = dict[str, Any]
 Columns = dict[str, Sequence[Any]]
@@ -20,7 +19,6 @@ NARROW = 256
 SHORTEST = 16
 # Part of the width that names have before other columns, where they do not fit whole.
 PART_OF_NAMES = 0.75
-_LINE = re.compile(r":\d+$")
 PIECE = 400  # rows that are laid out together
 GAP = 2  # spaces between columns
 # Colours of a cell's first word: how an entry stands in an image, where it runs, a plugin's state.
@@ -184,69 +182,6 @@ def _room_of_names(
 def _excess(widths: Mapping[str, int], width: int) -> int:
     """Return how many characters a row of these columns is too long."""
     return sum(widths.values()) + GAP * (len(widths) - 1) - width
-
-
-def shortened(text: str, room: int, gap: str = "…") -> str:
-    """Return `text` in at most `room` characters: the middle gives way to `gap`.
-
-    Names that begin alike, as those of kernels do, differ at their ends.
-    """
-    if len(text) <= room:
-        return text
-    kept = max(room - len(gap), 0)
-    head = kept // 2
-    return f"{text[:head]}{gap}{text[len(text) - kept + head :]}"
-
-
-def told_apart(names: Sequence[str], cut: list[str], room: int) -> list[str]:
-    """Return shortened names; those that were cut alike show the part in which they differ.
-
-    Kernels of one template are alike if they differ in a lambda behind the cut.
-    """
-    alike: dict[str, set[str]] = {}
-    for name, shown in zip(names, cut, strict=True):
-        if name != shown:
-            key = shown.partition("…")[0] if LAMBDA in name else shown
-            alike.setdefault(key, set()).add(name)
-    better: dict[str, str] = {}
-    for group in (sorted(group) for group in alike.values() if len(group) > 1):
-        words, letters = (_differing_parts(group, room, by_words=how) for how in (True, False))
-        best = max(words, letters, key=lambda parts: len(set(parts)))
-        if len(set(best)) > 1:
-            better.update(zip(group, best, strict=True))
-    return [better.get(name, shown) for name, shown in zip(names, cut, strict=True)]
-
-
-def _differing_parts(names: Sequence[str], room: int, *, by_words: bool) -> list[str]:
-    """Return the names without what they share, but for some of their begin and their end."""
-    least = min(map(len, names))
-    head = _shared(names)
-    tail = min(_shared([name[::-1] for name in names]), least - head)
-    while by_words and head and _is_of_word(names[0][head - 1]):
-        head -= 1
-    while by_words and tail and _is_of_word(names[0][-tail]):
-        tail -= 1
-    shared = names[0][len(names[0]) - tail :]
-    line = _LINE.search(shared)
-    end = f"…{line[0]}" if line and line.start() > 1 else shared[-room // 4 :]
-    found = []
-    for name in names:
-        part = name[head : len(name) - tail]
-        rest = room - len(end) - len(part) - 1
-        begin = name[: min(rest, head)] if rest > 0 else ""
-        found.append(f"{begin}…{shortened(part, room - len(end) - 1)}{end}")
-    return found
-
-
-def _shared(names: Sequence[str]) -> int:
-    """Return the length of the beginning that all names have."""
-    first, last = min(names), max(names)
-    pairs = enumerate(zip(first, last, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), len(first))
-
-
-def _is_of_word(letter: str) -> bool:
-    return letter.isalnum() or letter == "_"
 
 
 def _cells(values: Sequence[object], room: int) -> list[str]:

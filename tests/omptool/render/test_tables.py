@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from omptool.render import tables
+from omptool.render.cut_names import shortened, told_apart
 from omptool.render.json_stream import document
 
 
@@ -33,7 +34,7 @@ def test_a_long_table_cuts_long_cells() -> None:
     ],
 )
 def test_names_are_shortened_in_the_middle(text: str, room: int, expected: str) -> None:
-    assert tables.shortened(text, room) == expected
+    assert shortened(text, room) == expected
     assert len(expected) <= room
 
 
@@ -63,6 +64,33 @@ def test_a_cut_column_still_tells_its_names_apart() -> None:
             12,
             ("nnnnnnn…annn", "nnnnnnn…bnnn"),
         ),
+        (
+            ("grid::pack_left<(Edge)0, double>:6", "grid::pack_right<(Edge)1, double>:9"),
+            24,
+            ("grid::pack_left<…>:6", "grid::pack_right<…>:9"),
+        ),
+        (
+            ("grid::pack_left<(Edge)0, double>:6", "grid::pack_right<(Edge)1, double>:9"),
+            18,
+            ("…pack_left<…>:6", "…pack_right<…>:9"),
+        ),
+        (
+            ("grid::pack<(Edge)0, double>:6", "grid::pack<(Edge)1, double>:6"),
+            21,
+            ("grid::pack<(Edge…0…:6", "grid::pack<(Edge…1…:6"),
+        ),
+        (
+            tuple(
+                f"f<g<{kind}>::{{lambda#{at}}}, {'x' * 30}>:2"
+                for kind in ("int", "long")
+                for at in (1, 2)
+            ),
+            20,
+            (
+                *("f<g<int>::{lamb…1…:2", "f<g<int>::{lamb…2…:2"),
+                *("f<g<long>::{lam…1…:2", "f<g<long>::{lam…2…:2"),
+            ),
+        ),
         (("same" * 9, "same" * 9), 12, ("sames…mesame",) * 2),
         (("plain_name_one", "short"), 12, ("plain…me_one", "short")),
     ],
@@ -70,8 +98,8 @@ def test_a_cut_column_still_tells_its_names_apart() -> None:
 def test_names_that_are_cut_alike_show_where_they_differ(
     names: tuple[str, ...], room: int, expected: tuple[str, ...]
 ) -> None:
-    cut = [tables.shortened(name, room) for name in names]
-    assert tuple(tables.told_apart(names, cut, room)) == expected
+    cut = [shortened(name, room) for name in names]
+    assert tuple(told_apart(names, cut, room)) == expected
     assert max(map(len, expected)) <= room
 
 
