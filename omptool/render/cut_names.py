@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from packager.naming.lambdas import LAMBDA
+from packager.naming.lambdas import LAMBDA, LONGEST
 
 _LINE = re.compile(r":\d+$")
 
@@ -30,7 +30,8 @@ def told_apart(names: Sequence[str], cut: list[str], room: int) -> list[str]:
     Kernels of one template are alike if they differ in a lambda behind the cut. Other templates
     lose their arguments if no two become equal.
     """
-    known = {name: shown for name, shown in zip(names, cut, strict=True) if name != shown}
+    pairs = zip(names, cut, strict=True)
+    known = {name: shown for name, shown in pairs if name != shown and len(name) <= LONGEST}
     better = _without_arguments(known, room)
     rest = {name: shown for name, shown in known.items() if name not in better}
     for group in _alike({name: _family(name, shown) for name, shown in rest.items()}):
@@ -101,6 +102,8 @@ def _without_arguments(names: Collection[str], room: int) -> dict[str, str]:
 
 def _folded(name: str) -> str:
     """Return a name with "<…>" for the arguments of templates; "" where there are none."""
+    if "<" not in name:
+        return ""
     out: list[str] = []
     depth = 0
     for at, letter in enumerate(name):

@@ -92,6 +92,7 @@ def test_a_cut_column_still_tells_its_names_apart() -> None:
             ),
         ),
         (("same" * 9, "same" * 9), 12, ("sames…mesame",) * 2),
+        (("a::" * 10**6, "b::" * 10**6), 12, ("a::a:…a::a::", "b::b:…b::b::")),
         (("plain_name_one", "short"), 12, ("plain…me_one", "short")),
     ],
 )
