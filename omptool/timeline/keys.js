@@ -23,6 +23,7 @@ const ACTIONS = {
   ".": () => step(1),
   r: markByKey,
   f: foldByKey,
+  l: writePlace,
 };
 
 const SCROLLING = /^(Arrow|Page)/; // keys for a box with the focus
@@ -79,6 +80,7 @@ function listen() {
   byId("scheme").addEventListener("click", switchScheme);
   byId("help-button").addEventListener("click", toggleHelp);
   byId("close").addEventListener("click", chooseNothing);
+  window.addEventListener("hashchange", readPlace);
   prefersDark.addEventListener("change", () => {
     readColours();
     redraw();

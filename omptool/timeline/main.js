@@ -36,6 +36,7 @@ draw();
 const firstPicture = performance.now(); // since the page began to load
 fillTables();
 listen();
+readPlace();
 new ResizeObserver(measureCanvas).observe(canvas);
 
 // For tests and benchmarks, which drive the page by keys and clicks.

@@ -39,6 +39,18 @@ function show(begin, end) {
 
 const showWhole = () => show(whole.begin, whole.end);
 
+// Writes the part that is shown into the page's address: nanoseconds from the begin of the trace.
+function writePlace() {
+  const [begin, end] = [view.begin, view.end].map((time) => Math.round(time - whole.begin));
+  history.replaceState(null, "", `#${begin}-${end}`);
+}
+
+// Shows the part of the trace that the page's address names.
+function readPlace() {
+  const found = /^#(\d{1,18})-(\d{1,18})$/.exec(location.hash);
+  if (found) show(whole.begin + Number(found[1]), whole.begin + Number(found[2]));
+}
+
 function zoom(factor, x = size.gutter + plotWidth() / 2) {
   const fixed = timeAt(x);
   show(fixed - (fixed - view.begin) / factor, fixed + (view.end - fixed) / factor);

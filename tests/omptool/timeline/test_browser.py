@@ -220,6 +220,22 @@ def test_keys_zoom_and_pan(page: Page) -> None:
     assert view(page) == (begin, end)
 
 
+def test_a_link_to_what_is_in_view(page: Page) -> None:
+    """Times are those since the begin of the trace, at 20 µs."""
+    page.press("w")
+    begin, end = view(page)
+    page.press("l")
+    assert page.evaluate("location.hash") == f"#{round(begin - 20000)}-{round(end - 20000)}"
+    page.evaluate("location.hash = '#10000-30000'")
+    page.settle()
+    assert view(page) == (30000, 50000)
+    for wrong in ("#", "#x-y", "#1-", "#99-1", f"#{'9' * 30}-1", "#1-2-3"):
+        page.evaluate(f"location.hash = '{wrong}'")
+        page.settle()
+        begin, end = view(page)
+        assert 20000 <= begin < end <= 90000
+
+
 def test_the_wheel_zooms_at_the_pointer(page: Page) -> None:
     x, y = place(page, KERNEL, 1)
     begin, end = view(page)
