@@ -14,6 +14,9 @@ from documents import document
 from recorder import OBSERVING
 from running import omptool_run, run
 
+from packager import load
+from packager.naming.region_names import short_names
+
 pytestmark = pytest.mark.offloads
 
 
@@ -207,6 +210,40 @@ def test_a_document_of_the_sums(tmp_path: Path) -> None:
     places = {one["place"].rpartition("/")[2]: one for one in process["copies"]}
     assert places["traced.c:13:1"]["construct"] == "target update"
     assert process["devices_not_used"] == 0
+
+
+def test_regions_are_named_as_packager_names_them(tmp_path: Path) -> None:
+    """Kernels of a template for lambdas: in functions, templates, classes and other lambdas."""
+    source = tmp_path / "lambdas.cpp"
+    source.write_text(
+        "namespace grid { namespace {\n"
+        "template <typename Body> void forall(int n, Body body) {\n"
+        "#pragma omp target\n"
+        "  body(n); }\n"
+        "template <typename T> struct Step {\n"
+        "  template <typename U> void run(U u) { forall(3, [=](int i) { (void)(u + i); }); }\n"
+        "  void operator()(int) const {\n"
+        "    auto inner = [](int i) { forall(i, [](int) {}); }; inner(2); } };\n"
+        "void plain(int) { struct Body { void operator()(int) const {} }; forall(1, Body{}); }\n"
+        "} void all() { Step<double> step; step.run(2); step.run(2.f); step(1); plain(1); } }\n"
+        "int main() { grid::all(); }\n"
+    )
+    app, out = tmp_path / "lambdas", tmp_path / "out.json"
+    flags = ["-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu", "-O1", "-std=c++17"]
+    subprocess.run(["clang++-19", *flags, source, "-o", app], check=True)
+    done = omptool_run("--summary-json", out, app)
+    assert (done.returncode, done.stderr) == (0, "")
+    (process,) = document("run-summary", out.read_text())["processes"]
+    names = {one["region"] for one in process["regions"]}
+    (binary,) = load(app)
+    assert names == set(short_names(entry.name for entry in binary.entries).values())
+    scope = "grid::(anonymous namespace)"
+    assert names == {
+        f"{scope}::forall<Step::operator()::{{lambda#1}}::operator()::{{lambda#1}}>:3",
+        f"{scope}::forall<{scope}::plain::Body>:3",
+        f"{scope}::forall<{scope}::Step<double>::run<float>::{{lambda#1}}>:3",
+        f"{scope}::forall<{scope}::Step<double>::run<int>::{{lambda#1}}>:3",
+    }
 
 
 def test_a_document_of_a_program_that_aborts(tmp_path: Path) -> None:
