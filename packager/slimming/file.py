@@ -121,3 +121,4 @@ def _notes(planned: FilePlan, shrunk: Shrunk) -> Iterator[str]:
     for zeroed in shrunk.zeroed:
         section = f"section {zeroed.section}" if zeroed.section else "the file"
         yield f"zeros take the place of what goes from {section}: {zeroed.reason}"
+    yield from shrunk.notes

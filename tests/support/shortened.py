@@ -78,6 +78,8 @@ COMMON = {
     "written": ['-DFLAGS="aw"', "-fuse-ld=bfd"],
     "before-bss": ['-DFLAGS="aw"', "-fuse-ld=bfd", f"-Wl,-T,{SOURCES / 'before_bss.ld'}"],
     "at-end": ["-fuse-ld=bfd", f"-Wl,-T,{SOURCES / 'at_end.ld'}"],
+    "aligned": ["-DALIGNED=0x8000", "-fuse-ld=bfd"],
+    "lld-aligned": ["-DALIGNED=0x8000", f"-B{LLD_FOLDER}", "-fuse-ld=lld"],
     "gold": ["-fuse-ld=gold"],
     "mold": ["-fuse-ld=mold"],
     "lld": [f"-B{LLD_FOLDER}", "-fuse-ld=lld"],

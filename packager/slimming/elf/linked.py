@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from struct import pack_into
 
-from packager.editing.build_id import changed, find_build_id
+from packager.editing.build_id import find_build_id
 from packager.editing.layout.dynamic_table import ADDRESSES
 from packager.editing.layout.result import COUNTS_AT, SECTIONS_AT, section_header
 from packager.editing.linked import LinkedFile
 from packager.elf.headers import DYNAMIC, HEADER, PROGRAM_HEADER, WORD, Segment
-from packager.records import NamedTuple
 from packager.slimming.elf.cutting import Cutting
 from packager.slimming.elf.front import Move
 from packager.slimming.elf.holes import Holes
@@ -24,33 +23,23 @@ from packager.slimming.pieces import Piece, Rewritten
 SEGMENTS_AT = 0x20  # field of the ELF header
 
 
-class Linked(NamedTuple):
-    """The layout of a result, and what users should know of it."""
-
-    layout: Layout
-    notes: tuple[str, ...]
-
-
 def linked_layout(
     file: LinkedFile, cutting: Cutting, others: Sequence[Rewritten], containers: Sequence[Rewritten]
-) -> Linked:
-    """Lay out the result: `others` of the `containers` stay where they are."""
+) -> Layout:
+    """Lay out the result, with a new build-id: `others` of the `containers` stay where they are."""
     holes = cutting.holes
     place = _places(cutting.moves, holes)
     patches = [(place(at), content) for at, content in (*cutting.patches, *_dynamic(file, cutting))]
-    notes: list[str] = []
     if (old := find_build_id(file)) is not None:
-        new = old.after(list(_rewritten(containers, holes)))
-        patches.append((place(old.offset), new))
-        notes.append(changed(old, new))
+        patches.append((place(old.offset), old.after(list(_rewritten(containers, holes)))))
     if not cutting.packed:
-        return Linked(Layout(sorted(in_place(others)), holes, patches), tuple(notes))
-    sections = section_headers(file.sections, cutting.packed, cutting.moves, holes)
+        return Layout(sorted(in_place(others)), holes, patches)
+    sections = section_headers(file.sections, cutting.packed, cutting.moves, holes, file.is_loaded)
     segments = program_headers(file, cutting.cuts, cutting.moves)
     patches += _headers(file, segments, sections, holes)
     extents = sorted([*in_place(others), *_packed(cutting), *_front(cutting.moves)])
     symbols = _symbols(file, cutting, sections, holes)
-    return Linked(Layout(extents, holes, patches, symbols), tuple(notes))
+    return Layout(extents, holes, patches, symbols)
 
 
 def _places(moves: Sequence[Move], holes: Holes) -> Callable[[int], int]:

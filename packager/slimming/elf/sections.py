@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import partial
 
 from packager.elf.headers import SHT_NULL, SHT_RELA, Section
 from packager.records import NamedTuple
@@ -30,12 +31,17 @@ def section_headers(
     packed: Sequence[Packed],
     moves: Sequence[Move],
     holes: Holes,
+    is_loaded: Callable[[Section], bool] = bool,
 ) -> Headers:
-    """The headers of all sections in the result."""
+    """The headers of all sections in the result. Those that are loaded come first, by address.
+
+    Objcopy adds some that only claim to be: patchelf breaks programs that begin with them.
+    """
     sizes = {one.section.number: one.end - one.section.offset for one in packed}
     places = {move.section.number: move for move in moves}
     changed = [_changed(s, sizes, places, holes) for s in sections]
-    order = sorted(changed, key=_by_address) if moves else changed
+    loaded = {section.number for section in sections if is_loaded(section)} if moves else set()
+    order = sorted(changed, key=partial(_by_address, loaded)) if moves else changed
     numbers = [0] * len(changed)
     for number, section in enumerate(order):
         numbers[section.number] = number
@@ -52,10 +58,9 @@ def _changed(
     return section._replace(offset=holes.place(offset), address=address, size=size)
 
 
-def _by_address(section: Section) -> tuple[bool, bool, int, int]:
-    is_null = section.type == SHT_NULL and section.number == 0
-    address = section.address if section.is_allocated else 0
-    return not is_null, not section.is_allocated, address, section.number
+def _by_address(loaded: Set[int], section: Section) -> tuple[bool, bool, int, int]:
+    is_first, is_loaded = section.number == 0, section.number in loaded
+    return not is_first, not is_loaded, section.address if is_loaded else 0, section.number
 
 
 def _linked(section: Section, numbers: Sequence[int]) -> Section:

@@ -169,5 +169,5 @@ def _layout(
     packed = {one.section for one in cutting.packed}
     others += [one for section, rows in groups.items() if section not in packed for one in rows]
     moved = sum(old != new for one in cutting.packed for old, new in one.addresses.items())
-    layout, notes = linked_layout(linked, cutting, others, everything)
-    return _Result(layout, moved, (*notes, *losses(linked, file.path.stat().st_mode)))
+    layout = linked_layout(linked, cutting, others, everything)
+    return _Result(layout, moved, tuple(losses(linked, file.path.stat().st_mode)))

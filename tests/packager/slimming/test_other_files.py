@@ -9,6 +9,7 @@ import struct
 from pathlib import Path
 
 import aarch64
+import cuda
 import pytest
 import shortened
 from hypothesis import HealthCheck, given, settings
@@ -240,3 +241,16 @@ def test_a_damaged_file_is_an_error_or_shortened(
         assert not out.exists()
     out.unlink(missing_ok=True)
     assert {path.name for path in tmp_path.iterdir()} == {"damaged"}
+
+
+@pytest.mark.parametrize("options", [(), ("-rdc=true",)])
+def test_objects_of_nvcc_have_what_is_kept(tmp_path: Path, options: tuple[str, ...]) -> None:
+    archs = ("sm_80", "sm_90", "sm_120")
+    made, out = tmp_path / "whole.o", tmp_path / "slim.o"
+    cuda.compiled(tmp_path / "kernel.cu", made, "-c", *options, *cuda.code_for(*archs))
+    done = shrunk(made, {90}, out)
+    assert (done.zeroed, done.is_changed) == ((), True)
+    assert done.after < done.before
+    before, after = (cuda.extracted(p, tmp_path / p.stem) for p in (made, out))
+    assert after.keys() == {digest for digest, name in before.items() if "sm_90" in name}
+    assert not shrunk(out, {90}, out).is_changed

@@ -42,6 +42,10 @@ const void* code(void) {
 __asm__(".pushsection " SECTION ",\"" FLAGS "\",@progbits\n.quad 1\n.popsection\n");
 #endif
 
+#ifdef ALIGNED
+__attribute__((aligned(ALIGNED))) int aligned = 1;
+#endif
+
 static __thread int counted = 40;
 static int zeros[1 << 16];
 static const char text[] = "some text";
