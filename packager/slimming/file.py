@@ -3,19 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from packager.errors import FindingError, UsageError
 from packager.files.reader import open_reader
 from packager.formats.containers import archive
 from packager.slimming.archives import slim_archive
+from packager.slimming.containers.found import Left
 from packager.slimming.elf.shrink import Shrunk, shrink
 from packager.slimming.packages.rewriting import rewritten
-from packager.slimming.plan import FilePlan, plan
+from packager.slimming.plan import FilePlan, plan, with_openmp
 from packager.slimming.proof import prove
 from packager.slimming.request import Request
 from packager.slimming.slimmed import Share, Slimmed, merged
+from packager.slimming.tables import openmp
+from packager.slimming.tables.openmp import OpenMP
 
 
 def slim_file(source: Path, out: Path | None, name: str, request: Request) -> Slimmed | None:
@@ -28,19 +33,57 @@ def slim_file(source: Path, out: Path | None, name: str, request: Request) -> Sl
     """
     if _is_archive(source):
         return _archive(source, out, name, request)
-    planned = plan(source, request.keeps, keep_ptx=request.keep_ptx)
+    found = openmp.find(source, request)
+    if not found.rounds:
+        return _slimmed(source, source, out, name, request, found)
+    planned = with_openmp(plan(source, request.keeps, keep_ptx=request.keep_ptx), found)
+    if planned.lacking:  # an edit would be for nothing
+        return _slimmed(source, source, out, name, request, found)
+    with TemporaryDirectory(prefix=".omptool-", dir=None if out is None else out.parent) as folder:
+        edited = Path(folder) / "edited"
+        try:
+            openmp.take_out(source, edited, found, Path(folder))
+        except (FindingError, UsageError) as error:
+            left = Left("OpenMP's device images", str(error))
+            stays = openmp.NOTHING._replace(left=(left,))
+            return _slimmed(source, source, out, name, request, stays)
+        freed = found._replace(free=openmp.freed(edited))
+        return _slimmed(source, edited, out, name, request, freed)
+
+
+def _slimmed(
+    source: Path, edited: Path, out: Path | None, name: str, request: Request, found: OpenMP
+) -> Slimmed | None:
+    """Slim what an edit has left of a file, which is the file itself where none was needed."""
+    planned = with_openmp(plan(edited, request.keeps, keep_ptx=request.keep_ptx), found)
     if not (planned.kept or planned.removed or planned.left_alone):
         return None
     size = source.stat().st_size
     stays = bool(planned.lacking) or not planned.removed
-    proof = partial(prove, source, keeps=request.keeps)
+
+    def proof(result: Path) -> None:
+        prove(source, result, request.keeps)
+        if found.images:
+            openmp.prove(source, result, request)
+
     shrunk = (
         Shrunk(size, size, is_changed=False)
         if stays
-        else shrink(source, planned.rewrites, out, zero=request.zero, check=proof)
+        else shrink(edited, planned.rewrites, out, zero=request.zero, check=proof)
     )
+    if edited != source and not stays and not shrunk.is_changed:
+        shrunk = _taken_over(edited, out, proof)  # the edit has left nothing to shorten
     shares, notes = merged(_shares(planned, stays=stays)), tuple(_notes(planned, shrunk))
     return Slimmed(name, size, shrunk.after, shares, notes, planned.lacking)
+
+
+def _taken_over(edited: Path, out: Path | None, check: Callable[[Path], None]) -> Shrunk:
+    """Write what an edit has made to `out`, if `check` has nothing against it."""
+    size = edited.stat().st_size
+    if out is not None:
+        check(edited)
+        edited.replace(out)
+    return Shrunk(size, size)
 
 
 def _is_archive(path: Path) -> bool:

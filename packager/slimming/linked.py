@@ -10,7 +10,6 @@ from itertools import pairwise
 from packager.elf import headers, without_headers
 from packager.elf.address_space import Space
 from packager.elf.headers import Section
-from packager.elf.imports import offload_imports
 from packager.elf.space_of import space as space_of
 from packager.errors import FormatError
 from packager.files.reader import Reader
@@ -23,7 +22,6 @@ from packager.slimming.containers.found import Found, Left, at_beginning
 
 # Sections with device code that a library's own loader reads.
 OWN_LOADERS = (large_data.SECTION, ".cask_resource")
-REGISTER = "__tgt_register_lib"
 UNTOLD = "no wrapper refers to it, so a loader of the library's own may"
 
 
@@ -142,13 +140,5 @@ def _of_others(space: Space) -> Iterator[Left]:
             yield Left(what, UNTOLD)
         elif space.elf.is_object and bundle_section.claims(section):
             yield Left(what, "clang-offload-bundler counts the sections of an object")
-    if not space.elf.is_object and _is_openmp(space):
-        yield Left("OpenMP's device images", "`omptool edit --remove` takes them out")
     if gcc_offload.claims(space.elf):
         yield Left("GCC's device images", "slim does not rewrite GCC's tables")
-
-
-def _is_openmp(space: Space) -> bool:
-    """Return whether a linked file registers images with OpenMP's runtime."""
-    names = offload_imports(space.elf).names
-    return any(name.partition("@")[0] == REGISTER for name in names)

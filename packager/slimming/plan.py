@@ -22,6 +22,7 @@ from packager.slimming.keeps import Kept
 from packager.slimming.pieces import Rewritten
 from packager.slimming.request import Request
 from packager.slimming.tables.found import tables
+from packager.slimming.tables.openmp import OpenMP
 from packager.slimming.tables.rewriting import Rewriting, rewrite
 from packager.wording import counted
 
@@ -52,6 +53,22 @@ class FilePlan(NamedTuple):
     def changes(self) -> bool:
         """Return whether anything is removed."""
         return bool(self.removed)
+
+
+def with_openmp(planned: FilePlan, found: OpenMP) -> FilePlan:
+    """Return a plan with the images of OpenMP's descriptors, which an edit has taken out."""
+    outcome = Outcome(found.free, found.images, found.choice)
+    mine = _summed([outcome], found.left) if found.images else None
+    if mine is None:
+        return planned._replace(left_alone=(*planned.left_alone, *found.left))
+    return FilePlan(
+        tuple(sorted((*planned.rewrites, *found.free))),
+        (*planned.kept, *mine.kept),
+        (*planned.removed, *mine.removed),
+        (*planned.left_alone, *mine.left_alone),
+        (*planned.lacking, *mine.lacking),
+        (*planned.partly, *mine.partly),
+    )
 
 
 def plan(path: Path, keeps: Sequence[Kept], *, keep_ptx: bool = False) -> FilePlan:

@@ -74,7 +74,7 @@ def _row(space: Space, image: BinaryImage, inside: Sequence[DeviceImage]) -> Row
         raise FormatError(f"device image at {image.start:#x} is not in the file")
     data = space.elf.data.slice(offset, size, "device image")
     # Of what is compressed together each has its share.
-    found = shares([_candidate(one) for one in inside], size) if inside else (_unread(size),)
+    found = shares([candidate(one) for one in inside], size) if inside else (_unread(size),)
     return Row(image.start, data, found)
 
 
@@ -82,7 +82,8 @@ def _unread(size: int) -> Candidate:
     return Candidate("", "", "unknown", size, "no image was read in it")
 
 
-def _candidate(image: DeviceImage) -> Candidate:
+def candidate(image: DeviceImage) -> Candidate:
+    """Return an image of a table; what no device is known for stays."""
     triple = image.triple or image.contents.machine or ""
     code, arch = code_of(triple), "" if image.kind == "spirv" else image.processor
     why = ""

@@ -16,7 +16,7 @@ from containers import AMD, Containers
 from documents import dumped_files
 from fatbins import entry, fatbin, group
 from host_bytes import bundle
-from toolchain import compile_c, run
+from toolchain import run
 from wrapped import wrapped
 
 from packager.errors import FormatError
@@ -271,12 +271,3 @@ def test_damage_is_left_alone() -> None:
     assert found.left_alone[1] == Left(
         "container at 0x0", "fatbin entry at 0x10: header size 8 is too small"
     )
-
-
-def test_images_of_openmp_are_named(tmp_path: Path) -> None:
-    """`edit` knows their descriptor."""
-    source = "void __tgt_register_lib(void *); void f(void) { __tgt_register_lib(0); }"
-    path = compile_c(source, tmp_path / "lib.so", "-shared", "-fPIC")
-    plan, _ = planned(path, "sm_90")
-    left = Left("OpenMP's device images", "`omptool edit --remove` takes them out")
-    assert plan.left_alone == (left,)
