@@ -189,7 +189,7 @@ def _ran(
 
 
 def _told(run: RegionRun, cause: str, as_json: bool, is_wide: bool) -> str:
-    from omptool.render import region_run
+    from omptool.render.runs import region_run
 
     if as_json:
         return region_run.as_json(run, cause)

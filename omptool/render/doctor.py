@@ -13,7 +13,7 @@ from omptool.installation import LIBRARY
 from omptool.render import ranks
 from omptool.render.names import called, raw, terminal_width
 from omptool.render.notes import Notes
-from omptool.render.region_run import gcc_rows, host_only_rows, of_gcc
+from omptool.render.runs.region_run import gcc_rows, host_only_rows, of_gcc
 from omptool.render.tables import table
 from packager.checks import CHECKS
 from packager.machine.facts import (

@@ -22,7 +22,7 @@ from omptool.options.checking import LEVELS, Asked
 from omptool.probes.launching import Start
 from omptool.probes.reports import finding_report
 from omptool.probes.reports.finding_report import FindingReport
-from omptool.render import check_run
+from omptool.render.runs import check_run
 from packager.errors import PackagerError
 from packager.machine.run_check.check_places import with_lines
 from packager.machine.run_check.check_run import CheckRun, merged

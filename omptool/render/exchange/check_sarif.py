@@ -8,9 +8,9 @@ import signal
 from contextlib import suppress
 
 from omptool.console import portable
-from omptool.render.check_run import region, remarks
 from omptool.render.exchange import sarif
 from omptool.render.exchange.sarif import Json
+from omptool.render.runs.check_run import region, remarks
 from packager.machine.run_check.check_codes import CODES
 from packager.machine.run_check.check_run import CheckFinding, CheckRun, SourceLine
 
