@@ -13,7 +13,9 @@ from omptool.errors import fail
 from packager.errors import UsageError
 from packager.files.reader import STANDARD_INPUT
 
-PROCESS = "%p"  # in the name of an output: this process's number
+PROCESS, RANK = "%p", "%r"  # in the name of an output: the process, and its rank in an MPI job
+# The runtime's list is in observe/trace/rank.h.
+RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 GIVEN = "omptool.options.paths"  # a key of click's: names as they were given, by path
 
 
@@ -83,8 +85,15 @@ def check_distinct(outputs: list[Path], inputs: list[Path]) -> None:
 
 
 def of_process(path: Path | None) -> Path | None:
-    """Return the file's path with the number of this process for %p."""
-    return Path(as_given(path).replace(PROCESS, str(os.getpid()))) if path else None
+    """Return the file's path with the number of this process for %p, and its rank for %r."""
+    if not path:
+        return None
+    return Path(as_given(path).replace(PROCESS, str(os.getpid())).replace(RANK, rank() or "0"))
+
+
+def rank() -> str:
+    """Return the number of this process in its MPI job, or "" outside a job."""
+    return next((os.environ[one] for one in RANKS if os.environ.get(one, "").isdecimal()), "")
 
 
 def check_output(option: str, path: Path, code: int) -> None:

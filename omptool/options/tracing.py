@@ -12,13 +12,9 @@ from typing import Any
 import click
 
 from omptool.errors import fail
-from omptool.options.paths import FILE, as_given
+from omptool.options.paths import FILE, PROCESS, RANK, as_given, rank
 
 FORMATS = ("json", "pftrace")
-# The runtime puts the number of the process, and its rank in an MPI job, in their places.
-PROCESS, RANK = "%p", "%r"
-# The runtime's list is in observe/trace/rank.h.
-RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
 def trace_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,7 +31,8 @@ def trace_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def traced(file: Path | None, form: str | None, code: int) -> dict[str, str]:
     """Return the environment that asks the runtime for a trace in `file`; None: for none.
 
-    A file of the user's that is there goes first, since the runtime makes its own. But in an MPI
+    A file of the user's that is there goes first, since the runtime makes its own. The runtime puts
+    the process and its rank in the places of %p and %r. But in an MPI
     job it may be another rank's new one, unless its name has the rank. `code` is the exit code
     where the trace cannot be made.
     """
@@ -46,9 +43,9 @@ def traced(file: Path | None, form: str | None, code: int) -> dict[str, str]:
     name = as_given(file)
     if not form and file.suffix.removeprefix(".") not in FORMATS:
         fail(f"--trace {name}: end FILE in .json or .pftrace, or give --trace-format", code)
-    rank = next((os.environ[one] for one in RANKS if os.environ.get(one)), "")
-    if PROCESS not in name and (RANK in name or not rank):
-        _remove(Path(str(file).replace(RANK, rank or "0")), name, code)
+    own = rank()
+    if PROCESS not in name and (RANK in name or not own):
+        _remove(Path(str(file).replace(RANK, own or "0")), name, code)
     environment = {"OMPTOOL_TRACE": str(file.absolute())}
     if form:
         environment["OMPTOOL_TRACE_FORMAT"] = form

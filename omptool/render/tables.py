@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from omptool.console import coloured
+from omptool.render.cut_names import shortened, told_apart
 
 Row = dict[str, Any]
 Columns = dict[str, Sequence[Any]]
@@ -159,7 +160,10 @@ def _fitted(
         if name in cut:
             kept[name] = max(widths[name] - max(excess, 0), least[name])
             excess -= widths[name] - kept[name]
-    return {name: [shortened(one, kept[name]) for one in shown[name]] for name in kept}, left_out
+    cells = {name: [shortened(one, kept[name]) for one in shown[name]] for name in kept}
+    if names in cells:
+        cells[names] = told_apart(shown[names], cells[names], kept[names])
+    return cells, left_out
 
 
 def _room_of_names(
@@ -178,18 +182,6 @@ def _room_of_names(
 def _excess(widths: Mapping[str, int], width: int) -> int:
     """Return how many characters a row of these columns is too long."""
     return sum(widths.values()) + GAP * (len(widths) - 1) - width
-
-
-def shortened(text: str, room: int, gap: str = "…") -> str:
-    """Return `text` in at most `room` characters: the middle gives way to `gap`.
-
-    Names that begin alike, as those of kernels do, differ at their ends.
-    """
-    if len(text) <= room:
-        return text
-    kept = max(room - len(gap), 0)
-    head = kept // 2
-    return f"{text[:head]}{gap}{text[len(text) - kept + head :]}"
 
 
 def _cells(values: Sequence[object], room: int) -> list[str]:

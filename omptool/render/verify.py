@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from omptool.console import SEVERITIES, coloured, portable, shown
@@ -11,6 +12,8 @@ from omptool.render.json_stream import document
 from omptool.render.names import readable
 from packager.model import FatBinary, Finding
 from packager.wording import counted
+
+MOST_NOTES = 3  # of one code: a program of templates may have hundreds
 
 
 def verify_text(
@@ -38,10 +41,18 @@ def verify_text(
 
 def _lines(path: str, findings: Sequence[Finding], is_wide: bool) -> Iterator[str]:
     named = str if is_wide else readable
+    notes: Counter[str] = Counter()
     for finding in findings:
+        notes[finding.code] += finding.severity == "info"
+        if finding.severity == "info" and notes[finding.code] > MOST_NOTES and not is_wide:
+            continue
         severity = coloured(finding.severity, SEVERITIES[finding.severity])
         yield f"{path}: {finding.code} {severity}: {named(finding.message)}"
         yield from (f"    {named(line)}" for line in (finding.hint, *finding.detail))
+    for code, count in notes.items():
+        if count > MOST_NOTES and not is_wide:
+            more = counted(count - MOST_NOTES, "more finding")
+            yield f"{path}: {code} info: {more} (--wide shows all)"
 
 
 def _checked(codes: Sequence[str]) -> str:

@@ -2,42 +2,7 @@
 
 // ---- arrows: from the construct of the host that launched a kernel to the kernel ----
 
-const MOST_ARROWS = 300; // more would hide what they are about
-const launchOf = new Map(); // the event of a construct, by its number
-const reasonOf = new Map(); // why a construct fell back, by its number
-const regionOfConstruct = new Map(); // raw name of the kernel of a construct, by its number
-const shortOf = new Map(); // of a region what people call it, by its raw name
-let fallbacks = new Uint32Array(0); // the events that ran on the host instead
-
-function findLaunches() {
-  const found = [];
-  for (const { from, to, lane, isOfInstants } of rows) {
-    for (let event = from; event < to; ++event) {
-      if (kindOf[event] === KIND.fallback) found.push(event);
-      if (kindOf[event] === KIND.fallback && constructOf[event] && isOfInstants) {
-        reasonOf.set(constructOf[event], labels[labelOf[event]].reason);
-      }
-      if (lane.device === null && !isOfInstants && constructOf[event] && isConstruct(event)) {
-        launchOf.set(constructOf[event], event);
-      }
-      if (kindOf[event] === KIND.kernel) regionOfConstruct.set(constructOf[event], labels[labelOf[event]].name);
-    }
-  }
-  for (const { entry, name, short } of labels) shortOf.set(entry || name, short);
-  for (const event of found) {
-    const { entry } = labels[labelOf[event]];
-    if (entry) regionOfConstruct.set(constructOf[event], entry);
-  }
-  regionOfConstruct.delete(0); // events of no construct
-  fallbacks = Uint32Array.from(found);
-}
-
-const isConstruct = (event) => kindOf[event] === KIND.construct || kindOf[event] === KIND.fallback;
-
-// Returns the event of the construct that an event is part of, if the trace has it.
-const constructEvent = (event) => launchOf.get(constructOf[event]);
-
-const launcher = (event) => (kindOf[event] === KIND.kernel ? constructEvent(event) : undefined);
+const MOST_ARROWS = 300; // more arrows would hide the events
 
 function drawArrows() {
   let room = MOST_ARROWS;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// ---- colours: those of the style sheet, as a canvas and its pixels want them ----
+// ---- colours: the style sheet's, in the forms that the canvas needs ----
 //
 // Regions have colours of their own, on the host and on devices. Other events have that of their kind.
 
@@ -41,8 +41,8 @@ function textColourOf(event) {
   return isPale ? colours.ink : texts[slotOf(event)];
 }
 
-// Returns red, green and blue of a colour of the style sheet. It depends on the scheme: only an element has
-// the one that holds now.
+// Returns red, green and blue of a colour of the style sheet. The colour depends on the scheme, so an element is
+// asked for it.
 function resolved(name) {
   const probe = byId("legend");
   probe.style.color = `var(--${name})`;

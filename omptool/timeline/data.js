@@ -4,7 +4,7 @@
 
 const byId = (id) => document.getElementById(id);
 
-// Returns the text of a block of data, and lets go of the block: a large trace need not be here twice.
+// Returns the text of a block of data, and removes the block: memory holds a large trace once.
 function taken(id) {
   const block = byId(id);
   const text = block.textContent;
@@ -35,7 +35,7 @@ const endOf = (event) => start[event] + duration[event];
 const bytesOf = (event) => tables.sizes[sizeOf[event]];
 
 const labels = tables.labels.map(([short, name, source, reason, entry, references, device, failed]) => ({
-  short: tables.texts[short], // as people say it: of a kernel the function and the line
+  short: tables.texts[short], // readable: function and line of a kernel
   name: tables.texts[name],
   source: tables.texts[source],
   reason: tables.texts[reason],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// ---- details: all that is known of one event ----
+// ---- details: the box below the lanes, with the fields of an event ----
 
 const NEAR = 3; // pixels by which the pointer may miss an event
 
@@ -50,21 +50,29 @@ function described(event) {
   ].filter(([, value]) => value !== "");
 }
 
+const LEAST_HEIGHT = 180; // pixels of the box of details, where less of the window is left
+const PART = 0.45; // of the window's height that the box takes at most
+
 // Shows a title and rows of text below the lanes, near a place on the time axis.
 function showBox(title, rowsOfText, x) {
   const box = byId("details");
-  const [heading, list] = [document.createElement("strong"), document.createElement("dl")];
-  heading.textContent = title;
+  const list = document.createElement("dl");
   for (const [key, value] of rowsOfText) {
     const [term, description] = [document.createElement("dt"), document.createElement("dd")];
     term.textContent = key;
     description.textContent = value;
     list.append(term, description);
   }
-  box.replaceChildren(heading, list);
+  byId("details-title").textContent = title;
+  box.querySelector("dl").replaceWith(list);
   box.hidden = false;
+  box.inert = false;
+  box.scrollTop = 0;
+  const room = Math.min(window.innerHeight - box.getBoundingClientRect().top - 4, window.innerHeight * PART);
+  box.style.maxHeight = `${Math.max(room, LEAST_HEIGHT)}px`;
   const left = Math.min(Math.max(x - box.offsetWidth / 4, 4), Math.max(4, size.width - box.offsetWidth - 4));
   box.style.left = `${left}px`;
+  markEdges();
 }
 
 function showDetails(event, x) {

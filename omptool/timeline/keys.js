@@ -23,13 +23,20 @@ const ACTIONS = {
   ".": () => step(1),
   r: markByKey,
   f: foldByKey,
+  l: writePlace,
 };
 
+const SCROLLING = /^(Arrow|Page)/; // keys for a box with the focus
+
 function clear() {
-  field.value = "";
-  search("");
+  searchFor("");
+  chooseNothing();
+}
+
+function chooseNothing() {
   range = null;
   select(null);
+  canvas.focus();
 }
 
 // Folds or unfolds the lanes around the selected event; without one, those of all processes.
@@ -37,16 +44,16 @@ function foldByKey() {
   const found = selected === null ? groups : [rowOf(selected).lane.group];
   const folds = found.some((group) => !group.isFolded);
   for (const group of found) group.isFolded = folds;
-  replace();
+  layOutAgain();
 }
 
 function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const isEdited = event.target === field;
   const isButton = event.target instanceof HTMLButtonElement;
+  if (SCROLLING.test(event.key) && event.target.matches(".scrolls")) return;
   if (event.key === "Escape") {
     clear();
-    canvas.focus();
   } else if (event.key === "Enter" && !isButton) {
     nextHit(!event.shiftKey);
   } else {
@@ -72,6 +79,8 @@ function listen() {
   byId("whole").addEventListener("click", showWhole);
   byId("scheme").addEventListener("click", switchScheme);
   byId("help-button").addEventListener("click", toggleHelp);
+  byId("close").addEventListener("click", chooseNothing);
+  window.addEventListener("hashchange", readPlace);
   prefersDark.addEventListener("change", () => {
     readColours();
     redraw();

@@ -4,7 +4,7 @@
 
 const AXIS = 22; // pixels of the time axis
 const ROW = 16;
-const THIN = 6; // of a row of instants, or of waits, memory and mappings alone
+const THIN = 6; // of a row that has instants, or waits, memory and mappings alone
 const HEADING = 20; // of a process
 const FOLDED = 18; // of the line that stands for a group's quiet lanes
 const GAP = 3;
@@ -20,18 +20,18 @@ function makeRows() {
   const addRow = (lane, count, full, isOfInstants) => {
     const row = { lane, from, to: from + count, full, top: 0, height: full, isOfInstants };
     rows.push(row);
-    lane.own.push(row);
+    lane.ownRows.push(row);
     from += count;
   };
   for (const lane of tables.lanes) {
-    lane.own = [];
+    lane.ownRows = [];
     for (const count of lane.rows) addRow(lane, count, isQuietRow(from, from + count) ? THIN : ROW, false);
     if (lane.instants) addRow(lane, lane.instants, THIN, true);
     lanes.push(lane);
     groupOf(lane).lanes.push(lane);
   }
   markQuiet();
-  place();
+  layOut();
 }
 
 function groupOf(lane) {
@@ -47,12 +47,12 @@ const isQuietRow = (from, to) => kindOf.subarray(from, to).every((kind) => QUIET
 
 // A lane is quiet if it has waits, memory and mappings alone: no kernel or copy, and no construct that made one.
 function markQuiet() {
-  for (const lane of lanes) lane.isQuiet = lane.own.every(({ from, to }) => isQuietRow(from, to));
+  for (const lane of lanes) lane.isQuiet = lane.ownRows.every(({ from, to }) => isQuietRow(from, to));
   if (lanes.every((lane) => lane.isQuiet)) for (const lane of lanes) lane.isQuiet = false;
   for (const group of groups) group.quiet = group.lanes.filter((lane) => lane.isQuiet).length;
 }
 
-function place() {
+function layOut() {
   heightOfAll = 0;
   for (const group of groups) {
     group.top = heightOfAll;
@@ -66,7 +66,7 @@ function place() {
 function placeLane(lane) {
   lane.isHidden = lane.group.isFolded || (lane.isQuiet && !lane.group.showsQuiet);
   lane.top = heightOfAll;
-  for (const row of lane.own) {
+  for (const row of lane.ownRows) {
     row.top = heightOfAll;
     row.height = lane.isHidden ? 0 : row.full;
     heightOfAll += row.height;

@@ -22,7 +22,7 @@ function describePage() {
 
 makeRows();
 findWhole();
-findLaunches();
+indexConstructs();
 describePage();
 fillLegend();
 readColours();
@@ -31,14 +31,15 @@ letterWidth = (() => {
   return context.measureText("m").width;
 })();
 [view.begin, view.end] = [whole.begin, whole.end];
-replace();
+layOutAgain();
 draw();
 const firstPicture = performance.now(); // since the page began to load
 fillTables();
 listen();
+readPlace();
 new ResizeObserver(measureCanvas).observe(canvas);
 
-// Tests and benchmarks read this, and drive the page by keys and clicks.
+// For tests and benchmarks, which drive the page by keys and clicks.
 window.timeline = {
   firstPicture,
   complete: performance.now(),

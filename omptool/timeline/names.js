@@ -37,6 +37,17 @@ function withoutMiddle(name, letters) {
   return `${name.slice(0, head)}…${name.slice(name.length - (letters - 1 - head))}`;
 }
 
+// Returns the name of a template's region with the function around its lambda, in which its instances differ:
+// "forall<int, halo::{lambda#1}>:15" becomes "foral…halo…:15". Returns null for other names, and for less room.
+function aroundLambda(name, letters) {
+  const at = name.lastIndexOf("::{lambda#");
+  const found = at < 0 ? null : /\w+$/.exec(name.slice(0, at));
+  if (!found || found.index === 0) return null;
+  const end = `…${found[0]}…${/:\d+$/.exec(name)?.[0] ?? ""}`;
+  if (end.length > letters) return null;
+  return name.slice(0, Math.min(letters - end.length, found.index)) + end;
+}
+
 const ENOUGH = 0.6; // of the room that a name without namespaces has to fill
 
 // Returns a name in at most so many letters: without parameters, without namespaces, without its middle.
@@ -44,7 +55,7 @@ function shortened(name, letters) {
   if (name.length <= letters) return name;
   const candidates = unqualified(withoutParameters(name));
   const first = candidates.findIndex((one) => one.length <= letters);
-  if (first < 0) return withoutMiddle(candidates.at(-1), letters);
+  if (first < 0) return aroundLambda(candidates.at(-1), letters) ?? withoutMiddle(candidates.at(-1), letters);
   const isMostlyEmpty = first > 0 && candidates[first].length < letters * ENOUGH;
   return isMostlyEmpty ? withoutMiddle(candidates[first - 1], letters) : candidates[first];
 }

@@ -25,6 +25,7 @@ SCRIPTS = (
     "painter",
     "writer",
     "range",
+    "constructs",
     "arrows",
     "search",
     "details",

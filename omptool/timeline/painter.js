@@ -7,14 +7,14 @@
 // A row has four bands, one above the other. The bands that an event colours are the shape of its kind.
 
 const context = canvas.getContext("2d");
-const WIDE_ENOUGH = 3; // CSS pixels of an event that tests and arrows count as shown
+const WIDE_ENOUGH = 3; // CSS pixels of an event that gets a name and an arrow
 const MOST_SHOWN = 4000;
 const SAMPLES = 16; // of the events of a pixel
 const BANDS = [4, 11, 13, 15]; // ends in CSS pixels, of a row of 15
 const STRIPE = 6; // device pixels of a stripe of a fallback and of the next one
 let picture = null; // the pixels of the lanes
 let bands = []; // pixels of the bands of one row
-let shown = []; // events that are drawn by themselves
+let shown = []; // events of at least WIDE_ENOUGH pixels
 const took = { draw: 0 };
 
 // Bands of a kind: 0 empty, 1 its colour, 2 its pale colour.
@@ -31,7 +31,7 @@ const SHAPES = tables.kinds.map((kind) => {
   return shapes[kind] ?? [1, 1, 1, 1];
 });
 
-// Returns the first place in [from, to) of an event that ends behind `time`. It is near, mostly.
+// Returns the first place in [from, to) of an event that ends behind `time`. Steps double: it is mostly near.
 function firstEndingBehind(time, from, to, chosen) {
   const isBehind = (at) => endOf(chosen ? chosen[at] : at) > time;
   let low = from;
@@ -66,7 +66,7 @@ function colourPixels(event, left, right) {
   if (kindOf[event] === KIND.fallback && colour !== dimPixel) stripe(left, right);
 }
 
-// A fallback has slanted stripes: red alone is no sign for everybody.
+// Draws the slanted stripes of a fallback: colour-blind people cannot tell it by red alone.
 function stripe(left, right) {
   for (let band = 0; band < bands.length; ++band) {
     for (let x = left; x < right; ++x) if ((x + 3 * band) % (2 * STRIPE) >= STRIPE) bands[band][x] = stripePixel;
@@ -92,7 +92,7 @@ function colourLine(from, to, chosen, row) {
     }
     colourPixels(event, left, right);
     if (right - left >= wide) {
-      for (const band of bands) band[right - 1] = 0; // parts it from the next one
+      for (const band of bands) band[right - 1] = 0; // a gap before the next event
       if (!chosen && shown.length < MOST_SHOWN) shown.push({ event, row, left, right });
     }
     ++at;
@@ -116,7 +116,7 @@ function paintRows() {
     if (row.height === 0 || bottom <= 0 || top >= height) continue;
     for (const band of bands) band.fill(0);
     colourLine(row.from, row.to, null, row);
-    colourChosen(row, fallbacks); // no other event hides them
+    colourChosen(row, fallbacks); // above the other events
     colourChosen(row, hits);
     for (let y = Math.max(0, top); y < Math.min(bottom, height); ++y) {
       const inRow = ((y - top) / (bottom - top)) * BANDS.at(-1);

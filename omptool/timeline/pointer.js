@@ -60,7 +60,7 @@ function up(event) {
 }
 
 function click({ x, y }) {
-  if (y >= AXIS && foldAt(y - AXIS + view.top)) return replace();
+  if (y >= AXIS && foldAt(y - AXIS + view.top)) return layOutAgain();
   const found = eventAt(x, y);
   if (found === null) range = null;
   select(found);
@@ -82,8 +82,9 @@ function turned(event) {
 function hover(x, y) {
   const event = eventAt(x, y);
   canvas.style.cursor = event !== null || (y >= AXIS && isFold(y - AXIS + view.top)) ? "pointer" : "";
-  if (event !== null) showDetails(event, x);
-  else showChosen();
+  if (event === null) return showChosen();
+  showDetails(event, x);
+  byId("details").inert = true;
 }
 
 // Shows what the selection or the range is about, while the pointer is over nothing else.

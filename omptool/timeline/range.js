@@ -2,7 +2,7 @@
 
 // ---- range: a part of the time that the user marks, and what ran in it ----
 
-const MOST_REGIONS = 6; // of a range, by name
+const MOST_REGIONS = 50; // of a range, by name
 let range = null; // begin and end
 
 function mark(begin, end) {
@@ -11,19 +11,14 @@ function mark(begin, end) {
   redraw();
 }
 
-function unmark() {
-  range = null;
-  redraw();
-}
+const lengthInRange = (event) => Math.min(endOf(event), range.end) - Math.max(start[event], range.begin);
 
-const inRange = (event) => Math.min(endOf(event), range.end) - Math.max(start[event], range.begin);
-
-// Calls `use` for each span that is in the range, with the part of it that is.
+// Calls `use` with each span in the range, and the length of its part there.
 function eachInRange(row, use) {
   if (row.isOfInstants) return;
   for (let event = firstEndingBehind(range.begin, row.from, row.to, null); event < row.to; ++event) {
     if (start[event] >= range.end) break;
-    use(event, inRange(event));
+    use(event, lengthInRange(event));
   }
 }
 
@@ -39,7 +34,7 @@ function union(spans) {
 }
 
 // Returns how long each device ran kernels and copied, and how long each region's kernels ran.
-function summed() {
+function sumRange() {
   const devices = new Map();
   const regions = new Map();
   for (const row of rows) {
@@ -65,7 +60,7 @@ function summed() {
 
 function describedRange() {
   const length = range.end - range.begin;
-  const { devices, regions } = summed();
+  const { devices, regions } = sumRange();
   const share = (time) => `${((100 * time) / length).toFixed(1)} %`;
   const found = [["from", `${timeText(range.begin - whole.begin)} to ${timeText(range.end - whole.begin)}`]];
   for (const [name, { kernels, copies, bytes }] of devices) {

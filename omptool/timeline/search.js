@@ -4,7 +4,7 @@
 
 let isHit = null; // by label; null: nothing is searched for
 let hits = null; // the events, in the order of their numbers
-let current = null; // the hit that was gone to last, an event
+let current = null; // the event of the last jump to a hit
 let selected = null; // an event
 
 function search(text) {
@@ -22,7 +22,13 @@ function search(text) {
   redraw();
 }
 
-// Shows "2 of 320": which hit in the order of time the current one is.
+// Searches for a text as if the user had typed it.
+function searchFor(text) {
+  field.value = text;
+  search(text);
+}
+
+// Shows the place of the current hit in the order of time: "2 of 320".
 function showCount() {
   let text = "";
   if (hits) text = `${countText(hits.length)} ${hits.length === 1 ? "hit" : "hits"}`;
@@ -44,7 +50,7 @@ function eventsOf(isWanted) {
 
 const isEarlier = (one, other) => start[one] < start[other] || (start[one] === start[other] && one < other);
 
-// Selects the hit that follows the selected event in time, or the one before it; behind the last one is the first.
+// Selects the next hit after the selected event in time, or the previous one; the first follows the last.
 function nextHit(isForward) {
   if (!hits?.length) return;
   const inOrder = (one, other) => (isForward ? isEarlier(one, other) : isEarlier(other, one));

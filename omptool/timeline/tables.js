@@ -4,6 +4,10 @@
 
 const MOST_ROWS = 1000; // in the page; the others come first in another order
 
+const LETTERS = { narrow: 24, wide: 44, others: 24 }; // of a name
+const DIGITS = 4; // of a time
+const isNarrow = matchMedia("(max-width: 600px)");
+
 const shortTime = (time) => timeText(time, 3, DIGITS);
 const COLUMNS_OF_REGIONS = [
   ["short", "Region", String],
@@ -22,10 +26,6 @@ const COLUMNS_OF_OTHERS = [
   ["mean", "Mean", shortTime],
   ["longest", "Longest", shortTime],
 ];
-const LETTERS = { narrow: 24, wide: 48, others: 24 }; // of a name
-const DIGITS = 4; // of a time
-const isNarrow = matchMedia("(max-width: 600px)");
-
 const COLUMNS_OF_MOVED = [
   ["device", "Device", String],
   ["what", "What", String],
@@ -49,30 +49,34 @@ function lettersOf(kind) {
   return kind === "region" ? LETTERS.wide : LETTERS.others;
 }
 
-// Shortens the name of a row, and gives that of a region its colour. The whole name is the cell's title.
+// Shortens the name of a row. That of a region has its colour, and a click searches for it. The title is the whole name.
 function nameRow(cell, { name, kind }) {
   if (name === undefined) return;
   cell.title = name;
   cell.textContent = shortened(cell.textContent, lettersOf(kind));
   if (kind !== "region") return;
+  const short = shortOf.get(name) ?? name;
   cell.dataset.region = "";
-  cell.style.setProperty("--chip", `var(--region-${slotOfName(shortOf.get(name) ?? name)})`);
+  cell.style.setProperty("--chip", `var(--region-${slotOfName(short)})`);
+  cell.addEventListener("click", () => searchFor(short));
 }
 
-// A table that its headers sort: by text from the first letter on, by numbers from the largest on.
+function fillBody(table, columns, data) {
+  const body = data.slice(0, MOST_ROWS).map((one) => {
+    const row = cells("td", columns.map(([key, , text]) => text(one[key])));
+    row.classList.toggle("fallback", one.fallbacks > 0);
+    nameRow(row.firstChild, one);
+    return row;
+  });
+  if (data.length > MOST_ROWS) body.push(cells("td", [`… and ${countText(data.length - MOST_ROWS)} more`]));
+  table.tBodies[0].replaceChildren(...body);
+}
+
+// Fills a table, and sorts it by its headers: by text from the first letter on, by numbers from the largest on.
 function sortable(id, columns, data, first) {
   const table = byId(id);
   const head = document.createElement("tr");
-  const fill = () => {
-    const body = data.slice(0, MOST_ROWS).map((one) => {
-      const row = cells("td", columns.map(([key, , text]) => text(one[key])));
-      row.classList.toggle("fallback", one.fallbacks > 0);
-      nameRow(row.firstChild, one);
-      return row;
-    });
-    if (data.length > MOST_ROWS) body.push(cells("td", [`… and ${countText(data.length - MOST_ROWS)} more`]));
-    table.tBodies[0].replaceChildren(...body);
-  };
+  const fill = () => fillBody(table, columns, data);
   for (const [key, title] of columns) {
     const [cell, button] = [document.createElement("th"), document.createElement("button")];
     button.type = "button";
@@ -96,10 +100,11 @@ function sortable(id, columns, data, first) {
   isNarrow.addEventListener("change", fill);
 }
 
-// Marks the tables that go on at their right edge.
+// Marks the boxes that go on at their right edge or below.
 function markEdges() {
-  for (const box of document.querySelectorAll(".table")) {
+  for (const box of document.querySelectorAll(".scrolls")) {
     box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+    box.classList.toggle("goes-below", box.scrollTop + box.clientHeight < box.scrollHeight - 1);
   }
 }
 
@@ -113,9 +118,9 @@ function fillTables() {
   sortable("moved", COLUMNS_OF_MOVED, all, "bytes");
   const sum = cells("td", ["In all", "", countText(total("times")), sizeText(total("bytes")), shortTime(total("total"))]);
   byId("moved").tFoot.replaceChildren(sum);
-  for (const box of document.querySelectorAll(".table")) {
+  for (const box of document.querySelectorAll(".scrolls")) {
     box.addEventListener("scroll", markEdges, { passive: true });
     new ResizeObserver(markEdges).observe(box);
-    new ResizeObserver(markEdges).observe(box.firstChild);
+    new ResizeObserver(markEdges).observe(box.firstElementChild);
   }
 }

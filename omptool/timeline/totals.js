@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// ---- totals: the rows of both tables ----
+// ---- totals: the rows of the tables ----
 
 // Returns the region that an event is about: raw name of its kernel, or "" for none.
 function regionOf(event) {
@@ -25,7 +25,7 @@ function subjectOf(event) {
 
 class Totals {
   #rows = new Map(); // by kind and name
-  #known = new Map(); // rows by label and kind, of events that need no look at their construct
+  #known = new Map(); // rows by label and kind, where those decide
 
   row(event) {
     const key = labelOf[event] * tables.kinds.length + kindOf[event];

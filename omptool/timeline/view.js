@@ -8,7 +8,7 @@ const view = { begin: 0, end: 1, top: 0 };
 const whole = { begin: 0, end: 1 };
 const NARROW = 600; // CSS pixels of a page whose lanes have shorter names
 const GUTTERS = { narrow: 92, wide: 150 };
-// Of the canvas in CSS pixels, those of the lanes' names, and device pixels in each.
+// The canvas in CSS pixels; `gutter` is the width of the lanes' names, `ratio` the device pixels in a CSS pixel.
 const size = { width: 0, height: 0, gutter: GUTTERS.wide, ratio: 1 };
 
 function findWhole() {
@@ -28,7 +28,7 @@ const xOf = (time) => size.gutter + ((time - view.begin) / (view.end - view.begi
 const timeAt = (x) => view.begin + ((x - size.gutter) / plotWidth()) * (view.end - view.begin);
 const yOf = (row) => AXIS + row.top - view.top;
 
-// Shows a range of time: as much of it as the trace has, and no less than what can be told apart.
+// Shows a range of time, within the trace and no shorter than NARROWEST.
 function show(begin, end) {
   const length = Math.min(Math.max(end - begin, NARROWEST), whole.end - whole.begin);
   const middle = (begin + end) / 2;
@@ -38,6 +38,18 @@ function show(begin, end) {
 }
 
 const showWhole = () => show(whole.begin, whole.end);
+
+// Writes the part that is shown into the page's address: nanoseconds from the begin of the trace.
+function writePlace() {
+  const [begin, end] = [view.begin, view.end].map((time) => Math.round(time - whole.begin));
+  history.replaceState(null, "", `#${begin}-${end}`);
+}
+
+// Shows the part of the trace that the page's address names.
+function readPlace() {
+  const found = /^#(\d{1,18})-(\d{1,18})$/.exec(location.hash);
+  if (found) show(whole.begin + Number(found[1]), whole.begin + Number(found[2]));
+}
 
 function zoom(factor, x = size.gutter + plotWidth() / 2) {
   const fixed = timeAt(x);
@@ -55,7 +67,7 @@ function scroll(pixels) {
   redraw();
 }
 
-// Brings an event into view, and makes it large enough to be seen.
+// Scrolls and zooms until an event is visible.
 function reveal(event) {
   const length = view.end - view.begin;
   const isSmall = duration[event] < length / 200;
@@ -67,15 +79,15 @@ function reveal(event) {
   const { lane } = rowOf(event);
   if (lane.isHidden) {
     unfold(lane);
-    replace();
+    layOutAgain();
   }
   const y = yOf(rowOf(event));
   if (y < AXIS || y + ROW > size.height) scroll(y - size.height / 2);
 }
 
-// Places all lanes after some were folded, and gives them the room that they need.
-function replace() {
-  place();
+// Lays out all lanes after some were folded, and makes the canvas as high as they are.
+function layOutAgain() {
+  layOut();
   document.querySelector("main").style.setProperty("--lanes", `${AXIS + heightOfAll + 2}px`);
   measureCanvas();
 }

@@ -9,7 +9,7 @@ let letterWidth = 7;
 
 const lettersIn = (width) => Math.floor(width / letterWidth);
 
-// Where in its row the text of a kind is; a kind without one has no text.
+// Height of the text of a kind in its row; null: the kind has no text.
 const MIDDLES = tables.kinds.map((kind) => {
   if (kind === "memory" || kind === "wait" || kind === "mapping") return null;
   return { "copy to device": 9.5, "copy to host": 5.5, "copy between devices": 8, construct: 7 }[kind] ?? 8;
@@ -30,7 +30,7 @@ function writeNames() {
   context.font = FONT;
 }
 
-// Returns the name of a lane: "transfers" alone right below the lane that they are of.
+// Returns the name of a lane, shortened to "transfers" right below the lane of the same thread or queue.
 function nameOfLane(lane, before) {
   const [own, rest] = lane.name.split(/, (?=transfers$)/);
   return rest && before?.name === own && !before.isHidden ? `  ${rest}` : lane.name;

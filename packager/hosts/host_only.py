@@ -6,13 +6,16 @@ kernel would have. The optimizer may leave nothing of it but that name in debug 
 strip takes symbols away. GCC's regions call libgomp whatever they were compiled for.
 
 A file may also have both: regions for devices, with entries, and regions of objects that were
-compiled without -fopenmp-targets. Of those, functions are left whose names no entry has.
+compiled without -fopenmp-targets. Of those, functions or names in debug information are left that
+no entry has.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
 
 from packager.dwarf.declared import inflated, sections
 from packager.elf import headers, imports
@@ -123,8 +126,9 @@ def _listed(places: Sequence[str]) -> str:
 def _without_entry(elf: Elf, named: Collection[str]) -> tuple[str, ...]:
     """Return the names of kernels that the file has functions of its host for, and no entry.
 
-    A source that has entries was compiled for devices: its other regions have an `if` that is
-    always false, and no kernel by the program's own choice.
+    Of a function that the optimizer has inlined, debug information has the name. A source that has
+    entries was compiled for devices: its other regions have an `if` that is always false, and no
+    kernel by the program's own choice.
     """
     kept: dict[str, None] = {}
     kernels: set[str] = set()  # of a CPU's device image, which exports them, or with an ID
@@ -140,6 +144,10 @@ def _without_entry(elf: Elf, named: Collection[str]) -> tuple[str, ...]:
             kept.setdefault(base)
         if len(kept) >= MAX_REGIONS:
             break
+    with suppress(FormatError, LimitError):  # symbols count whatever debug information has
+        for name in islice(_in_debug_information(elf), MAX_REGIONS):
+            if name not in named:
+                kept.setdefault(name)
     sources = {_source(name) for name in (*named, *kernels)}
     return tuple(name for name in kept if _source(name) not in sources)
 
@@ -165,6 +173,14 @@ def _functions(elf: Elf) -> Iterator[tuple[str, bool]]:
             is_part = symbol.type == STT_FUNC and name.startswith(_START)
             if is_part or (name.startswith(f".{_START}") and name.endswith(_ID)):
                 yield name, symbol.binding == STB_LOCAL
+
+
+def _in_debug_information(elf: Elf) -> Iterator[str]:
+    """Yield the kernel's name of each region in debug information."""
+    for section in sections(elf, ".debug_str"):
+        text = inflated(elf, section)
+        found = _matches(text, _REGION) if text.holds(_MARK) else ()
+        yield from (name for match in found if decode(name := match[0].decode()))
 
 
 def _regions(elf: Elf, *, is_openmp: bool) -> tuple[str, ...]:

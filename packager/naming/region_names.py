@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from packager.naming.demangle import demangled
 from packager.naming.kernel_names import decode, gcc_function
+from packager.naming.lambdas import with_short_scopes, without_types_of_scopes
 
 # A demangler writes these behind the parameters of a function.
 _QUALIFIERS = re.compile(r"(?: (?:const|volatile|&&?|noexcept)| \[[^\]]*\])*$")
@@ -20,12 +21,17 @@ _DEPTH = {"(": 1, "<": 1, "[": 1, "{": 1, ")": -1, ">": -1, "]": -1, "}": -1}
 def short_names(names: Iterable[str]) -> dict[str, str]:
     """Return function and line of each of clang's kernels, and the function of each of GCC's.
 
-    Functions of C++ have parameters only where two names would be equal without. Other names are
-    not in the dictionary.
+    Functions of C++ have scopes of lambdas, and then parameters, only where two names would be
+    equal without. Other names are not in the dictionary.
     """
-    told = {name: words for name in dict.fromkeys(names) if (words := _told(name))}
-    counts = Counter(short for short, _ in told.values())
-    return {name: long if counts[short] > 1 else short for name, (short, long) in told.items()}
+    known = {name: words for name in dict.fromkeys(names) if (words := _lengths(name))}
+    counts = [Counter(words) for words in zip(*known.values(), strict=True)]
+    return {
+        name: next(
+            (one for one, count in zip(words, counts, strict=True) if count[one] == 1), words[-1]
+        )
+        for name, words in known.items()
+    }
 
 
 def titles(names: Iterable[str]) -> dict[str, str]:
@@ -48,7 +54,7 @@ def in_words(name: str) -> str:
 
     A function without a line keeps its parameters.
     """
-    words = _REGION.sub(lambda found: f"{without_parameters(demangled(found[1]))}{found[2]}", name)
+    words = _REGION.sub(lambda found: f"{_lengths_of(demangled(found[1]))[1]}{found[2]}", name)
     return words if words != name else demangled(name)
 
 
@@ -56,21 +62,25 @@ def spellings(name: str) -> Iterator[str]:
     """Yield the names under which commands show a kernel or an entry."""
     yield name
     yield demangled(name)
-    yield from dict.fromkeys(_told(name) or ())
+    yield from dict.fromkeys(_lengths(name) or ())
 
 
-def _told(name: str) -> tuple[str, str] | None:
-    """Return a kernel's function and line, without the function's parameters and with them."""
+def _lengths(name: str) -> tuple[str, ...] | None:
+    """Return a kernel's function and line at each length: the shortest first, the last with types.
+
+    None for a name of no kernel.
+    """
     decoded = decode(name)
     if decoded is None:
         function = gcc_function(name)
-        return None if function is None else _without_and_with(demangled(function))
-    short, long = _without_and_with(demangled(decoded.function))
-    return str(decoded._replace(function=short)), str(decoded._replace(function=long))
+        return None if function is None else _lengths_of(demangled(function))
+    functions = _lengths_of(demangled(decoded.function))
+    return tuple(str(decoded._replace(function=function)) for function in functions)
 
 
-def _without_and_with(function: str) -> tuple[str, str]:
-    return without_parameters(function), function
+def _lengths_of(function: str) -> tuple[str, str, str]:
+    untyped = without_types_of_scopes(without_parameters(function))
+    return with_short_scopes(untyped), untyped, function
 
 
 def without_parameters(function: str) -> str:

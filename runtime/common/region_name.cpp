@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "region_name.h"
 
+#include "compact_name.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -154,9 +156,15 @@ void append_to_text(const char* more, std::size_t size, void* text) {
   static_cast<BoundedText*>(text)->append({more, size});
 }
 
-enum class Types : bool { kLeftOut, kKept };
+enum class Length { kShort, kUntyped, kTyped };
 
-std::string demangled(std::string_view function, Types types) {
+// Returns the size of a demangled function that lacks all types, and that of a short one.
+std::size_t shortened(std::span<char> function, Length length) noexcept {
+  const std::size_t untyped = remove_types_of_scopes(function);
+  return length == Length::kShort ? remove_scopes_of_lambdas(function.first(untyped)) : untyped;
+}
+
+std::string demangled(std::string_view function, Length length) {
   std::string name(function);
   if (std::string fortran; function.starts_with("_Q") && append_fortran(function, fortran))
     return fortran;
@@ -167,7 +175,11 @@ std::string demangled(std::string_view function, Types types) {
                                                          std::free);
   if (!text)
     return name;
-  return types == Types::kKept ? std::string(text.get()) : std::string(without_types(text.get()));
+  if (length == Length::kTyped)
+    return text.get();
+  std::string found(without_types(text.get()));
+  found.resize(shortened(found, length));
+  return found;
 }
 
 // The demangler takes some 70 bytes of the stack for each character.
@@ -181,8 +193,11 @@ void append_demangled(std::string_view function, BoundedText& to) noexcept {
   if (function.starts_with("_Z") && function.size() < kLongestOnStack && __gcclibcxx_demangle_callback) {
     std::array<char, kLongestOnStack> mangled{};
     std::memcpy(mangled.data(), function.data(), function.size());
-    if (__gcclibcxx_demangle_callback(mangled.data(), append_to_text, &text) == 0)
-      return to.append(without_types(text.view()));
+    if (__gcclibcxx_demangle_callback(mangled.data(), append_to_text, &text) == 0) {
+      const std::string_view found = without_types(text.view());
+      const std::span<char> own = std::span(memory).subspan(static_cast<std::size_t>(found.data() - memory.data()));
+      return to.append(found.substr(0, shortened(own.first(found.size()), Length::kShort)));
+    }
   }
   to.append(function);
 }
@@ -197,34 +212,35 @@ std::optional<Parts> decoded(std::string_view kernel) {
   return skip_number(kernel) && skip_number(kernel) ? parts_of(kernel) : std::nullopt;
 }
 
-std::string name_of(std::string_view kernel, Types types) {
+std::string name_of(std::string_view kernel, Length length) {
   const std::optional<Parts> parts = decoded(kernel);
   if (!parts)
     return std::string(kernel);
   const std::string suffix = parts->suffix.empty() ? "" : " (" + std::string(parts->suffix) + ")";
-  return demangled(parts->function, types) + ":" + std::string(parts->line) + suffix;
+  return demangled(parts->function, length) + ":" + std::string(parts->line) + suffix;
 }
 
 } // namespace
 
 std::string region_name(std::string_view kernel) {
-  return name_of(kernel, Types::kLeftOut);
+  return name_of(kernel, Length::kShort);
 }
 
 std::map<std::string, std::string> region_names(const std::set<std::string>& kernels) {
-  std::map<std::string, std::set<std::string>> kernels_by_name;
-  for (const std::string& kernel : kernels)
-    kernels_by_name[region_name(kernel)].insert(kernel);
   std::map<std::string, std::string> names;
-  for (const auto& [name, alike] : kernels_by_name) {
-    std::set<std::string> with_types;
-    for (const std::string& kernel : alike)
-      with_types.insert(name_of(kernel, Types::kKept));
-    for (const std::string& kernel : alike)
-      names[kernel] = alike.size() == 1                   ? name
-                      : with_types.size() == alike.size() ? name_of(kernel, Types::kKept)
-                                                          : kernel;
+  std::set<std::string> pending = kernels;
+  for (const Length length : {Length::kShort, Length::kUntyped, Length::kTyped}) {
+    std::map<std::string, std::set<std::string>> kernels_by_name;
+    for (const std::string& kernel : pending)
+      kernels_by_name[name_of(kernel, length)].insert(kernel);
+    for (const auto& [name, alike] : kernels_by_name)
+      if (alike.size() == 1) {
+        names[*alike.begin()] = name;
+        pending.erase(*alike.begin());
+      }
   }
+  for (const std::string& kernel : pending)
+    names[kernel] = kernel;
   return names;
 }
 

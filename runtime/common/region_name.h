@@ -10,12 +10,13 @@
 
 namespace omptool {
 
-// Returns the function, without types, and the line in a kernel's name as clang writes it
+// Returns the function, without types and scopes of lambdas, and the line in a kernel's name as clang writes it
 // ("__omp_offloading_801_2f_work_l5": "work:5"); any other name as it is. Its twin is packager/naming/region_names.py.
 std::string region_name(std::string_view kernel);
 
-// Returns the names of several kernels by region_name(), with the function's types where two would be equal. Kernels
-// whose names are equal with types, too, keep their own: static functions of two files have such names.
+// Returns the names of several kernels by region_name(); where two would be equal, with the scopes of lambdas, and then
+// with types. Kernels whose names are equal with types, too, keep their own: static functions of two files have such
+// names.
 std::map<std::string, std::string> region_names(const std::set<std::string>& kernels);
 
 // Returns a kernel's name by region_name() without the heap, for signal handlers. The name is in `memory`, and cut off

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import pytest
 
+from packager.naming.demangle import demangled
+from packager.naming.lambdas import with_short_scopes, without_types_of_scopes
 from packager.naming.region_names import (
+    in_words,
     short_name,
     short_names,
     spellings,
@@ -59,6 +62,70 @@ def test_parameters_where_two_would_be_equal() -> None:
         "grid::heat(double):12",
     ]
     assert short_name("_Z4workPd._omp_fn.0") == "work"
+
+
+FIELD = "a::(anonymous namespace)::S<double>"
+
+
+@pytest.mark.parametrize(
+    ("function", "untyped", "short"),
+    [
+        ("heat<int (*)(int), (a::E)0>", None, None),
+        ("(anonymous namespace)::f", None, None),
+        ("A::operator()", None, None),
+        ("std::function<void (int)>::call", None, None),
+        ("decltype(f(1))::call", None, None),
+        ("f(int)::Body::operator()", "f::Body::operator()", None),
+        ("f(int)::{lambda(int)#1}::operator()", "f::{lambda#1}::operator()", None),
+        (
+            f"a::forall<int, {FIELD}::run<float>(float, int*)::{{lambda(int)#2}}>",
+            f"a::forall<int, {FIELD}::run<float>::{{lambda#2}}>",
+            "a::forall<int, run::{lambda#2}>",
+        ),
+        (
+            "forall<a::f(int) const::{lambda(int)#1}::operator()(int) const::{lambda()#2}, int>",
+            "forall<a::f::{lambda#1}::operator()::{lambda#2}, int>",
+            "forall<f::{lambda#1}::operator()::{lambda#2}, int>",
+        ),
+        (
+            "twice<a::f()::{lambda()#1}, a::g<b::c<1> >()::{lambda()#1}>",
+            "twice<a::f::{lambda#1}, a::g<b::c<1> >::{lambda#1}>",
+            "twice<f::{lambda#1}, g::{lambda#1}>",
+        ),
+        (
+            "forall<a::S<int>::operator()(int) const::{lambda(int)#1}>",
+            "forall<a::S<int>::operator()::{lambda#1}>",
+            "forall<S::operator()::{lambda#1}>",
+        ),
+        ("f<" + "(" * 5000 + ")::", None, None),
+        ("f<(a::(", None, None),
+        ("f<(a)::{lambda#", None, None),
+        ("::{lambda#::{lambda#", None, None),
+    ],
+)
+def test_lambdas_are_shortened(function: str, untyped: str | None, short: str | None) -> None:
+    untyped = untyped or function
+    assert without_types_of_scopes(function) == untyped
+    assert with_short_scopes(untyped) == (short or untyped)
+
+
+def test_scopes_of_lambdas_where_two_would_be_equal() -> None:
+    """A template for three lambdas, of which two are in functions of one name."""
+    one, two = (f"{PREFIX}_ZN1a6forallIZNS_3runI{kind}EEvT_EUliE_EEvS2__l2" for kind in "fd")
+    other = f"{PREFIX}_ZN1a6forallIZNS_4walkEiEUliE_EEvT__l2"
+    assert short_names([one, two, other]) == {
+        one: "a::forall<a::run<float>::{lambda#1}>:2",
+        two: "a::forall<a::run<double>::{lambda#1}>:2",
+        other: "a::forall<walk::{lambda#1}>:2",
+    }
+    assert in_words("_ZN1a6forallIZNS_3runIfEEvT_EUliE_EEvS2_:2") == (
+        "a::forall<a::run<float>::{lambda#1}>:2"
+    )
+    assert [*spellings(one)][2:] == [
+        "a::forall<run::{lambda#1}>:2",
+        "a::forall<a::run<float>::{lambda#1}>:2",
+        f"{demangled(one.removeprefix(PREFIX).removesuffix('_l2'))}:2",
+    ]
 
 
 def test_all_spellings() -> None:

@@ -122,7 +122,9 @@ class Page:
     def press(self, key: str, *, shift: bool = False) -> None:
         """Press a key, as "a" or "Enter"."""
         text = key if len(key) == 1 else {"Enter": "\r"}.get(key, "")
-        code = {"Tab": 9, "Enter": 13, "Escape": 27}.get(key, ord(key) if len(key) == 1 else 0)
+        code = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowDown": 40}.get(
+            key, ord(key) if len(key) == 1 else 0
+        )
         fields: dict[str, Any] = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 * shift}
         kind = "keyDown" if text else "rawKeyDown"
         self.call("Input.dispatchKeyEvent", type=kind, text=text, **fields)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs on the bundled runtime: as `omptool run` starts them, without a Python for each."""
+"""Programs on the bundled runtime: by `omptool run`, or as it starts them, without its Python."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import mpis
+from places import OMPTOOL
 
 from omptool.probes import launching
 from packager.files.reader import open_reader
@@ -45,4 +46,16 @@ def run(
         check=False,
         timeout=PATIENCE,
         env=on_the_runtime(Path(found), os.environ | environment),
+    )
+
+
+def omptool_run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Call `omptool run` with more in its environment, and return how it ended."""
+    return subprocess.run(
+        [OMPTOOL, "run", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+        env=os.environ | environment,
     )

@@ -1,16 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Read a shown page as a person does: clipped texts, boxes, and gestures of mouse and fingers."""
+"""Read a shown page as a person does: its texts and boxes; and gestures of mouse and fingers."""
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
+import browser
 from browser import Page
+from machine import lacks
 
 CLIPPED = """[...document.querySelectorAll(
   'h1, p, li, label, button, caption, th, td, dt, dd, strong')]
 .filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0)
 .map((one) => one.textContent)"""
+
+
+def chromium() -> str:
+    """Return the browser of this machine, without which a test ends."""
+    found = browser.executable()
+    if found is None:
+        lacks("this machine has no Chromium")
+    return found
+
+
+def text(page: Page, selector: str) -> str:
+    """Return the text of an element."""
+    found: str = page.evaluate(f"document.querySelector({json.dumps(selector)}).innerText")
+    return found
+
+
+def view(page: Page) -> tuple[float, float]:
+    """Return the begin and the end of the time that the timeline shows."""
+    begin, end = page.evaluate("[timeline.view.begin, timeline.view.end]")
+    return begin, end
 
 
 class Box(NamedTuple):
@@ -63,3 +86,12 @@ def touch(page: Page, *steps: list[tuple[float, float]]) -> None:
         page.settle()
     page.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
     page.settle()
+
+
+def wait_for(page: Page, condition: str) -> None:
+    """Wait until an expression holds, such as one about a box that scrolls smoothly."""
+    for _ in range(200):
+        if page.evaluate(condition):
+            return
+        page.settle()
+    raise AssertionError(f"never: {condition}")

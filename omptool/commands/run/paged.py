@@ -12,11 +12,12 @@ from pathlib import Path
 
 from omptool.commands.run.report import CANNOT_WRITE, Report, is_written, private_folder, say
 from omptool.console import shown
+from omptool.options.paths import PROCESS, RANK, rank
 from omptool.timeline import writing
 from packager.wording import counted
 
 NO_TRACE = "there is no trace: the program asked nothing of omptool's runtime"
-OWN = "%p.pftrace"  # the smaller format
+OWN = f"{PROCESS}.pftrace"  # the smaller format
 
 
 @contextmanager
@@ -66,9 +67,10 @@ class _Paged(Report):
 def _written(trace: Path, began: float) -> list[Path]:
     """Return the traces that processes of the program have written, the largest first.
 
-    Their numbers and ranks are in the places of %p and %r, and behind a name that was there.
+    Their numbers and ranks are in the places of %p and %r, and behind a name that was there. In an
+    MPI job the processes have the rank of this one: other files are those of other ranks.
     """
-    name = re.escape(trace.name).replace("%p", r"\d+").replace("%r", r"\d+")
+    name = re.escape(trace.name).replace(PROCESS, r"\d+").replace(RANK, rank() or r"\d+")
     found = []
     for path in trace.parent.iterdir():
         if re.fullmatch(rf"{name}(\.\d+)?", path.name) and path.is_file():

@@ -52,7 +52,9 @@ FORMS = (TEXT, "json", "sarif", "github")
     type=click.Choice(FORMS),
     help="Print text (the default), one JSON document, SARIF 2.1.0, or annotations of GitHub's.",
 )
-@click.option("--wide", "is_wide", is_flag=True, help="Print names as they are in the file.")
+@click.option(
+    "--wide", "is_wide", is_flag=True, help="Print all notes, and names as they are in the file."
+)
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("--sarif", "as_sarif", is_flag=True, help="The same as --format sarif.")
 @click.option(

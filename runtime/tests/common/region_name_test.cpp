@@ -1,5 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compact_name.h"
 #include "region_name.h"
 
 #include <doctest/doctest.h>
@@ -64,6 +65,41 @@ TEST_CASE("functions have no types") {
   CHECK(name_in("_ZNK1AcvSt6vectorIiSaIiEEEv") == "A::operator std::vector<int, std::allocator<int> >:5");
   CHECK(name_in("_ZltIiEbT_S0_") == "operator< <int>:5");
   CHECK(name_in("_ZN10operator_x1fEi") == "operator_x::f:5");
+}
+
+TEST_CASE("lambdas have neither types nor scopes") {
+  CHECK(name_of("_ZZ4mainENKUliE_clEi_l5") == "main::{lambda#1}::operator():5");
+  CHECK(name_of("_ZN1a6forallIZNS_3runIdEEvT_EUliE_EEvS2__l2") == "a::forall<run::{lambda#1}>:2");
+  CHECK(name_of("_ZN1a12_GLOBAL__N_16forallIlZNS_5plainEiE4BodyEEviT0__l2") ==
+        "a::(anonymous namespace)::forall<long, a::plain::Body>:2");
+  CHECK(name_of("_ZN1a12_GLOBAL__N_16forallIcZZNS0_1SIdE3runIfEEvT_ENKUliE0_clEiEUliE_EEviT0__l2") ==
+        "a::(anonymous namespace)::forall<char, run::{lambda#2}::operator()::{lambda#1}>:2");
+  CHECK(name_of("_ZN1a12_GLOBAL__N_16forallIiZNKS0_1SIfEclEiEUliE_EEviT0__l2") ==
+        "a::(anonymous namespace)::forall<int, S::operator()::{lambda#1}>:2");
+}
+
+TEST_CASE("lambdas have scopes where two names would be equal") {
+  const std::string prefix = "__omp_offloading_801_2f_";
+  const std::string one = prefix + "_ZN1a6forallIZNS_3runIfEEvT_EUliE_EEvS2__l2",
+                    two = prefix + "_ZN1a6forallIZNS_3runIdEEvT_EUliE_EEvS2__l2",
+                    other = prefix + "_ZN1a6forallIZNS_4walkEiEUliE_EEvT__l2",
+                    int_heat = prefix + "_ZN4grid4heatEi_l12", double_heat = prefix + "_ZN4grid4heatEd_l12";
+  const auto names = omptool::region_names({one, two, other, int_heat, double_heat});
+  CHECK(names.at(one) == "a::forall<a::run<float>::{lambda#1}>:2");
+  CHECK(names.at(two) == "a::forall<a::run<double>::{lambda#1}>:2");
+  CHECK(names.at(other) == "a::forall<walk::{lambda#1}>:2");
+  CHECK(names.at(int_heat) == "grid::heat(int):12");
+  CHECK(names.at(double_heat) == "grid::heat(double):12");
+}
+
+TEST_CASE("names that look like lambdas stay as they are") {
+  for (std::string name : {"heat<int (*)(int), (a::E)0>", "(anonymous namespace)::f", "A::operator()", "f<(a::(",
+                           "::{lambda#::{lambda#", "f<::{lambda#1}>", "decltype(f(1))::call", "(", "{lambda(", ""}) {
+    const std::string before = name;
+    name.resize(omptool::remove_types_of_scopes(name));
+    name.resize(omptool::remove_scopes_of_lambdas(name));
+    CHECK(name == before);
+  }
 }
 
 TEST_CASE("a name without the heap ends with its memory") {

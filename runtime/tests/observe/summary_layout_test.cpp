@@ -36,6 +36,16 @@ TEST_CASE("names stay different") {
   CHECK(fitted(names, 20) == Names{"…<double>::apply:42", "…<float>::apply:42", "…Relax<int>::apply:7"});
   CHECK(fitted(names, 10) == Names{"…apply:42", "…apply:42", "…apply:7"});
   CHECK(fitted({"relax_all:42"}, 10) == Names{"rela…ll:42"});
+  const Names lambdas{"grid::forall<policy::device, double, halo::{lambda#1}>:15",
+                      "grid::forall<policy::device, double, flux::{lambda#1}>:15"};
+  CHECK(fitted({lambdas[0]}, 50) == Names{"grid::forall<…>:15"});
+  CHECK(fitted(lambdas, 50) ==
+        Names{"grid::forall<policy::device, double, …halo…:15", "grid::forall<policy::device, double, …flux…:15"});
+  CHECK(fitted(lambdas, 40) ==
+        Names{"grid::forall<policy::device, do…halo…:15", "grid::forall<policy::device, do…flux…:15"});
+  CHECK(fitted(lambdas, 20) == Names{"grid::foral…halo…:15", "grid::foral…flux…:15"});
+  CHECK(fitted(lambdas, 8) == Names{"gri…>:15", "gri…>:15"});
+  CHECK(fitted({"main::{lambda#1}::operator():5"}, 20) == Names{"…operator():5"});
 }
 
 TEST_CASE("columns stand below each other") {

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fixture_programs import OMPTOOL
 from places import TESTS
+from running import omptool_run
 
 RECORDS = TESTS / "omptool" / "commands" / "sources" / "records_findings.py"
 ERROR = {"code": 301, "message": "x maps 800 bytes", "variable": "x", "source": "app.c:12:1"}
@@ -23,8 +23,7 @@ def found(
 ) -> subprocess.CompletedProcess[str]:
     """Run a program that records these findings as the runtime's checker does."""
     program = [sys.executable, RECORDS, json.dumps(records)]
-    command = [str(word) for word in (OMPTOOL, "run", *options, *program)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return omptool_run(*options, *program)
 
 
 def test_known_findings_fail_nothing(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from clangs import CLANG
 from many_regions import ABOUT, many_regions
 from places import FIXTURES
-from toolchain import omptool
+from toolchain import X86_64, omptool, run
 
 WIDTHS = (80, 100, 200)
 LONGEST = "hydrodynamics::advection_energy_density_kernel_30<double, 8ul>:121"
@@ -140,6 +141,27 @@ def test_findings_name_regions_by_function_and_line(program: Path, tmp_path: Pat
     assert "kernel_0:25" in text
     assert RAW not in text
     assert first[0].decode() in wide
+
+
+def test_notes_of_one_code_are_counted(tmp_path: Path) -> None:
+    """A header with a template for six lambdas, in two files."""
+    (tmp_path / "forall.hpp").write_text(
+        "template <typename Body> void forall(int n, Body body) {\n#pragma omp target\n"
+        "  body(n); }\ninline void step(int n) {\n" + 6 * "  forall(n, [](int) {});\n" + "}\n"
+    )
+    sources = [tmp_path / f"{name}.cpp" for name in ("one", "two")]
+    for source in sources:
+        end = "int main() { step(1); }" if source.stem == "one" else "void two() { step(2); }"
+        source.write_text(f'#include "forall.hpp"\n{end}\n')
+    run(CLANG[".cpp"], "-fopenmp", f"-fopenmp-targets={X86_64}", *sources, "-o", tmp_path / "app")
+    lines = omptool("verify", tmp_path / "app").stdout.splitlines()
+    assert [line for line in lines if "step::{lambda#" in line] == [
+        f"{tmp_path}/app: OMP108 info: forall<step::{{lambda#{number}}}>:2 is listed 2 times in "
+        "the host's table"
+        for number in (1, 2, 3)
+    ]
+    assert f"{tmp_path}/app: OMP108 info: 9 more findings (--wide shows all)" in lines
+    assert omptool("verify", "--wide", tmp_path / "app").stdout.count("OMP108 info") == 12
 
 
 def test_code_of_each_machine_has_a_column(tmp_path: Path) -> None:

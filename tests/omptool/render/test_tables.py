@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from omptool.render import tables
+from omptool.render.cut_names import shortened, told_apart
 from omptool.render.json_stream import document
 
 
@@ -33,7 +34,7 @@ def test_a_long_table_cuts_long_cells() -> None:
     ],
 )
 def test_names_are_shortened_in_the_middle(text: str, room: int, expected: str) -> None:
-    assert tables.shortened(text, room) == expected
+    assert shortened(text, room) == expected
     assert len(expected) <= room
 
 
@@ -43,6 +44,64 @@ def test_a_cut_column_still_tells_its_names_apart() -> None:
     assert len(first) == len(second) == 24
     assert first.endswith("main_l12")
     assert second.endswith("main_l31")
+
+
+@pytest.mark.parametrize(
+    ("names", "room", "expected"),
+    [
+        (
+            tuple(f"grid::forall<double, {name}::{{lambda#1}}>:15" for name in ("flux_x", "halo")),
+            28,
+            ("grid::forall<doub…flux_x…:15", "grid::forall<double…halo…:15"),
+        ),
+        (
+            tuple(f"a::f<int, long, {name}_{name}::{{lambda#1}}>:7" for name in ("left", "right")),
+            12,
+            ("…lef…left…:7", "…rig…ight…:7"),
+        ),
+        (
+            (f"{'n' * 40}a{'n' * 40}", f"{'n' * 40}b{'n' * 40}"),
+            12,
+            ("nnnnnnn…annn", "nnnnnnn…bnnn"),
+        ),
+        (
+            ("grid::pack_left<(Edge)0, double>:6", "grid::pack_right<(Edge)1, double>:9"),
+            24,
+            ("grid::pack_left<…>:6", "grid::pack_right<…>:9"),
+        ),
+        (
+            ("grid::pack_left<(Edge)0, double>:6", "grid::pack_right<(Edge)1, double>:9"),
+            18,
+            ("…pack_left<…>:6", "…pack_right<…>:9"),
+        ),
+        (
+            ("grid::pack<(Edge)0, double>:6", "grid::pack<(Edge)1, double>:6"),
+            21,
+            ("grid::pack<(Edge…0…:6", "grid::pack<(Edge…1…:6"),
+        ),
+        (
+            tuple(
+                f"f<g<{kind}>::{{lambda#{at}}}, {'x' * 30}>:2"
+                for kind in ("int", "long")
+                for at in (1, 2)
+            ),
+            20,
+            (
+                *("f<g<int>::{lamb…1…:2", "f<g<int>::{lamb…2…:2"),
+                *("f<g<long>::{lam…1…:2", "f<g<long>::{lam…2…:2"),
+            ),
+        ),
+        (("same" * 9, "same" * 9), 12, ("sames…mesame",) * 2),
+        (("a::" * 10**6, "b::" * 10**6), 12, ("a::a:…a::a::", "b::b:…b::b::")),
+        (("plain_name_one", "short"), 12, ("plain…me_one", "short")),
+    ],
+)
+def test_names_that_are_cut_alike_show_where_they_differ(
+    names: tuple[str, ...], room: int, expected: tuple[str, ...]
+) -> None:
+    cut = [shortened(name, room) for name in names]
+    assert tuple(told_apart(names, cut, room)) == expected
+    assert max(map(len, expected)) <= room
 
 
 def test_columns_that_do_not_fit_are_left_out_and_named() -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ import pytest
 from browser import Page
 from chrome_traces import span, written
 from fixture_programs import OMPTOOL
-from machine import lacks, output
-from seen import drag
+from machine import output
+from seen import chromium, drag, text, view
 from timeline import make_json
 
 pytestmark = pytest.mark.slow
@@ -27,10 +26,7 @@ SECONDS, MILLISECONDS = 5, 100
 
 @pytest.fixture(scope="module")
 def shown() -> Iterator[Page]:
-    found = browser.executable()
-    if found is None:
-        lacks("this machine has no Chromium")
-    with browser.page(found) as page:
+    with browser.page(chromium()) as page:
         yield page
 
 
@@ -69,16 +65,6 @@ def page(shown: Page, tmp_path: Path) -> Iterator[Page]:
     yield opened(shown, tmp_path, *events)
     assert shown.errors == []
     assert [url for url in shown.requests if not url.endswith("/page.html")] == []
-
-
-def text(page: Page, element: str) -> str:
-    found: str = page.evaluate(f"document.querySelector({json.dumps(element)}).innerText")
-    return found
-
-
-def view(page: Page) -> tuple[float, float]:
-    begin, end = page.evaluate("[timeline.view.begin, timeline.view.end]")
-    return begin, end
 
 
 def row_texts(page: Page, table: str) -> list[list[str]]:
@@ -232,6 +218,22 @@ def test_keys_zoom_and_pan(page: Page) -> None:
     page.press("w")
     page.press("Home")
     assert view(page) == (begin, end)
+
+
+def test_a_link_to_what_is_in_view(page: Page) -> None:
+    """Times are those since the begin of the trace, at 20 µs."""
+    page.press("w")
+    begin, end = view(page)
+    page.press("l")
+    assert page.evaluate("location.hash") == f"#{round(begin - 20000)}-{round(end - 20000)}"
+    page.evaluate("location.hash = '#10000-30000'")
+    page.settle()
+    assert view(page) == (30000, 50000)
+    for wrong in ("#", "#x-y", "#1-", "#99-1", f"#{'9' * 30}-1", "#1-2-3"):
+        page.evaluate(f"location.hash = '{wrong}'")
+        page.settle()
+        begin, end = view(page)
+        assert 20000 <= begin < end <= 90000
 
 
 def test_the_wheel_zooms_at_the_pointer(page: Page) -> None:

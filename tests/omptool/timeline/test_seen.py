@@ -15,8 +15,8 @@ from browser import Page
 from chrome_traces import DEVICE, END, HOST, span
 from colour_vision import VISIONS, difference
 from fixture_programs import OMPTOOL
-from machine import lacks, output
-from seen import box, clipped, drag, touch
+from machine import output
+from seen import box, chromium, clipped, drag, text, touch, view, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -57,10 +57,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=SIZES, ids=lambda size: "x".join(map(str, size)))
 def sized(request: pytest.FixtureRequest) -> Iterator[Page]:
-    found = browser.executable()
-    if found is None:
-        lacks("this machine has no Chromium")
-    with browser.page(found, *request.param) as page:
+    with browser.page(chromium(), *request.param) as page:
         page.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
         yield page
 
@@ -81,16 +78,15 @@ def width(page: Page) -> int:
 
 
 def details(page: Page) -> str:
-    found: str = page.evaluate("document.querySelector('#details').innerText")
-    return found
+    return text(page, "#details")
 
 
-def kernel(page: Page, number: int = 0) -> tuple[float, float]:
-    """Return a point of the page that is in a kernel."""
+def kernel(page: Page) -> tuple[float, float]:
+    """Return a point of the page that is in the first kernel."""
     page.evaluate("timeline.show(0, 3e6)")
     page.settle()
     events = [one for one in page.evaluate("timeline.shown()") if one["kind"] == "kernel"]
-    x, y = page.evaluate(f"timeline.place({events[number]['event']})")
+    x, y = page.evaluate(f"timeline.place({events[0]['event']})")
     return box(page, "canvas").left + x + 1, box(page, "canvas").top + y + 4
 
 
@@ -211,7 +207,7 @@ def test_colours_of_kernels_differ_for_colour_blind_people(page: Page) -> None:
 def test_dragging_sums_a_range(page: Page) -> None:
     x, y = kernel(page)
     right = width(page) - 20
-    before = page.evaluate("[timeline.view.begin, timeline.view.end]")
+    before = view(page)
     drag(page, (x + 1, y), (right, y), shift=False)
     lines = details(page).split("\n")
     assert lines[0].startswith("Range of ")
@@ -222,9 +218,42 @@ def test_dragging_sums_a_range(page: Page) -> None:
     assert all(14 < one < 19 for one in percent)  # a kernel of 50 µs in each 300 µs
     assert any(line.endswith(" in 1 kernel") for line in lines)
     assert not box(page, "#details").overlaps(box(page, "canvas"))
-    assert page.evaluate("[timeline.view.begin, timeline.view.end]") == before
+    assert view(page) == before
     page.press("Escape")
     assert page.evaluate("document.querySelector('#details').hidden")
+
+
+def test_a_range_of_many_regions_scrolls(page: Page) -> None:
+    """All regions can be read, by wheel, finger and keys, and the button closes the box."""
+    x, y = kernel(page)
+    page.press("Home")
+    drag(page, (x, y), (width(page) - 5, y), shift=False)
+    panel = box(page, "#details")
+    assert panel.bottom <= 800
+    assert panel.right <= width(page)
+    assert clipped(page) == []
+    names = details(page).split("\n")
+    assert sum("Many<double" in name for name in names) == REGIONS
+    last = "#details dt:last-of-type"
+    assert box(page, last).top > panel.bottom
+    assert page.evaluate("document.querySelector('#details').classList.contains('goes-below')")
+    page.move(panel.left + 20, panel.bottom - 40)
+    page.move(panel.left + 20, panel.bottom - 40, "mouseWheel", deltaX=0, deltaY=5000)
+    wait_for(page, "document.querySelector('#details').scrollTop > 100")
+    assert box(page, last).bottom < panel.bottom
+    assert box(page, "#details-title").top >= panel.top
+    assert not page.evaluate("document.querySelector('#details').classList.contains('goes-below')")
+    page.evaluate("document.querySelector('#close').click()")
+    assert page.evaluate("document.querySelector('#details').hidden")
+
+
+def test_arrows_scroll_a_box_with_the_focus(page: Page) -> None:
+    page.press("r")
+    before = view(page)
+    page.evaluate("document.querySelector('#details').focus()")
+    page.press("ArrowDown")
+    wait_for(page, "document.querySelector('#details').scrollTop > 10")
+    assert view(page) == before
 
 
 def test_a_key_sums_what_is_selected(page: Page) -> None:
@@ -241,15 +270,15 @@ def test_a_finger_marks_a_range_on_the_axis(page: Page) -> None:
 
 
 def test_two_fingers_zoom_and_one_pans(page: Page) -> None:
-    begin, end = page.evaluate("[timeline.view.begin, timeline.view.end]")
+    begin, end = view(page)
     canvas = box(page, "canvas")
     x, y = (canvas.left + canvas.right) / 2, canvas.top + 60
     apart = [[(x - gap, y), (x + gap, y)] for gap in (20, 40, 80)]
     touch(page, *apart)
-    inner = page.evaluate("[timeline.view.begin, timeline.view.end]")
+    inner = view(page)
     assert inner[1] - inner[0] == pytest.approx((end - begin) / 4, rel=0.05)
     touch(page, [(x, y)], [(x - 20, y)], [(x - 60, y)])
-    panned = page.evaluate("[timeline.view.begin, timeline.view.end]")
+    panned = view(page)
     assert panned[0] > inner[0]
     assert panned[1] - panned[0] == pytest.approx(inner[1] - inner[0])
 
@@ -257,13 +286,23 @@ def test_two_fingers_zoom_and_one_pans(page: Page) -> None:
 def test_a_search_counts_its_hits(page: Page) -> None:
     page.press("/")
     page.type("Many")
-    hits = page.evaluate("document.querySelector('#hits').innerText")
-    assert hits == f"{2 * REGIONS * DEVICES + 1} hits"
+    assert text(page, "#hits") == f"{2 * REGIONS * DEVICES + 1} hits"
     for _ in range(2):
         page.press("Enter")
-    hits = page.evaluate("document.querySelector('#hits').innerText")
-    assert hits == f"2 of {2 * REGIONS * DEVICES + 1}"
+    assert text(page, "#hits") == f"2 of {2 * REGIONS * DEVICES + 1}"
     assert clipped(page) == []
+
+
+def test_a_click_on_a_region_searches_for_it(page: Page) -> None:
+    name = box(page, "#entries tbody tr:nth-child(2) td")
+    page.evaluate(f"scrollTo(0, {name.top - 100})")
+    name = box(page, "#entries tbody tr:nth-child(2) td")
+    for kind in ("mousePressed", "mouseReleased"):
+        page.move(name.left + 20, name.top + 5, kind, button="left", clickCount=1)
+    assert page.evaluate("document.querySelector('#search').value") == SHORT.format(1)
+    assert text(page, "#hits") == f"{2 * DEVICES} hits"
+    page.press("Enter")
+    assert details(page).startswith(SHORT.format(1))
 
 
 def test_wide_tables_show_that_they_go_on(page: Page) -> None:
@@ -289,6 +328,10 @@ CASES = {
     ("(anonymous namespace)::f:5", 9): "(a…)::f:5",
     ("operator()(int) const", 12): "operator()",
     ("ns::a_function_with_a_name:123", 15): "a_fu…a_name:123",
+    ("a::forall<b::device, halo::{lambda#1}>:15", 24): "forall<b::devic…halo…:15",
+    ("a::forall<b::device, halo::{lambda#1}>:15", 9): "…halo…:15",
+    ("a::forall<b::device, halo::{lambda#1}>:15", 8): "fo…}>:15",
+    ("f<g::{lambda#1}>", 10): "f<…g…",
     ("abcdefghij", 2): "",
     ("abcdefghij", 10): "abcdefghij",
 }

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 from clangs import EVERY, INSTALLED, OFFLOADING, compiled, tool
 from documents import document
-from fixture_programs import OMPTOOL
+from running import omptool_run
 from toolchain import omptool
 
 import packager
@@ -34,14 +33,22 @@ int main(void) {
   return 0;
 }
 """
+INLINED = """\
+void work(int n, double *a) {
+#pragma omp target map(tofrom : a[0 : n])
+  a[0] *= n;
+}
+"""
 ONE = "at least 1 region was compiled for the host alone (work:2)"
 CURE = "give -fopenmp-targets=TRIPLE to compiler and linker, or build with `omptool cc`"
 
 
-def objects(folder: Path, version: str = INSTALLED, *flags: str) -> tuple[Path, Path]:
+def objects(
+    folder: Path, version: str = INSTALLED, *flags: str, work: str = WORK
+) -> tuple[Path, Path]:
     """Return main's object with device code, and work's without."""
     made = []
-    for name, text, how in (("main", MAIN, OFFLOADING[:2]), ("work", WORK, OFFLOADING[:1])):
+    for name, text, how in (("main", MAIN, OFFLOADING[:2]), ("work", work, OFFLOADING[:1])):
         source = folder / f"{name}.c"
         source.write_text(text)
         out = folder / f"{name}.o"
@@ -71,6 +78,19 @@ def with_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     call(*tool(INSTALLED, "clang"), "-fopenmp", "-shared", work, "-o", folder / "libwork.so")
     words = (f"-L{folder}", "-lwork", f"-Wl,-rpath,{folder}")
     return compiled(folder / "main.c", folder, "-O2", *words)
+
+
+@pytest.mark.parametrize("version", EVERY)
+def test_debug_information_names_what_is_inlined(tmp_path: Path, version: str) -> None:
+    """The optimizer leaves no function of a region without teams, but its name with -g."""
+    main, work = objects(tmp_path, version, "-O2", "-g", work=INLINED)
+    symbols = subprocess.run(["nm", work], capture_output=True, text=True).stdout
+    assert "__omp_offloading" not in symbols
+    both = tmp_path / "both.o"
+    call("ld", "-r", main, work, "-o", both)
+    assert f"OMP133 warning: {ONE}" in omptool("verify", both).stdout
+    call("strip", "-g", both)
+    assert "OMP133" not in omptool("verify", both).stdout
 
 
 @pytest.mark.parametrize("version", EVERY)
@@ -163,7 +183,7 @@ def test_doctor_of_a_script_that_runs_it(tmp_path: Path, program: Path, with_lib
 
 def test_a_device_is_mandatory(program: Path, with_library: Path) -> None:
     for path in (program, with_library):
-        done = run("--mandatory", path)
+        done = omptool_run("--mandatory", path)
         assert (done.returncode, done.stdout) == (125, "")
         why = "(work:2), without -fopenmp-targets: with --mandatory the program is not started; "
         assert f"{why}{CURE}\n" in done.stderr
@@ -175,7 +195,9 @@ def test_a_report_on_the_run_says_what_it_lacks(
     program: Path, with_library: Path, option: str
 ) -> None:
     for path, file in ((program, program), (with_library, with_library.parent / "libwork.so")):
-        (note,) = (line for line in run(option, path).stderr.splitlines() if "Note:" in line)
+        (note,) = (
+            line for line in omptool_run(option, path).stderr.splitlines() if "Note:" in line
+        )
         assert note.startswith(f"Note: {file}: ")
         assert note.endswith(f"for the host alone (work:2), without -fopenmp-targets; {CURE}")
 
@@ -206,22 +228,18 @@ def test_run_prints_one_line(program: Path, tmp_path: Path) -> None:
     call(*tool(INSTALLED, "clang"), "-fopenmp", tmp_path / "main.c", work, "-o", plain)
     what = f"omptool: {plain} has target regions but no device code: "
     end = "compile and link with -fopenmp-targets=…; OMPTOOL_QUIET=1 hides this line\n"
-    assert run(plain).stderr == what + end
-    assert run(plain, OMPTOOL_QUIET="1").stderr == ""
-    assert run(program).stderr == ""
+    assert omptool_run(plain).stderr == what + end
+    assert omptool_run(plain, OMPTOOL_QUIET="1").stderr == ""
+    assert omptool_run(program).stderr == ""
     library = tmp_path / "libwork.so"
     call(*tool(INSTALLED, "clang"), "-fopenmp", "-shared", work, "-o", library)
     (tmp_path / "main.c").write_text(MAIN.replace("#pragma omp", "//"))
     user = tmp_path / "user"
     words = (tmp_path / "main.c", library, f"-Wl,-rpath,{tmp_path}", "-o", user)
     call(*tool(INSTALLED, "clang"), *words)
-    assert run(user).stderr == f"omptool: {user} has target regions but no device code: {end}"
-
-
-def run(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [OMPTOOL, "run", *map(str, words)]
-    whole = {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=whole)
+    assert (
+        omptool_run(user).stderr == f"omptool: {user} has target regions but no device code: {end}"
+    )
 
 
 def test_link_warns(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from doctoring import changed, for_another_machine
 from documents import document
 from fixture_programs import OMPTOOL
 from places import TESTS
+from running import omptool_run
 from toolchain import compile_c, omptool
 
 from omptool.installation import libdir
@@ -50,11 +51,6 @@ def reported(*words: object, code: int = 0, **environment: str) -> dict[str, Any
 def doctor(*words: object) -> subprocess.CompletedProcess[str]:
     """Run doctor as a process of its own: the program writes to its stderr."""
     command = [str(OMPTOOL), "doctor", "--run", "--", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-
-
-def omptool_run(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [str(OMPTOOL), "run", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 

@@ -126,6 +126,24 @@ def test_the_page_shows_ranks_of_both_formats(tmp_path: Path) -> None:
         assert TITLE in page.read_text()
 
 
+@EACH
+def test_one_page_for_a_job(mpi: Mpi, tmp_path: Path) -> None:
+    """Rank 0 writes it, with the devices of both workers; nobody leaves a file of his own."""
+    app, private = program("unused.c", tmp_path), tmp_path / "private"
+    private.mkdir()
+    page, trace = tmp_path / "%r.html", tmp_path / "trace.json"
+    for more in ((), ("--trace", trace)):
+        words = ("--plugin", "host", "--timeline", page, *more, app)
+        done = with_workers(mpi, 2, *words, TMPDIR=str(private))
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        text = (tmp_path / "0.html").read_text()
+        assert TITLE in text
+        assert "main:4" in text
+        (tmp_path / "0.html").unlink()
+    assert {one.name for one in tmp_path.iterdir()} == {app.name, "private", "trace.json"}
+    assert [one for one in private.iterdir() if one.name.startswith("omptool")] == []
+
+
 def test_the_summary_has_a_table_of_devices(tmp_path: Path) -> None:
     app = program("spans.c", tmp_path)
     done = with_workers(OPENMPI, 1, "--plugin", "host", "--summary", app, COLUMNS="200")

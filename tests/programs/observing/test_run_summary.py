@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
@@ -12,9 +11,11 @@ from pathlib import Path
 import pytest
 from clangs import compiled
 from documents import document
-from fixture_programs import OMPTOOL
 from recorder import OBSERVING
-from running import run
+from running import omptool_run, run
+
+from packager import load
+from packager.naming.region_names import short_names
 
 pytestmark = pytest.mark.offloads
 
@@ -43,20 +44,9 @@ int main(int argc, char **argv) {
 MANY = 30
 
 
-def started(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [OMPTOOL, "run", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env=os.environ | environment,
-    )
-
-
 def summary(program: Path, option: str = "--summary", **environment: str) -> list[str]:
     """Return the lines that the program leaves on stderr."""
-    done = started(option, program, **environment)
+    done = omptool_run(option, program, **environment)
     assert done.returncode == 0, done.stderr
     return done.stderr.splitlines()
 
@@ -152,16 +142,16 @@ def test_long_names_fit_the_terminal(tmp_path: Path, width: int) -> None:
 
 def test_the_summary_of_a_program_that_aborts(tmp_path: Path) -> None:
     app = aborting(tmp_path)
-    done = started("--summary", app, "x")
+    done = omptool_run("--summary", app, "x")
     assert done.returncode == -signal.SIGABRT
     lines = done.stderr.splitlines()
     assert rows(lines, "Regions")["main:7"][3] == "1"
     assert done.stderr.count("Regions:") == 1
-    fatal = started("--summary", app, "x", "x")
+    fatal = omptool_run("--summary", app, "x", "x")
     assert fatal.returncode == -signal.SIGABRT
     assert "fatal error" in fatal.stderr
     assert "main:7" in rows(fatal.stderr.splitlines(), "Regions")
-    assert "Regions" not in started("--summary", app, "x", "x", "x").stderr  # _exit
+    assert "Regions" not in omptool_run("--summary", app, "x", "x", "x").stderr  # _exit
 
 
 def test_a_handler_of_the_program_takes_the_place_of_the_summary(tmp_path: Path) -> None:
@@ -174,7 +164,7 @@ def test_a_handler_of_the_program_takes_the_place_of_the_summary(tmp_path: Path)
         "  {}\n"
         "  abort(); }\n"
     )
-    done = started("--summary", compiled(source, tmp_path))
+    done = omptool_run("--summary", compiled(source, tmp_path))
     assert done.returncode == signal.SIGABRT
     assert done.stderr == "mine\n"
 
@@ -191,7 +181,7 @@ def test_an_abort_that_holds_the_heap_ends_in_time(tmp_path: Path) -> None:
         "  {}\n"
         "  is_held = 1; abort(); }\n"
     )
-    done = started("--summary", compiled(source, tmp_path))
+    done = omptool_run("--summary", compiled(source, tmp_path))
     assert (done.returncode, done.stdout) == (-signal.SIGABRT, "")
 
 
@@ -208,7 +198,7 @@ def test_devices_that_were_not_used_are_counted(tmp_path: Path) -> None:
 def test_a_document_of_the_sums(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     app = compiled(OBSERVING / "traced.c", tmp_path, "-g")
-    done = started("--summary-json", out, app)
+    done = omptool_run("--summary-json", out, app)
     assert (done.returncode, done.stderr) == (0, "")
     read = document("run-summary", out.read_text())
     assert (read["exit_code"], read["signal"], read["damaged"]) == (0, None, 0)
@@ -222,9 +212,43 @@ def test_a_document_of_the_sums(tmp_path: Path) -> None:
     assert process["devices_not_used"] == 0
 
 
+def test_regions_are_named_as_packager_names_them(tmp_path: Path) -> None:
+    """Kernels of a template for lambdas: in functions, templates, classes and other lambdas."""
+    source = tmp_path / "lambdas.cpp"
+    source.write_text(
+        "namespace grid { namespace {\n"
+        "template <typename Body> void forall(int n, Body body) {\n"
+        "#pragma omp target\n"
+        "  body(n); }\n"
+        "template <typename T> struct Step {\n"
+        "  template <typename U> void run(U u) { forall(3, [=](int i) { (void)(u + i); }); }\n"
+        "  void operator()(int) const {\n"
+        "    auto inner = [](int i) { forall(i, [](int) {}); }; inner(2); } };\n"
+        "void plain(int) { struct Body { void operator()(int) const {} }; forall(1, Body{}); }\n"
+        "} void all() { Step<double> step; step.run(2); step.run(2.f); step(1); plain(1); } }\n"
+        "int main() { grid::all(); }\n"
+    )
+    app, out = tmp_path / "lambdas", tmp_path / "out.json"
+    flags = ["-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu", "-O1", "-std=c++17"]
+    subprocess.run(["clang++-19", *flags, source, "-o", app], check=True)
+    done = omptool_run("--summary-json", out, app)
+    assert (done.returncode, done.stderr) == (0, "")
+    (process,) = document("run-summary", out.read_text())["processes"]
+    names = {one["region"] for one in process["regions"]}
+    (binary,) = load(app)
+    assert names == set(short_names(entry.name for entry in binary.entries).values())
+    scope = "grid::(anonymous namespace)"
+    assert names == {
+        f"{scope}::forall<Step::operator()::{{lambda#1}}::operator()::{{lambda#1}}>:3",
+        f"{scope}::forall<{scope}::plain::Body>:3",
+        f"{scope}::forall<{scope}::Step<double>::run<float>::{{lambda#1}}>:3",
+        f"{scope}::forall<{scope}::Step<double>::run<int>::{{lambda#1}}>:3",
+    }
+
+
 def test_a_document_of_a_program_that_aborts(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    done = started("--summary-json", out, aborting(tmp_path), "x")
+    done = omptool_run("--summary-json", out, aborting(tmp_path), "x")
     assert done.returncode == -signal.SIGABRT
     read = document("run-summary", out.read_text())
     assert (read["exit_code"], read["signal"]) == (None, signal.SIGABRT)
@@ -233,7 +257,7 @@ def test_a_document_of_a_program_that_aborts(tmp_path: Path) -> None:
 
 def test_a_document_that_cannot_be_written(tmp_path: Path) -> None:
     """Before the program starts, and when it has ended."""
-    done = started("--summary-json", "/dev/null/x", "/bin/true")
+    done = omptool_run("--summary-json", "/dev/null/x", "/bin/true")
     assert (done.returncode, done.stderr) == (
         125,
         "Error: --summary-json /dev/null/x: there is no folder /dev/null\n",
@@ -241,7 +265,7 @@ def test_a_document_that_cannot_be_written(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     out = folder / "out"
-    done = started("--summary-json", out, "/bin/sh", "-c", f"rmdir {folder}; exit 3")
+    done = omptool_run("--summary-json", out, "/bin/sh", "-c", f"rmdir {folder}; exit 3")
     assert done.returncode == 125
     assert re.fullmatch(rf"Error: {out}: cannot write .*No such file or directory\n", done.stderr)
 
@@ -252,7 +276,7 @@ def test_sums_that_no_runtime_wrote(tmp_path: Path) -> None:
     script = "; ".join(
         f"echo {text} >$OMPTOOL_SUMMARY_JSON/{n}.json" for n, text in enumerate(written)
     )
-    done = started(
+    done = omptool_run(
         "--summary-json", out, "/bin/sh", "-c", f"{script}; mkdir $OMPTOOL_SUMMARY_JSON/x"
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -261,7 +285,7 @@ def test_sums_that_no_runtime_wrote(tmp_path: Path) -> None:
 
 
 def test_a_choice_of_rows_that_is_none() -> None:
-    done = started("--summary=most", "/bin/true")
+    done = omptool_run("--summary=most", "/bin/true")
     assert (done.returncode, done.stderr) == (
         125,
         "Error: --summary=most: is no choice of rows; known choices: all\n",

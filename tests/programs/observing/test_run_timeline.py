@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 from clangs import compiled
-from fixture_programs import OMPTOOL
 from recorder import OBSERVING
+from running import omptool_run
 
 pytestmark = pytest.mark.offloads
 
@@ -38,14 +37,7 @@ def places(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def started(private: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [OMPTOOL, "run", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env=os.environ | {"TMPDIR": str(private)},
-    )
+    return omptool_run(*words, TMPDIR=str(private))
 
 
 def program(folder: Path) -> Path:
@@ -111,6 +103,21 @@ def test_several_processes(tmp_path: Path, places: tuple[Path, Path]) -> None:
     note = f"Note: {page}: shows the process with the largest trace, not 1 other trace\n"
     assert (done.returncode, done.stderr) == (0, note)
     assert "main:10" in page.read_text()
+
+
+def test_each_rank_of_a_job_has_a_page(
+    tmp_path: Path, places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rank does not take another one's trace for its own."""
+    page, private = places
+    app, traced = program(tmp_path), compiled(OBSERVING / "traced.c", tmp_path, "-g")
+    names = ("--timeline", page.with_name("%r.html"), "--trace", tmp_path / "t.%r.json")
+    for rank, one, region in (("0", traced, "main:10"), ("1", app, "main:4")):
+        monkeypatch.setenv("PMI_RANK", rank)
+        done = started(private, *names, one)
+        assert (done.returncode, done.stderr) == (7 if one == app else 0, "")
+        assert region in page.with_name(f"{rank}.html").read_text()
+    assert {one.name for one in tmp_path.glob("*.html")} == {"0.html", "1.html"}
 
 
 def test_a_page_that_cannot_be_written(tmp_path: Path, places: tuple[Path, Path]) -> None:

@@ -23,9 +23,10 @@ from browser import Page
 from chrome_traces import Row, read
 from clangs import compiled
 from fixture_programs import OMPTOOL
-from machine import lacks, output
+from machine import output
 from places import ROOT
 from recorder import OBSERVING
+from seen import chromium
 
 PICTURE = ROOT / "docs" / "timeline.png"
 WIDTH, HEIGHT = 1280, 800
@@ -56,13 +57,6 @@ def page_of(trace: Path) -> Path:
     out = trace.with_suffix(".html")
     assert output(OMPTOOL, "timeline", trace, "-o", out) == ""
     return out
-
-
-def chromium() -> str:
-    found = browser.executable()
-    if found is None:
-        lacks("this machine has no Chromium")
-    return found
 
 
 @pytest.mark.offloads

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 import running
 from clangs import compiled
-from fixture_programs import OMPTOOL
 from recorder import OBSERVING
+from running import omptool_run
 from traces import CONSTRUCTS, events_of, fields, run, spans
 
 pytestmark = pytest.mark.offloads
@@ -142,28 +141,22 @@ def test_run_replaces_the_file_of_its_own_rank(
     for _ in range(2):
         for rank in ("0", "1"):
             monkeypatch.setenv("OMPI_COMM_WORLD_RANK", rank)
-            done = traced_run("--trace", tmp_path / "trace.%r.json", program)
+            done = omptool_run("--trace", tmp_path / "trace.%r.json", program)
             assert (done.returncode, done.stderr) == (0, "")
     assert {path.name for path in tmp_path.glob("*.json*")} == {"trace.0.json", "trace.1.json"}
     for rank in ("0", "1"):
         monkeypatch.setenv("OMPI_COMM_WORLD_RANK", rank)
-        assert traced_run("--trace", tmp_path / "shared.json", program).returncode == 0
+        assert omptool_run("--trace", tmp_path / "shared.json", program).returncode == 0
     assert len(list(tmp_path.glob("shared.json*"))) == 2
 
 
 # ---- omptool run ----
 
 
-def traced_run(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [OMPTOOL, "run", *map(str, words)], capture_output=True, text=True, check=False, timeout=120
-    )
-
-
 def test_run_replaces_a_file_of_the_users(program: Path, tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
     for _ in range(2):
-        done = traced_run("--trace", trace, program)
+        done = omptool_run("--trace", trace, program)
         assert (done.returncode, done.stderr) == (0, "")
     assert len(spans(events_of(trace))) > 10
     assert not list(tmp_path.glob("trace.json.*"))
@@ -171,12 +164,12 @@ def test_run_replaces_a_file_of_the_users(program: Path, tmp_path: Path) -> None
 
 def test_run_takes_a_format(program: Path, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
-    assert traced_run("--trace", trace, "--trace-format", "pftrace", program).returncode == 0
+    assert omptool_run("--trace", trace, "--trace-format", "pftrace", program).returncode == 0
     assert list(fields(trace.read_bytes()))
 
 
 def test_a_format_without_a_file_is_refused(program: Path) -> None:
-    done = traced_run("--trace-format", "json", program)
+    done = omptool_run("--trace-format", "json", program)
     assert (done.returncode, done.stderr) == (
         125,
         "Error: --trace-format: give --trace FILE as well\n",
@@ -195,7 +188,7 @@ def test_run_refuses_before_the_program_starts(
     program: Path, tmp_path: Path, name: str, message: str
 ) -> None:
     (tmp_path / "folder.json").mkdir()
-    done = traced_run("--trace", tmp_path / name, program)
+    done = omptool_run("--trace", tmp_path / name, program)
     assert done.returncode == 125
     assert message in done.stderr
     assert done.stderr.count("\n") == 1

@@ -92,6 +92,23 @@ void append_fitting(std::string_view name, std::size_t room, std::vector<std::st
   }
 }
 
+// Appends the name of a template's region with the function around its lambda, in which its instances differ:
+// "forall<int, halo::{lambda#1}>:15" becomes "foral…halo…:15".
+void append_lambda(std::string_view name, std::size_t room, std::vector<std::string>& to) {
+  const std::size_t lambda = name.rfind("::{lambda#"), line = name.rfind(':');
+  if (lambda == std::string_view::npos)
+    return;
+  std::size_t start = lambda;
+  while (start > 0 && (std::isalnum(static_cast<unsigned char>(name[start - 1])) || name[start - 1] == '_'))
+    --start;
+  if (start == 0 || start == lambda)
+    return;
+  const std::string_view function = name.substr(start, lambda - start);
+  const std::string end = std::string(kGap).append(function).append(kGap).append(name.substr(line));
+  if (const std::size_t length = characters(end); length <= room)
+    to.push_back(std::string(name.substr(0, byte_of(name, std::min(room - length, start)))) + end);
+}
+
 // Returns what may stand for a name in the room, the best first; never nothing.
 std::vector<std::string> shorter(const std::string& name, std::size_t room) {
   std::vector<std::string> choices;
@@ -100,6 +117,7 @@ std::vector<std::string> shorter(const std::string& name, std::size_t room) {
     return {name};
   if (characters(folded) <= room)
     choices.push_back(folded);
+  append_lambda(name, room, choices);
   append_fitting(name, room, choices);
   append_fitting(folded, room, choices);
   if (choices.empty())
