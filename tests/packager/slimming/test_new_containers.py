@@ -24,8 +24,10 @@ from packager.files.reader import Reader
 from packager.formats.containers import cuda_fatbin
 from packager.formats.containers.bundles import clang_bundle, compressed_bundle
 from packager.slimming.containers.found import Left
+from packager.slimming.file import slim_file
 from packager.slimming.keeps import named
 from packager.slimming.plan import plan, plan_open
+from packager.slimming.request import Request
 
 IDS = ("host-x86_64-unknown-linux--", f"hipv4-{AMD}--gfx90a", f"hipv4-{AMD}--gfx942:xnack-")
 
@@ -103,6 +105,22 @@ def test_images_that_are_compressed_as_one(tmp_path: Path) -> None:
     assert left.reason == "code that stays is compressed together with other code"
     plan, new = planned(path, "gfx90a")
     assert (plan.kept, [len(one) for one in new]) == ((), [16])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flag", ["-c", "-dc"])
+def test_objects_of_nvcc(tmp_path: Path, flag: str) -> None:
+    """Also relocatable device code, which is in a section of its own."""
+    options = (flag, *cuda.code_for("sm_80", "sm_90"))
+    path = cuda.compiled(tmp_path / "k.cu", tmp_path / "k.o", *options)
+    out = tmp_path / "out.o"
+    done = slim_file(path, out, "k.o", Request(named(["sm_90"])))
+    assert done is not None
+    assert done.after < done.before
+    before = cuda.extracted(path, tmp_path / "before")
+    wanted = {sha for sha, name in before.items() if ".sm_90." in name}
+    assert cuda.extracted(out, tmp_path / "after").keys() == wanted
+    assert set(hashes(out).values()) == {"cubin sm_90"}
 
 
 def test_nothing_stays_but_the_header(tmp_path: Path) -> None:
