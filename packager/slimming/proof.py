@@ -15,10 +15,10 @@ from packager.slimming.containers import found
 from packager.slimming.containers.found import Found
 from packager.slimming.containers.outcome import Held
 from packager.slimming.keeps import Kept
-from packager.slimming.plan import HEADERS
+from packager.slimming.plan import HEADERS, found_tables
 from packager.slimming.request import Request
 from packager.slimming.selection import chosen, loadable
-from packager.slimming.tables.found import Table, tables
+from packager.slimming.tables.found import Table
 from packager.slimming.tables.rewriting import staying
 from packager.wording import counted
 
@@ -42,14 +42,9 @@ def prove_open(before: Reader, after: Reader, keeps: Sequence[Kept]) -> None:
         )
     for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         _compare(number, one, other, keeps)
-    listed = [_tables(data) for data in (before, after)]
+    listed = [found_tables(data) for data in (before, after)]
     for kept in keeps:
         _compare_rows(kept, *(_rows(found, kept) for found in listed))
-
-
-def _tables(data: Reader) -> list[Table]:
-    memory = linked.memory(data) if headers.probe(data) else None
-    return tables(memory) if memory else []
 
 
 def _rows(found: Sequence[Table], kept: Kept) -> list[tuple[int, Reader]]:
