@@ -21,7 +21,7 @@ from wrapped import wrapped
 from packager.errors import FindingError
 from packager.formats.containers import cuda_fatbin
 from packager.slimming.proof import prove_removed
-from packager.slimming.request import TABLES, Request
+from packager.slimming.request import TABLES, Places, Request
 
 NVIDIA = "nvptx64-nvidia-cuda"
 COFF = Path(__file__).parent / "wrapped_coff.s"
@@ -227,16 +227,17 @@ def test_wrong_words(tmp_path: Path, words: list[str], message: str) -> None:
 def test_a_result_with_other_images_is_not_written(tmp_path: Path) -> None:
     """The proof knows what each container should have."""
     images = [entry(2, bytes(99)), entry(1, b".version 8.0"), entry(8, bytes(9))]
-    paths = [tmp_path / name for name in ("before", "after")]
-    paths[0].write_bytes(fatbin(*images))
-    paths[1].write_bytes(fatbin(*images[1:]))
-    prove_removed(*paths, Request((), removed={0: frozenset([0])}))
-    for wrong in ({0: frozenset([1])}, {0: frozenset([0, 1])}, {}):
+    before, after = tmp_path / "before", tmp_path / "after"
+    before.write_bytes(fatbin(*images))
+    after.write_bytes(fatbin(*images[1:]))
+    prove_removed(before, after, Request((), removed={0: frozenset([0])}))
+    wrongs: list[Places] = [{0: frozenset([1])}, {0: frozenset([0, 1])}, {}]
+    for wrong in wrongs:
         with pytest.raises(FindingError, match="has other images of the container at 0x0"):
-            prove_removed(*paths, Request((), removed=wrong))
-    paths[1].write_bytes(cuda_fatbin.HEADER.pack(cuda_fatbin.MAGIC, 1, 16, 0) * 2)
+            prove_removed(before, after, Request((), removed=wrong))
+    after.write_bytes(cuda_fatbin.HEADER.pack(cuda_fatbin.MAGIC, 1, 16, 0) * 2)
     with pytest.raises(FindingError, match="has 2 containers of device code, and the file has 1"):
-        prove_removed(*paths, Request((), removed={0: frozenset([0, 1, 2])}))
+        prove_removed(before, after, Request((), removed={0: frozenset([0, 1, 2])}))
 
 
 def test_a_result_with_other_rows_is_not_written(tmp_path: Path) -> None:
