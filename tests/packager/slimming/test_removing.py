@@ -9,7 +9,7 @@ from pathlib import Path
 import cuda
 import pytest
 from containers import AMD, Containers
-from documents import dumped_files
+from documents import document, dumped_files
 from edited import REGION
 from fatbins import entry, fatbin, group
 from host_bytes import bundle
@@ -95,6 +95,7 @@ def test_code_by_nvcc(tmp_path: Path, mode: str) -> None:
     assert cuda.extracted(out, tmp_path / "after").keys() == stay
 
 
+@pytest.mark.slow
 def test_all_images_for_a_target_of_several_containers(tmp_path: Path, made: Containers) -> None:
     """The same of CUDA and HIP: a number is of one image, a target of one in each container."""
     for kind in ("plain", "packed"):
@@ -123,6 +124,7 @@ def test_a_bare_container(tmp_path: Path, made: Containers, kind: str) -> None:
     assert hashes(path) == before[1:]
 
 
+@pytest.mark.slow
 def test_a_program_of_openmp_and_cuda(tmp_path: Path) -> None:
     """Images of a descriptor are its own, and those of wrappers are not."""
     image = tmp_path / "k.fatbin"
@@ -180,6 +182,39 @@ def test_what_goes_together_alone(tmp_path: Path) -> None:
     )
     assert hashes(edited(path, 2, 1, force=True)) == [before[0], before[3]]
     assert hashes(edited(path, 3, force=True)) == before[:3]
+
+
+def test_a_result_that_verify_finds_wrong_needs_force(tmp_path: Path) -> None:
+    """As after any edit, the file stays as it was."""
+    path = tmp_path / "k.fatbin"
+    path.write_bytes(fatbin(entry(2, bytes(100)), entry(1, b".version 8.0")))
+    before = path.read_bytes()
+    done = omptool("edit", path, "--remove", "0", "-o", path)
+    assert (done.exit_code, done.stdout, path.read_bytes()) == (1, "", before)
+    assert "OMP110: " in done.stderr
+    assert done.stderr.endswith("not written without --force\n")
+    assert list(tmp_path.iterdir()) == [path]
+    assert len(hashes(edited(path, 0, force=True))) == 1
+
+
+def test_newer_images_and_damaged_ones(tmp_path: Path) -> None:
+    """Numbers are those of images that were read; one of an unknown kind may go, too."""
+    damaged = bytearray(entry(2, bytes(99)))
+    damaged[64:68] = b"none"
+    path = tmp_path / "k.fatbin"
+    texts = [b".version 8.0", b".version 8.1"]
+    newer = entry(0x40, bytes(99))
+    path.write_bytes(fatbin(bytes(damaged), entry(1, texts[0]), newer, entry(1, texts[1])))
+    first, other, last = (numbered(path)[n] for n in range(3))
+    for number, stay in enumerate(([other, last], [first, last], [first, other])):
+        assert numbered(edited(path, number, force=True)) == stay
+
+
+def numbered(path: Path) -> list[str]:
+    """Return the images of a file that is damaged in part."""
+    done = omptool("dump", "--json", "--hash", path)
+    (file,) = document("dump", done.stdout)["files"]
+    return [image["sha256"] for image in file["images"]]
 
 
 def test_containers_in_a_container(tmp_path: Path, made: Containers) -> None:
