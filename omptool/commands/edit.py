@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     "removed",
     multiple=True,
     metavar="N|T[:ARCH]",
-    help="Remove image N, or the one for T (repeatable).",
+    help="Remove image N, or the one for T; of CUDA's, HIP's and SYCL's images all for T "
+    "(repeatable).",
 )
 @click.option(
     "--order",
@@ -71,7 +72,8 @@ def command(
     """Change the device images of FILE, an executable or shared library, and write it to OUT.
 
     N is an image's number in `omptool dump`. All else in FILE stays where it is; the build-id is a
-    new one. `omptool verify` checks OUT before it takes its place.
+    new one. `omptool verify` checks OUT before it takes its place. Of CUDA's, HIP's and SYCL's
+    images, --remove alone works: their containers get shorter, and so does the file.
 
     Exits 0 when OUT was written, 1 when verify finds an error in it (OUT is not written), 2 for
     wrong usage or an unfit input.
@@ -92,9 +94,15 @@ def command(
             progress([file, *images]) as copied,
         ):  # fmt: skip
             from packager.editing.edit import edit
+            from packager.slimming import removing
 
-            judged = partial(own_formats.with_plugins, file, files=files, force=force)
-            edited = edit(host, change, out, files, sums, judged=judged, force=force, copied=copied)
+            if removing.takes(host, change):
+                edited = removing.remove(host, change, out, force=force, copied=copied)
+            else:
+                judged = partial(own_formats.with_plugins, file, files=files, force=force)
+                edited = edit(
+                    host, change, out, files, sums, judged=judged, force=force, copied=copied
+                )
     report(out, edited.findings)
     for note in edited.notes:
         echo(f"Note: {shown(out)}: {note}", err=True)

@@ -7,20 +7,14 @@ from collections.abc import Iterator, Sequence
 from struct import Struct
 
 from packager.editing.linked import LinkedFile
+from packager.editing.request import name_of, triple_of
 from packager.elf.headers import Section
 from packager.errors import FormatError, UsageError
 from packager.layouts import DEVICE_IMAGE, PROPOSAL_IMAGE, PROPOSAL_REGISTER, WRITTEN
 from packager.model import Abi, Descriptor, DeviceImage, FatBinary, ImageRecords, Place
 from packager.records import NamedTuple
-from packager.triples import normalise
 
-# Descriptors of others, which their own runtimes read.
-OTHERS = {
-    "gcc": "GCC's, which pairs images by order and counts them in its own records",
-    "cuda": "CUDA's: its runtime gets one fat binary",
-    "hip": "HIP's: its runtime gets one fat binary",
-    "sycl": "SYCL's: its records name properties and symbols of each image",
-}
+GCCS = "its images are GCC's, which pairs images by order and counts them in its own records"
 
 
 class Held(NamedTuple):
@@ -35,13 +29,13 @@ class Held(NamedTuple):
 
     @property
     def triple(self) -> str:
-        """Its triple; clang 14 writes none, then it is that of its code."""
-        return self.image.triple or normalise(self.image.contents.machine or "unknown")
+        """Its triple."""
+        return triple_of(self.image)
 
     @property
     def name(self) -> str:
         """Return its name in a sentence."""
-        return f"image {self.image.index} ({self.image.target})"
+        return name_of(self.image)
 
 
 class Form(NamedTuple):
@@ -80,12 +74,9 @@ def described(file: LinkedFile, binary: FatBinary, number: int | None) -> Descri
 
 def _expect_openmp(binary: FatBinary) -> None:
     if binary.abi == "gcc":
-        raise UsageError(f"its images are {OTHERS['gcc']}: omptool does not edit them")
+        raise UsageError(f"{GCCS}: omptool does not edit them")
     if binary.descriptors:
         return
-    for registration in binary.registrations:
-        what = OTHERS.get(registration.model, "another model's")
-        raise UsageError(f"its images are {what}: omptool does not edit them")
     if binary.tables:
         raise UsageError("has entries, but no descriptor: `omptool bundle` registers it")
     raise UsageError("has no descriptor of device images: `omptool bundle` gives it one")

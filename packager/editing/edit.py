@@ -10,7 +10,7 @@ from packager.editing.collect.added import Bounds, image, records
 from packager.editing.collect.listing import Judge, Listing, listing
 from packager.editing.collect.pointers import can_point, point
 from packager.editing.described import Described, Held, described
-from packager.editing.finish import Edited, finish
+from packager.editing.finish import Edited, finish, own_images
 from packager.editing.linked import REMAINING_SECTION, LinkedFile, removed_name
 from packager.editing.plan import Address, Hole, Patch, Plan, Renamed, joined
 from packager.editing.request import Change
@@ -57,17 +57,10 @@ def edit(
         ]
     )
     return finish(
-        file, plan, out, sums, is_wrapped=found.form.wraps, own=_own(binary, listed),
+        file, plan, out, sums, is_wrapped=found.form.wraps,
+        own=listed.own | own_images(binary),
         force=force, copied=copied,
     )  # fmt: skip
-
-
-def _own(binary: FatBinary, listed: Listing) -> frozenset[tuple[str, int]]:
-    """Return the images of no known format, by triple and size, that may be in the result: those
-    that were there, and those that plugins take.
-    """
-    there = ((image.triple, image.size) for image in binary.images if image.contents.is_own)
-    return listed.own.union(there)
 
 
 def list_images(file: LinkedFile, found: Described, places: Sequence[Bounds]) -> Plan:

@@ -14,7 +14,7 @@ from packager.editing.output import write
 from packager.editing.plan import Plan
 from packager.files.checksums import Checksums
 from packager.files.replacing import replacing
-from packager.model import Finding
+from packager.model import FatBinary, Finding
 from packager.records import NamedTuple
 from packager.writers.checked import checked
 from packager.writers.streams import Copied
@@ -25,6 +25,11 @@ class Edited(NamedTuple):
 
     findings: Sequence[Finding]
     notes: Sequence[str]
+
+
+def own_images(binary: FatBinary) -> frozenset[tuple[str, int]]:
+    """Return the images of no known format in a file, by triple and size: they may stay in it."""
+    return frozenset((i.triple, i.size) for i in binary.images if i.contents.is_own)
 
 
 def finish(

@@ -11,7 +11,7 @@ from packager.editing.collect.added import Bounds, image, records
 from packager.editing.collect.dynamic_symbols import Import, imported
 from packager.editing.collect.entry_table import table
 from packager.editing.collect.hooks import hook
-from packager.editing.described import OTHERS, Form
+from packager.editing.described import GCCS, Form
 from packager.editing.finish import Edited, finish
 from packager.editing.linked import LinkedFile
 from packager.editing.plan import Binding, Fixup, Part, Plan, joined
@@ -96,7 +96,7 @@ def _descriptor(count: int, listed: Part, entries: Bounds) -> Part:
 
 def _expect_unregistered(binary: FatBinary) -> None:
     if binary.abi == "gcc":
-        raise UsageError(f"its images are {OTHERS['gcc']}")
+        raise UsageError(GCCS)
     if binary.descriptors:
         raise UsageError("already registers device images: `omptool edit` changes them")
 

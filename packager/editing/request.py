@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from packager.errors import UsageError
+from packager.model import DeviceImage
 from packager.records import NamedTuple
+from packager.triples import is_meant, normalise
 from packager.writers.requests import ImageRequest, parse_request
 
 
@@ -18,6 +20,23 @@ class Named(NamedTuple):
     number: int | None
     triple: str = ""
     arch: str = ""
+
+    def means(self, image: DeviceImage) -> bool:
+        """Return whether an image is meant."""
+        if self.number is not None:
+            return image.index == self.number
+        is_arch = self.arch in ("", image.arch, image.processor)
+        return is_arch and is_meant(self.triple, triple_of(image))
+
+
+def triple_of(image: DeviceImage) -> str:
+    """Return the triple of an image; clang 14 writes none, then it is that of its code."""
+    return image.triple or normalise(image.contents.machine or "unknown")
+
+
+def name_of(image: DeviceImage) -> str:
+    """Return the name of an image in a sentence."""
+    return f"image {image.index} ({image.target})"
 
 
 class Replacement(NamedTuple):

@@ -118,7 +118,5 @@ def _notes(planned: FilePlan, shrunk: Shrunk) -> Iterator[str]:
     for left in planned.left_alone:
         yield f"{left.what} is left alone: {left.reason}"
     yield from planned.partly
-    for zeroed in shrunk.zeroed:
-        section = f"section {zeroed.section}" if zeroed.section else "the file"
-        yield f"zeros take the place of what goes from {section}: {zeroed.reason}"
+    yield from (zeroed.note for zeroed in shrunk.zeroed)
     yield from shrunk.notes

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from packager.elf import headers
+from packager.elf.address_space import Space
 from packager.errors import PackagerError
 from packager.files.reader import Reader, open_reader
 from packager.formats.containers import opencl_elf
@@ -21,7 +22,7 @@ from packager.slimming.containers.outcome import Outcome
 from packager.slimming.keeps import Kept
 from packager.slimming.pieces import Rewritten
 from packager.slimming.request import Request
-from packager.slimming.tables.found import tables
+from packager.slimming.tables.found import Table, tables
 from packager.slimming.tables.openmp import OpenMP
 from packager.slimming.tables.rewriting import Rewriting, rewrite
 from packager.wording import counted
@@ -82,30 +83,39 @@ def plan_open(data: Reader, keeps: Sequence[Kept], *, keep_ptx: bool = False) ->
 
     The caller opens it with `HEADERS`, or images are read further than the choice needs.
     """
-    containers, left = _containers(data)
-    request = Request(tuple(keeps), keep_ptx)
-    outcomes = []
-    for container in containers:
+    return _summed(*outcomes(data, Request(tuple(keeps), keep_ptx)))
+
+
+def outcomes(data: Reader, request: Request) -> tuple[list[Outcome], list[Left]]:
+    """Return what becomes of each container and table of an open file, and what is left alone."""
+    found_containers, left = containers(data)
+    rows = []
+    for container in found_containers:
         try:
-            outcomes.append(container.kind.rewrite(container.data, container.padded, request))
+            rows.append(container.kind.rewrite(container.data, container.padded, request))
         except PackagerError as error:
             left.append(Left(f"container at {container.data.at:#x}", str(error)))
-            outcomes.append(_whole(container))
-    listed = _tables(data, request)
-    return _summed([*outcomes, *listed.outcomes], [*left, *listed.left])
+            rows.append(_whole(container))
+    memory = _linked(data)
+    listed = rewrite(memory, tables(memory), request) if memory else Rewriting((), ())
+    return [*rows, *listed.outcomes], [*left, *listed.left]
 
 
-def _tables(data: Reader, request: Request) -> Rewriting:
-    """Return what becomes of tables of images, which only linked ELF files have."""
-    memory = linked.memory(data) if _is_elf(data) else None
-    return rewrite(memory, tables(memory), request) if memory else Rewriting((), ())
+def found_tables(data: Reader) -> list[Table]:
+    """Return the tables of images of an open file, which only linked ELF files have."""
+    memory = _linked(data)
+    return tables(memory) if memory else []
+
+
+def _linked(data: Reader) -> Space | None:
+    return linked.memory(data) if _is_elf(data) else None
 
 
 def _is_elf(data: Reader) -> bool:
     return headers.probe(data) and not opencl_elf.probe(data)
 
 
-def _containers(data: Reader) -> tuple[list[Found], list[Left]]:
+def containers(data: Reader) -> tuple[list[Found], list[Left]]:
     """Return the containers of a file in file order, and what no runtime is told of."""
     if coff_headers.probe(data):
         return windows.containers(data)

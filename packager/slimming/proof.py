@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from packager.elf import headers
@@ -15,12 +15,14 @@ from packager.slimming.containers import found
 from packager.slimming.containers.found import Found
 from packager.slimming.containers.outcome import Held
 from packager.slimming.keeps import Kept
-from packager.slimming.plan import HEADERS
+from packager.slimming.plan import HEADERS, found_tables
 from packager.slimming.request import Request
 from packager.slimming.selection import chosen, loadable
-from packager.slimming.tables.found import Table, tables
+from packager.slimming.tables.found import Table
 from packager.slimming.tables.rewriting import staying
 from packager.wording import counted
+
+NOTHING = Request((), removed={})
 
 
 def prove(before: Path, after: Path, keeps: Sequence[Kept]) -> None:
@@ -34,27 +36,49 @@ def prove(before: Path, after: Path, keeps: Sequence[Kept]) -> None:
 
 def prove_open(before: Reader, after: Reader, keeps: Sequence[Kept]) -> None:
     """The same of open files, or of members of archives."""
+    for number, (one, other) in enumerate(_pairs(before, after)):
+        _compare(number, one, other, keeps)
+    listed = [found_tables(data) for data in (before, after)]
+    for kept in keeps:
+        mine = [_rows(found, Request((kept,))) for found in listed]
+        if not _are_same_rows(*mine):
+            raise FindingError(f"{kept.name} would load other images of SYCL's tables than before")
+
+
+def prove_removed(before: Path, after: Path, request: Request) -> None:
+    """Raise FindingError if a result has other images than a request leaves, or in another order.
+
+    The request names the images that go by their places in the file before.
+    """
+    removed = request.removed or {}
+    with open_reader(before, HEADERS) as one, open_reader(after, HEADERS) as other:
+        for ours, theirs in _pairs(one, other):
+            if _is_same(ours.content, theirs.content) and ours.data.at not in removed:
+                continue
+            images = ours.kind.images(ours.data)
+            stay = request.choice(ours.data.at, [held.image for held in images]).stay
+            if not _are_same([images[n] for n in sorted(stay)], theirs.kind.images(theirs.data)):
+                where = f"container at {ours.data.at:#x}"
+                raise FindingError(f"the result has other images of the {where} than it should")
+        listed = _rows(found_tables(one), request), _rows(found_tables(other), NOTHING)
+        if not _are_same_rows(*listed):
+            raise FindingError("the result has other images of SYCL's tables than it should")
+
+
+def _pairs(before: Reader, after: Reader) -> Iterator[tuple[Found, Found]]:
+    """Yield each container with that in the result."""
     ours, theirs = _containers(before), _containers(after)
     if len(ours) != len(theirs):
         raise FindingError(
             f"the result has {counted(len(theirs), 'container')} of device code, and the file "
             f"has {len(ours)}"
         )
-    for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-        _compare(number, one, other, keeps)
-    listed = [_tables(data) for data in (before, after)]
-    for kept in keeps:
-        _compare_rows(kept, *(_rows(found, kept) for found in listed))
+    yield from zip(ours, theirs, strict=True)
 
 
-def _tables(data: Reader) -> list[Table]:
-    memory = linked.memory(data) if headers.probe(data) else None
-    return tables(memory) if memory else []
-
-
-def _rows(found: Sequence[Table], kept: Kept) -> list[tuple[int, Reader]]:
-    """Return the images that a kept device loads of tables, each with the table's address."""
-    _, staying_rows = staying(found, Request((kept,)))
+def _rows(found: Sequence[Table], request: Request) -> list[tuple[int, Reader]]:
+    """Return the images of tables that a request leaves, each with the table's address."""
+    _, staying_rows = staying(found, request)
     return [
         (table.address, row.data)
         for table, stays in zip(found, staying_rows, strict=True)
@@ -63,14 +87,13 @@ def _rows(found: Sequence[Table], kept: Kept) -> list[tuple[int, Reader]]:
     ]
 
 
-def _compare_rows(
-    kept: Kept, ours: Sequence[tuple[int, Reader]], theirs: Sequence[tuple[int, Reader]]
-) -> None:
+def _are_same_rows(
+    ours: Sequence[tuple[int, Reader]], theirs: Sequence[tuple[int, Reader]]
+) -> bool:
     addresses = [[address for address, _ in rows] for rows in (ours, theirs)]
-    if addresses[0] != addresses[1] or not all(
+    return addresses[0] == addresses[1] and all(
         _is_same(one, other) for (_, one), (_, other) in zip(ours, theirs, strict=True)
-    ):
-        raise FindingError(f"{kept.name} would load other images of SYCL's tables than before")
+    )
 
 
 def _containers(data: Reader) -> list[Found]:

@@ -3,8 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from packager.records import NamedTuple
 from packager.slimming.keeps import Kept
+from packager.slimming.selection import Candidate, Choice, OwnArch, choose
+
+# The images of a file by their containers' offsets, as numbers in these.
+Places = Mapping[int, frozenset[int]]
+TABLES = -1  # in place of an offset: the images of all SYCL tables, in the order of tables
 
 
 class Request(NamedTuple):
@@ -14,3 +21,23 @@ class Request(NamedTuple):
     keep_ptx: bool = False  # PTX stays also where a cubin serves each kept GPU
     zero: bool = False  # removed bytes become zeros, and files keep their sizes
     is_dry: bool = False  # nothing is written
+    removed: Places | None = None  # the images that go; without devices, all others stay
+
+    def choice(
+        self,
+        offset: int,
+        images: Sequence[Candidate],
+        *,
+        own_arch: OwnArch | None = None,
+        is_best: bool = True,
+    ) -> Choice:
+        """Return the images that stay of the container at an offset of the file.
+
+        The last arguments are those of `choose`.
+        """
+        if self.removed is None:
+            return choose(
+                images, self.keeps, keep_ptx=self.keep_ptx, own_arch=own_arch, is_best=is_best
+            )
+        gone = self.removed.get(offset, frozenset())
+        return Choice(frozenset(range(len(images))) - gone, ())

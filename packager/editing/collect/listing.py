@@ -10,7 +10,6 @@ from packager.editing.request import Change, Named
 from packager.errors import FormatError, UsageError
 from packager.files.reader import OpenFiles
 from packager.records import NamedTuple
-from packager.triples import is_meant
 from packager.writers.requests import ImageRequest, for_openmp, own_formats
 from packager.writers.wrapper import ImageInput
 
@@ -55,7 +54,7 @@ def listing(
 
 def _taken(named: Named, held: Sequence[Held], gone: Sequence[Held]) -> Held:
     """The one image that is meant, which nothing else in this edit has taken."""
-    found = [h for h in held if _is_named(named, h)]
+    found = [h for h in held if named.means(h.image)]
     if not found:
         have = ", ".join(h.name for h in held) or "none"
         raise UsageError(f"its descriptor lists no image {named.text}; it lists {have}")
@@ -65,13 +64,6 @@ def _taken(named: Named, held: Sequence[Held], gone: Sequence[Held]) -> Held:
     if found[0] in gone:
         raise UsageError(f"{found[0].name} is changed twice")
     return found[0]
-
-
-def _is_named(named: Named, held: Held) -> bool:
-    image = held.image
-    if named.number is not None:
-        return image.index == named.number
-    return is_meant(named.triple, held.triple) and named.arch in ("", image.arch, image.processor)
 
 
 def _ordered(

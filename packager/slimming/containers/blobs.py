@@ -16,7 +16,7 @@ from packager.slimming.containers.outcome import Held, Outcome
 from packager.slimming.keeps import AMD, NVIDIA
 from packager.slimming.pieces import Piece, Rewritten
 from packager.slimming.request import Request
-from packager.slimming.selection import Candidate, choose
+from packager.slimming.selection import Candidate
 from packager.triples import code_of, is_known, normalise
 from packager.writers.elf_types import content_size
 from packager.writers.streams import compressed, pieces
@@ -63,7 +63,7 @@ def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
     """
     read = _read(data.slice(0, padded, "OffloadBinaries"))
     candidates = tuple(image for one in read for image in _stored(one))
-    choice = choose(candidates, request.keeps, keep_ptx=request.keep_ptx, is_best=False)
+    choice = request.choice(data.at, candidates, is_best=False)
     stay = set(choice.stay)
     new: list[Piece] = []
     why = ""

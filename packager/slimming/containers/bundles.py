@@ -19,7 +19,7 @@ from packager.slimming.containers.outcome import Held, Outcome
 from packager.slimming.keeps import AMD, NVIDIA
 from packager.slimming.pieces import Piece, Rewritten
 from packager.slimming.request import Request
-from packager.slimming.selection import Candidate, Choice, choose
+from packager.slimming.selection import Candidate, Choice
 from packager.triples import code_of, is_known, normalise
 from packager.writers.elf_types import content_size
 from packager.writers.streams import compressed, pieces, told
@@ -44,7 +44,7 @@ def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
 
     `padded` bytes belong to it in the file. Raises FormatError for a malformed one.
     """
-    rebuilt = _rebuilt(data.slice(0, padded, "bundle"), request)
+    rebuilt = _rebuilt(data.slice(0, padded, "bundle"), data.at, request)
     new = (Piece(data.at, padded),) if rebuilt.parts is None else _placed(rebuilt.parts)
     rewritten = Rewritten(data.at, padded, ALIGNMENT, new)
     return Outcome((rewritten,), rebuilt.images, rebuilt.choice, rebuilt.why_whole)
@@ -61,7 +61,7 @@ def rewrite_compressed(data: Reader, padded: int, request: Request) -> Outcome:
     """The same of a compressed bundle, which is inflated, and compressed again."""
     total, method, packed = compressed_bundle.head(data.slice(0, padded, "compressed bundle"))
     bundle = compressed_bundle.inflated(data, packed, method)
-    rebuilt = _rebuilt(bundle, request)
+    rebuilt = _rebuilt(bundle, data.at, request)
     before = shares(rebuilt.images, total)
     outcome = Outcome(
         (Rewritten(data.at, padded, ALIGNMENT, (Piece(data.at, padded),)),),
@@ -122,13 +122,16 @@ def images_of_compressed(data: Reader) -> list[Held]:
     return images(compressed_bundle.inflated(data, packed, method))
 
 
-def _rebuilt(bundle: Reader, request: Request) -> _Rebuilt:
-    """Return the first bundle in `bundle` with what stays. Raises FormatError."""
+def _rebuilt(bundle: Reader, at: int, request: Request) -> _Rebuilt:
+    """Return the first bundle in `bundle` with what stays. Raises FormatError.
+
+    The container that has it is `at` an offset of the file.
+    """
     if not clang_bundle.probe(bundle):
         raise FormatError(f"bundle at {bundle.at:#x} has no magic")
     rows = list(clang_bundle.rows(bundle))
     candidates = tuple(_candidate(bundle, row) for row in rows)
-    choice = choose(candidates, request.keeps, keep_ptx=request.keep_ptx)
+    choice = request.choice(at, candidates)
     rebuilt = _Rebuilt(candidates, choice, None)
     if len(choice.stay) == len(rows):
         return rebuilt

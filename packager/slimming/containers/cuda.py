@@ -15,7 +15,7 @@ from packager.slimming.containers.outcome import Held, Outcome
 from packager.slimming.keeps import NVIDIA
 from packager.slimming.pieces import Piece, Rewritten
 from packager.slimming.request import Request
-from packager.slimming.selection import Candidate, choose
+from packager.slimming.selection import Candidate
 
 ALIGNMENT = cuda_fatbin.PADDING
 # The kinds of entries that may go; linkers and later drivers look for others.
@@ -36,12 +36,7 @@ def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
     entries = list(cuda_fatbin.entries(fatbin.body))
     rows = _rows(entries)
     candidates = [image for _, image in rows]
-    choice = choose(
-        candidates,
-        request.keeps,
-        keep_ptx=request.keep_ptx,
-        own_arch=lambda n: _own_arch(*rows[n]),
-    )
+    choice = request.choice(data.at, candidates, own_arch=lambda n: _own_arch(*rows[n]))
     groups = {rows[n][0].data.at for n in choice.stay}
     stay = frozenset(n for n, (entry, _) in enumerate(rows) if entry.data.at in groups)
     kept = [entry for entry in entries if entry.data.at in groups]

@@ -32,6 +32,12 @@ class Zeroed(NamedTuple):
     section: str
     reason: str
 
+    @property
+    def note(self) -> str:
+        """Return the sentence for users."""
+        section = f"section {self.section}" if self.section else "the file"
+        return f"zeros take the place of what goes from {section}: {self.reason}"
+
 
 class Shrunk(NamedTuple):
     """The result of a cut."""

@@ -17,8 +17,8 @@ from packager.slimming.containers.found import Left
 from packager.slimming.containers.outcome import Outcome
 from packager.slimming.elf.zeros import is_zero
 from packager.slimming.pieces import Rewritten
-from packager.slimming.request import Request
-from packager.slimming.selection import Choice, choose
+from packager.slimming.request import TABLES, Request
+from packager.slimming.selection import Choice
 from packager.slimming.tables.found import LISTED, Row, Table
 from packager.slimming.tables.words import Words
 
@@ -54,7 +54,7 @@ def rewrite(space: Space, tables: Sequence[Table], request: Request) -> Rewritin
 def staying(tables: Sequence[Table], request: Request) -> tuple[Choice, list[list[bool]]]:
     """Return the choice among all images, and for each table whether each row stays."""
     images = [image for table in tables for row in table.rows for image in row.images]
-    choice = choose(images, request.keeps, keep_ptx=request.keep_ptx, is_best=False)
+    choice = request.choice(TABLES, images, is_best=False)
     numbers = iter(range(len(images)))
     rows = [
         [any(n in choice.stay for n in [*islice(numbers, len(row.images))]) for row in table.rows]

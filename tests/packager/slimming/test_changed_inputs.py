@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inputs with a few wrong fields: an error in one line, or a result with the same kept code."""
+"""Inputs with a few wrong fields: an error in one line, or a result with the same kept code.
+
+The same for images that a user names.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,16 @@ from sycl import Part, library, packed, spirv
 from toolchain import run
 from wrapped import wrapped
 
+from packager.editing.request import Change, parse_named
 from packager.errors import PackagerError
+from packager.hosts.host_file import open_host
+from packager.slimming import removing
 from packager.slimming.file import slim_file
 from packager.slimming.keeps import named
 from packager.slimming.request import Request
 
 KEEPS = ("sm_90", "gfx906", "spir64")
+Changing = Callable[[Path, Path, str], None]
 FATBIN = DATA / "zstd.fatbin"
 
 
@@ -50,16 +57,27 @@ SEEDS: dict[str, Callable[[Path, Containers], Path]] = {
 }
 
 
-def check_changed(seed: Path, folder: Path, count: int) -> int:
-    """Slim files that differ from a seed in a few fields; return how many were written."""
+def slim(path: Path, out: Path, what: str) -> None:
+    slim_file(path, out, "changed", Request(named([what])))
+
+
+def remove(path: Path, out: Path, what: str) -> None:
+    change = Change(removed=[parse_named(what)])
+    with open_host(path) as host:
+        if removing.takes(host, change):
+            removing.remove(host, change, out, force=True)
+
+
+def check_changed(seed: Path, folder: Path, count: int, change: Changing) -> int:
+    """Change files that differ from a seed in a few fields; return how many were written."""
     data, path, out = seed.read_bytes(), folder / "changed", folder / "out"
     written = 0
     for number in range(count):
         path.write_bytes(mutated(data, random.Random(f"{seed.name} {number}")))
-        for keep in KEEPS:
+        for what in WORDS[change]:
             out.unlink(missing_ok=True)
             try:
-                slim_file(path, out, "changed", Request(named([keep])))
+                change(path, out, what)
             except PackagerError:
                 continue
             except Exception as error:
@@ -68,12 +86,17 @@ def check_changed(seed: Path, folder: Path, count: int) -> int:
     return written
 
 
+WORDS: dict[Changing, tuple[str, ...]] = {slim: KEEPS, remove: ("0", "1")}
+
+
+@pytest.mark.parametrize("change", WORDS)
 @pytest.mark.parametrize("name", SEEDS)
-def test_changed_fields(name: str, tmp_path: Path, made: Containers) -> None:
-    check_changed(SEEDS[name](tmp_path, made), tmp_path, 15)
+def test_changed_fields(name: str, change: Changing, tmp_path: Path, made: Containers) -> None:
+    check_changed(SEEDS[name](tmp_path, made), tmp_path, 15, change)
 
 
 @pytest.mark.exhaustive
+@pytest.mark.parametrize("change", WORDS)
 @pytest.mark.parametrize("name", SEEDS)
-def test_many_changed_fields(name: str, tmp_path: Path, made: Containers) -> None:
-    assert check_changed(SEEDS[name](tmp_path, made), tmp_path, 2000) > 0
+def test_many_changed_fields(name: str, change: Changing, tmp_path: Path, made: Containers) -> None:
+    assert check_changed(SEEDS[name](tmp_path, made), tmp_path, 2000, change) > 0
