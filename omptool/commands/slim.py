@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,15 +13,10 @@ from omptool.console import echo, shown
 from omptool.errors import reported
 from omptool.options.paths import FILE, FILE_OR_FOLDER, check_distinct
 from omptool.progress import current
-from packager.errors import MissingToolError
 
 if TYPE_CHECKING:
-    from packager.slimming.keeps import Kept
     from packager.slimming.paths import Result
     from packager.slimming.request import Request
-
-THIS = "this"
-HOST = "host"  # the plugin of CPUs
 
 
 @click.command()
@@ -74,9 +68,10 @@ def command(
     """
     _check_usage(paths, out, in_place=in_place, dry_run=dry_run)
     with reported("slim"):
+        from omptool.probes.kept import kept_devices
         from packager.slimming.request import Request
 
-        request = Request(_kept(keep, devices), keep_ptx, zero, dry_run)
+        request = Request(kept_devices(keep, devices), keep_ptx, zero, dry_run)
     results = list(_slim_all(paths, out, request))
     from omptool.render import slim
     from omptool.render.names import terminal_width
@@ -108,22 +103,6 @@ def _check_usage(paths: Sequence[Path], out: Path | None, *, in_place: bool, dry
         check_distinct([out], list(paths))
 
 
-def _kept(keep: Sequence[str], devices: Sequence[str]) -> tuple[Kept, ...]:
-    from packager.slimming.keeps import named, of_devices, of_list
-
-    if not keep and not devices:
-        raise click.UsageError("No GPU is named: give --keep ARCH or --device this.")
-    found = list(named(keep)) if keep else []
-    for word in devices:
-        if word == THIS or word.isdecimal():
-            number = None if word == THIS else int(word)
-            found += of_devices(_rows(), number, "this machine")
-        else:
-            with reported(Path(word)):
-                found += of_list(Path(word))
-    return tuple(dict.fromkeys(found))
-
-
 def _slim_all(paths: Sequence[Path], out: Path | None, request: Request) -> Iterator[Result]:
     from packager.slimming.paths import slim, slim_folder
 
@@ -134,16 +113,3 @@ def _slim_all(paths: Sequence[Path], out: Path | None, request: Request) -> Iter
             else:
                 line.seen(path)
                 yield slim(path, out or path, request)
-
-
-def _rows() -> list[dict[str, Any]]:
-    """Return this machine's devices. Raises MissingToolError where none is a GPU."""
-    from omptool.probes.amd_kfd import processors
-    from omptool.probes.ask import ask_plugins
-
-    plugins = ask_plugins((), dict(os.environ)).plugins
-    rows = [device for plugin in plugins for device in plugin["devices"] if plugin["name"] != HOST]
-    rows += [{"number": None, "architecture": name} for name in processors()]
-    if not rows:
-        raise MissingToolError("this machine has no GPU whose code could stay: name one by --keep")
-    return rows

@@ -17,6 +17,7 @@ from packager.slimming.keeps import Kept, named, of_devices, of_list
 
 THIS = "this"
 HERE = "this machine"
+CPUS = "host"  # the plugin whose devices are no GPUs
 
 
 def kept_devices(architectures: Sequence[str], devices: Sequence[str]) -> tuple[Kept, ...]:
@@ -44,14 +45,17 @@ def _of_device(device: str) -> tuple[Kept, ...]:
 
 
 def _here(number: int | None, environment: dict[str, str]) -> tuple[Kept, ...]:
-    """Return this machine's devices: those that plugins have, and GPUs that drivers know."""
-    rows: list[dict[str, Any]] = [
-        device for plugin in ask_plugins((), environment).plugins for device in plugin["devices"]
-    ]
+    """Return this machine's device of a number, or all of its GPUs: those that plugins have, and
+    those that drivers know.
+    """
+    plugins = ask_plugins((), environment).plugins
+    if number is None:
+        plugins = [plugin for plugin in plugins if plugin["name"] != CPUS]
+    rows: list[dict[str, Any]] = [device for plugin in plugins for device in plugin["devices"]]
     if number is None:
         rows += [{"number": None, "architecture": name} for name in _of_drivers(environment)]
     if not rows:
-        raise MissingToolError(f"{HERE} has no device: name architectures with --keep")
+        raise MissingToolError(f"{HERE} has no GPU: name architectures with --keep")
     return of_devices(rows, number, HERE)
 
 

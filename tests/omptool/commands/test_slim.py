@@ -81,18 +81,22 @@ def test_where_a_gpu_would_have_no_code_nothing_is_written(library: Path, tmp_pa
     [
         (["--keep", "sm_90"], 2, "give -o, --in-place or --dry-run"),
         (["-", "--dry-run"], 2, "'-' is not supported here"),
-        (["--dry-run"], 2, "No GPU is named"),
+        (["--dry-run"], 2, "--keep or --device must name the devices whose code stays"),
         (["--keep", "sm_9", "--dry-run"], 2, "no architecture has the name 'sm_9'; known names: "),
         (["--keep", "sm_90", "-o", "out", "--in-place"], 2, "-o excludes --in-place"),
         (["other", "--keep", "sm_90", "-o", "out"], 2, "-o takes one FILE"),
-        (["--device", "missing.json", "--dry-run"], 2, "missing.json"),
+        (
+            ["--device", "missing.json", "--dry-run"],
+            2,
+            "there is no device 'missing.json'; known",
+        ),
         (["--device", "this", "--dry-run"], 3, "this machine has no GPU"),
     ],
 )
 def test_wrong_words_are_answered_by_a_line(
     words: list[str], code: int, message: str, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("omptool.probes.amd_kfd.processors", lambda: ())
+    monkeypatch.setattr("omptool.probes.kept.processors", lambda: ())
     monkeypatch.setenv("OMPTOOL_CUDA_LIBRARY", "/nonexistent")
     done = omptool("slim", library, *words)
     assert (done.exit_code, done.stdout) == (code, "")

@@ -18,8 +18,11 @@ pytestmark = pytest.mark.offloads
 CPU = Kept(platform.machine(), platform.machine())
 
 
-def test_devices_of_this_machine() -> None:
-    assert CPU in kept_devices([], ["this"])
+def test_gpus_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("omptool.probes.kept.processors", lambda: ("gfx942",))
+    found = kept_devices([], ["this"])
+    assert Kept("gfx942", "amdgcn") in found
+    assert CPU not in found
 
 
 def test_a_number_and_names() -> None:
