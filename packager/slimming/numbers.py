@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from packager.errors import FormatError
 from packager.model import DeviceImage, FatBinary
@@ -22,9 +22,10 @@ class Place(NamedTuple):
 
 
 def places(
-    binary: FatBinary, containers: Sequence[Found], tables: Sequence[Table]
+    binary: FatBinary, wanted: Collection[int], containers: Sequence[Found], tables: Sequence[Table]
 ) -> Mapping[int, Place]:
-    """Return the places of images by their numbers, as far as they are known.
+    """Return the places by number of the wanted images, and of those in containers with them, as
+    far as they are known.
 
     An image in a container of its own, inside of the one that is rewritten, has the place of that.
     """
@@ -34,6 +35,8 @@ def places(
         begin = bisect_left(stored, (container.data.at,))
         end = bisect_left(stored, (container.data.at + container.padded,))
         images = [binary.images[index] for index in sorted(n for _, n in stored[begin:end])]
+        if not any(image.index in wanted for image in images):
+            continue
         for image, number in _in_container(container, images):
             found[image.index] = Place(container.data.at, number)
     return found

@@ -91,6 +91,9 @@ def outcomes(data: Reader, request: Request) -> tuple[list[Outcome], list[Left]]
     found_containers, left = containers(data)
     rows = []
     for container in found_containers:
+        if request.keeps_whole(container.data.at):
+            rows.append(_whole(container))
+            continue
         try:
             rows.append(container.kind.rewrite(container.data, container.padded, request))
         except PackagerError as error:

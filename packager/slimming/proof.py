@@ -50,10 +50,9 @@ def prove_removed(before: Path, after: Path, request: Request) -> None:
 
     The request names the images that go by their places in the file before.
     """
-    removed = request.removed or {}
     with open_reader(before, HEADERS) as one, open_reader(after, HEADERS) as other:
         for ours, theirs in _pairs(one, other):
-            if _is_same(ours.content, theirs.content) and ours.data.at not in removed:
+            if request.keeps_whole(ours.data.at) and _is_same(ours.content, theirs.content):
                 continue
             images = ours.kind.images(ours.data)
             stay = request.choice(ours.data.at, [held.image for held in images]).stay

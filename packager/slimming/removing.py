@@ -54,7 +54,8 @@ def remove(
         raise UsageError(f"only --remove works on {_owners(binary)}, and {option} does not")
     named = list(_named(binary, change.removed))
     before, left = containers(host.data)
-    request = _request(named, places(binary, before, found_tables(host.data)), left)
+    numbers = {image.index for image in named}
+    request = _request(named, places(binary, numbers, before, found_tables(host.data)), left)
     rows, after = outcomes(host.data, request)
     offsets = [container.data.at for container in before]
     _expect_gone(request, offsets, rows, [one for one in after if one not in left])

@@ -23,6 +23,10 @@ class Request(NamedTuple):
     is_dry: bool = False  # nothing is written
     removed: Places | None = None  # the images that go; without devices, all others stay
 
+    def keeps_whole(self, offset: int) -> bool:
+        """Return whether all of a container stays, whatever is in it."""
+        return self.removed is not None and offset not in self.removed
+
     def choice(
         self,
         offset: int,

@@ -64,6 +64,18 @@ def test_one_architecture_stays(shipped: tuple[Path, str], tmp_path: Path) -> No
     assert ("its build-id changes from" in done.stderr) == has_build_id
 
 
+def test_the_result_is_that_of_slim(shipped: tuple[Path, str], tmp_path: Path) -> None:
+    """Both ways to name what goes have one way to write it."""
+    path, _ = shipped
+    kept = "gfx942" if shipped[1].startswith("amdgcn") else "sm_90"
+    out, slim = tmp_path / "out.so", tmp_path / "slim.so"
+    assert omptool("slim", path, "--keep", kept, "-o", slim).exit_code == 0
+    gone = (image["index"] for image in images(path) if image["arch"] != kept)
+    removed = [word for number in gone for word in ("--remove", number)]
+    assert omptool("edit", path, *removed, "-o", out).exit_code == 0
+    assert out.read_bytes() == slim.read_bytes()
+
+
 def test_an_image_goes_by_its_number(shipped: tuple[Path, str]) -> None:
     """The file is replaced by the result."""
     path, _ = shipped
