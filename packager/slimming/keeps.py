@@ -23,7 +23,7 @@ OTHER_SMS = ("sm_20", "sm_21", "sm_30", "sm_32", "sm_101")
 _SM = re.compile(r"(sm_\d{2,3})([af]?)")
 FIRST_WITH_VARIANTS = 90  # sm_90a
 _SPIRV = re.compile(r"spirv?(?:32|64)?(?:_\w+|v[\d.]+)?|spir-v(?: [\d.]+)?", re.IGNORECASE)
-_INTEL = re.compile(r"\d+\.\d+\.\d+")  # as ocloc's -device takes it
+INTEL_DEVICE = re.compile(r"\d+\.\d+\.\d+")  # as ocloc's -device takes it
 _CPUS = {"x86-64": "x86_64", "x64": "x86_64", "amd64": "x86_64", "arm64": "aarch64"}
 
 
@@ -64,7 +64,7 @@ def known(name: str) -> Kept | None:
         return Kept(name, AMD) if processor in _gpus() and is_sound else None
     if _SPIRV.fullmatch(name):
         return Kept(name, SPIRV)
-    if _INTEL.fullmatch(name):
+    if INTEL_DEVICE.fullmatch(name):
         return Kept(name, INTEL)
     cpu = _CPUS.get(name.lower(), name)
     return Kept(cpu, cpu) if cpu in CPUS else None
