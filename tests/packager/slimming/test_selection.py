@@ -150,3 +150,9 @@ def test_other_lists(tmp_path: Path, content: str, number: int | None, message: 
     path.write_text(content)
     with pytest.raises(UsageError, match=message):
         of_list(path, number)
+
+
+def test_what_is_no_list_of_devices(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"^is a directory$") as error:
+        of_list(tmp_path)
+    assert error.value.subject == tmp_path
