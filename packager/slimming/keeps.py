@@ -27,7 +27,7 @@ INTEL_DEVICE = re.compile(r"\d+\.\d+\.\d+")  # as ocloc's -device takes it
 _CPUS = {"x86-64": "x86_64", "x64": "x86_64", "amd64": "x86_64", "arm64": "aarch64"}
 
 
-# How images name their processors; older tools wrote settings as in gfx906+xnack.
+# The names of processors that rules read; older tools wrote settings as in gfx906+xnack.
 _PROCESSORS = {
     NVIDIA: re.compile(r"sm_\d+[af]?"),
     AMD: re.compile(r"gfx[0-9a-f]+(?:-[\d-]*generic)?(?::\w+[+-])*"),
