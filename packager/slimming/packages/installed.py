@@ -57,14 +57,30 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _folders(folder: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield each folder, sorted by name, and the names of its files."""
+    """Yield each folder, sorted by name, and the names of its files.
 
-    def refuse(error: OSError) -> None:
-        raise UsageError(f"cannot read {error.filename}: {error.strerror}") from error
-
-    for place, folders, names in os.walk(folder, onerror=refuse):
-        folders.sort()
-        yield Path(place), names
+    One that is gone by then has none. Folders may be deeper in each other than calls can be.
+    """
+    waiting = [folder]
+    while waiting:
+        place = waiting.pop()
+        inside: list[Path] = []
+        names: list[str] = []
+        try:
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        inside.append(place / entry.name)
+                    else:
+                        names.append(entry.name)
+        except FileNotFoundError as error:
+            if place == folder:
+                raise UsageError(f"cannot read {place}: {error.strerror}") from error
+            continue
+        except OSError as error:
+            raise UsageError(f"cannot read {place}: {error.strerror}") from error
+        yield place, names
+        waiting += sorted(inside, reverse=True)
 
 
 def _reason(path: Path, status: os.stat_result) -> str:

@@ -158,3 +158,37 @@ def test_a_file_that_vanishes(tmp_path: Path) -> None:
 
     found = list(slim_folder(folder, Request(named(["sm_90"])), gone))
     assert [one.reason for one in found] == ["No such file or directory", ""]
+
+
+def test_a_folder_that_vanishes(tmp_path: Path) -> None:
+    folder = site(tmp_path)
+    for name in ("c", "d"):
+        (folder / name).mkdir()
+        shutil.copy(folder / "b.fatbin", folder / name)
+
+    def gone(seen: Path) -> None:
+        if seen.name == "a.fatbin":
+            shutil.rmtree(folder / "c")
+
+    found = list(slim_folder(folder, Request(named(["sm_90"])), gone))
+    assert [one.path.relative_to(folder).as_posix() for one in found] == [
+        "a.fatbin",
+        "b.fatbin",
+        "d/b.fatbin",
+    ]
+
+
+def test_folders_deeper_than_calls(tmp_path: Path) -> None:
+    """A path has at most 4096 bytes on Linux."""
+    depth = 1500
+    place = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=place)
+        inner = os.open("d", os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = inner
+    os.close(place)
+    try:
+        assert list(files(tmp_path)) == []
+    finally:
+        subprocess.run(["rm", "-rf", tmp_path / "d"], check=True)  # shutil calls itself
