@@ -53,7 +53,7 @@ def slim_wheel(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slimm
 
 
 def _expect_sound(source: ZipFile, size: int) -> None:
-    """Raise FormatError for files that are signed or encrypted, overlap, or have one name."""
+    """Raise FormatError for files that are signed, encrypted, outside, or not one by one."""
     taken = sum(info.compress_size for info in source.infolist())
     if taken > size:
         raise FormatError(f"its files overlap: they have {taken} bytes, and the zip file {size}")
@@ -64,6 +64,8 @@ def _expect_sound(source: ZipFile, size: int) -> None:
             raise FormatError(f"is signed by {name}: its files stay as they are")
         if info.flag_bits & ENCRYPTED:
             raise FormatError(f"has the encrypted file {name}: its files stay as they are")
+        if not 0 <= info.header_offset < size:
+            raise FormatError(f"{name} is at {info.header_offset:#x}, outside of the zip file")
         if name in seen:
             raise FormatError(f"has two files {name}: its files stay as they are")
         if is_record(name) and info.file_size > MOST:

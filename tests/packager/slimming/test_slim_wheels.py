@@ -19,6 +19,7 @@ from packager.slimming.packages.record import hashed
 from packager.slimming.packages.wheel import slim_wheel
 from packager.slimming.slimmed import Share, Slimmed
 
+END = Struct("<I")  # of the last record: where the directory should be
 DIRECTORY = Struct("<4s6H3I5H2I")  # an entry of a zip file's, in front of the name
 
 
@@ -141,6 +142,15 @@ def test_files_that_overlap_are_refused(tmp_path: Path) -> None:
     path = made_wheel(tmp_path)
     flagged(path, "made/stored.so", 0, path.stat().st_size)
     with pytest.raises(FormatError, match=r"its files overlap: they have \d+ bytes, and the zip"):
+        slimmed(tmp_path, path)
+
+
+def test_a_file_outside_is_refused(tmp_path: Path) -> None:
+    path = made_wheel(tmp_path)
+    content = bytearray(path.read_bytes())
+    END.pack_into(content, content.rindex(b"PK\5\6") + 16, 1)  # the directory's place: all move
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match=r"damaged|is at 0x[0-9a-f]+, outside of the zip file"):
         slimmed(tmp_path, path)
 
 
