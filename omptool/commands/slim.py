@@ -81,7 +81,7 @@ def command(
     else:
         echo(slim.as_text(results, None if wide else terminal_width(), is_dry=dry_run))
     for path, line in slim.notes(results):
-        echo(f"Note: {shown(path)}: {line}", err=True)
+        echo(f"Note: {shown(path)}: {shown(line)}", err=True)
     faults = [line for result in results for line in result.lacking]
     for line in faults:
         echo(f"Error: {shown(line)}", err=True)

@@ -9,18 +9,38 @@ name and a place.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
 from packager.errors import FormatError
 from packager.files.reader import Reader, open_reader
 from packager.formats.containers import archive
+from packager.records import NamedTuple
 from packager.slimming.packages.members import LONGEST, PIECE, Members, may_have_code
 from packager.slimming.slimmed import Slimmed, Slimmer
 
-GNU, GNU_64, BSD = b"/", b"/SYM64/", b"__.SYMDEF"
+GNU, GNU_64 = b"/", b"/SYM64/"
+BSD, BSD_64 = b"__.SYMDEF", b"__.SYMDEF_64"
 PAIR, NUMBER = 8, 4  # bytes of BSD's pairs, and of their size in front of them
+
+
+class _Row(NamedTuple):
+    """A member or table, and its name, which BSD's long ones have in front of their bytes."""
+
+    row: archive.Row
+    name: str
+
+    @property
+    def is_symbols(self) -> bool:
+        """Return whether it is a table of symbols."""
+        return self.row.is_symbols or self.is_of_bsd
+
+    @property
+    def is_of_bsd(self) -> bool:
+        """Return whether it is BSD's table of symbols."""
+        is_long = self.row.field.startswith(archive.BSD_NAME) and self.name.startswith(BSD.decode())
+        return is_long or self.row.field.startswith(BSD)
 
 
 def slim_archive(path: Path, out: Path, folder: Path, slim: Slimmer, name: str) -> list[Slimmed]:
@@ -33,27 +53,26 @@ def slim_archive(path: Path, out: Path, folder: Path, slim: Slimmer, name: str) 
     with open_reader(path) as data:
         if data.starts_with(archive.THIN_MAGIC):
             raise FormatError("is a thin archive: slim the files that it names")
-        rows = list(archive.rows(data))
         names = iter([member.name for member in archive.members(data)])
-        if sum(row.field == GNU for row in rows) > 1:
+        rows = [_Row(row, "" if row.is_table else next(names)) for row in archive.rows(data)]
+        if sum(one.row.field == GNU for one in rows) > 1:
             raise FormatError("is an archive of Windows' form, which slim does not change")
         with out.open("wb") as file:
             file.write(archive.MAGIC)
-            places = {row.at: _write(file, data, row, names, members) for row in rows}
-            for row in rows:
-                if row.is_symbols:
-                    file.seek(places[row.at] + archive.HEADER.size)
-                    file.write(_moved(row, places))
+            places = {one.row.at: _write(file, data, one, members) for one in rows}
+            for one in rows:
+                if one.is_symbols:
+                    file.seek(places[one.row.at] + archive.HEADER.size)
+                    file.write(_moved(one, places))
     return members.slimmed
 
 
-def _write(
-    out: BinaryIO, data: Reader, row: archive.Row, names: Iterator[str], members: Members
-) -> int:
+def _write(out: BinaryIO, data: Reader, one: _Row, members: Members) -> int:
     """Write a member or table, and return the place of its header."""
     place = out.tell()
-    body = _bytes_of(row)
-    result = None if row.is_table else _slimmed(body, row.field, next(names), members)
+    row, body = one.row, _bytes_of(one.row)
+    is_table = row.is_table or one.is_symbols
+    result = None if is_table else _slimmed(body, row.field, one.name, members)
     head = body.bytes(0, _length_of_name(row.field)) if result else b""
     size = len(head) + result.stat().st_size if result else row.size
     header = list(archive.HEADER.unpack(data.bytes(row.at, archive.HEADER.size)))
@@ -88,19 +107,20 @@ def _bytes_of(row: archive.Row) -> Reader:
     return row.body
 
 
-def _moved(row: archive.Row, places: Mapping[int, int]) -> bytes:
+def _moved(one: _Row, places: Mapping[int, int]) -> bytes:
     """Return a table of symbols with the new places of members."""
-    table = bytearray(_bytes_of(row).bytes(0))
-    if row.field in (GNU, GNU_64):
-        width = 4 if row.field == GNU else 8
+    field, table = one.row.field, bytearray(_bytes_of(one.row).bytes(0))
+    start = _length_of_name(field)
+    if field in (GNU, GNU_64):
+        width = 4 if field == GNU else 8
         count = int.from_bytes(table[:width], "big")
         _move(table, range(width, width * (count + 1), width), width, "big", places)
-    elif row.field.startswith(BSD):
-        size = int.from_bytes(table[:NUMBER], "little")
-        ats = range(2 * NUMBER, NUMBER + size, PAIR)
+    elif one.is_of_bsd and BSD_64 not in (field, one.name.encode()):
+        size = int.from_bytes(table[start : start + NUMBER], "little")
+        ats = range(start + 2 * NUMBER, start + NUMBER + size, PAIR)
         _move(table, ats, NUMBER, "little", places)
     else:
-        raise FormatError(f"archive at {row.at:#x} has a table of symbols of an unknown form")
+        raise FormatError(f"archive at {one.row.at:#x} has a table of symbols of an unknown form")
     return bytes(table)
 
 

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import shutil
+import stat
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from packager.errors import FindingError, UsageError
+from packager.errors import FindingError, FormatError, UsageError
 from packager.files.reader import open_reader
+from packager.files.replacing import replacing
 from packager.formats.containers import archive
+from packager.hosts.members import MAX_DEPTH
 from packager.slimming.archives import slim_archive
 from packager.slimming.containers.found import Left
 from packager.slimming.elf.shrink import Shrunk, shrink
@@ -23,16 +27,18 @@ from packager.slimming.tables import openmp
 from packager.slimming.tables.openmp import OpenMP
 
 
-def slim_file(source: Path, out: Path | None, name: str, request: Request) -> Slimmed | None:
+def slim_file(
+    source: Path, out: Path | None, name: str, request: Request, depth: int = 0
+) -> Slimmed | None:
     """Write to `out`, which may be `source`, the file without the code that no kept GPU loads.
 
     Return what was done, or would be where there is no `out`; None where the file has no device
     code. Nothing is written where nothing is to be removed, or a kept GPU would be left without
     kernels. Raises FormatError where the file is malformed, FindingError where the result would
-    have other kernels for a kept GPU.
+    have other kernels for a kept GPU. So many archives are around it as `depth` says.
     """
     if _is_archive(source):
-        return _archive(source, out, name, request)
+        return _archive(source, out, name, request, depth)
     found = openmp.find(source, request)
     if not found.rounds:
         return _slimmed(source, source, out, name, request, found)
@@ -82,7 +88,8 @@ def _taken_over(edited: Path, out: Path | None, check: Callable[[Path], None]) -
     size = edited.stat().st_size
     if out is not None:
         check(edited)
-        edited.replace(out)
+        with replacing(out, stat.S_IMODE(edited.stat().st_mode)) as beside:
+            shutil.copyfile(edited, beside)
     return Shrunk(size, size)
 
 
@@ -91,8 +98,12 @@ def _is_archive(path: Path) -> bool:
         return archive.probe(data)
 
 
-def _archive(source: Path, out: Path | None, name: str, request: Request) -> Slimmed | None:
-    slimmer = partial(slim_file, request=request)
+def _archive(
+    source: Path, out: Path | None, name: str, request: Request, depth: int
+) -> Slimmed | None:
+    if depth == MAX_DEPTH:
+        raise FormatError(f"archives are nested more than {MAX_DEPTH} deep")
+    slimmer = partial(slim_file, request=request, depth=depth + 1)
     before = source.stat().st_size
     done, after = rewritten(source, out, partial(slim_archive, slim=slimmer, name=name))
     if not done:

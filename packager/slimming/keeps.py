@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from packager.errors import UsageError
+from packager.errors import PackagerError, UsageError
 from packager.files.reader import open_reader
 from packager.formats.device_images.amdgpu import ARCHES, FEATURES
 from packager.gpus import known_gpus
@@ -23,8 +23,15 @@ OTHER_SMS = ("sm_20", "sm_21", "sm_30", "sm_32", "sm_101")
 _SM = re.compile(r"(sm_\d{2,3})([af]?)")
 FIRST_WITH_VARIANTS = 90  # sm_90a
 _SPIRV = re.compile(r"spirv?(?:32|64)?(?:_\w+|v[\d.]+)?|spir-v(?: [\d.]+)?", re.IGNORECASE)
-_INTEL = re.compile(r"\d+\.\d+\.\d+")  # as ocloc's -device takes it
+INTEL_DEVICE = re.compile(r"\d+\.\d+\.\d+")  # as ocloc's -device takes it
 _CPUS = {"x86-64": "x86_64", "x64": "x86_64", "amd64": "x86_64", "arm64": "aarch64"}
+
+
+# The names of processors that rules read; older tools wrote settings as in gfx906+xnack.
+_PROCESSORS = {
+    NVIDIA: re.compile(r"sm_\d+[af]?"),
+    AMD: re.compile(r"gfx[0-9a-f]+(?:-[\d-]*generic)?(?::\w+[+-])*"),
+}
 
 
 class Kept(NamedTuple):
@@ -32,6 +39,12 @@ class Kept(NamedTuple):
 
     name: str  # sm_90a, gfx90a:xnack-, 12.60.7, x86_64
     code: str  # of its images: nvptx64, amdgcn, intelgt, spir64, or the name of a CPU
+
+
+def is_processor(code: str, arch: str) -> bool:
+    """Return whether the rules know an architecture's form, where the code is for processors."""
+    form = _PROCESSORS.get(code)
+    return form is None or form.fullmatch(arch) is not None
 
 
 def named(words: Iterable[str]) -> tuple[Kept, ...]:
@@ -64,7 +77,7 @@ def known(name: str) -> Kept | None:
         return Kept(name, AMD) if processor in _gpus() and is_sound else None
     if _SPIRV.fullmatch(name):
         return Kept(name, SPIRV)
-    if _INTEL.fullmatch(name):
+    if INTEL_DEVICE.fullmatch(name):
         return Kept(name, INTEL)
     cpu = _CPUS.get(name.lower(), name)
     return Kept(cpu, cpu) if cpu in CPUS else None
@@ -83,18 +96,22 @@ def _known_names() -> str:
 def of_list(path: Path, number: int | None = None) -> tuple[Kept, ...]:
     """Return the devices in a file that `omptool devices --json` wrote, or that of a number.
 
-    Raises UsageError for any other file, FormatError where it cannot be read.
+    Raises UsageError for any other file, and for one that cannot be read.
     """
-    with open_reader(path) as data:
-        if len(data) > MAX_LIST:
-            raise UsageError(f"{path} of {len(data)} bytes is no list of devices", path)
-        content = data.bytes()
+    try:
+        with open_reader(path) as data:
+            size = len(data)
+            content = data.bytes() if size <= MAX_LIST else b""
+    except (PackagerError, OSError) as error:
+        raise UsageError(str(error), path) from error
+    if size > MAX_LIST:
+        raise UsageError(f"it has {size} bytes, and is no list of devices", path)
     try:
         document = json.loads(content)
         plugins = document["plugins"]
         rows = [dict(row) for plugin in plugins for row in plugin["devices"]]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        message = f"{path} is not the output of `omptool devices --json`"
+        message = "it is not the output of `omptool devices --json`"
         raise UsageError(message, path) from error
     return of_devices(rows, number, str(path))
 

@@ -67,6 +67,8 @@ def slim_folder(folder: Path, request: Request, seen: Callable[[Path], None]) ->
     of installed distributions are written at the end, also where an error or a signal ends it.
     """
     records = Records(folder)
+    for record in records.left:
+        yield Result(record.path, 0, 0, (), record.reason)
     try:
         for found in files(folder):
             seen(found.path)
@@ -82,12 +84,15 @@ def slim_folder(folder: Path, request: Request, seen: Callable[[Path], None]) ->
 
 
 def _in_folder(found: Found, request: Request) -> Result | None:
-    size = found.path.lstat().st_size
+    size = 0  # it may be gone by now
     wanted = request._replace(is_dry=True) if found.reason else request
     try:
+        size = found.path.lstat().st_size
         result = _slimmed(found.path, found.path, wanted)
     except PackagerError as error:
         return Result(found.path, size, size, (), str(error))
+    except OSError as error:
+        return Result(found.path, size, size, (), error.strerror or str(error))
     if not result.files:
         return None
     return result._replace(after=size, reason=found.reason) if found.reason else result

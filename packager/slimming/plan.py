@@ -22,6 +22,7 @@ from packager.slimming.containers.outcome import Outcome
 from packager.slimming.keeps import Kept
 from packager.slimming.pieces import Rewritten
 from packager.slimming.request import Request
+from packager.slimming.selection import is_of_kind
 from packager.slimming.tables.found import Table, tables
 from packager.slimming.tables.openmp import OpenMP
 from packager.slimming.tables.rewriting import Rewriting, rewrite
@@ -180,10 +181,10 @@ def _lacks(outcomes: Sequence[Outcome], *, is_whole: bool) -> Iterator[str]:
         for kept in outcome.choice.lacking:
             rows.setdefault(kept, []).append(outcome)
     for kept, lacking in rows.items():
-        of_kind = [one for one in outcomes if any(i.code == kept.code for i in one.images)]
+        of_kind = [one for one in outcomes if any(is_of_kind(i, kept) for i in one.images)]
         if (len(lacking) == len(of_kind)) != is_whole:
             continue
-        targets = (i.target for one in lacking for i in one.images if i.code == kept.code)
+        targets = (i.target for one in lacking for i in one.images if is_of_kind(i, kept))
         others = ", ".join(sorted(set(targets), key=natural))
         where = f"{len(lacking)} of {counted(len(of_kind), 'container')}"
         first = f"the first at {lacking[0].offset:#x}"

@@ -13,15 +13,16 @@ from functools import partial
 from packager.gpus import is_generic, on_amd, on_nvidia
 from packager.model import ImageKind
 from packager.records import NamedTuple
-from packager.slimming.keeps import AMD, INTEL, NVIDIA, SPIRV, Kept
+from packager.slimming.keeps import AMD, INTEL, INTEL_DEVICE, NVIDIA, SPIRV, Kept
 
-# CUDA promises no code of another processor to these, which are not on cards (Programming Guide,
-# "Binary Compatibility").
-TEGRA = ("sm_53", "sm_62", "sm_72", "sm_87", "sm_101", "sm_110")
+# CUDA promises no code of another processor to these, which are not on cards, nor theirs to any
+# other (Programming Guide, "Binary Compatibility").
+TEGRA = ("sm_32", "sm_53", "sm_62", "sm_72", "sm_87", "sm_88", "sm_101", "sm_110")
 COMPILED: dict[str, tuple[ImageKind, ...]] = {
     NVIDIA: ("ptx", "tileir", "bitcode"),
     AMD: ("spirv", "bitcode"),
 }
+INTELS = (INTEL, "spir64_gen")
 _NUMBER = re.compile(r"(?:sm|compute)_(\d+)")
 
 
@@ -88,7 +89,7 @@ def chosen(
         found = _on_amd(images, rows, kept)
     elif kept.code == INTEL:
         # SPIR-V stays beside native code, because the kernels of both are not compared.
-        found = [n for n in rows if images[n].arch == kept.name or _is_portable(images[n])]
+        found = [n for n in rows if _is_for_intel(images[n], kept) or _is_portable(images[n])]
     elif kept.code == SPIRV:
         found = [n for n in rows if _is_for_spirv(images[n], kept)]
     else:
@@ -114,19 +115,27 @@ def _on_nvidia(
 ) -> list[int]:
     """Return the cubins of the highest number that run, else the code to compile.
 
-    Images of one number differ in a suffix alone: all of them stay.
+    Images of one number differ in a suffix alone: all of them stay. Where a cubin runs without a
+    promise of CUDA's, the best code with one stays beside it.
     """
     rows = [n for n in rows if images[n].code == NVIDIA]
 
     def runs(n: int) -> bool:
         return _runs(images[n], kept, partial(own_arch, n))
 
-    native = _best(images, [n for n in rows if images[n].kind not in COMPILED[NVIDIA]], runs)
-    gpu = kept.name.rstrip("af")
-    if native and (gpu not in TEGRA or _number(images[native[0]].arch) == _number(gpu)):
-        return native
-    to_compile = [n for n in rows if images[n].kind in COMPILED[NVIDIA]]
-    return native + _best(images, to_compile, runs)
+    native = [n for n in rows if images[n].kind not in COMPILED[NVIDIA]]
+    found = _best(images, native, runs)
+    if not any(_is_promised(images[n], kept) for n in found):
+        promised = _best(images, [n for n in native if _is_promised(images[n], kept)], runs)
+        to_compile = [n for n in rows if images[n].kind in COMPILED[NVIDIA]]
+        found += promised or _best(images, to_compile, runs)
+    return found
+
+
+def _is_promised(image: Candidate, kept: Kept) -> bool:
+    """Return whether CUDA promises that a cubin of the GPU's family runs on it."""
+    gpu, own = kept.name.rstrip("af"), image.arch.rstrip("af")
+    return _number(own) == _number(gpu) or not {gpu, own}.intersection(TEGRA)
 
 
 def _best(
@@ -189,6 +198,13 @@ def _is_portable(image: Candidate) -> bool:
     return image.kind in ("spirv", "bitcode") and image.code.startswith("spir")
 
 
+def _is_for_intel(image: Candidate, kept: Kept) -> bool:
+    """Return whether native code of Intel's is for a device, or does not say which it is for."""
+    return image.code in INTELS and (
+        image.arch == kept.name or not INTEL_DEVICE.fullmatch(image.arch)
+    )
+
+
 def _is_for_spirv(image: Candidate, kept: Kept) -> bool:
     if image.code == kept.name:
         return True
@@ -198,7 +214,12 @@ def _is_for_spirv(image: Candidate, kept: Kept) -> bool:
 
 def _is_expected(images: Sequence[Candidate], kept: Kept) -> bool:
     """Return whether a container has code for other devices of the same kind."""
-    return any(image.code == kept.code and not image.why_kept for image in images)
+    return any(is_of_kind(image, kept) and not image.why_kept for image in images)
+
+
+def is_of_kind(image: Candidate, kept: Kept) -> bool:
+    """Return whether an image is for devices of the same kind, as far as its code tells."""
+    return image.code in (INTELS if kept.code == INTEL else (kept.code,))
 
 
 def _compiled(images: Sequence[Candidate], keeps: Sequence[Kept]) -> list[int]:

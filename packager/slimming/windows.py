@@ -42,8 +42,10 @@ def _offset(container: Found) -> int:
 
 def _told(data: Reader, coff: coff_headers.Coff) -> list[Found | Left]:
     starts = list(fatbin_wrappers.of_coff(coff.sections, data))
-    ends = dict(pairwise(sorted(set(starts))))
-    return [_at(data, coff, start, ends.get(start)) for start in starts]
+    distinct = sorted(set(starts))
+    ends = dict(pairwise(distinct))
+    found = {start: _at(data, coff, start, ends.get(start)) for start in distinct}
+    return [found[start] for start in starts]
 
 
 def _at(data: Reader, coff: coff_headers.Coff, start: int, end: int | None) -> Found | Left:

@@ -14,6 +14,7 @@ from struct import Struct
 from packager.elf.address_space import Space
 from packager.elf.headers import Section
 from packager.elf.relocated import Range
+from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.formats.containers.payload import Damage, Unknown
 from packager.model import Model
@@ -49,16 +50,26 @@ def find(space: Space) -> Iterator[FoundWrapper | Damage | Unknown]:
 def of_coff(sections: Sequence[Section], file: Reader) -> Iterator[int]:
     """Yield where fat binaries begin, by the wrappers of a linked file of Windows.
 
-    Linkers leave eight characters of a section's name, and may add zeros between wrappers.
+    Linkers leave eight characters of a section's name, and may add zeros between wrappers. Raises
+    FormatError for more of them than any file has: sections may overlap.
     """
-    for section in sections:
-        if not any(name.startswith(section.name) for name in SECTIONS) or len(section.name) < SHORT:
-            continue
+    mine = [section for section in sections if _may_have_wrappers(section)]
+    size = sum(section.size for section in mine)
+    if size > MAX_WRAPPERS * SIZE:
+        limit = f"the limit is {MAX_WRAPPERS * SIZE}"
+        raise FormatError(f"sections of wrappers have {size} bytes, and {limit}")
+    for section in mine:
         data = file.slice(section.offset, section.size, f"section {section.name}")
         for at in range(0, len(data) - SIZE + 1, WORD):
             magic, _, binary = data.unpack(WRAPPER, at, "wrapper")
             if magic in MAGICS:
                 yield binary
+
+
+def _may_have_wrappers(section: Section) -> bool:
+    """Return whether wrappers may be in a section of a linked file of Windows."""
+    is_long = len(section.name) >= SHORT
+    return is_long and any(name.startswith(section.name) for name in SECTIONS)
 
 
 def model_of(section: Section) -> Model | None:

@@ -13,7 +13,7 @@ from packager.model import ImageKind
 from packager.records import NamedTuple
 from packager.slimming.containers.bundles import shares
 from packager.slimming.containers.outcome import Held, Outcome
-from packager.slimming.keeps import AMD, NVIDIA
+from packager.slimming.keeps import is_processor
 from packager.slimming.pieces import Piece, Rewritten
 from packager.slimming.request import Request
 from packager.slimming.selection import Candidate
@@ -115,7 +115,7 @@ def _candidate(blob: Blob) -> Candidate:
     why = ""
     if not normalised or not is_known(normalised):
         why = f"its triple {triple!r} is unknown"
-    elif code in (AMD, NVIDIA) and not arch.startswith(("sm_", "gfx")):
+    elif not is_processor(code, arch):
         why = f"it is for {arch!r} of {triple}, which is no processor"
     elif blob.flags:
         why = f"its entry has the flags {blob.flags:#x}"

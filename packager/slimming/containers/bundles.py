@@ -16,7 +16,7 @@ from packager.formats.device_images.bitcode import magic as bitcode
 from packager.model import ImageKind
 from packager.records import NamedTuple
 from packager.slimming.containers.outcome import Held, Outcome
-from packager.slimming.keeps import AMD, NVIDIA
+from packager.slimming.keeps import AMD, NVIDIA, is_processor
 from packager.slimming.pieces import Piece, Rewritten
 from packager.slimming.request import Request
 from packager.slimming.selection import Candidate, Choice
@@ -161,6 +161,8 @@ def _candidate(bundle: Reader, row: Row) -> Candidate:
         why = f"its target {target} is unknown"
     elif code in (AMD, NVIDIA) and not processor:
         why = f"its target {target} names no processor"
+    elif not is_processor(code, processor):
+        why = f"its target {target} names a processor in an unknown form"
     return Candidate(code, processor, _kind(code, image), row.size, why)
 
 

@@ -15,16 +15,17 @@ import lzma
 import re
 import shutil
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from packager.errors import FormatError
+from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader, open_reader
 from packager.files.streams import stream
 from packager.formats.containers import archive
 from packager.formats.packages.debian import DATA, METHODS
+from packager.formats.packages.tar_stream import MAX_RECORD
 from packager.slimming.packages.members import LONGEST, PIECE, Members, may_have_code, pieces
 from packager.slimming.slimmed import Slimmed, Slimmer
 
@@ -32,6 +33,12 @@ CONTROL, SUMS, DESCRIPTION = "control.tar", "md5sums", "control"
 SIGNATURE = "_gpg"  # how the names of debsigs' members begin
 INSTALLED = re.compile(rb"^(Installed-Size:[ \t]*)\d+", re.MULTILINE)
 KIBIBYTE = 1024
+MOST_CONTROL = 1 << 26  # bytes of md5sums: the largest packages have some MiB
+NAMES = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+OF_OTHERS = (
+    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
+    tarfile.GNUTYPE_SPARSE,
+)
 LEVELS = {"gzip": 9, "zstd": 19, "bzip2": 9, "xz": 6}  # dpkg-deb's
 
 
@@ -39,8 +46,14 @@ class _Data:
     """Keeps the sums of changed files and the installed size while data.tar is written."""
 
     def __init__(self) -> None:
-        self.sums: dict[str, str] = {}  # of changed files
+        self.sums: dict[str, str] = {}  # of changed files, by each name
         self.blocks = 0  # KiB, as dpkg-gencontrol counts them
+
+    def link(self, info: tarfile.TarInfo) -> None:
+        """Note another name of a file that is in front of it."""
+        name, first = (one.removeprefix("./") for one in (info.name, info.linkname))
+        if first in self.sums:
+            self.sums[name] = self.sums[first]
 
     def count(self, info: tarfile.TarInfo) -> None:
         """Count a file: its size in whole KiB, or 1 for what has none."""
@@ -65,12 +78,15 @@ def slim_debian(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slim
         for part in parts:
             if part.name.startswith(SIGNATURE):
                 raise FormatError(f"is signed by {part.name}: its files stay as they are")
-        found = _part(parts, DATA)
+        found, control = (_part(parts, name) for name in (DATA, CONTROL))
         with data_tar.open("wb") as file:
             _slim_tar(found, file, members, done)
         if done.sums:
+            new = {found: data_tar, control: folder / "control"}
+            with new[control].open("wb") as file:
+                _write_control(control, file, done)
             with out.open("wb") as file:
-                _assemble(data, parts, data_tar, done, file)
+                _assemble(data, parts, new, file)
     return members.slimmed
 
 
@@ -86,6 +102,8 @@ def _slim_tar(part: archive.Member, out: BinaryIO, members: Members, done: _Data
     with _read(part) as source, _written(out, _method(part)) as target:
         for info in source:
             done.count(info)
+            if info.islnk():
+                done.link(info)
             stored = source.extractfile(info) if info.isreg() else None
             if stored is None:
                 target.addfile(info)
@@ -116,18 +134,17 @@ def _slim_file(
 
 
 def _assemble(
-    data: Reader, parts: list[archive.Member], data_tar: Path, done: _Data, out: BinaryIO
+    data: Reader, parts: list[archive.Member], new: Mapping[archive.Member, Path], out: BinaryIO
 ) -> None:
     out.write(archive.MAGIC)
     for part in parts:
-        header = data.bytes(_bytes_of(part).at - data.at - archive.HEADER.size, archive.HEADER.size)
-        if part.name.startswith(DATA):
-            with data_tar.open("rb") as file:
-                _add(out, header, file, data_tar.stat().st_size)
+        content = _bytes_of(part)
+        header = data.bytes(content.at - data.at - archive.HEADER.size, archive.HEADER.size)
+        if part in new:
+            with new[part].open("rb") as file:
+                _add(out, header, file, new[part].stat().st_size)
         else:
-            is_control = part.name.startswith(CONTROL)
-            content = _control(part, done) if is_control else _bytes_of(part).bytes(0)
-            _add(out, header, io.BytesIO(content), len(content))
+            _add(out, header, cast("BinaryIO", _Pieces(content.pieces())), len(content))
 
 
 def _add(out: BinaryIO, header: bytes, content: BinaryIO, size: int) -> None:
@@ -145,21 +162,25 @@ def _bytes_of(part: archive.Member) -> Reader:
     return part.data
 
 
-def _control(part: archive.Member, done: _Data) -> bytes:
-    """Return control.tar with the sums of changed files and the new installed size."""
-    out = io.BytesIO()
+def _write_control(part: archive.Member, out: BinaryIO, done: _Data) -> None:
+    """Write control.tar with the sums of changed files and the new installed size."""
     with _read(part) as source, _written(out, _method(part)) as target:
         for info in source:
             stored = source.extractfile(info) if info.isreg() else None
-            content = stored.read() if stored else b""
             name = info.name.removeprefix("./")
+            if stored is None or name not in (SUMS, DESCRIPTION):
+                target.addfile(info, stored)
+                continue
+            if info.size > MOST_CONTROL:
+                limit = f"the limit is {MOST_CONTROL}"
+                raise LimitError(f"{part.name}: {name} has {info.size} bytes, and {limit}")
+            content = stored.read()
             if name == SUMS:
                 content = b"".join(_summed(line, done) for line in content.splitlines(True))
-            elif name == DESCRIPTION:
+            else:
                 content = INSTALLED.sub(rb"\g<1>%d" % done.blocks, content)
             info.size = len(content)
             target.addfile(info, io.BytesIO(content))
-    return out.getvalue()
 
 
 def _summed(line: bytes, done: _Data) -> bytes:
@@ -181,14 +202,30 @@ def _method(part: archive.Member) -> str:
     return METHODS[part.name[part.name.index(".tar") + len(".tar") :]]
 
 
+class _Header(tarfile.TarInfo):
+    """A header that dpkg reads, too: its records are names alone, and short."""
+
+    def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarFile:
+        where = f"header in the tar at {self.offset:#x}"
+        if self.type in NAMES and self.size > MAX_RECORD:
+            raise FormatError(f"{where} claims a name of {self.size} bytes")
+        if self.type in OF_OTHERS or self.size < 0:
+            raise FormatError(f"{where} is none of a Debian package's")
+        return super()._proc_member(tar)  # type: ignore[misc,no-any-return]
+
+
 @contextmanager
 def _read(part: archive.Member) -> Iterator[tarfile.TarFile]:
-    inflated = _Pieces(stream(_bytes_of(part), _method(part), part.name))
+    inflated = cast("IO[bytes]", _Pieces(stream(_bytes_of(part), _method(part), part.name)))
     try:
-        with tarfile.open(fileobj=cast("IO[bytes]", inflated), mode="r|", errorlevel=2) as source:
+        with tarfile.open(fileobj=inflated, mode="r|", errorlevel=2, tarinfo=_Header) as source:
             yield source
-    except tarfile.TarError as error:
+    except (tarfile.TarError, ValueError, OverflowError, RecursionError) as error:
         raise FormatError(f"{part.name} is damaged: {error}") from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise FormatError(f"{part.name} is damaged: {error}") from error  # it is cut off
 
 
 @contextmanager

@@ -3,18 +3,25 @@
 
 from __future__ import annotations
 
-import csv
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from packager.errors import UsageError
+from packager.errors import FormatError, PackagerError, UsageError
 from packager.files.replacing import replacing
 from packager.records import NamedTuple
 from packager.slimming.packages.members import LONGEST, may_have_code
-from packager.slimming.packages.record import METADATA, RECORD, hashed, rewritten
+from packager.slimming.packages.record import (
+    METADATA,
+    MOST,
+    RECORD,
+    Hashed,
+    hashed,
+    rewritten,
+    rows,
+)
 
 
 class Found(NamedTuple):
@@ -50,14 +57,30 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _folders(folder: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield each folder, sorted by name, and the names of its files."""
+    """Yield each folder, sorted by name, and the names of its files.
 
-    def refuse(error: OSError) -> None:
-        raise UsageError(f"cannot read {error.filename}: {error.strerror}") from error
-
-    for place, folders, names in os.walk(folder, onerror=refuse):
-        folders.sort()
-        yield Path(place), names
+    One that is gone by then has none. Folders may be deeper in each other than calls can be.
+    """
+    waiting = [folder]
+    while waiting:
+        place = waiting.pop()
+        inside: list[Path] = []
+        names: list[str] = []
+        try:
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        inside.append(place / entry.name)
+                    else:
+                        names.append(entry.name)
+        except FileNotFoundError as error:
+            if place == folder:
+                raise UsageError(f"cannot read {place}: {error.strerror}") from error
+            continue
+        except OSError as error:
+            raise UsageError(f"cannot read {place}: {error.strerror}") from error
+        yield place, names
+        waiting += sorted(inside, reverse=True)
 
 
 def _reason(path: Path, status: os.stat_result) -> str:
@@ -75,39 +98,69 @@ class Records:
     """The RECORDs of a folder and of those that it is in: which of them has which file."""
 
     def __init__(self, folder: Path) -> None:
-        self._paths: dict[str, Path] = {}
+        self._owners: dict[str, list[Path]] = {}
         self._changed: dict[Path, list[Path]] = {}
+        self.left: list[Found] = []  # those that stay as they are
         inside = (place for place, _ in _folders(folder.absolute()))
         for place in (*folder.absolute().parents, *inside):
             for record in place.glob(f"*{METADATA}/{RECORD}"):
-                self._read(place, record)
+                try:
+                    self._read(place, record)
+                except OSError as error:
+                    self.left.append(Found(record, f"cannot be read: {error.strerror}"))
+                except FormatError as error:
+                    self.left.append(Found(record, str(error)))
 
     def _read(self, place: Path, record: Path) -> None:
-        try:
-            rows = csv.reader(record.read_text("utf-8").splitlines())
-            for row in rows:
-                if row:
-                    self._paths[os.path.normpath(place / row[0])] = record
-        except (OSError, UnicodeDecodeError, csv.Error):
-            return  # no table of a distribution's; nothing of it is changed
+        for name in _names(place, _content(record)):
+            self._owners.setdefault(name, []).append(record)
 
     def change(self, path: Path) -> None:
         """Note that a file has other bytes now."""
-        record = self._paths.get(os.path.normpath(path.absolute()))
-        if record is not None:
+        for record in self._owners.get(os.path.normpath(path.absolute()), ()):
             self._changed.setdefault(record, []).append(path.absolute())
 
     def write(self) -> None:
-        """Write each RECORD that has a changed file, beside and renamed."""
+        """Write each RECORD that has a changed file, beside and renamed.
+
+        Raises the error of the first that cannot be written, when all others are.
+        """
+        errors: list[Exception] = []
         for record, paths in self._changed.items():
-            content = record.read_bytes()
-            place = record.parents[1]
-            rows = {os.path.normpath(place / row[0]): row[0] for row in _rows(content)}
-            changed = {rows[os.path.normpath(path)]: hashed(path) for path in paths}
-            with replacing(record) as beside:
-                beside.write_bytes(rewritten(content, changed))
+            try:
+                _write(record, paths)
+            except (OSError, PackagerError) as error:
+                errors.append(error)
         self._changed.clear()
+        if errors:
+            raise errors[0]
 
 
-def _rows(content: bytes) -> Iterator[list[str]]:
-    return (row for row in csv.reader(content.decode().splitlines()) if row)
+def _write(record: Path, paths: Iterable[Path]) -> None:
+    content = _content(record)
+    names = _names(record.parents[1], content)
+    changed: dict[str, Hashed] = {}
+    for path in paths:
+        found = hashed(path)
+        changed |= dict.fromkeys(names.get(os.path.normpath(path), ()), found)
+    with replacing(record) as beside:
+        beside.write_bytes(rewritten(content, changed))
+
+
+def _content(record: Path) -> bytes:
+    """Return the bytes of a RECORD. Raises FormatError for what may be no distribution's own."""
+    status = record.lstat()
+    if record.parent.is_symlink() or not stat.S_ISREG(status.st_mode):
+        raise FormatError("is no file of this folder, so hashes in it stay")
+    if status.st_size > MOST:
+        raise FormatError(f"has {status.st_size} bytes, and the limit is {MOST}")
+    return record.read_bytes()
+
+
+def _names(place: Path, content: bytes) -> dict[str, list[str]]:
+    """Return the names that rows of a RECORD have for each path."""
+    found: dict[str, list[str]] = {}
+    for row, _ in rows(content):
+        if row:
+            found.setdefault(os.path.normpath(place / row[0]), []).append(row[0])
+    return found

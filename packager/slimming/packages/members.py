@@ -66,6 +66,11 @@ class Members:
         self.slimmed.append(found)
         return self._result if found.is_changed and not found.lacking else None
 
+    def leave(self, name: str, size: int, reason: str) -> None:
+        """Note a file that is not looked into."""
+        note = f"it is left alone: {reason}"
+        self.slimmed.append(Slimmed(f"{self._package}:{name}", size, size, notes=(note,)))
+
     def _inflate(self, name: str, stored: int, size: int, pieces: Iterable[bytes]) -> None:
         expect_ratio(stored, size, name, MOST)
         self._inflated += size

@@ -20,6 +20,7 @@ RECORD = "RECORD"
 METADATA = ".dist-info"
 SIGNATURES = ("RECORD.jws", "RECORD.p7s")
 PIECE = 1 << 20
+MOST = 1 << 26  # bytes of a RECORD: the largest have some MiB
 
 
 class Hashed(NamedTuple):
@@ -52,27 +53,32 @@ def hashed(path: Path) -> Hashed:
     return Hashed(f"sha256={text}", size)
 
 
+def rows(content: bytes) -> list[tuple[list[str], str]]:
+    """Return each row of RECORD with the text of its line. Raises FormatError for other text."""
+    try:
+        lines = io.StringIO(content.decode(), newline="").readlines()
+        return [(next(csv.reader([line]), []), line) for line in lines]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FormatError(f"{RECORD} is no table of files in UTF-8: {error}") from error
+
+
 def rewritten(content: bytes, changed: Mapping[str, Hashed]) -> bytes:
     """Return RECORD with the hashes and sizes of changed files; other rows stay as they are.
 
     Raises FormatError where it is not such a table, or lacks a changed file.
     """
-    try:
-        lines = content.decode().splitlines(keepends=True)
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{RECORD} is not text in UTF-8: {error}") from error
-    missing, result = dict(changed), []
-    for line in lines:
-        row = next(csv.reader([line]), [])
-        found = missing.pop(row[0], None) if len(row) == 3 else None
+    missing, result = set(changed), []
+    for row, line in rows(content):
+        found = changed.get(row[0]) if row else None
+        missing.difference_update(row[:1])
         result.append(line if found is None else _row(row[0], found, line))
     if missing:
-        raise FormatError(f"{RECORD} has no row for {next(iter(missing))}")
+        raise FormatError(f"{RECORD} has no row for {min(missing)}")
     return "".join(result).encode()
 
 
 def _row(name: str, found: Hashed, line: str) -> str:
-    text = io.StringIO()
-    end = "\r\n" if line.endswith("\r\n") else "\n" if line.endswith("\n") else ""
+    text = io.StringIO(newline="")
+    end = line[len(line.rstrip("\r\n")) :]
     csv.writer(text, lineterminator=end).writerow((name, found.digest, found.size))
     return text.getvalue()

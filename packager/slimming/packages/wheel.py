@@ -13,19 +13,27 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from struct import Struct
+from struct import Struct, error
 from typing import BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from packager.errors import FormatError
+from packager.errors import FormatError, LimitError
 from packager.slimming.packages.members import LONGEST, PIECE, Members, may_have_code, pieces
-from packager.slimming.packages.record import Hashed, hashed, is_record, is_signature, rewritten
+from packager.slimming.packages.record import (
+    MOST,
+    Hashed,
+    hashed,
+    is_record,
+    is_signature,
+    rewritten,
+)
 from packager.slimming.slimmed import Slimmed, Slimmer
 
 LOCAL = Struct("<4s5H3I2H")
 FIELD = Struct("<2H")
 ENCRYPTED, DESCRIPTOR = 1, 8  # flags: the second one moves sizes behind the bytes
 ZIP_64 = 1
+DAMAGED = (BadZipFile, zlib.error, NotImplementedError, EOFError)
 LARGE = 1 << 31  # from here on sizes are written in Zip64's fields
 
 
@@ -37,22 +45,45 @@ def slim_wheel(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slimm
     """
     members = Members(str(path), folder, slim)
     with _opened(path) as source:
-        names = [info.filename for info in source.infolist()]
-        if signed := next(filter(is_signature, names), None):
-            raise FormatError(f"is signed by {signed}: its files stay as they are")
+        _expect_sound(source, path.stat().st_size)
         with out.open("wb") as file, ZipFile(file, "w", allowZip64=True) as target:
             target.comment = source.comment
             _copy_all(source, target, members)
     return members.slimmed
 
 
+def _expect_sound(source: ZipFile, size: int) -> None:
+    """Raise FormatError for files that are signed, encrypted, outside, or not one by one."""
+    taken = sum(info.compress_size for info in source.infolist())
+    if taken > size:
+        raise FormatError(f"its files overlap: they have {taken} bytes, and the zip file {size}")
+    seen: set[str] = set()
+    for info in source.infolist():
+        name = info.filename
+        if is_signature(name):
+            raise FormatError(f"is signed by {name}: its files stay as they are")
+        if info.flag_bits & ENCRYPTED:
+            raise FormatError(f"has the encrypted file {name}: its files stay as they are")
+        if not 0 <= info.header_offset < size:
+            raise FormatError(f"{name} is at {info.header_offset:#x}, outside of the zip file")
+        if name in seen:
+            raise FormatError(f"has two files {name}: its files stay as they are")
+        if is_record(name) and info.file_size > MOST:
+            raise LimitError(f"{name} has {info.file_size} bytes, and the limit is {MOST}")
+        seen.add(name)
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[ZipFile]:
     try:
-        with ZipFile(path) as source:
+        source = ZipFile(path)
+    except (*DAMAGED, ValueError, error) as fault:  # a name that is not text, fields cut off
+        raise FormatError(f"is a damaged zip file: {fault}") from fault
+    try:
+        with source:
             yield source
-    except (BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
-        raise FormatError(f"is a damaged zip file: {error}") from error
+    except DAMAGED as fault:
+        raise FormatError(f"is a damaged zip file: {fault}") from fault
 
 
 def _copy_all(source: ZipFile, target: ZipFile, members: Members) -> None:
@@ -77,9 +108,10 @@ def _copy_all(source: ZipFile, target: ZipFile, members: Members) -> None:
 
 
 def _slimmed(source: ZipFile, info: ZipInfo, members: Members) -> Path | None:
-    if info.is_dir() or info.flag_bits & ENCRYPTED:
+    if info.is_dir():
         return None
     if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        members.leave(info.filename, info.file_size, f"method {info.compress_type} compresses it")
         return None
     with source.open(info) as file:
         beginning = file.read(LONGEST)

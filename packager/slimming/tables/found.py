@@ -16,7 +16,7 @@ from packager.hosts import tgtimg, told
 from packager.model import DeviceImage, FatBinary
 from packager.records import NamedTuple
 from packager.slimming.containers.bundles import shares
-from packager.slimming.keeps import AMD, NVIDIA
+from packager.slimming.keeps import is_processor
 from packager.slimming.selection import Candidate
 from packager.triples import code_of, is_known
 
@@ -89,7 +89,7 @@ def candidate(image: DeviceImage) -> Candidate:
     why = ""
     if not code or not is_known(triple):
         why = f"its triple {triple!r} is unknown"
-    elif code in (AMD, NVIDIA) and not arch.startswith(("sm_", "gfx")):
+    elif not is_processor(code, arch):
         why = "it names no processor"
     elif image.kind == "unknown":
         why = "it is of an unknown kind"

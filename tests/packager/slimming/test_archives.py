@@ -57,6 +57,7 @@ def objects(tmp_path: Path) -> list[str]:
         pytest.param([AR, "rcs"], id="gnu"),
         pytest.param([LLVM_AR, "--format=gnu", "rcs"], id="gnu-by-llvm"),
         pytest.param([LLVM_AR, "--format=bsd", "rcs"], id="bsd"),
+        pytest.param([LLVM_AR, "--format=darwin", "rcs"], id="darwin"),
         pytest.param(["env", "SYM64_THRESHOLD=0", LLVM_AR, "--format=gnu", "rcs"], id="gnu-64"),
     ],
 )
@@ -71,7 +72,7 @@ def test_linkers_find_what_members_define(
         ("sm_70", False), ("sm_80", False), ("sm_90", True),
     ]  # fmt: skip
     assert out.stat().st_size == found.after < made.stat().st_size / 2
-    assert index(out) == index(made)
+    assert index(out) == index(made) != []
     assert [line.split()[-1] for line in listing(out)] == [
         line.split()[-1] for line in listing(made)
     ]
@@ -110,10 +111,36 @@ def test_unfit_archives_are_refused(objects: list[str], tmp_path: Path) -> None:
         SLIM(tmp_path / "made.a", tmp_path / "out.a", "made.a")
 
 
+@pytest.mark.parametrize(("depth", "fits"), [(4, True), (5, False), (999, False)])
+def test_archives_in_archives(depth: int, fits: bool, tmp_path: Path) -> None:
+    content = fatbins.fatbin(*(image(arch, arch) for arch in ARCHS))
+    for _ in range(depth):
+        head = b"a.a/".ljust(48) + str(len(content)).encode().ljust(10) + b"`\n"
+        content = b"!<arch>\n" + head + content
+    (tmp_path / "made.a").write_bytes(content)
+    if fits:
+        found = SLIM(tmp_path / "made.a", tmp_path / "out.a", "made.a")
+        assert found
+        assert found.after < found.before / 2
+        return
+    with pytest.raises(FormatError, match="archives are nested more than 4 deep"):
+        SLIM(tmp_path / "made.a", tmp_path / "out.a", "made.a")
+
+
+def test_a_table_of_64_bits_of_darwin_is_named(objects: list[str], tmp_path: Path) -> None:
+    subprocess.run(
+        [LLVM_AR, "--format=darwin", "rcs", "made.a", *objects], cwd=tmp_path, check=True
+    )
+    content = (tmp_path / "made.a").read_bytes()
+    (tmp_path / "made.a").write_bytes(content.replace(b"__.SYMDEF\0\0\0", b"__.SYMDEF_64"))
+    with pytest.raises(FormatError, match="archive at 0x8 has a table of symbols of an unknown"):
+        SLIM(tmp_path / "made.a", tmp_path / "out.a", "made.a")
+
+
 def index(path: Path) -> list[str]:
     """Return the lines of the archive's table of symbols."""
-    text = run("nm", "-s", path)
-    return text.partition("Archive index:\n")[2].partition("\n\n")[0].splitlines()
+    text = run("llvm-nm-19", "-M", path)
+    return text.partition("Archive map\n")[2].partition("\n\n")[0].splitlines()
 
 
 def listing(path: Path) -> list[str]:

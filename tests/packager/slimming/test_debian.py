@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,68 @@ def test_unfit_packages_are_refused(break_it: object, message: str, tmp_path: Pa
     break_it(path)  # type: ignore[operator]
     (tmp_path / "work").mkdir()
     with pytest.raises(FormatError, match=message):
+        slim_debian(path, tmp_path / "out", tmp_path / "work", halved)
+
+
+def test_each_name_of_a_file_has_its_sum(tmp_path: Path) -> None:
+    package(tmp_path, "none")
+    root = tmp_path / "root"
+    (root / "usr/lib/other.so").hardlink_to(root / "usr/lib/libmade.so.1")
+    with (root / "DEBIAN/md5sums").open("a") as sums:
+        sums.write(f"{hashlib.md5(LIBRARY).hexdigest()}  usr/lib/other.so\n")
+    path, out = tmp_path / "made.deb", tmp_path / "out.deb"
+    subprocess.run(["dpkg-deb", "-Znone", "--build", root, path], check=True, capture_output=True)
+    (tmp_path / "work").mkdir()
+    assert len(slim_debian(path, out, tmp_path / "work", halved)) == 1
+    subprocess.run(["dpkg-deb", "-R", out, tmp_path / "read"], check=True)
+    read = tmp_path / "read"
+    subprocess.run(["md5sum", "-c", "--quiet", "DEBIAN/md5sums"], cwd=read, check=True)
+
+
+def test_other_members_stay(tmp_path: Path) -> None:
+    path, out = package(tmp_path, "xz"), tmp_path / "out.deb"
+    add(path, "data.tar.sig")
+    (tmp_path / "work").mkdir()
+    slim_debian(path, out, tmp_path / "work", halved)
+    done = subprocess.run(["ar", "p", out, "data.tar.sig"], check=True, capture_output=True)
+    assert done.stdout == b"signed"
+
+
+def header(kind: bytes, size: int, name: str = "./made") -> bytes:
+    """Return a header of tar."""
+    info = tarfile.TarInfo(name)
+    info.type, info.size = kind, size
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+@pytest.mark.parametrize(
+    ("tar", "message"),
+    [
+        (header(b"x", 21) + b"21 SCHILY.xattr.a=bc\n".ljust(512, b"\0"), "none of a Debian"),
+        (header(b"x", 29) + b"99999999999999999999 path=a\n".ljust(512, b"\0"), "none of a D"),
+        (header(b"S", 512) + bytes(512), "at 0x0 is none of a Debian package's"),
+        (header(b"0", -512), "none of a Debian package's"),
+        (header(b"L", 1 << 40), "claims a name of 1099511627776 bytes"),
+        ((header(b"L", 2) + b"a".ljust(512, b"\0")) * 2000, "data.tar is damaged: .*recursion"),
+        (header(b"0", 4096) + bytes(512), "data.tar is damaged: unexpected end of data"),
+        (header(b"0", 600) + LIBRARY[:512], "inflates to 512 bytes or more|unexpected end"),
+    ],
+)
+def test_hostile_headers_are_refused(tar: bytes, message: str, tmp_path: Path) -> None:
+    path = package(tmp_path, "none")
+    (tmp_path / "data.tar").write_bytes(tar)
+    subprocess.run(["ar", "r", path, tmp_path / "data.tar"], check=True, capture_output=True)
+    (tmp_path / "work").mkdir()
+    with pytest.raises(FormatError, match=message):
+        slim_debian(path, tmp_path / "out", tmp_path / "work", halved)
+
+
+def test_a_control_of_an_unknown_compression_is_named(tmp_path: Path) -> None:
+    path = package(tmp_path, "none")
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"control.tar ".ljust(16), b"control.tar.lz4".ljust(16)))
+    (tmp_path / "work").mkdir()
+    with pytest.raises(FormatError, match=r"without control.tar; known names: control.tar, "):
         slim_debian(path, tmp_path / "out", tmp_path / "work", halved)
 
 

@@ -241,6 +241,18 @@ def test_targets_that_are_unknown_stay(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("setting", ["+xnack", "+sram-ecc-xnack"])
+def test_settings_of_older_tools_stay(tmp_path: Path, setting: str) -> None:
+    path = tmp_path / "bundle"
+    ids = (f"hip-{AMD}-gfx906{setting}", f"hipv4-{AMD}--gfx906", f"hipv4-{AMD}--gfx900")
+    path.write_bytes(bundle(dict.fromkeys(ids, b"\x7fELF")))
+    found = plan(path, named(["gfx906"]))
+    assert [share.target for share in found.removed] == ["gfx900"]
+    assert [one.reason for one in found.left_alone] == [
+        f"its target {ids[0]} names a processor in an unknown form"
+    ]
+
+
 def test_images_that_overlap_stay(tmp_path: Path) -> None:
     rows = [clang_bundle.Row(name.encode(), 4096 + 8 * n, 64) for n, name in enumerate(IDS[1:])]
     path = tmp_path / "k.hipfb"

@@ -36,6 +36,9 @@ CASES = [
     ("sm_120", "sm_90 ptx/sm_80 ptx/sm_90 ptx/sm_90a", "ptx/sm_90"),
     ("sm_87", "sm_80 ptx/sm_80", "sm_80 ptx/sm_80"),
     ("sm_87", "sm_87 ptx/sm_80", "sm_87"),
+    ("sm_88", "sm_80 ptx/sm_80", "sm_80 ptx/sm_80"),
+    ("sm_89", "sm_80 sm_86 sm_87 ptx/sm_80", "sm_86 sm_87"),
+    ("sm_89", "sm_87 ptx/sm_80", "sm_87 ptx/sm_80"),
     ("gfx942", "gfx90a gfx942 gfx9-4-generic", "gfx942"),
     ("gfx950", "gfx90a gfx942 gfx9-4-generic", "gfx9-4-generic"),
     ("gfx9-4-generic", "gfx942 gfx9-4-generic", "gfx9-4-generic"),
@@ -74,6 +77,15 @@ def test_a_device_without_code_is_named() -> None:
     found = choose(rows, named(["sm_120,gfx90a,x86_64"]), keep_ptx=False)
     assert found.stay == {2}
     assert found.lacking == (Kept("sm_120", "nvptx64"),)
+
+
+def test_native_code_of_intels() -> None:
+    """Code stays that does not say which device it is for. Code for others serves no other."""
+    mine, other = (Candidate("spir64_gen", arch, "elf", 8) for arch in ("", "12.55.8"))
+    assert choose([mine, other], named(["12.60.7"]), keep_ptx=False, is_best=False).stay == {0}
+    found = choose([other], named(["12.60.7"]), keep_ptx=False, is_best=False)
+    assert not found.stay
+    assert found.lacking == (Kept("12.60.7", "intelgt"),)
 
 
 def test_ptx_stays_where_that_is_asked_for() -> None:
@@ -139,3 +151,9 @@ def test_other_lists(tmp_path: Path, content: str, number: int | None, message: 
     path.write_text(content)
     with pytest.raises(UsageError, match=message):
         of_list(path, number)
+
+
+def test_what_is_no_list_of_devices(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"^is a directory$") as error:
+        of_list(tmp_path)
+    assert error.value.subject == tmp_path

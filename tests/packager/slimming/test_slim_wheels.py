@@ -7,16 +7,20 @@ import csv
 import subprocess
 import sys
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile
+from struct import Struct
+from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZipFile
 
 import pytest
 from made_wheels import LIBRARY, made_wheel
 
 from packager.errors import FormatError, LimitError
-from packager.slimming.packages import members
+from packager.slimming.packages import members, wheel
 from packager.slimming.packages.record import hashed
 from packager.slimming.packages.wheel import slim_wheel
 from packager.slimming.slimmed import Share, Slimmed
+
+END = Struct("<I")  # of the last record: where the directory should be
+DIRECTORY = Struct("<4s6H3I5H2I")  # an entry of a zip file's, in front of the name
 
 
 def halved(source: Path, out: Path | None, name: str) -> Slimmed | None:
@@ -100,3 +104,66 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(members, "MOST", len(LIBRARY) * 3)
     with pytest.raises(LimitError, match="its files inflate to more than the limit"):
         slim_wheel(made_wheel(tmp_path), tmp_path / "out.whl", tmp_path / "work", halved)
+
+
+def test_names_that_are_not_text_are_refused(tmp_path: Path) -> None:
+    path = made_wheel(tmp_path, more="made/\u00e9.txt")
+    path.write_bytes(path.read_bytes().replace("\u00e9".encode(), b"\xff\xfe"))
+    with pytest.raises(FormatError, match=r"is a damaged zip file: 'utf-8' codec"):
+        slimmed(tmp_path, path)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    path = made_wheel(tmp_path, more="made/stored.so")
+    with pytest.raises(FormatError, match=r"has two files made/stored.so"):
+        slimmed(tmp_path, path)
+
+
+def flagged(path: Path, name: str, flags: int, size: int | None = None) -> None:
+    """Set flags of a file in a zip file's directory, and its size there."""
+    content = bytearray(path.read_bytes())
+    at = content.rindex(name.encode()) - DIRECTORY.size
+    fields = list(DIRECTORY.unpack_from(content, at))
+    fields[3] |= flags
+    fields[8] = fields[8] if size is None else size
+    DIRECTORY.pack_into(content, at, *fields)
+    path.write_bytes(content)
+
+
+def test_an_encrypted_file_is_named(tmp_path: Path) -> None:
+    path = made_wheel(tmp_path)
+    flagged(path, "made-1.dist-info/RECORD", 1)
+    with pytest.raises(FormatError, match=r"has the encrypted file made-1.dist-info/RECORD"):
+        slimmed(tmp_path, path)
+
+
+def test_files_that_overlap_are_refused(tmp_path: Path) -> None:
+    path = made_wheel(tmp_path)
+    flagged(path, "made/stored.so", 0, path.stat().st_size)
+    with pytest.raises(FormatError, match=r"its files overlap: they have \d+ bytes, and the zip"):
+        slimmed(tmp_path, path)
+
+
+def test_a_file_outside_is_refused(tmp_path: Path) -> None:
+    path = made_wheel(tmp_path)
+    content = bytearray(path.read_bytes())
+    END.pack_into(content, content.rindex(b"PK\5\6") + 16, 1)  # the directory's place: all move
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match=r"damaged|is at 0x[0-9a-f]+, outside of the zip file"):
+        slimmed(tmp_path, path)
+
+
+def test_a_record_of_any_size_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wheel, "MOST", 99)
+    with pytest.raises(LimitError, match=r"RECORD has \d+ bytes, and the limit is 99"):
+        slimmed(tmp_path, made_wheel(tmp_path))
+
+
+def test_a_file_of_another_compression_is_named(tmp_path: Path) -> None:
+    path = made_wheel(tmp_path)
+    with ZipFile(path, "a") as more:
+        more.writestr("made/other.so", LIBRARY, ZIP_BZIP2)
+    _, found = slimmed(tmp_path, path)
+    assert found[-1].path == f"{path}:made/other.so"
+    assert found[-1].notes == ("it is left alone: method 12 compresses it",)

@@ -13,6 +13,10 @@ from fatbins import entry, fatbin
 from places import DATA
 from toolchain import run
 
+from packager.elf.headers import Section
+from packager.errors import FormatError
+from packager.files.reader import Reader
+from packager.formats.host_records import fatbin_wrappers
 from packager.hosts.windows.coff_headers import CERTIFICATES, HEADER, PE
 from packager.slimming.keeps import named
 from packager.slimming.paths import slim
@@ -65,3 +69,11 @@ def test_a_wrapper_that_leads_nowhere(tmp_path: Path) -> None:
     plan, _ = planned(linked(tmp_path), "sm_80")
     assert plan.rewrites == ()
     assert plan.left_alone[0].reason.startswith("no container of a known kind is at 0x")
+
+
+def test_sections_of_wrappers_that_overlap_are_bounded() -> None:
+    rows = fatbin_wrappers.WRAPPER.pack(0x466243B1, 1, 0x1000) * 1024
+    one = Section(1, ".nvFatBi", 0, 0, 0, 0, len(rows), 0, 0, 8, 0)
+    assert len(list(fatbin_wrappers.of_coff([one], Reader(rows)))) == 1024
+    with pytest.raises(FormatError, match=r"have 6316032 bytes, and the limit is 6291456"):
+        list(fatbin_wrappers.of_coff([one] * 257, Reader(rows)))
