@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +17,7 @@ MODE = 0o777
 OWNERS = 0o600  # what the owner of a file needs to write it
 OTHERS_MAY_WRITE = 0o022
 ROOT = 0
+UNFINISHED = re.compile(r"\.(.{1,100})\.[0-9a-f]{12}")  # as `_beside` names files
 MOST_LINKS = 40  # in a chain; Linux follows as many
 
 
@@ -60,6 +62,12 @@ def check_place(path: Path) -> None:
         named.unlink()
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def is_unfinished(path: Path) -> bool:
+    """Return whether the file is what `replacing` makes beside another, whose name is not cut."""
+    found = UNFINISHED.fullmatch(path.name)
+    return found is not None and (path.parent / found[1]).exists()
 
 
 def is_private(folder: Path) -> bool:

@@ -90,7 +90,7 @@ def _in_folder(found: Found, request: Request) -> Result | None:
         size = found.path.lstat().st_size
         result = _slimmed(found.path, found.path, wanted)
     except PackagerError as error:
-        return Result(found.path, size, size, (), str(error))
+        return Result(found.path, size, size, (), found.reason or str(error))
     except OSError as error:
         return Result(found.path, size, size, (), error.strerror or str(error))
     if not result.files:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from packager.errors import FormatError, PackagerError, UsageError
-from packager.files.replacing import replacing
+from packager.files.replacing import is_unfinished, replacing
 from packager.records import NamedTuple
 from packager.slimming.packages.members import LONGEST, may_have_code
 from packager.slimming.packages.record import (
@@ -84,6 +84,8 @@ def _folders(folder: Path) -> Iterator[tuple[Path, list[str]]]:
 
 
 def _reason(path: Path, status: os.stat_result) -> str:
+    if is_unfinished(path):
+        return "is a part of a file that a command writes, or was killed at: remove it then"
     if status.st_nlink > 1:
         return f"has {status.st_nlink} names (hard links), and would be stored twice"
     try:
