@@ -72,13 +72,13 @@ def slim_folder(folder: Path, request: Request, seen: Callable[[Path], None]) ->
     try:
         for found in files(folder):
             seen(found.path)
+            records.change(found.path)  # before the file, as a signal may come behind that
             result = _in_folder(found, request)
-            if result is None:
-                continue
-            is_written = not result.reason and is_worth_writing(result.files)
-            if is_written and not request.is_dry:
-                records.change(found.path)
-            yield result
+            is_written = result and not result.reason and is_worth_writing(result.files)
+            if not is_written or request.is_dry:
+                records.discard(found.path)
+            if result is not None:
+                yield result
     finally:
         records.write()
 

@@ -118,9 +118,16 @@ class Records:
             self._owners.setdefault(name, []).append(record)
 
     def change(self, path: Path) -> None:
-        """Note that a file has other bytes now."""
+        """Note that a file has other bytes, or may have them soon."""
         for record in self._owners.get(os.path.normpath(path.absolute()), ()):
             self._changed.setdefault(record, []).append(path.absolute())
+
+    def discard(self, path: Path) -> None:
+        """Note that the file of the last change has the bytes that it had."""
+        for record in self._owners.get(os.path.normpath(path.absolute()), ()):
+            self._changed[record].remove(path.absolute())
+            if not self._changed[record]:
+                del self._changed[record]
 
     def write(self) -> None:
         """Write each RECORD that has a changed file, beside and renamed.
