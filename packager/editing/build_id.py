@@ -71,7 +71,7 @@ def _in(data: Reader) -> BuildId | None:
 
 
 def renewed(out: BinaryIO, file: LinkedFile, layout: Layout, old: BuildId, sums: Checksums) -> str:
-    """Write the new build-id where the old one is; return what users should know of it."""
+    """Write the new build-id where the old one is; return a note on it."""
     content = old.after(list(_new(layout, sums)))
     address = next(
         s.address + old.offset - s.offset
@@ -84,7 +84,7 @@ def renewed(out: BinaryIO, file: LinkedFile, layout: Layout, old: BuildId, sums:
 
 
 def changed(old: BuildId, content: bytes) -> str:
-    """Return what users should know of a new build-id."""
+    """Return a note on a new build-id."""
     return f"its build-id changes from {old.content.hex()} to {content.hex()}"
 
 

@@ -29,7 +29,7 @@ class Held(NamedTuple):
 
     @property
     def triple(self) -> str:
-        """Its triple."""
+        """Return the triple that the image is for."""
         return triple_of(self.image)
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The properties that a file loses by any change, which users should know of."""
+"""Notes on properties that a file loses by any change."""
 
 from __future__ import annotations
 

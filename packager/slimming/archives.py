@@ -11,7 +11,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from packager.errors import FormatError
 from packager.files.reader import Reader, open_reader
@@ -41,6 +41,9 @@ class _Row(NamedTuple):
         """Return whether it is BSD's table of symbols."""
         is_long = self.row.field.startswith(archive.BSD_NAME) and self.name.startswith(BSD.decode())
         return is_long or self.row.field.startswith(BSD)
+
+
+ByteOrder = Literal["little", "big"]
 
 
 def slim_archive(path: Path, out: Path, folder: Path, slim: Slimmer, name: str) -> list[Slimmed]:
@@ -125,11 +128,11 @@ def _moved(one: _Row, places: Mapping[int, int]) -> bytes:
 
 
 def _move(
-    table: bytearray, ats: Iterable[int], width: int, order: str, places: Mapping[int, int]
+    table: bytearray, ats: Iterable[int], width: int, order: ByteOrder, places: Mapping[int, int]
 ) -> None:
     for at in ats:
         field = table[at : at + width]
-        place = places.get(int.from_bytes(field, order))  # type: ignore[arg-type]
+        place = places.get(int.from_bytes(field, order))
         if len(field) < width or place is None:
             raise FormatError(f"table of symbols has no member's place at its byte {at:#x}")
-        table[at : at + width] = place.to_bytes(width, order)  # type: ignore[arg-type]
+        table[at : at + width] = place.to_bytes(width, order)

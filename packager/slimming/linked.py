@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The containers of an ELF file that CUDA's and HIP's runtimes are told of, and all other code."""
+"""The containers that an ELF file registers with CUDA's and HIP's runtimes, and other code."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def plan(path: Path, keeps: Sequence[Kept], *, keep_ptx: bool = False) -> FilePl
 
 
 def plan_open(data: Reader, keeps: Sequence[Kept], *, keep_ptx: bool = False) -> FilePlan:
-    """The same of an open file, or of a member of an archive; offsets are those of the file.
+    """Return the plan for an open file or a member of an archive. Offsets are those of the file.
 
     The caller opens it with `HEADERS`, or images are read further than the choice needs.
     """
@@ -120,7 +120,7 @@ def _is_elf(data: Reader) -> bool:
 
 
 def containers(data: Reader) -> tuple[list[Found], list[Left]]:
-    """Return the containers of a file in file order, and what no runtime is told of."""
+    """Return the containers of a file in file order, and the device code that none registers."""
     if coff_headers.probe(data):
         return windows.containers(data)
     if not _is_elf(data):

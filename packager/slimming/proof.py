@@ -35,7 +35,7 @@ def prove(before: Path, after: Path, keeps: Sequence[Kept]) -> None:
 
 
 def prove_open(before: Reader, after: Reader, keeps: Sequence[Kept]) -> None:
-    """The same of open files, or of members of archives."""
+    """Raise FindingError if a kept device would not load the same images from both open files."""
     for number, (one, other) in enumerate(_pairs(before, after)):
         _compare(number, one, other, keeps)
     listed = [found_tables(data) for data in (before, after)]
@@ -96,7 +96,7 @@ def _are_same_rows(
 
 
 def _containers(data: Reader) -> list[Found]:
-    """Return the containers in the order in which runtimes are told of them."""
+    """Return the containers in the order in which they are registered."""
     if coff_headers.probe(data):
         return windows.registered(data)
     if not headers.probe(data):

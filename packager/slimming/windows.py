@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The containers of a linked file of Windows that CUDA's and HIP's runtimes are told of."""
+"""The containers that a linked file of Windows registers with CUDA's and HIP's runtimes."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ BIG_CLASS = bytes.fromhex("c7a1bad1eebaa94baf20faf66aa4dcb8")
 SECTION = Struct("<8sIIIIIIHHI")
 MAGIC, BASE = Struct("<H"), Struct("<24xQ")
 PE32_PLUS = 0x20B
-# Of the optional header: the count of directories, and that of certificates, offset and size.
+# Fields of the optional header: count of directories; offset and size of the certificates.
 DIRECTORIES, CERTIFICATES = Struct("<108xI"), Struct("<144xII")
 CERTIFICATE_DIRECTORY = 4
 SYMBOL, BIG_SYMBOL = 18, 20

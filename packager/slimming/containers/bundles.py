@@ -58,7 +58,10 @@ def _placed(parts: Sequence[bytes | Reader]) -> tuple[Piece, ...]:
 
 
 def rewrite_compressed(data: Reader, padded: int, request: Request) -> Outcome:
-    """The same of a compressed bundle, which is inflated, and compressed again."""
+    """Return the compressed bundle at the beginning of `data`, compressed again with what stays.
+
+    `padded` bytes belong to it in the file. Raises FormatError for a malformed one.
+    """
     total, method, packed = compressed_bundle.head(data.slice(0, padded, "compressed bundle"))
     bundle = compressed_bundle.inflated(data, packed, method)
     rebuilt = _rebuilt(bundle, data.at, request)
@@ -117,7 +120,7 @@ def _held(bundle: Reader, row: Row) -> Held:
 
 
 def images_of_compressed(data: Reader) -> list[Held]:
-    """The same of a compressed bundle."""
+    """Return the images of the compressed bundle at the beginning of `data`. Raises FormatError."""
     _, method, packed = compressed_bundle.head(data)
     return images(compressed_bundle.inflated(data, packed, method))
 

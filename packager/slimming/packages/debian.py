@@ -211,7 +211,7 @@ class _Header(tarfile.TarInfo):
             raise FormatError(f"{where} claims a name of {self.size} bytes")
         if self.type in OF_OTHERS or self.size < 0:
             raise FormatError(f"{where} is none of a Debian package's")
-        return super()._proc_member(tar)  # type: ignore[misc,no-any-return]
+        return super()._proc_member(tar)  # type: ignore[misc,no-any-return]  # typeshed lacks it
 
 
 @contextmanager

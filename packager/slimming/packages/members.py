@@ -11,7 +11,7 @@ from packager.errors import FormatError, LimitError
 from packager.files.inflating.inflate import expect_ratio
 from packager.slimming.slimmed import Slimmed, Slimmer
 
-# Of all files of a package together; the largest wheels inflate to some 5 GiB.
+# Limit of bytes for all files of a package together; the largest wheels inflate to 5 GiB.
 MOST = 1 << 36
 # Device code is in files that begin so: ELF and its archives, Windows' libraries, fat binaries and
 # bundles.

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from struct import Struct, error
-from typing import BinaryIO
+from typing import IO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from packager.errors import FormatError, LimitError
@@ -121,14 +121,14 @@ def _slimmed(source: ZipFile, info: ZipInfo, members: Members) -> Path | None:
         return members.slim(info.filename, info.compress_size, info.file_size, content)
 
 
-def _member(target: ZipFile, info: ZipInfo, size: int) -> BinaryIO:
+def _member(target: ZipFile, info: ZipInfo, size: int) -> IO[bytes]:
     made = ZipInfo(info.filename, info.date_time)
     made.compress_type = info.compress_type
     made.external_attr, made.create_system = info.external_attr, info.create_system
     made.comment, made.extra = info.comment, _without_zip_64(info.extra)
     made.internal_attr = info.internal_attr
     made.file_size = size
-    return target.open(made, "w", force_zip64=size >= LARGE)  # type: ignore[return-value]
+    return target.open(made, "w", force_zip64=size >= LARGE)
 
 
 def _copy(source: ZipFile, target: ZipFile, info: ZipInfo) -> None:

@@ -73,7 +73,7 @@ def _row(space: Space, image: BinaryImage, inside: Sequence[DeviceImage]) -> Row
     if offset is None:
         raise FormatError(f"device image at {image.start:#x} is not in the file")
     data = space.elf.data.slice(offset, size, "device image")
-    # Of what is compressed together each has its share.
+    # Images that are compressed together share the bytes by their sizes.
     found = shares([candidate(one) for one in inside], size) if inside else (_unread(size),)
     return Row(image.start, data, found)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from packager.errors import UsageError
+from packager.model import ImageKind
 from packager.slimming.keeps import Kept, named, of_list
 from packager.slimming.selection import Candidate, choose
 
@@ -21,7 +23,7 @@ def images(*names: str) -> list[Candidate]:
         code = "nvptx64" if "sm_" in arch else "amdgcn" if "gfx" in arch else arch
         default = {"nvptx64": "cubin", "amdgcn": "amdgcn", "spir64": "spirv"}.get(code, "elf")
         arch = arch if code in ("nvptx64", "amdgcn") else ""
-        found.append(Candidate(code, arch, kind or default, 8))  # type: ignore[arg-type]
+        found.append(Candidate(code, arch, cast("ImageKind", kind or default), 8))
     return found
 
 
