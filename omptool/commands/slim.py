@@ -11,7 +11,7 @@ import click
 
 from omptool.console import echo, shown
 from omptool.errors import reported
-from omptool.options.paths import FILE, FILE_OR_FOLDER, check_distinct
+from omptool.options.paths import FILE, FILE_OR_FOLDER
 from omptool.progress import current
 
 if TYPE_CHECKING:
@@ -100,7 +100,8 @@ def _check_usage(paths: Sequence[Path], out: Path | None, *, in_place: bool, dry
     if paths[0].is_dir():
         raise click.UsageError(f"{paths[0]} is a folder: use --in-place, on a copy if need be.")
     with reported(out):
-        check_distinct([out], list(paths))
+        if out.exists() and paths[0].exists() and out.samefile(paths[0]):
+            raise click.UsageError(f"{out} is FILE itself: --in-place replaces it.")
 
 
 def _slim_all(paths: Sequence[Path], out: Path | None, request: Request) -> Iterator[Result]:

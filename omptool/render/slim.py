@@ -15,13 +15,14 @@ from packager.slimming.request import Request
 from packager.slimming.slimmed import Share, merged
 
 SIZES = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
+NOTHING = "no device code"  # in a folder
 LICENCE = "The licence of device code may forbid passing on a file without parts of it."
 
 
 def as_text(results: Sequence[Result], width: int | None, *, is_dry: bool) -> str:
     """Return a table of files, one of architectures, and the sums."""
     if not any(result.files for result in results):
-        return "no device code"
+        return "\n".join(f"{shown(result.path)}: no device code" for result in results) or NOTHING
     title = "files, as they would be" if is_dry else "files"
     blocks = [
         table(title, list(_files(results)), width, ["file"]),

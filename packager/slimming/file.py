@@ -126,6 +126,8 @@ def _shares(planned: FilePlan, *, stays: bool) -> Iterator[Share]:
 
 
 def _notes(planned: FilePlan, shrunk: Shrunk) -> Iterator[str]:
+    if planned.removed and not planned.kept:
+        yield "no kept device has code here, so all device code goes"
     for left in planned.left_alone:
         yield f"{left.what} is left alone: {left.reason}"
     yield from planned.partly

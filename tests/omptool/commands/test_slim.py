@@ -68,6 +68,25 @@ def test_a_dry_run_prints_the_same_and_writes_nothing(library: Path, tmp_path: P
     assert library.stat().st_size == other["files"][0]["after"] < len(before)
 
 
+def test_where_nothing_is_kept_a_note_says_so(library: Path) -> None:
+    done = omptool("slim", library, "--keep", "gfx942", "--dry-run")
+    note = "no kept device has code here, so all device code goes"
+    assert (done.exit_code, done.stderr) == (0, f"Note: {library}: {note}\n")
+
+
+def test_files_without_device_code_are_named(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("hello\n")
+    done = omptool("slim", text, "--keep", "sm_90", "--dry-run")
+    assert (done.exit_code, done.stdout) == (0, f"{text}: no device code\n")
+
+
+def test_an_output_that_is_the_input_is_wrong_usage(library: Path) -> None:
+    done = omptool("slim", library, "--keep", "sm_90", "-o", library)
+    assert done.exit_code == 2
+    assert f"{library} is FILE itself: --in-place replaces it" in done.stderr
+
+
 def test_where_a_gpu_would_have_no_code_nothing_is_written(library: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.so"
     done = omptool("slim", library, "--keep", "sm_90,sm_52", "-o", out)
