@@ -173,7 +173,8 @@ def _ran(
                 workers.refuse_user_of_mpi(start, WRONG_USAGE)
             code = watching.watched(start, is_output_moved=True)
             regions, libraries = report.regions(), report.libraries()
-            of_gcc += tuple(gcc_regions.of_opened(report.of_gcc(), of_gcc, os.environ))
+            seen = [*report.of_gcc(), *report.loaded()]  # without an image a file registers nothing
+            of_gcc += tuple(gcc_regions.of_opened(seen, of_gcc, os.environ))
             run = RegionRun(
                 program=program,
                 exit_code=code if code >= 0 else None,
@@ -181,7 +182,7 @@ def _ran(
                 regions=regions,
                 libraries=libraries,
                 lost=report.lost(),
-                host_only=with_loaded(left, libraries, path, os.environ),
+                host_only=with_loaded(left, libraries, report.loaded(), path, os.environ),
                 of_gcc=of_gcc,
                 idle=tuple(not_launched(libraries, names(regions), path, data)),
             )

@@ -52,9 +52,9 @@ def of_program(
 def of_opened(
     files: Sequence[str], known: Sequence[GccRegions], environment: Mapping[str, str]
 ) -> Iterator[GccRegions]:
-    """Yield the files, of those that registered with libgomp, that are not known.
+    """Yield the regions of `files` that are not among the `known`.
 
-    A program opened them, or it is another program that it started.
+    The program opened these files, or they are of programs that it started. Most have no regions.
     """
     listed = {os.path.realpath(one.path) for one in known}
     for name in files:

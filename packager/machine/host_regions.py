@@ -49,11 +49,14 @@ def _found(path: Path, data: Reader) -> HostOnly | None:
 
 def of_libraries(needed: Iterable[Library]) -> Iterator[Left]:
     """Yield the libraries that show such regions, but for the runtimes themselves."""
-    for library in needed:
-        if library.path and not library.name.startswith(RUNTIMES):
-            cause = of_file(library.path)
-            if cause and cause.is_shown:
-                yield Left(str(library.path), cause)
+    yield from _of_files(library.path for library in needed if library.path)
+
+
+def _of_files(libraries: Iterable[Path]) -> Iterator[Left]:
+    for path in libraries:
+        cause = None if path.name.startswith(RUNTIMES) else of_file(path)
+        if cause and cause.is_shown:
+            yield Left(str(path), cause)
 
 
 def of_program(
@@ -79,19 +82,26 @@ def of_program(
 
 
 def with_loaded(
-    left: Sequence[Left], loaded: Iterable[str], program: Path, environment: Mapping[str, str]
+    left: Sequence[Left],
+    registered: Iterable[str],
+    loaded: Iterable[str],
+    program: Path,
+    environment: Mapping[str, str],
 ) -> list[Left]:
-    """Return `left` with files that show such regions among those that a program has `loaded`.
+    """Return `left` with the other files of a run that show such regions.
 
-    The libraries of these files count. A script starts other programs, and programs open libraries.
+    These are files that `registered` regions, the libraries that the loader picks for them, and the
+    libraries that processes have `loaded`. A script starts programs, and programs open libraries.
     """
     found = {os.path.realpath(one.path): one for one in left}
-    for file in map(Path, loaded):
+    for file in map(Path, registered):
         if is_same(file, program):
             continue
         with suppress(PackagerError), open_reader(file) as data:
             for one in of_program(str(file), file, data, environment):
                 found.setdefault(os.path.realpath(one.path), one)
+    for one in _of_files(map(Path, loaded)):
+        found.setdefault(os.path.realpath(one.path), one)
     return list(found.values())
 
 

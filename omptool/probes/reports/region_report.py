@@ -17,7 +17,7 @@ from packager.records import NamedTuple
 
 VARIABLE = "OMPTOOL_REPORT"
 _FORM = Form(b"OMPTRPT1", struct.Struct("<QQQQIIii984s1016s"), number_at=32, records=8192)
-_LIBRARY, _DEVICE, _ON_DEVICE, _ON_HOST, _OF_GCC = range(5)
+_LIBRARY, _DEVICE, _ON_DEVICE, _ON_HOST, _OF_GCC, _LOADED = range(6)
 
 
 class _Record(NamedTuple):
@@ -47,6 +47,10 @@ class Report:
     def of_gcc(self) -> list[str]:
         """Return the files that registered regions by GCC with libgomp, each once."""
         return self._files(_OF_GCC)
+
+    def loaded(self) -> list[str]:
+        """Return the shared libraries that were loaded when a process ended, each once."""
+        return self._files(_LOADED)
 
     def regions(self) -> list[Region]:
         """Return what ran, in the order in which it first did."""

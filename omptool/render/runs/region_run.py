@@ -44,7 +44,7 @@ def as_text(run: RegionRun, cause: str, *, is_wide: bool = False) -> str:
     files = dict.fromkeys((*run.libraries, *(one.path for one in run.of_gcc)))
     if files.keys() - {os.path.realpath(run.program)}:
         rows = [{"file": path} for path in files]
-        blocks.append(table("files with device code", rows, width, ["file"]))
+        blocks.append(table("files with target regions", rows, width, ["file"]))
     if run.lost:
         runs = counted(run.lost, "run")
         blocks.append(f"the report is full: it has no place for {runs}")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -147,6 +148,42 @@ def test_a_program_that_opens_a_library(library: Path, tmp_path: Path) -> None:
     source = TESTS / "packager" / "machine" / "opener.c"
     opener = compile_c(source.read_text(), tmp_path / "opener")
     assert rows(reported(opener, library)) == [("add_one:9", DEVICE, 1, 1)]
+
+
+@pytest.fixture(scope="module", params=["clang-19", "gcc -foffload=disable"])
+def of_host(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """The library, compiled for the host alone."""
+    out = tmp_path_factory.mktemp("of-host") / "libplug.so"
+    options = ["-g", "-O2", "-fopenmp", "-fPIC", "-shared", "-Dmain=unused"]
+    subprocess.run([*request.param.split(), *options, SOURCE, "-o", out], check=True)
+    return out
+
+
+@pytest.mark.parametrize("opener", ["compiled", "python"])
+def test_an_opened_library_for_the_host_alone(of_host: Path, tmp_path: Path, opener: str) -> None:
+    """It registers nothing: its regions never reach the runtime."""
+    words: tuple[object, ...]
+    words = (sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(of_host)!r}).add_one(1)")
+    if opener == "compiled":
+        source = TESTS / "packager" / "machine" / "opener.c"
+        words = (compile_c(source.read_text(), tmp_path / "opener"), of_host)
+    said = reported(*words, code=1)
+    assert not said["regions"]
+    assert {row["file"] for row in (*said["host_only"], *said["gcc"])} == {str(of_host)}
+    done = doctor(*words)
+    assert re.search("compiled for the host alone|runs? on the host, by libgomp", done.stdout)
+
+
+def test_an_opened_library_by_a_relative_name(of_host: Path, tmp_path: Path) -> None:
+    """The program has another working directory than doctor."""
+    shutil.copy(of_host, tmp_path)
+    script = tmp_path / "opens.py"
+    script.write_text("import ctypes, os; os.chdir(os.path.dirname(__file__))\n")
+    with script.open("a") as out:
+        out.write("ctypes.CDLL('./libplug.so')\n")
+    said = reported(sys.executable, script, code=1)
+    files = {row["file"] for row in (*said["host_only"], *said["gcc"])}
+    assert files == {str(tmp_path / "libplug.so")}
 
 
 @pytest.fixture(scope="module")
