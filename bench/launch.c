@@ -119,8 +119,11 @@ static int repeat(const char* name, long count) {
     const char* name;
     void (*construct)(void);
     int is_present;
-  } all[] = {{"empty", empty_region, 0}, {"map-64B", map_one, 0},      {"map-three", map_three, 0},
-             {"present", map_one, 1},    {"update-64B", update, 1}};
+  } all[] = {{"empty", empty_region, 0},
+             {"map-64B", map_one, 0},
+             {"map-three", map_three, 0},
+             {"present", map_one, 1},
+             {"update-64B", update, 1}};
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
     if (strcmp(name, all[i].name))
       continue;
