@@ -3,8 +3,8 @@
 //
 // Knows what is registered and which devices there are. Registering only notes a descriptor; the first call that needs
 // to know asks the plugins which images they accept and numbers their devices, and the first call that uses a device
-// initialises it and loads its images. registry.cpp keeps the lists; resolve.cpp takes in what has registered,
-// prepare.cpp gets devices ready and loads images.
+// initialises it and loads its images. registry.cpp keeps the lists; resolver.cpp takes in what has registered,
+// loader.cpp gets devices ready and loads images.
 #pragma once
 
 #include "devices/kernels.h"
