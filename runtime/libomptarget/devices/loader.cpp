@@ -1,9 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Gets devices ready when they are first used: images are loaded, their variables mapped, their constructors run.
-#include "devices/registry.h"
+#include "devices/loader.h"
 
+#include "devices/busy.h"
 #include "observe/events/sink.h"
 #include "observe/listeners.h"
 #include "process/environment.h"
@@ -24,7 +23,7 @@ constexpr std::chrono::seconds kPatienceForOnce{10}; // for what must be done on
 } // namespace
 
 // Two threads may both initialise the device: the first one's answer counts.
-bool Registry::start(Device& device) {
+bool Loader::start(Device& device) {
   if (device.usable.load(std::memory_order_acquire))
     return true;
   observe::find_listeners();
@@ -50,24 +49,14 @@ bool Registry::start(Device& device) {
   }
   if (is_usable)
     observe::report(observe::DeviceReady{device.number, device.rtl.name(), said.units, title,
-                                         said.node[0] ? said.rank : -1, said.node, peers_of(device)});
+                                         said.node[0] ? said.rank : -1, said.node, numbers_.peers_of(device)});
   return is_usable;
 }
 
-// Returns the number of devices of the same plugin, with this one.
-int Registry::peers_of(const Device& device) const {
-  int count = 0;
-  for (int number = 0; number < device_count_.load(std::memory_order_acquire); ++number) {
-    const Device* const one = devices_[static_cast<std::size_t>(number)].load(std::memory_order_acquire);
-    count += one && &one->rtl == &device.rtl ? 1 : 0;
-  }
-  return count;
-}
-
 // Returns why the device cannot be used, or "".
-std::string Registry::initialise(Device& device) {
+std::string Loader::initialise(Device& device) {
   if (environment().policy == OffloadPolicy::kMandatory)
-    if (std::string failed = failed_plugin(); !failed.empty())
+    if (std::string failed = numbers_.failed_plugin(); !failed.empty())
       return failed;
   if (device.rtl.call().init_device(device.rtl_id) != 0)
     return device.describe() + " could not be initialised" + device.rtl.last_error();
@@ -78,75 +67,47 @@ std::string Registry::initialise(Device& device) {
   return device.memory.is_lost() ? device.describe() + " is lost" : std::string();
 }
 
-bool Registry::prepare_now(Device& device) {
-  const std::uint64_t generation = generation_.load(std::memory_order_acquire);
-  if (device.prepared_for.load(std::memory_order_acquire) == generation || Busy::is_with(this) ||
+bool Loader::prepare(Device& device) {
+  const std::uint64_t generation = libraries_.generation();
+  if (device.prepared_for.load(std::memory_order_acquire) == generation || Busy::is_with(&libraries_) ||
       Busy::is_with(&device))
     return device.usable.load(std::memory_order_acquire);
   const Busy here{&device};
   if (!start(device))
     return false;
-  while (const std::shared_ptr<Library> library = next_to_load(device))
+  while (const std::shared_ptr<Library> library = libraries_.next_to_load(device))
     if (!load(library, device))
       return false;
   const observe::Postponed postponed;
   const std::unique_lock turn(device.preparing, kPatienceForOnce);
   if (!turn)
     return false;
-  run_deferred(device);
+  deferred_.run_all(device);
   if (device.prepared_for.load(std::memory_order_relaxed) < generation)
     device.prepared_for.store(generation, std::memory_order_release);
   return true;
 }
 
-std::string Registry::reason_of(Device& device) {
+std::string Loader::reason_of(Device& device) const {
   if (device.usable)
     return device.describe() + " is still being prepared by another thread";
   const std::lock_guard lock(device.knowing);
   return device.failure;
 }
 
-// Caller has the turn device.preparing, so that no region runs before the constructors have.
-void Registry::run_deferred(Device& device) {
-  for (;;) {
-    std::function<void(Device&)> run;
-    {
-      const std::shared_lock lock(mutex_);
-      if (device.deferred_done == deferred_.size())
-        return;
-      run = deferred_[device.deferred_done++].run;
-    }
-    if (run) // not forgotten
-      run(device);
-  }
-}
-
-// The first library that the device has not loaded; those before are not looked at each time. Null: it has them all.
-std::shared_ptr<Library> Registry::next_to_load(Device& device) {
-  const std::lock_guard lock(mutex_);
-  auto next = libraries_.upper_bound(device.loaded_up_to);
-  for (; next != libraries_.end() && next->second->on(device.number); ++next)
-    device.loaded_up_to = next->first;
-  return next == libraries_.end() || next->first > examined_up_to_ ? nullptr : next->second;
-}
-
-bool Registry::is_loaded(const Library& library, const Device& device) {
-  const std::shared_lock lock(mutex_);
-  return library.removed || library.on_device.contains(device.number);
-}
-
 // Loads what the library has for the device. Where two threads load the same images, the first to be done is published,
 // and the other's images are unloaded. Returns false if another thread has not finished what must be done once.
-bool Registry::load(const std::shared_ptr<Library>& library, Device& device) {
+bool Loader::load(const std::shared_ptr<Library>& library, Device& device) {
   Images images; // unloaded without a lock: destructors may call this library
   std::string failure;
   const observe::Postponed postponed;
   const std::unique_lock loading(device.loading, kPatience);
-  if (is_loaded(*library, device))
+  const auto is_loaded = [&] { return library->removed || library->is_on(device.number); };
+  if (is_loaded())
     return true;
   images = load_images(library, device, failure);
   const std::unique_lock turn(device.preparing, kPatienceForOnce);
-  if (turn && !is_loaded(*library, device))
+  if (turn && !is_loaded())
     publish(*library, device, images, std::move(failure));
   return turn.owns_lock();
 }
@@ -209,14 +170,14 @@ void report_compilation(const LoadedImage& image, std::size_t size) {
 } // namespace
 
 // No lock is held: an image's constructors may call this library.
-Registry::Images Registry::load_images(const std::shared_ptr<Library>& library, Device& device, std::string& failure) {
+Loader::Images Loader::load_images(const std::shared_ptr<Library>& library, Device& device, std::string& failure) {
   Images images;
   for (const RegisteredImage& image : library->images) {
     if (std::find(image.rtls.begin(), image.rtls.end(), &device.rtl) == image.rtls.end())
       continue;
     const auto loaded = std::make_shared<LoadedImage>(device, library, image);
     const auto began = std::chrono::steady_clock::now();
-    if (!loaded->load(reading_))
+    if (!loaded->load(libraries_.reading()))
       return images;
     const std::size_t size = image.bytes().size();
     report_compilation(*loaded, size);
@@ -231,26 +192,21 @@ Registry::Images Registry::load_images(const std::shared_ptr<Library>& library, 
 
 // Gives the library the images that can be used, and leaves the others to be unloaded. Caller has the turn
 // device.preparing, so that constructors run once and before any region.
-void Registry::publish(Library& library, Device& device, const Images& images, std::string failure) {
+void Loader::publish(Library& library, Device& device, const Images& images, std::string failure) {
   Images complete;
   for (const std::shared_ptr<LoadedImage>& image : images)
     if (const std::string fault = adopt(*image, complete); fault.empty())
       complete.push_back(image);
     else if (failure.empty())
       failure = "its image could not be loaded on " + device.describe() + fault;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!library.removed) {
-      library.on_device[device.number] = {std::move(complete), std::move(failure)};
-      return;
-    }
-  }
-  unmap_globals(library, device);
+  Library::OnDevice loaded{std::move(complete), std::move(failure)};
+  if (!library.publish(device.number, loaded))
+    unmap_globals(library, device);
 }
 
 // Makes a loaded image part of its device: variables are mapped, constructors run. Returns what it
 // lacks, as the end of a message, or "".
-std::string Registry::adopt(LoadedImage& image, const Images& others) {
+std::string Loader::adopt(LoadedImage& image, const Images& others) {
   const Library& library = *image.library;
   if (std::string why = image.pair_entries(); !why.empty())
     return why;
@@ -269,21 +225,10 @@ std::string Registry::adopt(LoadedImage& image, const Images& others) {
   return {};
 }
 
-// Other libraries may list variables there: the first that has an image with one maps it.
-void Registry::unmap_globals(const Library& gone, Device& device) {
+void Loader::unmap_globals(const Library& gone, Device& device) {
   for (const HostRange& global : gone.table.globals) {
     const HostRange unmapped = device.data.globals.unmap_global(global);
-    std::map<std::uintptr_t, std::pair<std::shared_ptr<LoadedImage>, std::size_t>> others;
-    {
-      const std::shared_lock lock(mutex_);
-      const auto end = variables_.lower_bound(unmapped.end);
-      for (auto at = variables_.lower_bound(unmapped.begin); at != end; ++at)
-        if (Library::OnDevice* const there = at->second.library->on(device.number))
-          for (const std::shared_ptr<LoadedImage>& image : there->images)
-            if (image->addresses[at->second.index])
-              others.try_emplace(at->first, image, at->second.index);
-    }
-    for (const auto& [address, entry] : others)
+    for (const auto& [address, entry] : libraries_.images_with(unmapped, device.number))
       map_global(*entry.first, entry.second);
   }
 }

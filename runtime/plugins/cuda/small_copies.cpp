@@ -1,9 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Small copies that go together.
+#include "small_copies.h"
+
 #include "common/calls.h"
-#include "queue.h"
 #include "unlocked.h"
 
 #include <algorithm>
@@ -11,14 +10,14 @@
 
 namespace omptool::cuda {
 
-// The host's bytes are read now. The operations before it in its stream do not write them, and nothing else is before
-// it.
-bool Queue::may_gather(const Operation& operation, const MarkPtrs& marks) {
+// Returns whether the host's bytes can be read now: no operation before this one writes them.
+bool SmallCopies::may_gather(const Operation& operation, const MarkPtrs& marks) {
   return operation.small == Operation::Small::kIn && !operation.chain->has_begun && marks.empty();
 }
 
-// In the chain's turn. False: it is to be given alone, unless there is a failure of what was gathered before.
-bool Queue::gather(const OperationPtr& operation, std::int32_t& failure, Lock& lock) {
+// Adds a copy to those that the chain gathers, in the chain's turn. Returns false if it has to be submitted alone, or
+// if copies gathered before have failed.
+bool SmallCopies::add(const OperationPtr& operation, std::int32_t& failure, Lock& lock) {
   Chain& chain = *operation->chain;
   bool is_added = false;
   if (chain.gather) {
@@ -26,7 +25,7 @@ bool Queue::gather(const OperationPtr& operation, std::int32_t& failure, Lock& l
     is_added = chain.gather->add(operation->piece);
   }
   if (!is_added) {
-    failure = send_gathered(chain, lock);
+    failure = send(chain, lock);
     if (failure || !chain.device.memory().is_in_one_slab(operation->piece.device, operation->piece.size))
       return false;
     chain.gather = std::make_shared<Gather>(chain.device, operation->piece);
@@ -36,8 +35,8 @@ bool Queue::gather(const OperationPtr& operation, std::int32_t& failure, Lock& l
   return true;
 }
 
-// In the chain's turn. A failure is that of the operations, too.
-std::int32_t Queue::send_gathered(Chain& chain, Lock& lock) {
+// Sends the gathered copies to the driver, in the chain's turn. A failure ends the operations, too.
+std::int32_t SmallCopies::send(Chain& chain, Lock& lock) {
   if (!chain.gather)
     return 0;
   const auto first = std::find_if(chain.going.begin(), chain.going.end(),
@@ -53,46 +52,46 @@ std::int32_t Queue::send_gathered(Chain& chain, Lock& lock) {
         failure = fail_of(chain.device.context().driver, outcome, name);
   }
   if (failure)
-    fail_gathered(chain, failure);
+    fail_all(chain, failure);
   chain.gather = nullptr;
   --gathers_;
   return failure;
 }
 
-// The operations before them go on.
-void Queue::fail_gathered(Chain& chain, std::int32_t failure) {
+// Ends the gathered operations; those before them in the chain go on.
+void SmallCopies::fail_all(Chain& chain, std::int32_t failure) {
   const auto why = last_error;
   OperationPtrs all;
   std::copy_if(chain.going.begin(), chain.going.end(), std::back_inserter(all),
                [&](const OperationPtr& one) { return one->gather == chain.gather; });
   std::erase_if(chain.going, [&](const OperationPtr& one) { return one->gather == chain.gather; });
   for (const OperationPtr& one : all)
-    end(*one, why.data(), failure == OMPTARGET_RTL_DEVICE_LOST);
-  note_idle(chain);
+    completion_.end(*one, why.data(), failure == OMPTARGET_RTL_DEVICE_LOST);
+  completion_.note_idle(chain);
   last_error = why;
 }
 
-// Lets the driver have what was gathered. False: somebody else uses the chain, and that has to wait.
-bool Queue::settle(const std::shared_ptr<Chain>& chain, Lock& lock) {
+// Sends the gathered copies. Returns false if another thread uses the chain: then nothing is sent.
+bool SmallCopies::send_if_free(const std::shared_ptr<Chain>& chain, Lock& lock) {
   if (!chain->gather)
     return true;
   if (chain->user != Chain::User::kNone)
     return false;
-  const Turn turn(*chain, Chain::User::kBrief, changed_);
-  send_gathered(*chain, lock);
+  const Turn turn(*chain, Chain::User::kBrief, completion_.changed());
+  send(*chain, lock);
   return true;
 }
 
-// A kernel that runs may wait for them.
-void Queue::settle_all(Lock& lock) {
+// Sends the gathered copies of all chains: a running kernel may wait for them.
+void SmallCopies::send_all(Lock& lock) {
   if (gathers_ == 0)
     return;
-  const std::vector<std::shared_ptr<Chain>> all = busy_;
+  const std::vector<std::shared_ptr<Chain>> all = completion_.busy();
   for (const std::shared_ptr<Chain>& chain : all)
-    settle(chain, lock);
+    send_if_free(chain, lock);
 }
 
-bool Queue::may_join(const Operation& operation, const OperationPtrs& together) {
+bool SmallCopies::may_join(const Operation& operation, const OperationPtrs& together) {
   return operation.small == Operation::Small::kOut &&
          std::all_of(operation.before.begin(), operation.before.end(), [&](const OperationPtr& one) {
            return one->is_done
@@ -102,8 +101,9 @@ bool Queue::may_join(const Operation& operation, const OperationPtrs& together) 
          });
 }
 
-// In the chain's turn: the first that is kept, and those behind it that are near it. They have ended then.
-void Queue::fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs& marks, Lock& lock) {
+// Fetches the first copy that is kept back, and those behind it that are its neighbours, in the chain's turn. They have
+// ended when this returns.
+void SmallCopies::fetch(const std::shared_ptr<Chain>& chain, const MarkPtrs& marks, Lock& lock) {
   OperationPtrs together{chain->kept.front()};
   Scatter scatter(chain->device, together.front()->piece);
   chain->kept.pop_front();
@@ -118,7 +118,7 @@ void Queue::fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs& 
   {
     const Unlocked unlocked(lock);
     const Driver& driver = chain->device.context().driver;
-    failure = wait_in_stream(*chain, marks, *together.front());
+    failure = chain->wait_for(marks, *together.front());
     if (!failure)
       outcome = scatter.fetch(chain->stream);
     is_queued = !failure && outcome.ok();
@@ -134,14 +134,14 @@ void Queue::fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs& 
   if (is_queued && failure)
     chain->is_broken = true;
   if (is_queued && last) {
-    end_until(chain, last, outcome);
+    completion_.end_until(chain, last, outcome);
     why = last->failure.empty() ? why : last->failure; // that of the kernel which was the cause
   } else if (failure == OMPTARGET_RTL_DEVICE_LOST) {
-    find_guilty(chain, lock);
+    completion_.find_guilty(chain, lock);
     why = last_error.data();
   }
   for (const OperationPtr& one : together)
-    end(*one, why, failure == OMPTARGET_RTL_DEVICE_LOST);
+    completion_.end(*one, why, failure == OMPTARGET_RTL_DEVICE_LOST);
 }
 
 } // namespace omptool::cuda
