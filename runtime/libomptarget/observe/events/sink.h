@@ -47,8 +47,8 @@ inline bool heard_on_thread() {
 
 // Somebody has found out who listens.
 void decided();
-// Eight at most, which there are places for. `what` has bits of the above: with kHeard alone, it may hear of what
-// begins all the same; with kOnThread, a construct whose call could return before it has ended does not.
+// Adds a listener; there is no limit to their number. `what` has bits of the above: with kHeard alone, the listener may
+// hear of what begins all the same; with kOnThread, a construct whose call could return before it has ended does not.
 void subscribe(Listener& listener, std::uint32_t what = kHeard | kBegins);
 // It may still hear what was reported before.
 void unsubscribe(Listener& listener);
