@@ -5,6 +5,7 @@
 #include "observe/events/sink.h"
 #include "observe/report.h"
 #include "observe/summary/summary.h"
+#include "process/environment.h"
 #include "process/read_only.h"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ void Registry::add(const void* descriptor, LibraryReader read) {
   LoadedObject home = loaded_object_of(descriptor);
   read_only_memory.add(home.constants);
   observe::report_regions();
-  observe::summarize(); // of a program that makes no call, too
+  observe::summarize(environment().device_policy == DevicePolicy::kLeastLoaded); // of a program that makes no call, too
   if (observe::heard()) [[unlikely]]
     observe::report(observe::LibraryRegistered{home.path});
   const std::lock_guard lock(mutex_);

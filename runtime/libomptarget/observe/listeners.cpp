@@ -10,6 +10,7 @@
 #include "observe/summary/summary.h"
 #include "observe/trace/trace.h"
 #include "observe/watchdog.h"
+#include "process/environment.h"
 #include "process/per_process.h"
 
 #include <chrono>
@@ -46,15 +47,19 @@ void find_listeners() {
   decision.thread = std::this_thread::get_id();
   lock.unlock(); // listeners ask the dynamic linker, and a tool may make calls
   report_regions();
-  watch_kernels();
+  watch_kernels(environment().kernel_timeout);
   trace::start();
   check::start();
   check::start_full();
-  summarize();
+  summarize(environment().device_policy == DevicePolicy::kLeastLoaded);
   ompt::connect();
   lock.lock();
   decided();
   decision.made.notify_all();
+}
+
+MemoryGuard* memory_guard() {
+  return check::memory_guard();
 }
 
 void start_tools() {

@@ -8,7 +8,6 @@
 #include "observe/watchdog.h"
 
 #include "observe/events/sink.h"
-#include "process/environment.h"
 #include "process/message.h"
 #include "process/per_process.h"
 #include "region_name.h"
@@ -24,6 +23,8 @@ namespace omptool::observe {
 namespace {
 
 using Clock = Operation::Clock;
+
+unsigned timeout = 0; // seconds; written before anybody listens
 
 class Watched {
 public:
@@ -44,7 +45,7 @@ public:
   void ends(const Operation& operation) {
     const std::lock_guard lock(mutex_);
     if (operation.queue != 0)
-      last_end_[operation.device] = Clock::now();
+      last_end_[operation.device] = now();
     if (operation.kind == Operation::Kind::kLaunch && operation.queue != 0)
       queued_.erase(operation.queue);
     running_.erase(operation.id);
@@ -61,13 +62,13 @@ private:
   void expect(const Operation& operation, const std::string& kernel) {
     if (running_.empty())
       changed_.notify_one();
-    running_[operation.id] = {Clock::now(), kernel, operation.device, operation.is_later};
+    running_[operation.id] = {now(), kernel, operation.device, operation.is_later};
   }
 
   Clock::time_point deadline_of(const Running& one) const {
     const auto last = one.is_later ? last_end_.find(one.device) : last_end_.end();
     const Clock::time_point since = last == last_end_.end() ? one.since : std::max(one.since, last->second);
-    return since + std::chrono::seconds(environment().kernel_timeout);
+    return since + std::chrono::seconds(timeout);
   }
 
   // Deadlines only become later, and those of what begins meanwhile are no earlier.
@@ -83,9 +84,9 @@ private:
       };
       const Running first = std::min_element(running_.begin(), running_.end(), is_due_before)->second;
       const Clock::time_point deadline = deadline_of(first);
-      if (Clock::now() >= deadline)
+      if (now() >= deadline)
         die("region %s on device %d has not ended within %u s (OMPTOOL_KERNEL_TIMEOUT)",
-            region_name(first.kernel).c_str(), first.device, environment().kernel_timeout);
+            region_name(first.kernel).c_str(), first.device, timeout);
       changed_.wait_until(lock, deadline);
     }
   }
@@ -114,9 +115,10 @@ private:
 
 } // namespace
 
-void watch_kernels() {
-  if (environment().kernel_timeout == 0)
+void watch_kernels(unsigned seconds) {
+  if (seconds == 0)
     return;
+  timeout = seconds;
   static Watchdog* const only = new Watchdog; // never destroyed: threads may still launch while the process exits
   subscribe(*only);
 }

@@ -4,7 +4,8 @@
 
 namespace omptool::observe {
 
-// With OMPTOOL_KERNEL_TIMEOUT, ends the program by a line that names the kernel which takes longer.
-void watch_kernels();
+// Ends the program by a line that names the kernel which takes longer than that many seconds (OMPTOOL_KERNEL_TIMEOUT);
+// 0: kernels may take forever. Listens from the first call on.
+void watch_kernels(unsigned seconds);
 
 } // namespace omptool::observe

@@ -24,7 +24,7 @@ Slots& only_slots() {
   return slots;
 }
 Refusal why_not{};
-GuardedObject* take(const Wanted& wanted) {
+GuardedObject* take(const omptool::observe::MemoryRequest& wanted) {
   return only_slots().take(wanted, why_not);
 }
 

@@ -125,11 +125,11 @@ private:
     if (const auto kept = kept_.find(construct); kept != kept_.end())
       return kept->second.call;
     static constexpr observe::Call kUnknown{};
-    const observe::Begun* const begun = observe::Within::innermost();
+    const observe::Begun* const begun = observe::construct_here();
     return begun && begun->number == construct ? begun->call : kUnknown;
   }
   static bool is_routine(std::uint64_t construct) {
-    const observe::Begun* const begun = observe::Within::innermost();
+    const observe::Begun* const begun = observe::construct_here();
     return begun && begun->number == construct && begun->call.action == Action::kRoutine;
   }
   std::uint32_t number_of(std::string_view text) { return recent_.number(names_, text); }
@@ -424,7 +424,7 @@ void start() {
     return;
   static Listener* const only = new Listener; // threads go on while the process exits
   find_heap();
-  observe::subscribe(*only);
+  observe::subscribe(*only, observe::kHeard | observe::kBegins | observe::kDifferences);
 }
 
 } // namespace omptool::check

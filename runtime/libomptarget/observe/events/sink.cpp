@@ -64,6 +64,10 @@ Clock::time_point latest() {
   return last_reading == Clock::time_point() ? read_clock() : last_reading;
 }
 
+Clock::time_point now() {
+  return Clock::now();
+}
+
 void note_pause() {
   last_reading = {};
 }
@@ -102,7 +106,7 @@ void unsubscribe(Listener& listener) {
       any_left = true;
   }
   if (!any_left)
-    the_sink.fetch_and(~(kHeard | kBegins | kOnThread), std::memory_order_release);
+    the_sink.fetch_and(~(kHeard | kBegins | kOnThread | kDifferences), std::memory_order_release);
 }
 
 void tell_listeners(const Event& event) {
@@ -127,6 +131,10 @@ void Postponed::end() {
 }
 
 // ---- constructs ----
+
+const Begun* construct_here() {
+  return Within::innermost();
+}
 
 Construct::Construct(const Call& call)
     : begun_{next_number(), call, read_clock()}, faults_before_(std::uncaught_exceptions()), outer_(innermost_),

@@ -12,7 +12,6 @@
 #include "observe/summary/contents.h"
 #include "observe/summary/document.h"
 #include "observe/summary/tables.h"
-#include "process/environment.h"
 #include "process/message.h"
 #include "process/per_process.h"
 
@@ -39,6 +38,8 @@ Site site_of(const Call& call) {
   const bool is_construct = call.abi == Abi::kLlvm && action < kConstructs.size();
   return {place_of(call.source ? call.source : ""), is_construct ? kConstructs[action] : call.function};
 }
+
+std::atomic<bool> is_spread{false}; // written before anybody listens
 
 class Summary {
 public:
@@ -88,7 +89,7 @@ public:
     for (const auto& [number, construct] : constructs_)
       if (!construct.name.empty())
         contents_.regions[construct.name].add(construct.sums);
-    contents_.is_spread = environment().device_policy == DevicePolicy::kLeastLoaded;
+    contents_.is_spread = is_spread;
     return std::move(contents_);
   }
 
@@ -171,7 +172,7 @@ void write_document(const std::string& folder, const Contents& contents) {
 
 } // namespace
 
-void summarize() {
+void summarize(bool spread) {
   const std::string asked = variable("OMPTOOL_SUMMARY");
   const bool has_value = !asked.empty() && asked != "0", is_known = asked == "1" || asked == "all";
   static std::atomic<bool> is_decided{false};
@@ -181,6 +182,7 @@ void summarize() {
     say("the runtime ignores OMPTOOL_SUMMARY=%s and uses 0; known values: 0, 1, all", asked.c_str());
   if (!is_known && variable("OMPTOOL_SUMMARY_JSON").empty())
     return;
+  is_spread = spread;
   PerProcess<Summary>::get();
   static SummaryListener* const only = new SummaryListener; // threads go on while the process exits
   subscribe(*only, kHeard);

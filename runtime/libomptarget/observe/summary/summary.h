@@ -7,6 +7,7 @@ namespace omptool::observe {
 // Listens from the first call on, if the environment asks for it. When the process ends, or aborts:
 // OMPTOOL_SUMMARY=1 prints tables of regions and copies on stderr, and =all prints all rows of them;
 // OMPTOOL_SUMMARY_JSON=FOLDER writes a document for `omptool run --summary-json`, which makes the folder.
-void summarize();
+// `spread`: regions that name no device go to the least loaded one.
+void summarize(bool spread);
 
 } // namespace omptool::observe

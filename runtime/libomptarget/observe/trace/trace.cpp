@@ -130,7 +130,7 @@ struct Span {
 
 class Trace {
 public:
-  Trace() : start_(nanoseconds(Clock::now())), writer_(asked_for, names, start_) {
+  Trace() : start_(nanoseconds(observe::now())), writer_(asked_for, names, start_) {
     if (!writer_.is_open())
       is_over_ = true;
     else
@@ -264,7 +264,7 @@ private:
 
   static void on(const observe::ConstructEnds& event, Trace& trace) {
     const observe::Call& call = event.call;
-    trace.add({event.began, Clock::now(), kind_of(call.action), call.device}, [&](Record& record) {
+    trace.add({event.began, observe::now(), kind_of(call.action), call.device}, [&](Record& record) {
       record.construct = event.construct;
       record.place = event.is_later ? event.construct : 0;
       record.failed = event.failed;
@@ -305,7 +305,7 @@ private:
     }
   }
   static void on(const observe::FellBack& event, Trace& trace) {
-    const Clock::time_point now = Clock::now();
+    const Clock::time_point now = observe::now();
     trace.add({now, now, Kind::kFallback, -1}, [&](Record& record) {
       record.construct = event.construct;
       record.name = trace.name(event.name);
@@ -313,7 +313,7 @@ private:
     });
   }
   static void on(const observe::DeviceReady& event, Trace& trace) {
-    const Clock::time_point now = Clock::now();
+    const Clock::time_point now = observe::now();
     trace.add({now, now, Kind::kDevice, event.device}, [&](Record& record) {
       record.name = trace.name(event.title);
       record.note = trace.name(event.node);
@@ -328,7 +328,7 @@ private:
     });
   }
   static void on(const observe::ImageLoaded& event, Trace& trace) {
-    trace.add({event.began, Clock::now(), Kind::kLoad, event.device},
+    trace.add({event.began, observe::now(), Kind::kLoad, event.device},
               [&](Record& record) { record.bytes = static_cast<std::int64_t>(event.size); });
   }
   template <typename Other> static void on(const Other&, Trace&) {} // no viewer needs it

@@ -46,7 +46,7 @@ std::uint64_t digest_of_device(const void* there, std::size_t size) {
 
 // Returns the construct that the operation is part of, if its call waits for it. Null: another, or a routine.
 const observe::Call* call_of(const Operation& operation) {
-  const observe::Begun* const construct = observe::Within::innermost();
+  const observe::Begun* const construct = observe::construct_here();
   const bool is_its = construct && construct->number == operation.construct && !construct->call.nowait &&
                       construct->call.action != observe::Action::kRoutine;
   return is_its ? &construct->call : nullptr;

@@ -39,7 +39,7 @@ void after_launch(const Operation& launch) {
 
 // A finding of a kernel names the variable.
 void name_objects(const observe::RowsSeen& seen) {
-  const observe::Begun* const construct = observe::Within::innermost();
+  const observe::Begun* const construct = observe::construct_here();
   if (!construct || seen.kind != observe::RowsSeen::Kind::kMapped)
     return;
   for (const observe::RowSeen& row : seen.rows)
@@ -73,6 +73,26 @@ public:
   }
 };
 
+class Guard final : public observe::MemoryGuard {
+public:
+  bool guards(int device, std::int32_t (*in_kernel)()) override {
+    if (!in_kernel || !faults_are_readable()) {
+      Finding finding{Code::kNotChecked,
+                      "nobody checks what kernels on this device do with memory, nor what is copied"};
+      finding.device = device;
+      record(finding);
+      return false;
+    }
+    know_plugin(in_kernel);
+    PerProcess<Contents>::get().check(device);
+    return true;
+  }
+  std::byte* allocate(const observe::MemoryRequest& request) override { return allocate_guarded(request); }
+  bool release(void* memory) override { return release_guarded(memory); }
+  void note_use(const void* there, std::size_t size, bool writes) override { check::note_use(there, size, writes); }
+};
+constinit Guard the_guard;
+
 } // namespace
 
 void start_full() {
@@ -82,18 +102,8 @@ void start_full() {
   subscribe(*only);
 }
 
-bool guards(int device, std::int32_t (*in_kernel)()) {
-  if (level() != Level::kFull)
-    return false;
-  if (!in_kernel || !faults_are_readable()) {
-    Finding finding{Code::kNotChecked, "nobody checks what kernels on this device do with memory, nor what is copied"};
-    finding.device = device;
-    record(finding);
-    return false;
-  }
-  know_plugin(in_kernel);
-  PerProcess<Contents>::get().check(device);
-  return true;
+observe::MemoryGuard* memory_guard() {
+  return level() == Level::kFull ? &the_guard : nullptr;
 }
 
 } // namespace omptool::check

@@ -5,15 +5,14 @@
 // and the host do with memory.
 #pragma once
 
-#include <cstdint>
+#include "observe/memory_guard.h"
 
 namespace omptool::check {
 
 // Listens from the first call on.
 void start_full();
 
-// Returns whether the objects of a device are to be guarded, whose plugin says by `in_kernel` whether the calling
-// thread is in a kernel; null: its kernels do not run here, or have no memory of their own.
-bool guards(int device, std::int32_t (*in_kernel)());
+// Returns the guard of the objects of devices; null: nobody asks for the full level.
+observe::MemoryGuard* memory_guard();
 
 } // namespace omptool::check

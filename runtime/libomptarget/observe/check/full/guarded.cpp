@@ -224,13 +224,13 @@ bool allow_unwritten(GuardedObject& object, const Access& access) {
 
 } // namespace
 
-std::byte* allocate_guarded(const Wanted& wanted) {
+std::byte* allocate_guarded(const observe::MemoryRequest& request) {
   [[maybe_unused]] static const bool watched = [] {
     ::pthread_atfork([] { slots.lock(); }, [] { slots.unlock(); }, [] { slots.unlock(); });
     return true;
   }();
   Refusal why{};
-  GuardedObject* const object = slots.take(wanted, why);
+  GuardedObject* const object = slots.take(request, why);
   if (!object) {
     record_refusal(why);
     return nullptr;

@@ -12,7 +12,7 @@
 namespace omptool::check {
 
 // Returns memory for an object; null: none that is guarded.
-std::byte* allocate_guarded(const Wanted& wanted);
+std::byte* allocate_guarded(const observe::MemoryRequest& request);
 // False: it is not from there.
 bool release_guarded(void* memory);
 // The runtime is about to write there, or to read.

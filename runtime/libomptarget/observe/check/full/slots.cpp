@@ -20,10 +20,10 @@ constexpr std::size_t kCacheLine = 64, kOfMalloc = 16;
 
 // A variable's alignment divides its address and its size. An object that is aligned no more than it has to be ends
 // where its last page does.
-std::size_t alignment_of(const Wanted& wanted) {
-  const std::size_t own = reinterpret_cast<std::uintptr_t>(wanted.host) | wanted.size;
-  const std::size_t likely = wanted.host ? std::min(own & -own, kCacheLine) : kOfMalloc;
-  return std::max(likely, wanted.alignment);
+std::size_t alignment_of(const observe::MemoryRequest& request) {
+  const std::size_t own = reinterpret_cast<std::uintptr_t>(request.host) | request.size;
+  const std::size_t likely = request.host ? std::min(own & -own, kCacheLine) : kOfMalloc;
+  return std::max(likely, request.alignment);
 }
 
 std::size_t round_up(std::size_t size, std::size_t to) {
@@ -127,16 +127,16 @@ bool Slots::open(GuardedObject& object, std::byte* pages, std::size_t room) cons
   return true;
 }
 
-GuardedObject* Slots::take(const Wanted& wanted, Refusal& why) {
+GuardedObject* Slots::take(const observe::MemoryRequest& request, Refusal& why) {
   const std::lock_guard guard(mutex_);
   why = Refusal::kAddresses;
   if (!base_ && !reserve())
     return nullptr;
-  const std::size_t whole = round_up(wanted.size + wanted.padding, alignment_of(wanted));
+  const std::size_t whole = round_up(request.size + request.padding, alignment_of(request));
   const std::size_t room = round_up(whole, page_);
   const auto size = static_cast<std::size_t>(std::bit_width(room / page_ - 1));
   why = Refusal::kSize;
-  if (wanted.size > span_ || size >= kSizes || slots_of(size) == 0)
+  if (request.size > span_ || size >= kSizes || slots_of(size) == 0)
     return nullptr;
   why = Refusal::kNumber;
   GuardedObject* const object = live_ == kMostLive ? nullptr : take_slot(size);
@@ -149,11 +149,11 @@ GuardedObject* Slots::take(const Wanted& wanted, Refusal& why) {
     return nullptr;
   }
   ++live_;
-  object->device = wanted.device;
-  object->host = wanted.host;
-  object->born = wanted.construct;
-  object->begin = end - whole + wanted.padding;
-  object->size = wanted.size;
+  object->device = request.device;
+  object->host = request.host;
+  object->born = request.construct;
+  object->begin = end - whole + request.padding;
+  object->size = request.size;
   object->name[0] = '\0';
   object->written.clear();
   object->kernel_wrote = false;

@@ -5,6 +5,8 @@
 // which each size has slots at fixed distances: a signal handler finds the object of any address by arithmetic.
 #pragma once
 
+#include "observe/memory_guard.h"
+
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -64,15 +66,6 @@ struct GuardedObject {
   }
 };
 
-// A request for memory.
-struct Wanted {
-  int device;
-  const void* host; // null: for no variable
-  std::size_t size, padding;
-  std::size_t alignment; // the least
-  std::uint64_t construct;
-};
-
 // The reason why an object gets no guarded memory.
 enum class Refusal { kAddresses, kSize, kNumber };
 
@@ -81,7 +74,7 @@ public:
   static constexpr std::size_t kGuard = std::size_t{64} << 10; // between two slots; far faults are found, too
 
   // Null, and why: the system has no room, or this has not.
-  GuardedObject* take(const Wanted& wanted, Refusal& why);
+  GuardedObject* take(const observe::MemoryRequest& request, Refusal& why);
   void give_back(GuardedObject& object);
 
   // These take no lock.
