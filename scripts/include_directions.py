@@ -27,13 +27,11 @@ LEVELS = (
     ("libomptarget/data/table",),
     ("libomptarget/rtl",),
     ("libomptarget/observe",),
-    ("libomptarget/observe/check/full",),
-    (
-        "libomptarget/observe/check",
-        "libomptarget/observe/ompt",
-        "libomptarget/observe/summary",
-        "libomptarget/observe/trace",
-    ),
+    ("observe",),
+    ("observe/check/full",),
+    ("observe/check", "observe/summary", "observe/trace"),
+    ("observe/output",),
+    ("libomptarget/observe/ompt",),
     ("libomptarget/observe/events",),
     ("libomptarget/process",),
     (
@@ -80,7 +78,7 @@ def included(runtime: Path, file: str) -> Iterator[str]:
 
 def faults(runtime: Path) -> Iterator[str]:
     """A line for each include that runs upwards or across, and for each room without a level."""
-    trees = ("libomptarget", "plugins", "devicertl", "inspect", "common", "machine", "include")
+    trees = ("libomptarget", "observe", "plugins", "devicertl", "inspect", "common", "machine", "include")
     files = (p for tree in trees for p in (runtime / tree).rglob("*") if p.suffix in {".h", ".cpp"})
     for path in sorted(files):
         file = path.relative_to(runtime).as_posix()

@@ -8,7 +8,7 @@
 #include "observe/check/readable.h"
 #include "observe/check/variables.h"
 #include "observe/check/words.h"
-#include "observe/events/names.h"
+#include "observe/output/names.h"
 #include "observe/events/sink.h"
 #include "process/per_process.h"
 

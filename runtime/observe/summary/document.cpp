@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "observe/summary/document.h"
 
-#include "observe/events/json_text.h"
+#include "observe/output/json_text.h"
 #include "region_name.h"
 
 #include <string_view>

@@ -4,7 +4,7 @@
 // The trace keeps this of an event until it is written.
 #pragma once
 
-#include "observe/events/names.h"
+#include "observe/output/names.h"
 
 #include <array>
 #include <cstddef>

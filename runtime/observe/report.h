@@ -5,7 +5,7 @@
 // table.
 #pragma once
 
-#include "observe/events/shared_table.h"
+#include "observe/output/shared_table.h"
 
 namespace omptool::observe {
 

@@ -3,7 +3,7 @@
 //
 // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU: the array of events, whose end may
 // be missing.
-#include "observe/events/json_text.h"
+#include "observe/output/json_text.h"
 #include "observe/events/source.h"
 #include "observe/trace/format.h"
 #include "observe/trace/rank.h"
