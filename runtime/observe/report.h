@@ -5,7 +5,7 @@
 // table.
 #pragma once
 
-#include "observe/output/shared_table.h"
+#include "output/shared_table.h"
 
 namespace omptool::observe {
 

@@ -5,7 +5,7 @@
 // from when somebody waits for its queue: before, nobody can tell whether it has ended. One for which nobody waits is
 // watched from when it is queued, as its device says when it has ended; but while others on that device end, it may be
 // their turn, and not its own.
-#include "observe/watchdog.h"
+#include "watchdog.h"
 
 #include "observe/events/sink.h"
 #include "process/message.h"

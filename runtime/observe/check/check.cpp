@@ -1,15 +1,15 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/check/check.h"
+#include "check/check.h"
 
-#include "observe/check/book.h"
-#include "observe/check/findings.h"
-#include "observe/check/heap.h"
-#include "observe/check/readable.h"
-#include "observe/check/variables.h"
-#include "observe/check/words.h"
-#include "observe/output/names.h"
+#include "check/book.h"
+#include "check/findings.h"
+#include "check/heap.h"
+#include "check/readable.h"
+#include "check/variables.h"
+#include "check/words.h"
 #include "observe/events/sink.h"
+#include "output/names.h"
 #include "process/per_process.h"
 
 #include <algorithm>

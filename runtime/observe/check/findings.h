@@ -5,7 +5,7 @@
 // The same finding is recorded once, with its count.
 #pragma once
 
-#include "observe/output/shared_table.h"
+#include "output/shared_table.h"
 
 #include <string>
 #include <string_view>

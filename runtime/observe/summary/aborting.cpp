@@ -1,6 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/summary/aborting.h"
+#include "summary/aborting.h"
 
 #include <atomic>
 #include <csignal>

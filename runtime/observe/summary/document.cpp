@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/summary/document.h"
+#include "summary/document.h"
 
-#include "observe/output/json_text.h"
+#include "output/json_text.h"
 #include "region_name.h"
 
 #include <string_view>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "observe/summary/contents.h"
+#include "summary/contents.h"
 
 #include <string>
 

@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Keeps what a construct did until it ends, because only its launch says which region it is.
-#include "observe/summary/summary.h"
+#include "summary/summary.h"
 
 #include "bytes.h"
 #include "file.h"
 #include "observe/events/sink.h"
 #include "observe/events/source.h"
-#include "observe/summary/aborting.h"
-#include "observe/summary/contents.h"
-#include "observe/summary/document.h"
-#include "observe/summary/tables.h"
 #include "process/message.h"
 #include "process/per_process.h"
+#include "summary/aborting.h"
+#include "summary/contents.h"
+#include "summary/document.h"
+#include "summary/tables.h"
 
 #include <array>
 #include <atomic>
@@ -153,8 +153,9 @@ void write_document(const std::string& folder, const Contents& contents) {
     tell("omptarget: ", "the summary is not in %s: %s", path.c_str(), std::strerror(errno));
 }
 
-// Behind the program's own end, or before it aborts.
-[[gnu::destructor]] void report_summary() {
+} // namespace
+
+void report_summary() {
   const std::string asked = variable("OMPTOOL_SUMMARY"), folder = variable("OMPTOOL_SUMMARY_JSON");
   const bool is_printed = asked == "1" || asked == "all";
   if (!is_printed && folder.empty())
@@ -169,8 +170,6 @@ void write_document(const std::string& folder, const Contents& contents) {
   if (has_run && !folder.empty())
     write_document(folder, *contents);
 }
-
-} // namespace
 
 void summarize(bool spread) {
   const std::string asked = variable("OMPTOOL_SUMMARY");

@@ -9,5 +9,7 @@ namespace omptool::observe {
 // OMPTOOL_SUMMARY_JSON=FOLDER writes a document for `omptool run --summary-json`, which makes the folder.
 // `spread`: regions that name no device go to the least loaded one.
 void summarize(bool spread);
+// Prints and writes the summary, once: behind the program's own end, or before it aborts.
+void report_summary();
 
 } // namespace omptool::observe

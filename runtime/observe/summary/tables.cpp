@@ -1,10 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/summary/tables.h"
+#include "summary/tables.h"
 
 #include "counted.h"
-#include "observe/summary/layout.h"
 #include "region_name.h"
+#include "summary/layout.h"
 
 #include <algorithm>
 #include <cstdio>

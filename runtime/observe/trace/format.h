@@ -4,8 +4,8 @@
 // The two forms of a trace's file.
 #pragma once
 
-#include "observe/trace/lanes.h"
-#include "observe/trace/record.h"
+#include "trace/lanes.h"
+#include "trace/record.h"
 
 #include <memory>
 #include <string>

@@ -3,11 +3,11 @@
 //
 // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU: the array of events, whose end may
 // be missing.
-#include "observe/output/json_text.h"
 #include "observe/events/source.h"
-#include "observe/trace/format.h"
-#include "observe/trace/rank.h"
-#include "observe/trace/texts.h"
+#include "output/json_text.h"
+#include "trace/format.h"
+#include "trace/rank.h"
+#include "trace/texts.h"
 
 #include <algorithm>
 #include <charconv>

@@ -6,7 +6,7 @@
 // none to overlap.
 #pragma once
 
-#include "observe/trace/record.h"
+#include "trace/record.h"
 
 #include <map>
 #include <set>

@@ -4,9 +4,9 @@
 // Packets of perfetto/trace/trace_packet.proto, each with its length in front: tracks, and slices on them. Names and
 // texts are interned, as one sequence of packets: the first packet that needs one brings it along.
 #include "observe/events/source.h"
-#include "observe/trace/format.h"
-#include "observe/trace/rank.h"
-#include "observe/trace/texts.h"
+#include "trace/format.h"
+#include "trace/rank.h"
+#include "trace/texts.h"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 // The trace keeps this of an event until it is written.
 #pragma once
 
-#include "observe/output/names.h"
+#include "output/names.h"
 
 #include <array>
 #include <cstddef>

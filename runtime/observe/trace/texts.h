@@ -4,7 +4,7 @@
 // Keeps names as a file has them, which many events need. For one thread at a time.
 #pragma once
 
-#include "observe/trace/record.h"
+#include "trace/record.h"
 
 #include <optional>
 #include <string>

@@ -1,13 +1,13 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/trace/trace.h"
+#include "trace/trace.h"
 
 #include "observe/events/sink.h"
-#include "observe/trace/writer.h"
 #include "process/message.h"
 #include "process/per_process.h"
 #include "thread_exit.h"
 #include "threads/thread_records.h"
+#include "trace/writer.h"
 
 #include <algorithm>
 #include <array>
@@ -348,8 +348,7 @@ void start() {
   observe::subscribe(*only, observe::kHeard);
 }
 
-// Behind the program's own end, and so behind that of its devices.
-__attribute__((destructor)) static void finish_trace() {
+void finish() {
   if (Trace* const trace = PerProcess<Trace>::known())
     trace->finish();
 }

@@ -10,5 +10,7 @@ namespace omptool::trace {
 
 // Begins, if the environment asks for it.
 void start();
+// Writes what is left. Called behind the program's own end, and so behind that of its devices.
+void finish();
 
 } // namespace omptool::trace

@@ -1,9 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/trace/writer.h"
+#include "trace/writer.h"
 
-#include "observe/trace/rank.h"
 #include "process/message.h"
+#include "trace/rank.h"
 
 #include <cstring>
 #include <fcntl.h>

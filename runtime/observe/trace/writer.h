@@ -5,7 +5,7 @@
 #pragma once
 
 #include "file.h"
-#include "observe/trace/format.h"
+#include "trace/format.h"
 
 #include <memory>
 #include <span>

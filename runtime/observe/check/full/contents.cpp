@@ -1,13 +1,13 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/check/full/contents.h"
+#include "check/full/contents.h"
 
-#include "observe/check/findings.h"
-#include "observe/check/full/digest.h"
-#include "observe/check/full/guarded.h"
-#include "observe/check/full/host_watch.h"
-#include "observe/check/full/names.h"
-#include "observe/check/words.h"
+#include "check/findings.h"
+#include "check/full/digest.h"
+#include "check/full/guarded.h"
+#include "check/full/host_watch.h"
+#include "check/full/names.h"
+#include "check/words.h"
 #include "observe/events/sink.h"
 #include "observe/events/source.h"
 

@@ -9,8 +9,8 @@
 // before one is used while it goes on, or after it.
 #pragma once
 
-#include "observe/check/findings.h"
-#include "observe/check/full/slots.h"
+#include "check/findings.h"
+#include "check/full/slots.h"
 #include "observe/events/events.h"
 
 #include <cstdint>

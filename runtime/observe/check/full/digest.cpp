@@ -1,6 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/check/full/digest.h"
+#include "check/full/digest.h"
 
 #include <algorithm>
 #include <array>

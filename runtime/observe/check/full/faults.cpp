@@ -1,10 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/check/full/faults.h"
+#include "check/full/faults.h"
 
-#include "observe/check/full/guarded.h"
-#include "observe/check/full/host_watch.h"
-#include "observe/check/full/instruction.h"
+#include "check/full/guarded.h"
+#include "check/full/host_watch.h"
+#include "check/full/instruction.h"
 
 #include <array>
 #include <cerrno>

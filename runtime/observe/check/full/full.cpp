@@ -1,14 +1,14 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/check/full/full.h"
+#include "check/full/full.h"
 
-#include "observe/check/findings.h"
-#include "observe/check/full/contents.h"
-#include "observe/check/full/faults.h"
-#include "observe/check/full/guarded.h"
-#include "observe/check/full/host_watch.h"
-#include "observe/check/full/names.h"
-#include "observe/check/full/unfinished.h"
+#include "check/findings.h"
+#include "check/full/contents.h"
+#include "check/full/faults.h"
+#include "check/full/guarded.h"
+#include "check/full/host_watch.h"
+#include "check/full/names.h"
+#include "check/full/unfinished.h"
 #include "observe/events/sink.h"
 #include "process/per_process.h"
 
@@ -95,9 +95,10 @@ constinit Guard the_guard;
 
 } // namespace
 
-void start_full() {
+void start_full(const void* core) {
   if (level() != Level::kFull)
     return;
+  know_runtime(core);
   static FullListener* const only = new FullListener; // threads go on while the process exits
   subscribe(*only);
 }

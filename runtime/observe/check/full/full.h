@@ -9,8 +9,8 @@
 
 namespace omptool::check {
 
-// Listens from the first call on.
-void start_full();
+// Listens from the first call on. `core`: an address in the code of the core.
+void start_full(const void* core);
 
 // Returns the guard of the objects of devices; null: nobody asks for the full level.
 observe::MemoryGuard* memory_guard();

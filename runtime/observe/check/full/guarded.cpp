@@ -4,9 +4,9 @@
 // Parts of objects that nobody has written, of 64 KiB at least, are closed when a kernel is launched: most objects are
 // copied to the device before, and then cost nothing. The first write to a part opens it, and counts as a write of all
 // of it, whatever its size: a fault for each byte would take too long.
-#include "observe/check/full/guarded.h"
+#include "check/full/guarded.h"
 
-#include "observe/check/findings.h"
+#include "check/findings.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -6,8 +6,8 @@
 // program computes what it would.
 #pragma once
 
-#include "observe/check/full/running.h"
-#include "observe/check/full/slots.h"
+#include "check/full/running.h"
+#include "check/full/slots.h"
 
 namespace omptool::check {
 

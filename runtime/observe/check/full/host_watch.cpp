@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A debug register cannot tell a read from a write. Of a word whose reads matter, a second one counts the writes.
-#include "observe/check/full/host_watch.h"
+#include "check/full/host_watch.h"
 
-#include "observe/check/full/faults.h"
+#include "check/full/faults.h"
 
 #include <algorithm>
 #include <array>

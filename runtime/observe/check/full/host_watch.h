@@ -7,8 +7,8 @@
 // that a word stands for its object, and the latest objects are the ones that are watched.
 #pragma once
 
-#include "observe/check/findings.h"
-#include "observe/check/full/running.h"
+#include "check/findings.h"
+#include "check/full/running.h"
 
 #include <csignal>
 #include <cstddef>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "observe/check/variables.h"
+#include "check/variables.h"
 #include "observe/events/events.h"
 
 #include <string_view>

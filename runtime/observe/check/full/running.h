@@ -33,6 +33,8 @@ KernelPlace last_kernel();
 // The code of images is gone, or will be.
 void forget_images();
 
+// `code` is part of the runtime's code.
+void know_runtime(const void* code);
 // Says how to ask a plugin whether the calling thread is in a kernel; `asked` is part of its code.
 void know_plugin(std::int32_t (*asked)());
 

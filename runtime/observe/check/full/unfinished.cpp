@@ -1,9 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/check/full/unfinished.h"
+#include "check/full/unfinished.h"
 
-#include "observe/check/full/host_watch.h"
-#include "observe/check/full/names.h"
+#include "check/full/host_watch.h"
+#include "check/full/names.h"
 #include "observe/events/sink.h"
 #include "observe/events/source.h"
 
