@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -96,7 +95,7 @@ def without(tmp_path: Path) -> Path:
 
 
 def started(
-    program: Path, runtime: Path, environment: Mapping[str, str], decoy: Path | None = None
+    program: Path, runtime: Path, environment: dict[str, str], decoy: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run the program in `decoy`, whose libraries come first, with the runtime of a folder."""
     path = ":".join([*([str(decoy)] if decoy else []), str(runtime), libraries("19")])
