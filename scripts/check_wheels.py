@@ -19,7 +19,13 @@ from elftools.elf.gnuversions import GNUVerNeedSection
 
 MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
 # Each wheel with the runtime has these, and more, which are the same in all.
-RUNTIME = ("libomptarget.so", "libomptarget.rtl.host.so", "libtarget.so", "libomptool_inspect.so")
+RUNTIME = (
+    "libomptarget.so",
+    "libomptarget.rtl.host.so",
+    "libomptool_observe.so",
+    "libtarget.so",
+    "libomptool_inspect.so",
+)
 # Of this machine: the sources, what pip unpacks them to, and the user's folder.
 PLACES = (str(Path(__file__).parents[1]), "/pip-", str(Path.home()) + "/")
 

@@ -2,7 +2,7 @@
 """A table in memory in which the runtime records what it is asked for.
 
 All processes of a program map its file, so that it is whole however each of them ends. Its twin is
-runtime/libomptarget/observe/events/shared_table.h.
+runtime/observe/output/shared_table.h.
 """
 
 from __future__ import annotations

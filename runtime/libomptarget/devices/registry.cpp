@@ -3,8 +3,7 @@
 #include "devices/registry.h"
 
 #include "observe/events/sink.h"
-#include "observe/report.h"
-#include "observe/summary/summary.h"
+#include "observe/opening.h"
 #include "process/read_only.h"
 
 #include <algorithm>
@@ -32,8 +31,7 @@ std::vector<std::string> kernels_of(const Library& library) {
 void Registry::add(const void* descriptor, LibraryReader read) {
   LoadedObject home = loaded_object_of(descriptor);
   read_only_memory.add(home.constants);
-  observe::report_regions();
-  observe::summarize(); // of a program that makes no call, too
+  observe::start_early_observers();
   if (observe::heard()) [[unlikely]]
     observe::report(observe::LibraryRegistered{home.path});
   libraries_.add(descriptor, read, std::move(home));
