@@ -92,9 +92,10 @@ Observers* observers_for(const char* variable) {
 }
 
 // Runs behind this library's other destructors, which print. Libraries that registered have gone by then, as they need
-// this one. The tables of a program that has made no call are printed, too.
+// this one. The tables of a program that has made no call are printed, too, and its files are listed.
 [[gnu::destructor(101)]] void finish_observers() {
-  if (Observers* const observers = observers_for(variable_of_tables()))
+  constexpr const char* kReport = "OMPTOOL_REPORT";
+  if (Observers* const observers = observers_for(is_set(kReport) ? kReport : variable_of_tables()))
     observers->finish();
 }
 
