@@ -8,14 +8,12 @@ import stat
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from packager.errors import FindingError, FormatError, UsageError
 from packager.files.reader import open_reader
 from packager.files.replacing import replacing
 from packager.formats.containers import archive
 from packager.hosts.members import MAX_DEPTH
-from packager.slimming.archives import slim_archive
 from packager.slimming.containers.found import Left
 from packager.slimming.elf.shrink import Shrunk, shrink
 from packager.slimming.packages.rewriting import rewritten
@@ -45,6 +43,8 @@ def slim_file(
     planned = with_openmp(plan(source, request.keeps, keep_ptx=request.keep_ptx), found)
     if planned.lacking:  # an edit would be for nothing
         return _slimmed(source, source, out, name, request, found)
+    from tempfile import TemporaryDirectory  # slow to load, and few files need it
+
     with TemporaryDirectory(prefix=".omptool-", dir=None if out is None else out.parent) as folder:
         edited = Path(folder) / "edited"
         try:
@@ -103,6 +103,8 @@ def _archive(
 ) -> Slimmed | None:
     if depth == MAX_DEPTH:
         raise FormatError(f"archives are nested more than {MAX_DEPTH} deep")
+    from packager.slimming.archives import slim_archive
+
     slimmer = partial(slim_file, request=request, depth=depth + 1)
     before = source.stat().st_size
     done, after = rewritten(source, out, partial(slim_archive, slim=slimmer, name=name))

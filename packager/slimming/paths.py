@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from packager.errors import PackagerError, UsageError
 from packager.files.copying import copy
@@ -15,13 +16,13 @@ from packager.files.replacing import replacing
 from packager.formats import packages
 from packager.records import NamedTuple
 from packager.slimming.file import slim_file
-from packager.slimming.packages.debian import slim_debian
-from packager.slimming.packages.installed import Found, Records, files
 from packager.slimming.packages.rewriting import rewritten
-from packager.slimming.packages.wheel import slim_wheel
 from packager.slimming.request import Request
 from packager.slimming.slimmed import Slimmed, is_worth_writing
 from packager.writers.streams import ignore
+
+if TYPE_CHECKING:
+    from packager.slimming.packages.installed import Found
 
 CONDA = ".conda"  # a zip file of archives, unlike the old form
 
@@ -66,6 +67,8 @@ def slim_folder(folder: Path, request: Request, seen: Callable[[Path], None]) ->
     `seen` is called before each. A file that cannot be slimmed is yielded with the reason. RECORDs
     of installed distributions are written at the end, also where an error or a signal ends it.
     """
+    from packager.slimming.packages.installed import Records, files
+
     records = Records(folder)
     for record in records.left:
         yield Result(record.path, 0, 0, (), record.reason)
@@ -114,8 +117,12 @@ def _slimmed(path: Path, out: Path, request: Request) -> Result:
 def _of_package(path: Path) -> Callable[..., list[Slimmed]] | None:
     with open_reader(path) as data:
         if packages.is_debian(data):
+            from packager.slimming.packages.debian import slim_debian  # slow to load
+
             return slim_debian
         if packages.is_zip(data) and path.suffix != CONDA:
+            from packager.slimming.packages.wheel import slim_wheel
+
             return slim_wheel
         if packages.probe(data):
             raise UsageError("is a package of conda's: slim the environment that has it")

@@ -115,7 +115,7 @@ def test_where_a_gpu_would_have_no_code_nothing_is_written(library: Path, tmp_pa
 def test_wrong_words_are_answered_by_a_line(
     words: list[str], code: int, message: str, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("omptool.probes.kept.processors", lambda: ())
+    monkeypatch.setattr("omptool.probes.amd_kfd.processors", lambda: ())
     monkeypatch.setenv("OMPTOOL_CUDA_LIBRARY", "/nonexistent")
     done = omptool("slim", library, *words)
     assert (done.exit_code, done.stdout) == (code, "")
