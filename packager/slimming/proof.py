@@ -25,7 +25,7 @@ from packager.slimming.tables.rewriting import staying
 from packager.wording import counted
 
 NOTHING = Request((), removed={})
-MOST_AHEAD = 1 << 13  # containers whose images are held in memory until the result is there
+MOST_AHEAD = 1 << 13  # images that are held in memory until the result is there
 
 
 class _Loads(NamedTuple):
@@ -56,8 +56,12 @@ class Proof:
     def read_ahead(self) -> None:
         """Read the file before, while the result is not there yet."""
         with suppress(PackagerError):  # `prove` raises it if a container has changed
-            for number, one in enumerate(self._ours()[:MOST_AHEAD]):
-                self._loads[number] = _loads(one, self._keeps)
+            held = 0
+            for number, one in enumerate(self._ours()):
+                self._loads[number] = found = _loads(one, self._keeps)
+                held += sum(map(len, (*found.chosen, found.fixed)))
+                if held > MOST_AHEAD:
+                    return
 
     def prove(self, after: Path) -> None:
         """Raise FindingError if a kept device would not load the same images from a result."""
