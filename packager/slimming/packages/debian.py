@@ -72,21 +72,22 @@ def slim_debian(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slim
     LimitError where its files inflate to more than the limits.
     """
     members = Members(str(path), folder, slim)
-    data_tar, done = folder / "data", _Data()
     with open_reader(path) as data:
         parts = list(archive.members(data))
         for part in parts:
             if part.name.startswith(SIGNATURE):
                 raise FormatError(f"is signed by {part.name}: its files stay as they are")
         found, control = (_part(parts, name) for name in (DATA, CONTROL))
-        with data_tar.open("wb") as file:
+        if not _changes(found, members):  # to compress a large package takes minutes
+            return members.slimmed
+        members, done = Members(str(path), folder, slim), _Data()
+        new = {found: folder / "data", control: folder / "control"}
+        with new[found].open("wb") as file:
             _slim_tar(found, file, members, done)
-        if done.sums:
-            new = {found: data_tar, control: folder / "control"}
-            with new[control].open("wb") as file:
-                _write_control(control, file, done)
-            with out.open("wb") as file:
-                _assemble(data, parts, new, file)
+        with new[control].open("wb") as file:
+            _write_control(control, file, done)
+        with out.open("wb") as file:
+            _assemble(data, parts, new, file)
     return members.slimmed
 
 
@@ -96,6 +97,20 @@ def _part(parts: list[archive.Member], name: str) -> archive.Member:
             return part
     known = ", ".join(f"{name}{ending}" for ending in METHODS)
     raise FormatError(f"is a Debian package without {name}; known names: {known}")
+
+
+def _changes(part: archive.Member, members: Members) -> bool:
+    """Return whether a file of data.tar changes; the first that does is the last that is read."""
+    with _read(part) as source:
+        for info in source:
+            stored = source.extractfile(info) if info.isreg() else None
+            beginning = stored.read(LONGEST) if stored else b""
+            if stored and may_have_code(beginning):
+                content = pieces(beginning, stored)
+                name = info.name.removeprefix("./")
+                if members.slim(name, info.size, info.size, content) is not None:
+                    return True
+    return False
 
 
 def _slim_tar(part: archive.Member, out: BinaryIO, members: Members, done: _Data) -> None:
