@@ -27,7 +27,7 @@ from packager.formats.containers import archive
 from packager.formats.packages.debian import DATA, METHODS
 from packager.formats.packages.tar_stream import MAX_RECORD
 from packager.slimming.packages.members import LONGEST, PIECE, Members, may_have_code, pieces
-from packager.slimming.slimmed import Slimmed, Slimmer
+from packager.slimming.slimmed import SignedError, Slimmed, Slimmer
 
 CONTROL, SUMS, DESCRIPTION = "control.tar", "md5sums", "control"
 SIGNATURE = "_gpg"  # how the names of debsigs' members begin
@@ -68,15 +68,15 @@ def slim_debian(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slim
     """Write `path` to `out`, its files slimmed; return what was done to those with device code.
 
     `folder` is an empty one with room for the largest file twice, and for data.tar. Nothing is
-    written where no file changes. Raises FormatError where the package is damaged or signed,
-    LimitError where its files inflate to more than the limits.
+    written where no file changes. Raises FormatError where the package is damaged, SignedError if
+    it is signed, LimitError where its files inflate to more than the limits.
     """
     members = Members(str(path), folder, slim)
     with open_reader(path) as data:
         parts = list(archive.members(data))
         for part in parts:
             if part.name.startswith(SIGNATURE):
-                raise FormatError(f"is signed by {part.name}: its files stay as they are")
+                raise SignedError(part.name)
         found, control = (_part(parts, name) for name in (DATA, CONTROL))
         if not _changes(found, members):  # to compress a large package takes minutes
             return members.slimmed
