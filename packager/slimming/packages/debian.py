@@ -220,13 +220,15 @@ def _method(part: archive.Member) -> str:
 class _Header(tarfile.TarInfo):
     """A header that dpkg reads, too: its records are names alone, and short."""
 
-    def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarFile:
-        where = f"header in the tar at {self.offset:#x}"
-        if self.type in NAMES and self.size > MAX_RECORD:
-            raise FormatError(f"{where} claims a name of {self.size} bytes")
-        if self.type in OF_OTHERS or self.size < 0:
-            raise FormatError(f"{where} is none of a Debian package's")
-        return super()._proc_member(tar)  # type: ignore[misc,no-any-return]  # typeshed lacks it
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Header:
+        """Return the header in a block of the tar. Raises FormatError for another one."""
+        found = super().frombuf(buf, encoding, errors)
+        if found.type in NAMES and found.size > MAX_RECORD:
+            raise FormatError(f"header of {found.name} claims a name of {found.size} bytes")
+        if found.type in OF_OTHERS or found.size < 0:
+            raise FormatError(f"header of {found.name} in the tar is none of a Debian package's")
+        return found
 
 
 @contextmanager
