@@ -106,7 +106,7 @@ def program(products: Products, link: str, *more: str) -> Path:
             images = (image(arch, number * 10 + arch) for arch in ARCHS)
             (folder / str(number)).write_bytes(fatbins.fatbin(*images))
         app = folder / ("app.so" if "library" in link else "app")
-        options = ("-g", "-O1", f"-DBLOBS={folder}", f"-I{TESTS / 'support'}", *LINKS[link], *more)
+        options = ("-g", "-O1", f"-DBLOBS={folder}", *LINKS[link], *more)
         run("gcc", *options, SOURCE, "-o", app)
         return app
 

@@ -16,6 +16,7 @@ from next_tools import apply
 from products import Products
 from shortened import IMAGE, LINKS, STATIC, expected, kept, printed, program, segments, shrunk
 
+from packager.elf.headers import PT_LOAD
 from packager.errors import FindingError, FormatError
 from packager.slimming.elf.shrink import shrink
 
@@ -33,6 +34,7 @@ TOOLS = [
     ("strip", "Debian rpath"), ("objcopy", "eu-strip"),
 ]  # fmt: skip
 MOVED = ("fatbinData1", "fatbinData2", "__abi_tag")  # in containers, and in a note that slides
+PAGE = 0x1000  # of x86-64
 FEW_TOOLS = [("strip",), ("objcopy",), ("PyPI rpath", "strip")]
 
 
@@ -244,6 +246,23 @@ def test_a_plan_alone_writes_nothing(products: Products, tmp_path: Path) -> None
     app = program(products, "pie")
     planned = shrink(app, kept(app, {90}), None)
     assert planned == shrink(app, kept(app, {90}), tmp_path / "app")
+
+
+@pytest.mark.parametrize("link", ["pages-of-64k", "pages-of-64k-library", "pages-of-2m-library"])
+def test_segments_of_larger_pages_stay_congruent(
+    products: Products, tmp_path: Path, link: str
+) -> None:
+    """The loader maps a segment only where offset and address agree modulo its alignment."""
+    app = program(products, link)
+    out = tmp_path / app.name
+    done = shrunk(app, {90}, out)
+    assert (len(done.holes), done.zeroed) == (1, ())
+    before, after = ([s for s in segments(path) if s.type == PT_LOAD] for path in (app, out))
+    assert len(after) == len(before) + 1
+    for one in after:
+        assert one.alignment >= PAGE
+        assert (one.address - one.offset) % one.alignment == 0
+    assert printed(out) == expected(printed(app), {90})
 
 
 @pytest.mark.parametrize("option", ["-O1", "-DCODE"])

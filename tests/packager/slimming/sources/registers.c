@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fatbin_entry.h"
+#include "../../../support/fatbin_entry.h"
 #ifndef FLAGS
 #define FLAGS "a"
 #endif
