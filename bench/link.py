@@ -119,10 +119,13 @@ def pairs(words: list[str], built: Path) -> Iterator[tuple[str, list[Measured]]]
         mine = Measured("omptool link -- clang", ["omptool", "link", "--", *clang], os.sync)
         yield f"with {library}", [mine, Measured("clang", clang, os.sync)]
     theirs = ["/usr/lib/llvm-19/bin/clang-linker-wrapper", ours, *words]
-    yield "with omptool's libomptarget, as clang's driver calls its linker wrapper", [
-        Measured("omptool link", ["omptool", "link", ours, *words], os.sync),
-        Measured("clang-linker-wrapper", theirs, os.sync),
-    ]
+    yield (
+        "with omptool's libomptarget, as clang's driver calls its linker wrapper",
+        [
+            Measured("omptool link", ["omptool", "link", ours, *words], os.sync),
+            Measured("clang-linker-wrapper", theirs, os.sync),
+        ],
+    )
 
 
 def own_memory(words: list[str]) -> int:

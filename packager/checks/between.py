@@ -14,7 +14,7 @@ Key = tuple[str, str]  # what an image is for, and the name of a kernel in it
 
 
 class _Place(NamedTuple):
-    """Where a kernel is; places sort in the order of files, and of kernels in a file."""
+    """The place of a kernel: tuples sort in the order of files, and of kernels in a file."""
 
     file: int
     number: int
