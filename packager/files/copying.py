@@ -19,10 +19,17 @@ NOT_HERE = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPE
 
 
 def copy(
-    source: int, start: int, size: int, out: int, at: int, copied: Callable[[int], None]
+    source: int,
+    start: int,
+    size: int,
+    out: int,
+    at: int,
+    copied: Callable[[int], None],
+    at_once: int = AT_ONCE,
 ) -> int:
     """Copy `size` bytes of the open file `source`, from `start` on, to `at` in `out`, where there
-    are only zeros: holes stay holes. `copied` is told of all that is written, in bytes.
+    are only zeros: holes stay holes. `copied` is told of all that is written, in bytes, after
+    `at_once` bytes at most.
 
     Returns how many of them there are, fewer than `size` where the file ends before.
     """
@@ -31,7 +38,7 @@ def copy(
         place = begin
         while place < stop:
             more = at + place - start
-            done = _in_kernel(source, place, min(stop - place, AT_ONCE), out, more)
+            done = _in_kernel(source, place, min(stop - place, at_once), out, more)
             done = done or _by_hand(source, place, min(stop - place, BY_HAND), out, more)
             if not done:
                 return place - start

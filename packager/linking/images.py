@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from packager.elf.headers import ET_REL, MAGIC
 from packager.errors import MissingToolError, UsageError
 from packager.files.reader import open_reader
+from packager.files.temporary import unused
 from packager.formats.device_images.bitcode import magic
 from packager.formats.device_images.bitcode import module as bitcode
 from packager.linking.cpu import device_runtime, indirect_calls
 from packager.linking.cpu.link import Libraries, link_cpu
 from packager.linking.groups import Group
-from packager.linking.inputs import Part, device_symbols, unused
+from packager.linking.inputs import Part, device_symbols
 from packager.linking.tools import Tools
 from packager.lowering.linker import lld
 from packager.processes.programs import which
