@@ -13,6 +13,7 @@ from packager.errors import MissingToolError, UsageError
 from packager.files.reader import open_reader
 from packager.formats.device_images.bitcode import magic
 from packager.formats.device_images.bitcode import module as bitcode
+from packager.linking import spirv
 from packager.linking.cpu import device_runtime, indirect_calls
 from packager.linking.cpu.link import Libraries, link_cpu
 from packager.linking.groups import Group
@@ -37,6 +38,7 @@ class DeviceOptions(NamedTuple):
     level: int = 2  # of optimisation of bitcode
     keeps_ptx: bool = False  # also where ptxas could assemble it
     ptxas: tuple[str, ...] = ()  # words for ptxas
+    is_own_compile: bool = False  # omptool cc has compiled the code, without what clang gets wrong
 
     def of(self, group: Group) -> list[str]:
         """The words for the linker of a group."""
@@ -59,6 +61,9 @@ def link_group(
     Raises UsageError, LinkError, SourceError where its code cannot be linked, MissingToolError.
     """
     states = [_state(part) for part in group.parts]
+    is_openmp_spirv = spirv.is_openmp(group.triple)
+    if is_openmp_spirv:
+        spirv.expect_bitcode(group.parts)
     if "bitcode" not in states:
         _expect_no_library(group, options)
     if states == ["linked"]:
@@ -77,7 +82,8 @@ def link_group(
     if joined and is_gpu:
         emit: Emit = "obj" if _is_assembled(group, options) else "image"
         said = _joined(joined, group, out, emit, libraries, options, tools, entries)
-        return out, "\n".join(filter(None, (said, *_left_out(group, options, emit))))
+        wrong = spirv.warnings(joined) if is_openmp_spirv and not options.is_own_compile else ()
+        return out, "\n".join(filter(None, (said, *wrong, *_left_out(group, options, emit))))
     objects = [_object(part, tools) for part in _in_state("object", group, states)]
     warnings = []
     if joined:
@@ -184,6 +190,7 @@ def _joined(
     search = libraries.command.folders
     worker = tools.worker()
     done = join(
-        inputs, target, options.libraries, out, emit=emit, kept=kept, search=search, child=worker
-    )
+        *(inputs, target, options.libraries, out), emit=emit, kept=kept, search=search,
+        folder=libraries.folder, child=worker,
+    )  # fmt: skip
     return "\n".join(done.notes)
