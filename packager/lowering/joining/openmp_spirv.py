@@ -17,11 +17,10 @@ from packager.lowering.rewriting.ir_text import BODY, SYMBOL
 from packager.lowering.rewriting.plain_pointers import with_generic_pointers
 from packager.lowering.rewriting.printing import with_constant_formats
 
-# Kernels of the image beside the program's, which the OpenCL plugin runs by these names.
-CONSTRUCTORS, DESTRUCTORS = "__omptool_constructors", "__omptool_destructors"
+# A kernel beside the program's, which the OpenCL plugin runs when it has loaded an image.
+CONSTRUCTORS = "__omptool_constructors"
 _GENERIC = 4
-_LISTS = {"llvm.global_ctors": CONSTRUCTORS, "llvm.global_dtors": DESTRUCTORS}
-_LIST = re.compile(r"^@(llvm\.global_[cd]tors) = .*\n", re.MULTILINE)
+_LIST = re.compile(r"^@llvm\.global_(ctors|dtors) = .*\n", re.MULTILINE)
 _LISTED = re.compile(rf"\{{ i32 (\d+), ptr ({SYMBOL}), ptr [^}}]*\}}")
 
 _CONVENTION = re.compile(r"\bspir_func ")
@@ -32,6 +31,9 @@ _NOT_INLINED = re.compile(r" (?:noinline|optnone)(?= )")
 # Promises about aliases, which LLVM 24 writes in a form that earlier releases refuse.
 _SCOPES = re.compile(r", !(?:alias\.scope|noalias) !\d+")
 _SCOPE_CALL = re.compile(r"^ *(?:tail )?call void @llvm\.experimental\.noalias\.scope\.decl\(.*\n", re.M)
+
+# Without them LLVM's OpenMP optimisations stay away: those of 22 take generic pointers for constants.
+_FLAGS = re.compile(r'(?<=!")(?=openmp(?:-device)?")')
 
 _REDUCTION = re.compile(
     r"@__kmpc_(?:nvptx_parallel_reduce_nowait_v2|nvptx_teams_reduce_nowait_v2|gpu_xteam_reduce_nowait)"
@@ -74,6 +76,7 @@ def plain(module: llvm.ModuleRef) -> llvm.ModuleRef:
     text = _FUNCTIONS.sub("", _CONVENTION.sub("", text))
     text = _SCOPE_CALL.sub("", _SCOPES.sub("", text))
     text = _ATTRIBUTES.sub(lambda found: _NOT_INLINED.sub("", found[0]), text)
+    text = _FLAGS.sub("was-", text)
     return parsed(lambda: llvm.parse_assembly(text))
 
 
@@ -85,7 +88,7 @@ def prepared(module: llvm.ModuleRef) -> llvm.ModuleRef:
     text = _with_generic_reductions(str(module))
     text = BODY.sub(lambda found: _with_locals(found[0]), text)
     text = with_constant_formats(_PRINTS.sub(_plain_texts, text))
-    text = _LIST.sub(lambda found: _kernel(found[0], _LISTS[found[1]]), text)
+    text = _LIST.sub(lambda found: _kernel(found[0]) if found[1] == "ctors" else "", text)
     made = parsed(lambda: llvm.parse_assembly(text))
     for function in made.functions:
         is_inlined = not (is_kernel(function) or function.name.startswith(_PRINTING))
@@ -110,6 +113,12 @@ def indirect_callers(module: llvm.ModuleRef) -> list[str]:
     found = (body[0] for body in BODY.finditer(str(module)) if _INDIRECT.search(body[0]))
     names = (_NAME.match(text) for text in found)
     return [name[1].removeprefix("@").strip('"') for name in names if name]
+
+
+def destroys(module: llvm.ModuleRef) -> bool:
+    """Return whether variables of the module have destructors, which nothing runs."""
+    found = (one[0] for one in _LIST.finditer(str(module)) if one[1] == "dtors")
+    return any(_LISTED.search(text) for text in found)
 
 
 def extensions(module: llvm.ModuleRef) -> list[str]:
@@ -176,11 +185,12 @@ def _plain_texts(found: re.Match[str]) -> str:
     return _CONSTANT_TEXT.sub(r"ptr\1 \2", line)
 
 
-def _kernel(listed: str, name: str) -> str:
+def _kernel(listed: str) -> str:
     """Return a kernel that calls the functions of a list, by priority."""
-    calls = sorted(((int(one[1]), one[2]) for one in _LISTED.finditer(listed)), key=lambda one: one[0])
-    if not calls:
-        return ""
-    ordered = calls if name == CONSTRUCTORS else reversed(calls)
-    lines = "".join(f"  call void {function}()\n" for _, function in ordered)
-    return f"define spir_kernel void @{name}() {{\n{lines}  ret void\n}}\n"
+    found = [(int(one[1]), one[2]) for one in _LISTED.finditer(listed)]
+    calls = "".join(f"  call void {function}()\n" for _, function in sorted(found, key=_priority))
+    return f"define spir_kernel void @{CONSTRUCTORS}() {{\n{calls}  ret void\n}}\n" if calls else ""
+
+
+def _priority(listed: tuple[int, str]) -> int:
+    return listed[0]

@@ -39,6 +39,7 @@ from packager.lowering.joining.upgrades import corrected
 from packager.lowering.modules import (
     FaultError,
     drop_unused,
+    inline_always,
     link,
     parse,
     retarget,
@@ -53,7 +54,7 @@ from packager.triples import code_of
 _MULTIPLE = re.compile(r"Linking globals named '(.*)': symbol multiply defined")
 _SETTING = re.compile(r"__omp_rtl_(?:debug_kind|assume_\w+)")
 _OTHER_POINTERS = re.compile(r"-p(?:0)?:(?!64)")  # of no device here
-_MOST_ROUNDS = 4  # of inlining, each of which may make calls by address direct ones
+_MOST_ROUNDS = 6  # of inlining: each makes the calls by address of the last one direct
 # LLVM's OpenMP optimisations then call only what is there.
 _IS_LINKED = '!llvm.module.flags = !{!0}\n!0 = !{i32 1, !"LTOPostLink", i32 1}\n'
 
@@ -116,6 +117,7 @@ def _join(request: JoinRequest) -> JoinAnswer:
         by_address = _shrink_spirv(program, request, machine, output)
         if by_address:
             return JoinAnswer(by_address=by_address)
+        machine = machines.plain(device, request.level)  # one that knows the extensions
     else:
         _shrink(program, request, machine, output)
     module = program.module
@@ -326,15 +328,16 @@ def _shrink_spirv(
 ) -> tuple[str, ...]:
     """Make SPIR-V's code of clang's. Return the functions that still call by address."""
     openmp_spirv.link_mathematics(program.module, [v.name for v in _undefined(program.module)])
+    if openmp_spirv.destroys(program.module):
+        program.notes.append("destructors of device variables do not run on OpenCL devices")
     program.module = openmp_spirv.prepared(program.module)
-    program.kept |= {openmp_spirv.CONSTRUCTORS, openmp_spirv.DESTRUCTORS}
-    # What a function calls by address is known only where it has been inlined.
-    output = output._replace(level=max(output.level, 1))
+    program.kept.add(openmp_spirv.CONSTRUCTORS)
+    internalise(program.module, {*program.kept, *request.kept}, shares=False)
+    # Before other optimisations: they would turn a call by address into a choice of functions.
     for _ in range(_MOST_ROUNDS):
-        _shrink(program, request, machine, output)
-        by_address = openmp_spirv.indirect_callers(program.module)
-        if not by_address:
-            break
+        inline_always(program.module, machine)
+    _shrink(program, request, machine, output._replace(level=max(output.level, 1)))
+    by_address = openmp_spirv.indirect_callers(program.module)
     if needed := openmp_spirv.extensions(program.module):
         llvm.set_option("spirv", f"--spirv-ext={','.join(f'+{name}' for name in needed)}")
     return tuple(by_address)
