@@ -38,7 +38,6 @@ class DeviceOptions(NamedTuple):
     level: int = 2  # of optimisation of bitcode
     keeps_ptx: bool = False  # also where ptxas could assemble it
     ptxas: tuple[str, ...] = ()  # words for ptxas
-    is_own_compile: bool = False  # omptool cc has compiled the code, without what clang gets wrong
 
     def of(self, group: Group) -> list[str]:
         """The words for the linker of a group."""
@@ -82,7 +81,7 @@ def link_group(
     if joined and is_gpu:
         emit: Emit = "obj" if _is_assembled(group, options) else "image"
         said = _joined(joined, group, out, emit, libraries, options, tools, entries)
-        wrong = spirv.warnings(joined) if is_openmp_spirv and not options.is_own_compile else ()
+        wrong = spirv.warnings(joined) if is_openmp_spirv else ()
         return out, "\n".join(filter(None, (said, *wrong, *_left_out(group, options, emit))))
     objects = [_object(part, tools) for part in _in_state("object", group, states)]
     warnings = []

@@ -9,7 +9,7 @@ from pathlib import Path
 from packager.errors import FindingError, MissingToolError, UsageError
 from packager.files.portable import is_file
 from packager.files.reader import open_reader
-from packager.linking.bitcode_files import release_of
+from packager.formats.device_images.bitcode.openmp_spirv import is_miscompiled
 from packager.linking.device_runtime import OwnLibraries
 from packager.linking.inputs import Part
 from packager.lowering.joining.request import JoinAnswer
@@ -21,11 +21,9 @@ PORTABLE = "spirv64-unknown-unknown"  # of portable kernels, and what LLVM makes
 BITCODE = "omptool-devicertl-spirv64.bc"
 _ENTRY_POINT = b"__kmpc_target_init"  # clang's kernels call it first
 _MOST_NAMED = 6
-# Its optimisation of OpenMP's calls takes pointers to any memory for pointers to constants.
-WRONG_RELEASE = 22
 WRONG_CODE = (
-    "clang 22 drops stores of functions that regions call, from -O1 on: compile with -mllvm "
-    "-openmp-opt-disable, as omptool cc does, or with clang 23"
+    "OMP136: clang 22 drops stores of functions that regions call: compile with omptool cc, or "
+    "clang 23"
 )
 
 
@@ -46,15 +44,20 @@ def expect_bitcode(parts: Sequence[Part]) -> None:
                 if data.holds(_ENTRY_POINT):
                     what = f"its device code for {part.image.triple} is SPIR-V"
                     why = "which cannot be linked with a device library"
-                    raise UsageError(f"{what}, {why}: compile with -foffload-lto", Path(part.origin))
+                    raise UsageError(
+                        f"{what}, {why}: compile with -foffload-lto", Path(part.origin)
+                    )
+
+
+def _is_miscompiled(part: Part) -> bool:
+    with part.opened() as data:
+        return is_miscompiled(data)
 
 
 def warnings(parts: Sequence[Part]) -> Iterator[str]:
-    """Yield a line for code of the release that compiles wrong code."""
+    """Yield a line for code that clang is known to compile wrongly."""
     wrong = [
-        part.origin
-        for part in parts
-        if part.image.kind == "bitcode" and release_of(part.file) == str(WRONG_RELEASE)
+        part.origin for part in parts if part.image.kind == "bitcode" and _is_miscompiled(part)
     ]
     if wrong:
         yield f"{', '.join(wrong)}: {WRONG_CODE}"

@@ -9,6 +9,7 @@ whose convention is not its function's.
 from __future__ import annotations
 
 import re
+
 from llvmlite import binding as llvm
 
 from packager.lowering.joining.kept import is_kernel
@@ -30,7 +31,9 @@ _ATTRIBUTES = re.compile(r"^attributes #\d+ = .*$", re.MULTILINE)
 _NOT_INLINED = re.compile(r" (?:noinline|optnone)(?= )")
 # Promises about aliases, which LLVM 24 writes in a form that earlier releases refuse.
 _SCOPES = re.compile(r", !(?:alias\.scope|noalias) !\d+")
-_SCOPE_CALL = re.compile(r"^ *(?:tail )?call void @llvm\.experimental\.noalias\.scope\.decl\(.*\n", re.M)
+_SCOPE_CALL = re.compile(
+    r"^ *(?:tail )?call void @llvm\.experimental\.noalias\.scope\.decl\(.*\n", re.M
+)
 
 # Without them LLVM's OpenMP optimisations stay away: those of 22 take generic pointers for constants.
 _FLAGS = re.compile(r'(?<=!")(?=openmp(?:-device)?")')
@@ -62,7 +65,9 @@ _CONSTANT_TEXT = re.compile(
     rf"ptr addrspace\(4\)((?: \w+)*) addrspacecast \(ptr addrspace\(1\) ({SYMBOL}) "
     r"to ptr addrspace\(4\)\)"
 )
-_INDIRECT = re.compile(r"^ *(?:%\S+ = )?(?:tail |musttail |notail )?call [^@\n]*? %[^ ,()]+\(", re.M)
+_INDIRECT = re.compile(
+    r"^ *(?:%\S+ = )?(?:tail |musttail |notail )?call [^@\n]*? %[^ ,()]+\(", re.M
+)
 # LLVM's extensions of SPIR-V, each with the operations that need it.
 _EXTENSIONS = {
     "SPV_EXT_shader_atomic_float_add": re.compile(r"= atomicrmw (?:volatile )?f(?:add|sub) "),
