@@ -35,7 +35,7 @@ _SCOPE_CALL = re.compile(
     r"^ *(?:tail )?call void @llvm\.experimental\.noalias\.scope\.decl\(.*\n", re.M
 )
 
-# Without them LLVM's OpenMP optimisations stay away: those of 22 take generic pointers for constants.
+# Without them LLVM does not optimise OpenMP's calls: LLVM 22 takes generic pointers for constants.
 _FLAGS = re.compile(r'(?<=!")(?=openmp(?:-device)?")')
 
 _REDUCTION = re.compile(
@@ -106,7 +106,7 @@ def link_mathematics(module: llvm.ModuleRef, undefined: list[str]) -> None:
     """Link what the module calls of <math.h>: OpenCL has it under other names."""
     from packager.lowering.targets.spirv import MATHEMATICS
 
-    wanted = MATHEMATICS.functions.intersection(undefined)
+    wanted = MATHEMATICS.functions & set(undefined)
     if wanted:
         text = MATHEMATICS.text(wanted).replace("spir_func ", "")
         text = re.sub(r"\bptr\b", f"ptr addrspace({_GENERIC})", text)
@@ -137,7 +137,7 @@ def _with_generic_reductions(text: str) -> str:
 
     Clang gives them pointers to private memory. It means those of its callers, which are generic.
     """
-    bodies = {name[1]: body[0] for body in BODY.finditer(text) if (name := _NAME.match(body[0]))}
+    bodies = {head[1]: body[0] for body in BODY.finditer(text) if (head := _NAME.match(body[0]))}
     pending = [f[1] for call in _REDUCTION.finditer(text) for f in _FUNCTION.finditer(call[1])]
     found: set[str] = set()
     while pending:
@@ -148,8 +148,8 @@ def _with_generic_reductions(text: str) -> str:
         pending += [called[1] for called in _CALLED.finditer(bodies[name])]
 
     def generic(body: re.Match[str]) -> str:
-        name = _NAME.match(body[0])
-        if name is None or name[1] not in found:
+        head = _NAME.match(body[0])
+        if head is None or head[1] not in found:
             return body[0]
         return _SAME_SPACE.sub(
             rf"bitcast ptr addrspace({_GENERIC}) \1 to ptr addrspace({_GENERIC})",
