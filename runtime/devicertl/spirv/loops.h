@@ -23,7 +23,7 @@ enum {
     *last = 0;                                                                                                         \
     if (step > 0 ? end < *lower : *lower < end)                                                                        \
       return;                                                                                                          \
-    const u64 count = (u64)(step > 0 ? ((U)end - (U)*lower) / (U)step : ((U)*lower - (U)end) / (U)(-step)) + 1;        \
+    const u64 count = (u64)(step > 0 ? ((U)end - (U) * lower) / (U)step : ((U) * lower - (U)end) / (U)(-step)) + 1;    \
     if (block == 0)                                                                                                    \
       block = ((count - 1) / parts / unit + 1) * unit;                                                                 \
     *last = (count - 1) / block % parts == part;                                                                       \
@@ -39,10 +39,10 @@ enum {
   LIBRARY void __kmpc_for_static_init_##SUFFIX(GENERIC void* place, i32 thread, i32 schedule, GENERIC i32* last,       \
                                                GENERIC T* lower, GENERIC T* upper, GENERIC T* stride, T step,          \
                                                T chunk) {                                                              \
-    /* One thread a team is a CPU's: it takes neighbours, and not every n-th iteration. */                             \
+    /* Clang's loop goes on by the stride, up to the bound that it has itself: blocks have one iteration. */           \
     if (schedule == ALL_THREADS)                                                                                       \
-      return share_##SUFFIX(width > 1, 1, (u64)team_count() * width, (u64)team_id() * width + thread_id(), last,       \
-                            lower, upper, stride, step);                                                               \
+      return share_##SUFFIX(1, 1, (u64)team_count() * width, (u64)team_id() * width + thread_id(), last, lower, upper, \
+                            stride, step);                                                                             \
     const i32 is_chunked = (schedule == STATIC_CHUNKED || schedule == STATIC_BALANCED_CHUNKED) && chunk > 0;           \
     share_##SUFFIX(is_chunked ? (u64)chunk : 0, 1, threads_of_region(), number_in_region(), last, lower, upper,        \
                    stride, step);                                                                                      \
