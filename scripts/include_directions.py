@@ -43,6 +43,7 @@ LEVELS = (
         "plugins/opencl",
         "plugins/host",
         "devicertl",
+        "devicertl/spirv",
     ),
     (
         "plugins/compile",

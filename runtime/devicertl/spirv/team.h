@@ -28,14 +28,14 @@ extern u64 _Z14get_num_groupsj(u32 dimension);
 extern i32 _Z20__spirv_SpecConstantii(i32 number, i32 value);
 extern void _Z22__spirv_ControlBarrieriii(i32 scope, i32 memory_scope, i32 semantics) __attribute__((convergent));
 
-/* What clang writes for each kernel. Clang 22 has one more member at the end of the first record. */
+/* Clang writes this for each kernel. Clang 22 has one more member at the end. */
 typedef struct {
   u8 generic_machine, may_nest, mode;
   i32 least_threads, most_threads, least_teams, most_teams, reduction_size;
 } Configuration;
 enum { SPMD = 2 }; /* a bit of the mode: all threads run the whole kernel */
 
-/* What a launch lends its kernel: for clang 22, and since clang 23. */
+/* A launch lends one of these to its kernel: the first for clang 22, the other since clang 23. */
 typedef struct {
   u32 count, iteration;
   GENERIC void* buffer;

@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::size_t kMostThreadsOfPortable = 1024; // docs/kernels.md: of teams with memory of their own
 
-// What clang's kernels are lent, until 22 and since 23; runtime/devicertl/spirv/team.h has the same.
+// A launch lends its kernel one of these: the first until clang 22, the other since 23. devicertl/spirv/team.h has
+// them, too.
 struct Launch22 {
   std::uint32_t count, iteration;
   void* buffer;

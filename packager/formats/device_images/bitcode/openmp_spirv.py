@@ -19,7 +19,7 @@ MARK = "omptool-openmp-opt"  # an attribute of functions
 MODULE, TRIPLE, ATTRIBUTE_GROUPS, GROUP = 8, 2, 10, 3
 TARGET = "spirv64-intel"
 NOT_OPTIMISED = "optnone"
-# How attributes are written: a number; a number and a value; a text; two texts.
+# An attribute is a number, a number and a value, a text, or two texts; LLVM numbers the forms.
 NUMBER, NUMBER_AND_VALUE, TEXT, TWO_TEXTS = 0, 1, 3, 4
 OPTNONE = 37  # LLVM's number for it
 
