@@ -16,7 +16,7 @@ from clangs import CLANG, UNPACKED_SNAPSHOTS, tool
 from fixture_programs import OMPTOOL
 from outcomes import Outcome
 from places import TESTS
-from whole_programs import PROGRAMS, expected
+from whole_programs import PROGRAMS, expected, sources
 
 TRIPLE = "spirv64-intel"
 # Clang has device code for it since 22.
@@ -35,7 +35,7 @@ GAPS = {
 # Intel's driver prints it when a program aborts.
 _DRIVERS = re.compile(r"^PLEASE submit a bug report .*\n", re.MULTILINE)
 SAMPLED = 9  # one program of so many is in `make test`
-OWN = sorted((TESTS / "programs" / "opencl").glob("*.c"))
+OWN = sources(TESTS / "programs" / "opencl")
 
 
 @dataclass(frozen=True)

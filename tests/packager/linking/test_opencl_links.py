@@ -131,7 +131,8 @@ def test_destructors_are_reported(tmp_path: Path) -> None:
     source.write_text(
         "struct Held { int v; Held(); ~Held(); };\n"
         "#pragma omp declare target\n"
-        "Held::Held() { v = 7; }\nHeld::~Held() { v = 0; }\nHeld held;\n"
+        'extern "C" int omp_get_num_teams(void);\n'
+        "Held::Held() { v = omp_get_num_teams(); }\nHeld::~Held() { v = 0; }\nHeld held;\n"
         "#pragma omp end declare target\n"
         "int main() {\n#pragma omp target\n held.v += 1;\n}\n"
     )

@@ -44,9 +44,7 @@ def test_it_runs_on_opencl(
 
 
 @pytest.mark.parametrize(("source", "build"), on_opencl.cases(OWN, every=1))
-def test_reductions_of_any_shape(
-    source: Path, build: Build, tmp_path: Path, vendors: dict[str, str]
-) -> None:
+def test_own_programs(source: Path, build: Build, tmp_path: Path, vendors: dict[str, str]) -> None:
     program = tmp_path / source.stem
     done = on_opencl.built(build, source, program)
     assert done.returncode == 0, done.stderr
