@@ -41,6 +41,7 @@ LEVELS = (
         "plugins/opencl",
         "plugins/host",
         "devicertl",
+        "devicertl/spirv",
     ),
     (
         "plugins/compile",

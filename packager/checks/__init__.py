@@ -63,6 +63,7 @@ CHECKS: dict[str, Check] = {
     "OMP133": structure.regions_without_entry,
     "OMP134": archives.without_archive,
     "OMP135": images.for_another_cpu,
+    "OMP136": images.miscompiled,
 }
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from packager.compiling import fortran
 from packager.compiling.command import STANDARD_INPUT, CompileCommand, Input
+from packager.compiling.compilers import clangs_release
 from packager.compiling.targets import APART, FOR_GPUS, OPENMP, QUIET, Target, offloading
 from packager.errors import UsageError
 from packager.files.temporary import unused
@@ -58,7 +59,7 @@ def compile_source(source: Input, out: Path, how: Compiling, tools: Tools) -> in
     words += how.including()
     if not how.compiles_devices:
         return tools.pass_on([*words, *_asked_for(source, how), "-o", str(out)])
-    words += _offloading(how.targets)
+    words += _offloading(how.targets, how.release or 0)
     others = [target for target in how.targets if target.compiler]
     if others and str(source.path) == STANDARD_INPUT:
         raise UsageError(
@@ -134,10 +135,10 @@ def compile_elsewhere(how: Compiling, tools: Tools) -> int:
     return tools.pass_on(words)
 
 
-def _offloading(targets: Sequence[Target]) -> list[str]:
+def _offloading(targets: Sequence[Target], release: int) -> list[str]:
     """Return what tells the host's compiler of devices."""
     own = [target for target in targets if not target.compiler]
-    return offloading(own) if own else _of_the_host(targets)
+    return offloading(own, release) if own else _of_the_host(targets)
 
 
 def _of_the_host(targets: Sequence[Target]) -> list[str]:
@@ -156,6 +157,7 @@ def _for_device(source: Input, target: Target, arch: str, how: Compiling) -> Dev
     words += ["-idirafter", str(how.includes), OPENMP, f"-fopenmp-targets={target.triple}"]
     words += target.named([arch] if arch else [])
     words += FOR_GPUS if target.is_gpu else ()
+    words += target.corrected(clangs_release(target.compiler) or 0)
     return target.compiler, [*words, "--offload-device-only", *_asked_for(source, how)]
 
 
