@@ -39,6 +39,7 @@ LEVELS = (
     (
         "libomptarget/threads",
         "plugins/cuda",
+        "plugins/liboffload",
         "plugins/mpi",
         "plugins/opencl",
         "plugins/host",
@@ -46,6 +47,7 @@ LEVELS = (
     ),
     (
         "plugins/compile",
+        "plugins/gpu",
         "plugins/cuda/driver",
         "plugins/mpi/transport",
         "plugins/host/kernels",
