@@ -7,8 +7,8 @@
 #include "common/device.h"
 #include "driver/context.h"
 #include "driver/memory.h"
-#include "kernel.h"
 #include "gpu/launch_environment.h"
+#include "kernel.h"
 
 #include <cstddef>
 #include <cstdint>
