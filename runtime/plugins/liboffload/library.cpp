@@ -115,7 +115,7 @@ std::string Library::find_functions(void* library) {
 #undef OMPTOOL_OL_FIND
 #define OMPTOOL_OL_FIND(name) find(#name, name##_);
   OMPTOOL_OL_DIFFERING(OMPTOOL_OL_FIND)
-  if (release_ >= kFirstWithContexts) {
+  if (has_contexts()) {
     OMPTOOL_OL_OF_24(OMPTOOL_OL_FIND)
   }
 #undef OMPTOOL_OL_FIND
@@ -124,72 +124,61 @@ std::string Library::find_functions(void* library) {
 
 ol_result Library::init(const std::uint32_t* backends, std::uint32_t count) const {
   if (release_ == 22)
-    return as<ol_result()>(olInit_)();
+    return as<olInit_22>(olInit_)();
   const ol_init_arguments arguments{sizeof arguments, count, backends};
-  return as<ol_result(const ol_init_arguments*)>(olInit_)(&arguments);
+  return as<olInit_23>(olInit_)(&arguments);
 }
 
 ol_result Library::create_context(ol_device device, ol_context* made) const {
   *made = nullptr;
-  return release_ < kFirstWithContexts
-             ? nullptr
-             : as<ol_result(std::size_t, ol_device*, ol_context*)>(olCreateContext_)(1, &device, made);
+  return has_contexts() ? as<olCreateContext_24>(olCreateContext_)(1, &device, made) : nullptr;
 }
 
 ol_result Library::create_program(ol_context context, ol_device device, const void* data, std::size_t size,
                                   ol_program* made) const {
-  if (release_ < kFirstWithContexts)
-    return as<ol_result(ol_device, const void*, std::size_t, ol_program*)>(olCreateProgram_)(device, data, size, made);
-  return as<ol_result(ol_context, ol_device, const void*, std::size_t, ol_program*)>(olCreateProgram_)(
-      context, device, data, size, made);
+  return has_contexts() ? as<olCreateProgram_24>(olCreateProgram_)(context, device, data, size, made)
+                        : as<olCreateProgram_22>(olCreateProgram_)(device, data, size, made);
 }
 
 ol_result Library::allocate(ol_context context, ol_device device, std::uint32_t type, std::size_t size,
                             void** made) const {
-  if (release_ < kFirstWithContexts)
-    return as<ol_result(ol_device, std::uint32_t, std::size_t, void**)>(olMemAlloc_)(device, type, size, made);
-  if (type == OL_ALLOC_HOST)
-    return as<ol_result(ol_context, ol_device, std::size_t, void**)>(olMemAllocHost_)(context, device, size, made);
-  return as<ol_result(ol_context, ol_device, std::uint32_t, std::size_t, void**)>(olMemAlloc_)(context, device, type,
-                                                                                               size, made);
+  if (!has_contexts())
+    return as<olMemAlloc_22>(olMemAlloc_)(device, type, size, made);
+  return type == OL_ALLOC_HOST ? as<olMemAllocHost_24>(olMemAllocHost_)(context, device, size, made)
+                               : as<olMemAlloc_24>(olMemAlloc_)(context, device, type, size, made);
 }
 
 ol_result Library::release(ol_context context, void* memory) const {
-  return release_ < kFirstWithContexts ? as<ol_result(void*)>(olMemFree_)(memory)
-                                       : as<ol_result(ol_context, void*)>(olMemFree_)(context, memory);
+  return has_contexts() ? as<olMemFree_24>(olMemFree_)(context, memory) : as<olMemFree_22>(olMemFree_)(memory);
 }
 
 ol_result Library::unregister(ol_device device, void* memory) const {
-  return release_ == 22
-             ? as<ol_result(ol_device, void*)>(olMemUnregister_)(device, memory)
-             : as<ol_result(ol_device, void*, std::uint32_t)>(olMemUnregister_)(device, memory, OL_UNLOCK_MEMORY);
+  return release_ == 22 ? as<olMemUnregister_22>(olMemUnregister_)(device, memory)
+                        : as<olMemUnregister_23>(olMemUnregister_)(device, memory, OL_UNLOCK_MEMORY);
 }
 
 ol_result Library::create_queue(ol_context context, ol_device device, ol_queue* made) const {
-  return release_ < kFirstWithContexts
-             ? as<ol_result(ol_device, ol_queue*)>(olCreateQueue_)(device, made)
-             : as<ol_result(ol_context, ol_device, ol_queue*)>(olCreateQueue_)(context, device, made);
+  return has_contexts() ? as<olCreateQueue_24>(olCreateQueue_)(context, device, made)
+                        : as<olCreateQueue_22>(olCreateQueue_)(device, made);
 }
 
 ol_result Library::create_event(ol_queue queue, ol_event* made) const {
-  return release_ == 22 ? as<ol_result(ol_queue, ol_event*)>(olCreateEvent_)(queue, made)
-                        : as<ol_result(ol_queue, std::uint32_t, ol_event*)>(olCreateEvent_)(queue, 0, made);
+  return release_ == 22 ? as<olCreateEvent_22>(olCreateEvent_)(queue, made)
+                        : as<olCreateEvent_23>(olCreateEvent_)(queue, 0, made);
 }
 
 ol_result Library::launch(ol_queue queue, ol_device device, ol_symbol kernel, const ol_launch_size& size,
                           bool cooperates, void** values, std::size_t count) const {
   if (release_ == 22)
-    return as<ol_result(ol_queue, ol_device, ol_symbol, const void*, std::size_t, const ol_launch_size*)>(
-        olLaunchKernel_)(queue, device, kernel, values, count * sizeof *values, &size);
+    return as<olLaunchKernel_22>(olLaunchKernel_)(queue, device, kernel, values, count * sizeof *values, &size);
   std::vector<void*> places(count);
   const std::vector<std::size_t> sizes(count, sizeof *values);
   for (std::size_t i = 0; i < count; ++i)
     places[i] = &values[i];
   const ol_launch_property properties[] = {{cooperates ? OL_LAUNCH_COOPERATIVE : OL_LAUNCH_END, &cooperates},
                                            {OL_LAUNCH_END, nullptr}};
-  return as<ol_result(ol_queue, ol_device, ol_symbol, const ol_launch_size*, const ol_launch_property*, std::size_t,
-                      void**, const std::size_t*)>(olLaunchKernel_)(
-      queue, device, kernel, &size, properties, count, count ? places.data() : nullptr, count ? sizes.data() : nullptr);
+  return as<olLaunchKernel_23>(olLaunchKernel_)(queue, device, kernel, &size, properties, count,
+                                                count ? places.data() : nullptr, count ? sizes.data() : nullptr);
 }
 
 } // namespace omptool::liboffload

@@ -46,6 +46,7 @@ public:
 #undef OMPTOOL_OL_MEMBER
 
 private:
+  bool has_contexts() const { return release_ >= kFirstWithContexts; }
   std::string find_functions(void* library);
 
   int release_ = 0;

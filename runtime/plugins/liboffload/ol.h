@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Types and functions of LLVM's liboffload (offload/OffloadAPI.h), as releases 22, 23 and 24 have them, where this
-// plugin uses them. Names of structs and numbers are ours; tests/runtime/liboffload compares both with the headers.
+// plugin uses them. Names of structs and numbers are ours; a test compares both with the headers.
 #pragma once
 
 #include <cstddef>
@@ -88,7 +88,27 @@ using ol_device_callback = bool (*)(ol_device, void*);
   X(olDestroyEvent, (ol_event))                                                                                        \
   X(olSyncEvent, (ol_event))                                                                                           \
   X(olGetEventInfo, (ol_event, std::uint32_t, std::size_t, void*))
-// Functions whose parameters differ: library.cpp calls each as the release has it.
+// Functions whose parameters differ, from the release on that the name ends with. library.cpp calls each as the
+// library has it.
+using olInit_22 = ol_result();
+using olInit_23 = ol_result(const ol_init_arguments*);
+using olCreateContext_24 = ol_result(std::size_t, ol_device*, ol_context*);
+using olCreateProgram_22 = ol_result(ol_device, const void*, std::size_t, ol_program*);
+using olCreateProgram_24 = ol_result(ol_context, ol_device, const void*, std::size_t, ol_program*);
+using olMemAlloc_22 = ol_result(ol_device, std::uint32_t, std::size_t, void**);
+using olMemAlloc_24 = ol_result(ol_context, ol_device, std::uint32_t, std::size_t, void**);
+using olMemAllocHost_24 = ol_result(ol_context, ol_device, std::size_t, void**);
+using olMemFree_22 = ol_result(void*);
+using olMemFree_24 = ol_result(ol_context, void*);
+using olMemUnregister_22 = ol_result(ol_device, void*);
+using olMemUnregister_23 = ol_result(ol_device, void*, std::uint32_t);
+using olCreateQueue_22 = ol_result(ol_device, ol_queue*);
+using olCreateQueue_24 = ol_result(ol_context, ol_device, ol_queue*);
+using olCreateEvent_22 = ol_result(ol_queue, ol_event*);
+using olCreateEvent_23 = ol_result(ol_queue, std::uint32_t, ol_event*);
+using olLaunchKernel_22 = ol_result(ol_queue, ol_device, ol_symbol, const void*, std::size_t, const ol_launch_size*);
+using olLaunchKernel_23 = ol_result(ol_queue, ol_device, ol_symbol, const ol_launch_size*, const ol_launch_property*,
+                                    std::size_t, void**, const std::size_t*);
 #define OMPTOOL_OL_DIFFERING(X)                                                                                        \
   X(olInit)                                                                                                            \
   X(olCreateProgram) X(olMemAlloc) X(olMemFree) X(olMemUnregister) X(olCreateQueue) X(olCreateEvent) X(olLaunchKernel)
