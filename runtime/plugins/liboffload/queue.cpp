@@ -73,8 +73,11 @@ std::int32_t Queue::add(Device& device, const plugin::Dependences& order, std::s
   std::string late_failure;
   const std::lock_guard turn(operation->stream->mutex); // it is known to the others in the order of the queue
   if (!failed)
-    if (const std::int32_t result = enter(operation, marks, enqueue, late_failure))
+    if (const std::int32_t result = enter(operation, marks, enqueue, late_failure)) {
+      if (result == OMPTARGET_RTL_DEVICE_LOST)
+        name_guilty(*operation->stream);
       return result;
+    }
   Lock lock = events_.lock();
   order.made = operation->handle();
   events_.add(operation);
@@ -112,6 +115,16 @@ std::int32_t Queue::enter(const OperationPtr& operation, const std::vector<std::
   if (const ol_result failed = library_.olSyncQueue(queue))
     late_failure = operation->what + ": " + failure_of("olSyncQueue", failed);
   return 0;
+}
+
+// A call has found the device lost, which a kernel before it may have done: last_error names that.
+void Queue::name_guilty(const Stream& stream) {
+  const Lock lock = events_.lock();
+  const auto guilty = std::find_if(going_.begin(), going_.end(), [&](const OperationPtr& one) {
+    return one->is_kernel && one->stream.get() == &stream;
+  });
+  if (guilty != going_.end())
+    fail((*guilty)->what + ", after which " + last_error.data());
 }
 
 void Queue::end(const OperationPtr& operation, const std::string& failure, bool is_lost) {

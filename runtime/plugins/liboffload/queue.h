@@ -85,6 +85,7 @@ private:
   void take_in(const OperationPtr& operation, const char* call, ol_result failed, Lock& lock);
   void release_lent(Lock& lock);
   // Without it.
+  void name_guilty(const Stream& stream);
   std::int32_t enter(const OperationPtr& operation, const std::vector<std::shared_ptr<Mark>>& marks,
                      const Enqueue& enqueue, std::string& late_failure);
 
