@@ -125,7 +125,7 @@ ol_queue Device::take_queue() {
   return queue;
 }
 
-// What it ran has ended; to wait once more lets the library release what it kept for that.
+// All work of the queue has ended. One more wait has the library release what it kept for that work.
 void Device::give_back(ol_queue queue, bool is_broken) {
   if (is_broken || library_.olSyncQueue(queue)) {
     library_.olDestroyQueue(queue);
