@@ -154,7 +154,7 @@ void Queue::fail_from(const OperationPtr& operation, const std::string& reason, 
     end(*one, one < guilty ? "" : failure, one >= guilty && is_lost);
 }
 
-// What it depends on has ended before it, and may have failed.
+// Operations that it depends on have ended before it, and may have failed.
 void Queue::end_dependences(const OperationPtr& operation, Lock& lock) {
   const std::vector<OperationPtr> before = operation->before;
   for (const OperationPtr& one : before)
