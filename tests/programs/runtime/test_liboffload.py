@@ -9,10 +9,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import liboffload
 import pytest
-from clangs import compiled
+from clangs import UNPACKED, compiled
 from fixture_programs import OMPTOOL, call
 from outcomes import ENVIRONMENT
 from places import ROOT, TESTS
@@ -63,7 +64,7 @@ int main(void) {
     return products.made("liboffload-twice", make)
 
 
-def _devices(**environment: str) -> dict[str, object]:
+def _devices(**environment: str) -> dict[str, Any]:
     """Return the plugin's row of `omptool devices`."""
     done = subprocess.run(
         [OMPTOOL, "devices", "--json"],
@@ -73,7 +74,8 @@ def _devices(**environment: str) -> dict[str, object]:
         env=os.environ | {"OMPTOOL_PLUGINS": "liboffload"} | environment,
     )
     (row,) = (row for row in json.loads(done.stdout)["plugins"] if row["name"] == "liboffload")
-    return dict(row)
+    found: dict[str, Any] = row
+    return found
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
@@ -90,7 +92,7 @@ def test_programs_run_through_it(path: Path, tmp_path: Path, products: Products)
 def test_devices_shows_the_gpu_and_the_library(release: int, products: Products) -> None:
     row = _devices(OMPTOOL_LIBOFFLOAD_PATH=str(liboffload.fake(products, release)))
     assert row["state"] == "ready"
-    (device,) = row["devices"]  # type: ignore[misc,attr-defined]
+    (device,) = row["devices"]
     assert device["architecture"] == "gfx90a"
     assert device["memory"] == 16 << 30
     assert device["driver"] == f"liboffload {release}, driver FAKE"
@@ -100,7 +102,7 @@ def test_an_nvidia_gpu_is_left_to_the_plugin_for_it(products: Products) -> None:
     library = {"OMPTOOL_LIBOFFLOAD_PATH": str(liboffload.fake(products, 24))}
     assert _devices(FAKE_OFFLOAD_CUDA="1", **library)["devices"] == []
     row = _devices(FAKE_OFFLOAD_CUDA="1", OMPTOOL_LIBOFFLOAD="all", **library)
-    assert len(row["devices"]) == 1  # type: ignore[arg-type]
+    assert len(row["devices"]) == 1
 
 
 def test_a_setting_that_is_none_is_said(products: Products, saxpy: Path) -> None:
@@ -146,7 +148,7 @@ def test_the_real_library_says_why_it_has_no_device() -> None:
 @pytest.mark.exhaustive
 def test_the_real_library_of_24_says_why_it_has_no_device(tmp_path: Path) -> None:
     """It needs a later C library than this machine's, with which a small program asks."""
-    usr = liboffload.UNPACKED / "24" / "usr"
+    usr = UNPACKED / "24" / "usr"
     loaders = list(usr.parent.glob("**/ld-linux-x86-64.so.2"))
     if not loaders or not liboffload.real(24).exists():
         pytest.skip("scripts/compilers.sh 24 has not unpacked liboffload-24")
