@@ -135,11 +135,10 @@ def pack_liboffload(kit: Path, out: Path) -> str:
     first = UNPACKED / ITS_RELEASE / "usr" / "lib" / "x86_64-linux-gnu" / LIBOFFLOAD
     if not first.exists():
         return f"not made: the tarball of liboffload, as {first} is not there"
+    libraries_of_it = packed(first, "liboffload", libraries(ITS_RELEASE))
     path = out / f"{kit.name}-liboffload.tar.gz"
     with tarfile.open(path, "w:gz", compresslevel=1) as archive:
-        archive.add(
-            packed(first, "liboffload", libraries(ITS_RELEASE)), f"{kit.name}/liboffload.tar.xz"
-        )
+        archive.add(libraries_of_it, f"{kit.name}/liboffload.tar.xz")
     if path.stat().st_size >= MOST:
         sys.exit(f"{path} has {path.stat().st_size} bytes, of {MOST} at most")
     return f"{path}: {path.stat().st_size / (1 << 20):.1f} MiB"

@@ -79,10 +79,10 @@ std::string processor_of(Bytes image) {
   if (machine_of(image) != kAmd)
     return {};
   const Elf64_Ehdr header = *elf_header(image);
-  constexpr std::uint32_t kNumber = 0xff;
+  constexpr std::uint32_t kMach = 0xff;
   const Processor* const known =
       std::find_if(std::begin(kProcessors), std::end(kProcessors),
-                   [&](const Processor& one) { return one.number == (header.e_flags & kNumber); });
+                   [&](const Processor& one) { return one.number == (header.e_flags & kMach); });
   if (known == std::end(kProcessors))
     return {};
   std::string processor = known->name;

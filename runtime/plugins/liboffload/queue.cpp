@@ -212,9 +212,10 @@ void Queue::look_at(const OperationPtr& operation, Lock& lock) {
 
 // Looks at the first operation of each queue, and at the next as long as they have completed.
 bool Queue::process() {
-  Lock lock = events_.lock();
-  const std::vector<OperationPtr> all = going_;
+  std::vector<OperationPtr> all; // they, and queues with them, are released without the lock
   std::vector<const Stream*> waiting;
+  Lock lock = events_.lock();
+  all = going_;
   for (const OperationPtr& one : all) {
     const Stream* const stream = one->stream.get();
     if (std::find(waiting.begin(), waiting.end(), stream) != waiting.end())
