@@ -37,6 +37,7 @@ LEVELS = (
     (
         "libomptarget/threads",
         "plugins/cuda",
+        "plugins/liboffload",
         "plugins/mpi",
         "plugins/opencl",
         "plugins/host",
@@ -45,6 +46,7 @@ LEVELS = (
     ),
     (
         "plugins/compile",
+        "plugins/gpu",
         "plugins/cuda/driver",
         "plugins/mpi/transport",
         "plugins/host/kernels",
