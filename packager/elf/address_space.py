@@ -49,19 +49,19 @@ class Space(ABC):
 
     @abstractmethod
     def symbols_at(self, table: Section, addresses: Set[int]) -> Iterator[tuple[int, Symbol]]:
-        """The symbols of a table that are at these addresses, and where."""
+        """Yield the symbols of a table at any of the addresses, each with its address."""
 
     @abstractmethod
     def symbol_name(self, number: int) -> str | None:
-        """The name of the symbol that relocations call `number`."""
+        """Return the name of the symbol with the number that relocations use."""
 
     @abstractmethod
     def offset(self, address: int, size: int = 0) -> int | None:
-        """The file offset of `size` bytes at `address`; None where the file holds none."""
+        """Return the file offset of `size` bytes at `address`; None if they are not in the file."""
 
     @abstractmethod
     def windows(self, ranges: Sequence[Range]) -> list[Window]:
-        """Copies of the ranges, relocated."""
+        """Return relocated copies of the ranges."""
 
     @abstractmethod
     def places(self, values: Collection[int]) -> list[tuple[int, int]]:
@@ -74,23 +74,23 @@ class Space(ABC):
     def references(
         self, functions: Collection[int], wanted: Collection[int]
     ) -> Iterator[tuple[int, int]]:
-        """(function, address) where the beginning of a function refers to a `wanted` address."""
+        """Yield (function, address) where the start of a function refers to a `wanted` address."""
 
     def loads(
         self, _functions: Collection[int], _wanted: Collection[int]
     ) -> Iterator[tuple[int, int]]:
-        """The same where it loads the address from where the loader has put it."""
+        """Yield (function, address) for each function that loads a `wanted` address from memory."""
         return iter(())
 
     @abstractmethod
     def targets(self, function: int, end: int) -> set[int]:
-        """The addresses that the beginning of a function refers to, in code that is understood.
+        """Return the addresses that the beginning of a function refers to.
 
-        `end` is where another function begins.
+        `end` is the address of the next function.
         """
 
     def symbol_names(self, addresses: set[int]) -> dict[int, str]:
-        """The symbols at these addresses, where the file still has any."""
+        """Return the names of the symbols at these addresses, as far as the file has them."""
         for table in self.elf.symbol_tables() if addresses else ():
             names = self.elf.strings(table.link, f"names of {table.name}")
             if best := self._best(table, addresses):
@@ -99,7 +99,7 @@ class Space(ABC):
         return {}
 
     def _best(self, table: Section, addresses: set[int]) -> dict[int, Symbol]:
-        """The symbol to show for each address that `table` has one for."""
+        """Return the preferred symbol of `table` for each address."""
         best: dict[int, Symbol] = {}
         for address, symbol in self.symbols_at(table, addresses):
             if not symbol.is_defined or not symbol.name_at:
@@ -111,12 +111,12 @@ class Space(ABC):
 
 
 def read_window(space: Space, at: Range) -> Window:
-    """A single range, relocated."""
+    """Return a relocated copy of a single range."""
     return space.windows([at])[0]
 
 
 def copies(space: Space, ranges: Sequence[Range]) -> list[Window]:
-    """The ranges as the file has them, not relocated yet."""
+    """Return unrelocated copies of the ranges."""
     windows = []
     for at in ranges:
         if at.size > MAX_WINDOW:

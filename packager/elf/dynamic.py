@@ -18,7 +18,7 @@ class Dynamic:
         return tag in self._values
 
     def texts(self, tag: int) -> tuple[str, ...]:
-        """The strings that a tag names, in order."""
+        """Return the strings of all dynamic entries with this tag, in order."""
         if tag not in self._values or DT_STRTAB not in self._values:
             return ()
         at = self._strings_at()

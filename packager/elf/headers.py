@@ -224,27 +224,27 @@ class Elf:
         self._rows = 0
 
     def with_stand_ins(self, sections: list[Section]) -> Elf:
-        """The same file with sections that were told from elsewhere than headers of theirs."""
+        """Return a copy of this file with `sections` in place of its section headers."""
         other = copy(self)
         other.sections = sections
         return other
 
     def named(self, name: str) -> list[Section]:
-        """The sections called `name`."""
+        """Return the sections called `name`."""
         return [section for section in self.sections if section.name == name]
 
     def of_type(self, kind: int) -> list[Section]:
-        """The sections of a type."""
+        """Return the sections of a type."""
         return [section for section in self.sections if section.type == kind]
 
     def content(self, section: Section) -> Reader:
-        """The bytes of a section."""
+        """Return a reader of a section's bytes."""
         if not section.has_bytes:
             raise FormatError(f"section {section.name} holds no bytes")
         return self.data.slice(section.offset, section.size, f"section {section.name}")
 
     def rows(self, layout: Struct, table: Reader, what: str) -> Iterator[tuple[int, ...]]:
-        """The records of a table, a piece at a time. Raises FormatError for an absurd number."""
+        """Yield the records of a table, read in pieces. Raises FormatError for too many records."""
         count = len(table) // layout.size
         self._count(count, what)
         for first in range(0, count, PIECE):
@@ -252,7 +252,7 @@ class Elf:
             yield from layout.iter_unpack(table.bytes(first * layout.size, size, what))
 
     def words(self, record: int, table: Reader, what: str) -> Iterator[array[int]]:
-        """The same of records of `record` bytes, as the 64-bit words that they are made of."""
+        """Yield the records of a table in pieces, each an array of 64-bit words."""
         count = len(table) // record
         self._count(count, what)
         for first in range(0, count, PIECE):
@@ -265,7 +265,7 @@ class Elf:
             raise LimitError(f"tables of more than {MAX_ROWS} rows (at {what}) are not read")
 
     def strings(self, section: int, what: str) -> Strings:
-        """The string table that is section number `section`."""
+        """Return the string table in section number `section`."""
         return Strings(self.string_table(section, what), what)
 
     def string_table(self, section: int, what: str) -> Reader:
@@ -275,11 +275,11 @@ class Elf:
         return self.content(self.sections[section])
 
     def symbol_tables(self) -> list[Section]:
-        """The symbol tables, the full one first."""
+        """Return the symbol tables: .symtab before .dynsym."""
         return self.of_type(SHT_SYMTAB) + self.of_type(SHT_DYNSYM)
 
     def symbols(self, table: Section) -> Iterator[Symbol]:
-        """The symbols of a table, in its order (the first is the null symbol)."""
+        """Yield the symbols of a table in order; the first is the null symbol."""
         symbols = map(_symbol, self.rows(SYMBOL, self.content(table), table.name))
         for section in self.of_type(SHT_SYMTAB_SHNDX):
             if section.link == table.number:
@@ -288,9 +288,9 @@ class Elf:
         return symbols
 
     def undefined(self, table: Section) -> Iterator[tuple[int, Symbol]]:
-        """The named symbols of a table that have no section, with their numbers.
+        """Yield the named undefined symbols of a table, with their numbers.
 
-        Most tables have many others, which are passed over by their first word.
+        Most symbols are defined or unnamed. Their first word shows it, so they are not parsed.
         """
         content, number = self.content(table), 0
         for words in self.words(SYMBOL.size, content, table.name):
@@ -301,7 +301,7 @@ class Elf:
             number += len(firsts)
 
     def dynamic(self) -> dict[int, list[int]]:
-        """The dynamic section: tag to values, in order."""
+        """Return the values of the dynamic section by tag, in order."""
         found: dict[int, list[int]] = {}
         for segment in self.segments:
             if segment.type != PT_DYNAMIC:
@@ -314,7 +314,7 @@ class Elf:
         return found
 
     def offset(self, address: int, size: int = 0) -> int | None:
-        """The file offset of `size` bytes at `address`; None where the file holds none."""
+        """Return the file offset of `size` bytes at `address`; None if they are not in the file."""
         load = self._load(address)
         if load is None:
             return None
@@ -327,7 +327,7 @@ class Elf:
         return max(0, load.address + load.file_size - address) if load else 0
 
     def offset_of(self, symbol: Symbol) -> int | None:
-        """The file offset of what a symbol stands for; None where its section does not hold it."""
+        """Return the file offset of a symbol's bytes; None if its section does not hold them."""
         if not 0 < symbol.section < len(self.sections):
             return None
         section = self.sections[symbol.section]
@@ -336,7 +336,7 @@ class Elf:
         return section.offset + inside if is_held else None
 
     def _load(self, address: int) -> Segment | None:
-        """The loaded segment that `address` is in, if it is in any."""
+        """Return the loaded segment that contains `address`, or None."""
         starts, loads = self._loads
         found = bisect_right(starts, address) - 1
         return loads[found] if found >= 0 else None
@@ -359,7 +359,7 @@ def probe(data: Reader) -> bool:
 
 
 def _widened(symbol: Symbol, wide: tuple[int, ...]) -> Symbol:
-    """A symbol whose section's number may be in a table of its own."""
+    """Return the symbol with its section number from SHT_SYMTAB_SHNDX, if it is an extended one."""
     if symbol.section != SHN_INDICES.SHN_XINDEX:
         return symbol
     return symbol._replace(section=wide[0])
@@ -383,9 +383,9 @@ def is_debug_only(elf: Elf) -> bool:
 
 
 def read(data: Reader) -> Elf:
-    """The headers of the ELF file in `data`.
+    """Read the headers of the ELF file in `data`.
 
-    Raises FormatError naming the place for what is malformed, 32-bit or big-endian.
+    Raises FormatError with the place if the file is malformed, 32-bit or big-endian.
     """
     header = _header(data)
     sections = _sections(data, header) if header.sections_at else []
@@ -399,7 +399,7 @@ def read(data: Reader) -> Elf:
 
 
 def first(data: Reader) -> Elf:
-    """The first header alone, which must say where in `data` the others are: no sections."""
+    """Read the ELF header alone, and check that the header tables lie in `data`."""
     header = _header(data)
     if header.sections_at:
         size = header.sections * header.section_size
@@ -410,7 +410,7 @@ def first(data: Reader) -> Elf:
 
 
 def section_names(data: Reader) -> bytes:
-    """The names of its sections, one after another, and no more of it read than they need."""
+    """Return the string table of section names, reading only the headers that locate it."""
     header = _header(data)
     if not header.sections_at:
         return b""
@@ -449,7 +449,7 @@ def _sections(data: Reader, header: _Header) -> list[Section]:
 
 
 def _names_at(header: _Header, link: int) -> int:
-    """The section with the names of sections; `link`: of section 0, where it may be kept (gABI)."""
+    """Return the section number of the section names; `link` is that of section 0 (gABI)."""
     return link if header.names == SHN_INDICES.SHN_XINDEX else header.names
 
 

@@ -122,7 +122,7 @@ class LinkedSpace(Space):
                         at = piece.find(needle, at + 1)
 
     def _raw_words(self, values: set[int]) -> Iterator[tuple[int, int]]:
-        """The same for many values, of pointers that are aligned to 4."""
+        """Yield the address and value of each word aligned to 4 that equals one of `values`."""
         for section in self.elf.sections:
             data = self.elf.content(section) if section.is_data else Reader(b"")
             for start in range(-section.address % 4, len(data) - WORD.size + 1, PIECE):

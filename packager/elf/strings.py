@@ -37,7 +37,7 @@ class Strings:
         return self._decoded(self._bytes or b"", offset)
 
     def each(self, offsets: Sequence[int]) -> list[str]:
-        """The strings at `offsets`, which are most of the table."""
+        """Return the strings at `offsets`. This is fast if they are most of the table."""
         known = self._parts(FEW + 2 * len(offsets))
         found = list(map(known.get, offsets)) if known else [None] * len(offsets)
         self._context.count(sum(map(len, filter(None, found))))
