@@ -52,9 +52,9 @@ class Checksums(Thread):
         return digest.digest()
 
     def of(self, path: Path) -> bytes:
-        """The checksum of a file: any two files differ in theirs.
+        """Return the checksum of a file; waits until it is computed.
 
-        Waits for it. Raises FormatError when the file cannot be read.
+        Raises FormatError if the file cannot be read.
         """
         self.join()
         if path in self._faults:

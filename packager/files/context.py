@@ -52,7 +52,7 @@ class Context:
         self.room.close()
 
     def string(self, name: bytes) -> str:
-        """A string that was read, as `text`; it counts."""
+        """Return a name read from the file as safe text, and count it against the quota."""
         found = text(name)
         self.count(len(found))
         return found

@@ -21,10 +21,10 @@ NOT_HERE = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPE
 def copy(
     source: int, start: int, size: int, out: int, at: int, copied: Callable[[int], None]
 ) -> int:
-    """Copy `size` bytes of the open file `source`, from `start` on, to `at` in `out`, where there
-    are only zeros: holes stay holes. `copied` is told of all that is written, in bytes.
+    """Copy `size` bytes of the file `source`, from `start` on, to the zeros at `at` in `out`.
 
-    Returns how many of them there are, fewer than `size` where the file ends before.
+    Holes stay holes. Calls `copied` with the bytes written so far in each step. Returns the number
+    of bytes copied, less than `size` if the file ends early.
     """
     end = start + size
     for begin, stop in _data(source, start, end):
@@ -67,7 +67,7 @@ def put(out: int, content: memoryview, at: int) -> int:
 
 
 def _data(source: int, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The parts of a range that the file system holds bytes of: where each begins and ends."""
+    """Yield the parts of a range that are not holes, as pairs of start and end."""
     if not hasattr(os, "SEEK_DATA"):
         yield start, end
         return

@@ -16,9 +16,9 @@ Value = None | bool | int | float | str | bytes | list["Value"] | dict[str, "Val
 
 
 def decode(data: bytes) -> Value:
-    """The value that `data` begins with. Raises FormatError when it is malformed.
+    """Decode the value that `data` begins with. Raises FormatError if it is malformed.
 
-    Texts are as they are in the file, and may have surrogates.
+    Strings may contain surrogates.
     """
     found: Value = _read(data, lambda reader: reader.unpack())
     return found

@@ -81,7 +81,7 @@ class Reader:
         return self._size
 
     def slice(self, offset: int, size: int, what: str) -> Reader:
-        """The view of `size` bytes at `offset` of this one."""
+        """Return a view of `size` bytes at `offset`; raise FormatError if they run past the end."""
         if offset < 0 or size < 0 or offset > self._size or size > self._size - offset:
             start = self.at + offset
             end = self.at + self._size
@@ -91,12 +91,12 @@ class Reader:
         return Reader(self._source, self.at + offset, size, self.context, self.whole)
 
     def anew(self) -> Reader:
-        """The same bytes for another reader, with quotas of its own."""
+        """Return a reader of these bytes with quotas of its own."""
         return Reader(self._source, self.at, self._size)
 
     @contextmanager
     def looked_into(self, look: Look) -> Iterator[Reader]:
-        """The same bytes for another reader that looks so far into images, in the block."""
+        """Open these bytes with quotas of their own; `look` limits how far images are read."""
         with closing(Context(self._size, look)) as context:
             yield Reader(self._source, self.at, self._size, context)
 
@@ -167,7 +167,7 @@ class Reader:
         return self._size >= len(magic) and self.bytes(0, len(magic)) == magic
 
     def string(self, offset: int, what: str) -> str:
-        """The NUL-terminated string at `offset`."""
+        """Read the NUL-terminated string at `offset`."""
         if not 0 <= offset <= self._size:
             self.slice(offset, 0, what)  # raises
         room = min(MAX_STRING, self._size - offset)
@@ -179,7 +179,7 @@ class Reader:
         raise FormatError(f"{what} at {self.at + offset:#x} has no terminating NUL")
 
     def strings(self, offsets: Iterable[int], what: Callable[[int], str]) -> Iterator[str]:
-        """The same of each of `offsets`, which are close to each other; `what` the n-th is."""
+        """Read the strings at `offsets`, which lie close together; `what(n)` names the n-th."""
         start, block, context = 0, b"", self.context
         for number, offset in enumerate(offsets):
             inside = offset - start
@@ -196,9 +196,9 @@ class Reader:
 
 @contextmanager
 def open_reader(path: Path, look: Look = WHOLE) -> Iterator[Reader]:
-    """A Reader over the file at `path`, closed at the end of the block.
+    """Open the file at `path` for reading until the block ends.
 
-    Raises FormatError for what is not a regular file or can't be opened; the caller names the file.
+    Raises FormatError if it is not a regular file or cannot be opened; the caller adds the path.
     """
     try:
         fd = os.open(path, portable.READING)
@@ -210,7 +210,7 @@ def open_reader(path: Path, look: Look = WHOLE) -> Iterator[Reader]:
 
 @contextmanager
 def open_input(path: Path, look: Look = WHOLE) -> Iterator[Reader]:
-    """The same of a file that the user has named for reading: "-" is standard input."""
+    """Open a file that the user named; "-" is standard input."""
     if path != STANDARD_INPUT:
         with open_reader(path, look) as data:
             yield data
@@ -259,8 +259,9 @@ class OpenFiles:
 
 
 def _standard_input() -> int:
-    """A descriptor of what is on standard input, which can be read again: a pipe's bytes are kept
-    in a file without a name, which takes its place.
+    """Return a seekable descriptor of standard input.
+
+    The bytes of a pipe go to a nameless temporary file, which replaces the pipe as descriptor 0.
     """
     portable.make_binary(0)
     try:

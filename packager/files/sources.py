@@ -45,7 +45,7 @@ class File:
         self._block_at, self._block = 0, b""
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes at `offset` from the start."""
+        """Return the bytes at `offset`."""
         if size > SHORT:
             return pread(self.fd, size, self._start + offset)
         # Bytes that are read in small pieces lie close together: names, headers in a row.
@@ -68,7 +68,7 @@ class Kept(File):
         self.is_answered = False  # by the helper, which does so for cubins alone
 
     def put(self, fd: int, start: int) -> None:
-        """It is in a file now, at `start`."""
+        """Record that the bytes are in the file `fd` now, at `start`."""
         self.fd, self._start = fd, start
 
     def begin(self) -> int:
@@ -76,7 +76,7 @@ class Kept(File):
         return self._start
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes at `offset`."""
+        """Return the bytes at `offset`."""
         if not self.is_there:
             self._room.place(self)
         # Reading stops at its end: behind it is another.
@@ -153,7 +153,7 @@ def _written(fd: int, piece: bytes, at: int) -> int:
 
 @contextmanager
 def nameless() -> Iterator[IO[bytes]]:
-    """A file without a name, in the folder for temporary files."""
+    """Open a file without a name, in the folder for temporary files."""
     from tempfile import TemporaryFile  # slow to load, and most files need none
 
     with TemporaryFile() as file:
@@ -161,7 +161,7 @@ def nameless() -> Iterator[IO[bytes]]:
 
 
 def not_kept(what: str, error: OSError) -> str:
-    """The sentence for a folder for temporary files that is full."""
+    """Return the message for a temporary folder that is full."""
     from tempfile import gettempdir
 
     return f"{what} in {gettempdir()} (see TMPDIR): {error.strerror}"

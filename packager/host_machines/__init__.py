@@ -42,6 +42,6 @@ def written(name: str) -> HostMachine:
 
 
 def own() -> HostMachine:
-    """The machine that this runs on. Raises UsageError if no host is written for it."""
+    """Return the machine that omptool runs on. Raises UsageError for an unsupported one."""
     name = platform.machine()
     return written(OTHER_NAMES.get(name.lower(), name))

@@ -16,7 +16,10 @@ POINTER = 8
 
 
 def _page(word: int, place: int, target: int) -> int | None:
-    """The number of pages from that of the instruction: two low bits first, the others behind."""
+    """Return ADRP with the page distance to `target`; None if it is out of reach.
+
+    The instruction holds the low two bits apart from the others.
+    """
     pages = (target >> PAGE_BITS) - (place >> PAGE_BITS)
     if not -PAGES <= pages < PAGES:
         return None
@@ -28,7 +31,7 @@ def _added(word: int, _place: int, target: int) -> int | None:
 
 
 def _loaded(word: int, _place: int, target: int) -> int | None:
-    """The same of a word that is loaded, which is aligned."""
+    """Return LDR with the page offset of `target`; None if the address is not aligned."""
     return None if target % POINTER else word | (target & LOW) // POINTER << 10
 
 
@@ -42,7 +45,7 @@ def _branch(word: int, place: int, target: int) -> int | None:
 def _to(
     word: int, text: str, relocation: int, insert: Callable[[int, int, int], int | None]
 ) -> Instruction:
-    """An instruction whose own bits refer to an address."""
+    """Return an instruction whose opcode bits include an address field that `insert` fills."""
 
     def filled(code: bytes, place: int, target: int) -> bytes | None:
         full = insert(int.from_bytes(code, "little"), place, target)
@@ -99,7 +102,7 @@ class ArmCode(Code):
     fill = b"\0"
 
     def tail_call(self, argument: Operand | int, called: Operand) -> list[Step[Operand]]:
-        """A function that calls another one, as Code says."""
+        """Return the steps of a function that calls another one; see Code.tail_call."""
         loaded: list[Step[Operand]] = (
             [(_number(argument), None)]
             if isinstance(argument, int)
@@ -110,7 +113,7 @@ class ArmCode(Code):
     def first(
         self, argument: Operand, slot: Operand, following: Operand | None, *, by_slot: bool
     ) -> list[Step[Operand]]:
-        """A constructor, as Code says."""
+        """Return the steps of a constructor; see Code.first."""
         steps: list[Step[Operand]] = [(TARGET, None), *((one, None) for one in SAVE)]
         steps += [(one, argument) for one in ADDRESS]
         steps += [*_by(slot, CALL_SLOT), *((one, None) for one in RESTORE)]
@@ -121,7 +124,7 @@ class ArmCode(Code):
     def last(
         self, argument: Operand, slot: Operand, before: Operand | None, *, by_slot: bool
     ) -> list[Step[Operand]]:
-        """A destructor, as Code says."""
+        """Return the steps of a destructor; see Code.last."""
         steps: list[Step[Operand]] = [(TARGET, None)]
         if before is not None:
             steps += [(one, None) for one in ENTER]

@@ -33,11 +33,11 @@ class ArmReader(CodeReader):
     behind = 0  # distances count from the instruction
 
     def relative(self, code: bytes, start: int) -> Iterator[int]:
-        """The addresses that code means, as CodeReader says."""
+        """Yield the addresses that the code computes; see CodeReader.relative."""
         return (found.value for found in _Walk().steps(code, start) if found.kind == "address")
 
     def loads(self, code: bytes, start: int) -> Iterator[int]:
-        """The places of addresses, as CodeReader says."""
+        """Yield the places of addresses that the code loads; see CodeReader.loads."""
         return (found.value for found in _Walk().steps(code, start) if found.kind == "load")
 
     def holds(self, code: bytes, address: int) -> bool:
@@ -45,11 +45,11 @@ class ArmReader(CodeReader):
         return address in self.absolute(code)
 
     def absolute(self, code: bytes) -> set[int]:
-        """The numbers that `movz` and `movk` put into registers."""
+        """Return the numbers that `movz` and `movk` put into registers."""
         return {found.value for found in _Walk().steps(code, 0) if found.kind == "number"}
 
     def argument(self, code: bytes, number: int) -> int | None:
-        """The number in the register of an argument at the first call."""
+        """Return the number in an argument's register at the first call; None if unknown."""
         walk = _Walk()
         for found in walk.steps(code, 0):
             if found.kind == "call":

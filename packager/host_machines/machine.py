@@ -16,9 +16,7 @@ PROPERTIES = 5  # NT_GNU_PROPERTY_TYPE_0
 
 
 class Field(NamedTuple):
-    """The part of an instruction that refers to an address: one that is yet to be linked has a
-    relocation there.
-    """
+    """Address field of an instruction, with its relocation for code that is not linked yet."""
 
     at: int  # in the instruction
     relocation: int
@@ -46,24 +44,25 @@ class Code(ABC):
 
     @abstractmethod
     def tail_call(self, argument: Operand | int, called: Operand) -> list[Step[Operand]]:
-        """A function that calls another one with an address, or a number below 65536.
+        """Return a function that passes an address, or a number below 65536, to another function.
 
-        It has no frame, so it needs no unwind information, and the stack stays aligned as it came.
+        It has no frame: it needs no unwind information, and the stack stays aligned.
         """
 
     @abstractmethod
     def first(
         self, argument: Operand, slot: Operand, following: Operand | None, *, by_slot: bool
     ) -> list[Step[Operand]]:
-        """A constructor that calls what `slot` leads to with an address, then goes to `following`,
-        with the arguments that it was given itself; `by_slot` says that this is a slot, too.
+        """Return a constructor that calls the function in `slot` with an address, then `following`.
+
+        `following` receives the constructor's own arguments. With `by_slot` it is a slot, too.
         """
 
     @abstractmethod
     def last(
         self, argument: Operand, slot: Operand, before: Operand | None, *, by_slot: bool
     ) -> list[Step[Operand]]:
-        """A destructor that calls `before`, and then what `slot` leads to with an address."""
+        """Return a destructor that calls `before`, then the function in `slot` with an address."""
 
 
 class CodeReader(ABC):
@@ -73,11 +72,11 @@ class CodeReader(ABC):
 
     @abstractmethod
     def relative(self, code: bytes, start: int) -> Iterator[int]:
-        """The addresses that code at `start` can mean, wherever it is loaded."""
+        """Yield the addresses that position-independent code at `start` may compute."""
 
     @abstractmethod
     def loads(self, code: bytes, start: int) -> Iterator[int]:
-        """The places that code at `start` loads addresses from."""
+        """Yield the places from which code at `start` loads addresses."""
 
     @abstractmethod
     def holds(self, code: bytes, address: int) -> bool:
@@ -85,12 +84,13 @@ class CodeReader(ABC):
 
     @abstractmethod
     def absolute(self, code: bytes) -> Iterable[int]:
-        """The numbers that position-dependent code may mean as addresses."""
+        """Return the numbers that position-dependent code may use as addresses."""
 
     @abstractmethod
     def argument(self, code: bytes, number: int) -> int | None:
-        """The number that code passes as argument 0, 1, … of its first call; None if that is not
-        seen.
+        """Return the constant that code passes as argument `number` (0, 1, …) of its first call.
+
+        Return None if it passes none that the reader recognises.
         """
 
 

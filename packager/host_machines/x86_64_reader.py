@@ -28,7 +28,7 @@ class X86Reader(CodeReader):
     behind = 4  # the field is the last of its instruction
 
     def relative(self, code: bytes, start: int) -> Iterator[int]:
-        """The addresses that code means, as CodeReader says."""
+        """Yield the addresses that the code computes; see CodeReader.relative."""
         near = list(_rip_relative(code, start, LEA))
         yield from near
         far = [int.from_bytes(m[1], "little", signed=True) for m in MOVABS.finditer(code)]
@@ -37,7 +37,7 @@ class X86Reader(CodeReader):
             yield from (at + sum(distances) for distances in combinations(far, 2))
 
     def loads(self, code: bytes, start: int) -> Iterator[int]:
-        """The places of addresses, as CodeReader says."""
+        """Yield the places of addresses that the code loads; see CodeReader.loads."""
         return _rip_relative(code, start, LOAD)
 
     def holds(self, code: bytes, address: int) -> bool:
@@ -45,11 +45,11 @@ class X86Reader(CodeReader):
         return 0 <= address < 1 << 32 and address.to_bytes(4, "little") in code
 
     def absolute(self, code: bytes) -> Iterator[int]:
-        """The numbers of `mov reg,imm32`."""
+        """Yield the operands of `mov reg,imm32`."""
         return (int.from_bytes(m[1], "little") for m in IMMEDIATE.finditer(code))
 
     def argument(self, code: bytes, number: int) -> int | None:
-        """The number of the first `mov` to the register of an argument that is no address."""
+        """Return the first constant moved to an argument's register that is not an address."""
         opcode = MOVE_TO[number]
         at = code.find(opcode)
         while 0 <= at <= len(code) - 5:
@@ -61,7 +61,7 @@ class X86Reader(CodeReader):
 
 
 def _rip_relative(code: bytes, start: int, opcode: bytes) -> Iterator[int]:
-    """The targets of `lea reg,[rip+disp32]`, or another opcode, in code at `start`."""
+    """Yield the targets of `lea reg,[rip+disp32]`, or another opcode, in code at `start`."""
     at = code.find(opcode)
     while 0 <= at < len(code) - 5:
         if code[at + 1] & MODRM_MASK == RIP_RELATIVE:

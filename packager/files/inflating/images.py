@@ -114,7 +114,7 @@ class _Image(Kept):
         return self._code[1] if self._code and self._code[0] == depth else None
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes at `offset`."""
+        """Return the bytes at `offset`."""
         if self._held is not None:
             return self._held[offset : offset + size]
         if not self.is_there:

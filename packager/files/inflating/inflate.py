@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compressed parts of containers: zlib and zstd streams, LZ4 blocks. A small file may claim to
-inflate to any size, so there is a limit for all of them together, and one of the ratio; what is
-more than a little is kept in a file without a name as long as there is room.
+"""Inflate compressed parts of containers: zlib and zstd streams, LZ4 blocks.
+
+A small file may claim to inflate to any size. So there is a limit for the sum of all parts, and one
+for the ratio. Large results are kept in a nameless temporary file while there is room.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ def inflate(
     head: bytes = b"",
     seen: Callable[[bytes], object] | None = None,
 ) -> Reader:
-    """The `size` bytes that `head` and what `data` inflates to are, by "zlib", "zstd" or "lz4".
+    """Inflate `data` by "zlib", "zstd" or "lz4" to a reader of `size` bytes that start with `head`.
 
-    `seen` gets the pieces whenever they are inflated, which may be later and more than once. Raises
-    FormatError when it inflates to any other number of bytes, or to more than the limit.
+    `seen` receives the pieces each time they are inflated, perhaps later and more than once. Raises
+    FormatError if the data inflate to another size, or to more than the limit.
     """
     where = f"{what} at {data.at:#x}"
     expect_size(data, method, size, where)
@@ -122,7 +123,7 @@ def _pieces(data: Reader, method: str, size: int, where: str) -> Iterable[bytes]
 
 
 def expected(pieces: Iterable[bytes], size: int, where: str) -> Iterator[bytes]:
-    """The pieces, which are read no further than `size` allows."""
+    """Yield the pieces, and raise FormatError unless their sizes add up to `size`."""
     total = 0
     for piece in pieces:
         total += len(piece)
