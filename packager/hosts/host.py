@@ -156,7 +156,7 @@ def _described(
     images: Sequence[PlacedImage],
     calls: tuple[str, ...],
 ) -> list[FoundDescriptor]:
-    """The descriptors, by what they point to where that is known."""
+    """Return the descriptors, found by the tables and images that they point to if known."""
     if not memory.elf.has_headers:
         return descriptors.search(memory, calls)
     places = [item.place for item in images if item.place is not None]
@@ -194,7 +194,7 @@ def _unsectioned(
     tables: Sequence[FoundTable],
     placed: Sequence[PlacedImage],
 ) -> Iterator[tuple[int, int, EntryLayout]]:
-    """The ranges of descriptors whose records are in no section of entries (begin, end, layout)."""
+    """Yield (begin, end, layout) of descriptors whose records are in no section of entries."""
     sectioned = {abi.DOCUMENTS.get(table.layout) for table in tables}
     places = Places(placed)
     for descriptor in described:
@@ -264,7 +264,10 @@ def _type(file: Elf) -> str:
 
 
 def _indices(descriptor: FoundDescriptor, places: Places) -> tuple[int, ...]:
-    """The images of a descriptor, in its order; `elsewhere` has added those that were unknown."""
+    """Return the indices of a descriptor's images, in its order.
+
+    `elsewhere` has already added images that no section holds.
+    """
     indices = (places.index(at) for at in descriptor.images)
     return tuple(index for index in indices if index is not None)
 
@@ -336,7 +339,7 @@ def _tables(
 
 
 def _paired(found: _Found, table: FoundTable, used: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The images that a table is for: registered with it, or unregistered and of its ABI."""
+    """Return the images of a table: registered with it, or unregistered and of its ABI."""
     mine: set[int] = set()
     taken: set[int] = set()
     for descriptor, indices in zip(found.descriptors, used, strict=True):

@@ -48,7 +48,7 @@ class FoundImages(NamedTuple):
 
 
 def in_sections(memory: Space, told: Collection[int], limits: Limits) -> FoundImages:
-    """The images in sections that a container claims, in file order; at `told` are others."""
+    """Return the images in sections of known containers, in file order, without those in `told`."""
     found: list[PlacedImage] = []
     faults: list[str] = []
     with limits.noted():
@@ -145,7 +145,7 @@ def elsewhere(
     found: Sequence[PlacedImage],
     limits: Limits,
 ) -> FoundImages:
-    """The images that only addresses tell of, and that are not among those found already."""
+    """Return the images at known addresses that are not in `found`."""
     added: list[PlacedImage] = []
     faults: list[str] = []
     with limits.noted():
@@ -191,9 +191,9 @@ def _at(memory: Space, item: Told) -> tuple[_Origin, Payload]:
 def numbered(
     found: Sequence[PlacedImage], described: Sequence[FoundDescriptor]
 ) -> list[PlacedImage]:
-    """The images in the order of the descriptors, which is that of devices; others after them.
+    """Return the images in the order of the descriptors, which numbers devices, then all others.
 
-    Linkers sort sections as they like: mold by alignment and size.
+    Linkers reorder sections: mold sorts by alignment and size.
     """
     places = Places(found)
     order: dict[int, None] = {}
@@ -216,8 +216,9 @@ def looked_into(found: Sequence[PlacedImage]) -> list[PlacedImage]:
 def records(
     memory: Space, found: Sequence[PlacedImage], described: Sequence[FoundDescriptor]
 ) -> tuple[DeviceImage, ...]:
-    """Return the model's records, with those marked that descriptors register with the container
-    around them.
+    """Return the model's records of the images.
+
+    They mark images that a descriptor registers with their container.
     """
     places = Places(found)
     starts = {item.place for item in found}
@@ -248,9 +249,9 @@ class Places:
         self._sorted = sorted(self._at)
 
     def index(self, wanted: ImageRange) -> int | None:
-        """The index of the image at `wanted`.
+        """Return the index of the image at `wanted`, or None.
 
-        Clang 15 to 17 register the OffloadBinary that the image is in, all others the image.
+        Clang 15 to 17 register the OffloadBinary around the image, other releases the image itself.
         """
         at = bisect_left(self._sorted, wanted.start)
         if at == len(self._sorted):

@@ -26,7 +26,7 @@ class Limits:
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """A limit ends the block, not the reading."""
+        """End the block at a limit, and record the limit. Reading goes on after the block."""
         try:
             yield
         except LimitError as error:

@@ -47,12 +47,12 @@ def load(path: Path, look: Look = WHOLE) -> FatBinary:
 
 
 def read_file(path: str, data: Reader) -> FatBinary:
-    """The same of an open file, which is at `path`."""
+    """Read an open file that is not an archive; `path` names it in the result."""
     return load_file(path, data).binary
 
 
 def load_file(path: str, data: Reader) -> Loaded:
-    """The same with its headers."""
+    """Read an open file that is not an archive, and keep its headers."""
     if archive.probe(data):
         raise FormatError("is an archive")
     return _load(path, data)
@@ -65,12 +65,12 @@ def _everything(_: Reader) -> bool:
 def load_all(
     path: Path, look: Look = WHOLE, wanted: Callable[[Reader], bool] = _everything
 ) -> Iterator[Loaded]:
-    """The same of any `wanted` file: of an archive, what each such member with offload code says.
+    """Yield a file, or each member of an archive with offload code that is `wanted`.
 
-    An archive without any is one empty FatBinary. A member's path is "libk.a(k.o)", and that of one
-    in an archive in it "libk.a(inner.a(k.o))". A package (.whl, .deb) is an archive of
-    its files. A malformed part is a fault of the file around it. Raises FormatError when nothing
-    can be read.
+    An archive without offload code yields one empty FatBinary. A member's path is "libk.a(k.o)",
+    and that of a member of a nested archive "libk.a(inner.a(k.o))". A package (.whl, .deb) is an
+    archive of its files. A malformed part is a fault of the file around it. Raises FormatError if
+    nothing can be read.
     """
     with open_input(path, look) as data:
         yield from load_open(path, data, wanted)
@@ -79,7 +79,7 @@ def load_all(
 def load_open(
     path: Path, data: Reader, wanted: Callable[[Reader], bool] = _everything
 ) -> Iterator[Loaded]:
-    """The same of a file that is open."""
+    """Yield an open file, or each member of an open archive with offload code that is `wanted`."""
     if members.probe(data):
         yield from _archive(path, data, wanted)
     elif wanted(data):
@@ -212,7 +212,7 @@ def _expect_parts(loaded: Loaded) -> Loaded:
 
 
 def _container(path: str, data: Reader) -> Loaded:
-    """A file that is not ELF: a container, or one device image."""
+    """Read a file that is not ELF: a container, or one device image."""
     container = containers.of_file(data)
     if container is None:
         if not images.is_image(data):

@@ -39,12 +39,12 @@ class _Place(NamedTuple):
     is_packed: bool = False  # whether it is in a package
 
     def name(self, *member: str) -> str:
-        """The whole name of a member; without one, the archive's."""
+        """Return the full name of a member, or of the archive if `member` is empty."""
         names = (*self.parents, *member)
         return "(".join(names) + ")" * (len(names) - 1)
 
     def inside(self, name: str) -> _Place:
-        """A member that is an archive."""
+        """Return the place of a member that is an archive."""
         return self._replace(parents=(*self.parents, name))
 
 
@@ -54,7 +54,7 @@ def probe(data: Reader) -> bool:
 
 
 def members(path: Path, data: Reader) -> Iterator[Member]:
-    """The members of the archive or package in `data`, which was read from `path`."""
+    """Yield the members of the archive or package in `data`; `path` names it."""
     damaged = 0
     for member in _members(_Place(path, (), (_identity(path),)), data):
         damaged += isinstance(member.data, Damage)
@@ -77,7 +77,7 @@ def _members(place: _Place, data: Reader) -> Iterator[Member]:
 
 
 def _packed(place: _Place, data: Reader) -> Iterator[Member]:
-    """The files of a package that may hold offload code."""
+    """Yield the files of a package that may hold offload code."""
     # Loaded where there is a package: starting is a feature.
     from packager.hosts.packages import files, opened
 
@@ -121,7 +121,7 @@ def _member(place: _Place, member: archive.Member, look: Look) -> Iterator[Membe
 
 @contextmanager
 def _opened(place: _Place, name: str, look: Look) -> Iterator[tuple[_Place, Reader]]:
-    """A file that a thin archive names."""
+    """Open a file that a thin archive names."""
     if place.file is None or place.is_packed:
         raise FormatError("is outside the package: its thin archive in the package only names it")
     path = place.file.parent / name
@@ -134,9 +134,9 @@ def _opened(place: _Place, name: str, look: Look) -> Iterator[tuple[_Place, Read
 
 
 def _leaf(place: _Place, data: Reader) -> Iterator[Member]:
-    """The member at `place`, or if it is an archive, its members.
+    """Yield the member at `place`, or its members if it is an archive.
 
-    A package in another one is known by its name: other zip files are whatever their owner likes.
+    A package inside another one counts only by its file name: other zip files are data.
     """
     is_package = place.parents[-1].endswith(packages.NAMES) and packages.probe(data)
     if not (archive.probe(data) or is_package):

@@ -30,7 +30,7 @@ class Found(NamedTuple):
 def of_runtimes(
     space: Space, images: Sequence[PlacedImage], binaries: Sequence[FoundBinaries]
 ) -> Found:
-    """The registrations, by address, with what is malformed or unknown where they should be."""
+    """Return the registrations by address, and the faults and unknown versions among them."""
     faults: list[str] = []
     newer: list[str] = []
     wrappers: list[FoundWrapper] = []
@@ -86,12 +86,12 @@ class _Placed:
         self._places = [place for place, _ in self._rows]
 
     def at(self, place: int) -> list[int]:
-        """The images that begin at an address."""
+        """Return the images that begin at an address."""
         first, last = bisect_left(self._places, place), bisect_right(self._places, place)
         return [number for _, number in self._rows[first:last]]
 
     def between(self, begin: int | None, end: int | None) -> tuple[int, ...]:
-        """The images of the fat binary between two addresses."""
+        """Return the images of the fat binary between two addresses."""
         if begin is None or end is None:
             return ()
         first, last = bisect_left(self._places, begin), bisect_left(self._places, end)

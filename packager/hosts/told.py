@@ -42,12 +42,12 @@ class Sycl(NamedTuple):
 
 
 def of_descriptors(described: Sequence[FoundDescriptor]) -> Iterator[Told]:
-    """The images of OpenMP's descriptors."""
+    """Yield the images that OpenMP's descriptors point to."""
     return (Told(image, RAW) for descriptor in described for image in descriptor.images)
 
 
 def sycl(space: Space) -> Sycl:
-    """The images of SYCL's descriptors, then those that only `.tgtimg` lists."""
+    """Return the images of SYCL's descriptors, then those that only `.tgtimg` lists."""
     listed = list(tgtimg.ranges(space))
     places = [at.start for at in listed if isinstance(at, ImageRange)]
     binaries = sycl_binaries.find(space, [*places, *_of_wrapper(space)])
@@ -76,7 +76,7 @@ def _of_wrapper(space: Space) -> Iterator[int]:
 
 
 def _targets(space: Space) -> list[tuple[range, str]]:
-    """The sections that images lie in, and the triples that their names give."""
+    """Return the sections that hold images, with the triples in their names."""
     return [
         (range(space.address(s), space.address(s) + s.size), split_id(_id(s.name))[1])
         for s in space.elf.sections

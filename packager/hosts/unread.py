@@ -30,9 +30,9 @@ def traces(elf: Elf) -> Iterator[str]:
 
 
 def coff_traces(sections: Sequence[Section], *, has_images: bool) -> Iterator[str]:
-    """The same of a COFF file, whose tables are not read: once for all parts of one.
+    """Yield a warning for each section of unread offload code in a COFF file.
 
-    Registrations tell of images: where these are found anyway, nothing is overlooked.
+    With `has_images`, registrations do not count: the images that they register are known.
     """
     found = {
         section.name.partition("$")[0]: what

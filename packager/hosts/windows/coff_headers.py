@@ -84,7 +84,7 @@ def _is_pe(data: Reader) -> bool:
 
 
 def read(data: Reader) -> Coff:
-    """The headers. Raises FormatError for what is malformed."""
+    """Read the headers. Raises FormatError if they are malformed."""
     tables = _of_executable(data) if data.starts_with(MZ) else _of_object(data)
     if tables.sections > MAX_SECTIONS:
         raise FormatError(f"COFF header at {data.at:#x} claims {tables.sections} sections")
@@ -157,7 +157,7 @@ def _section(data: Reader, tables: _Tables, number: int, row: tuple[Any, ...]) -
 
 
 def _name(data: Reader, tables: _Tables, field: bytes) -> str:
-    """A name of more than eight characters is in the table of strings: "/12"."""
+    """Return a section's name; "/12" refers to the string table at offset 12."""
     if field[:1] != b"/" or not field[1:].isdigit() or not tables.strings_at:
         return text(field)
     return data.string(tables.strings_at + int(field[1:]), "name of a COFF section")
