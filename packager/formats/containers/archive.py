@@ -75,7 +75,7 @@ def rows(data: Reader) -> Iterator[Row]:
 
 
 def members(data: Reader) -> Iterator[Member]:
-    """The members but for tables. Raises FormatError at the first malformed one."""
+    """Yield the members, without tables. Raises FormatError at the first malformed one."""
     long_names = Reader(b"")
     for row in rows(data):
         if row.field == LONG_NAMES and row.body is not None:
@@ -86,8 +86,9 @@ def members(data: Reader) -> Iterator[Member]:
 
 
 def index(data: Reader) -> bytes:
-    """Return the table of what members define, in front of them; in GNU's form the names, a NUL
-    behind each, follow binary numbers. Return b"" for an archive without one.
+    """Return the archive's symbol table; b"" if it has none.
+
+    The names follow binary numbers. In GNU's form each name ends with a NUL.
     """
     if len(data) < len(MAGIC) + HEADER.size:
         return b""
@@ -98,7 +99,7 @@ def index(data: Reader) -> bytes:
 
 
 def member_at(data: Reader, at: int) -> Member:
-    """The member whose header is at `at`, which a thin archive of another's members names."""
+    """Return the member whose header is at `at`, to which a thin archive refers."""
     if not data.starts_with(MAGIC):
         raise FormatError("is not the archive that it should be")
     field, size = _header(data, at)
@@ -107,7 +108,7 @@ def member_at(data: Reader, at: int) -> Member:
 
 
 def _long_names(data: Reader) -> Reader:
-    """The table of long names, which is in front of the members."""
+    """Return the table of long names, which precedes the members."""
     at = len(MAGIC)
     while at < len(data):
         field, size = _header(data, at)

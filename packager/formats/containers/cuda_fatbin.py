@@ -51,7 +51,7 @@ def probe(data: Reader) -> bool:
 
 
 def parse(data: Reader) -> Iterator[Payload]:
-    """The images of the fatbins in `data`. Raises FormatError at the first malformed one."""
+    """Yield the images of the fatbins in `data`. Raises FormatError at the first malformed one."""
     for fatbin in _ahead(_fatbins(data)):
         try:
             yield from fatbin.payloads()
@@ -122,7 +122,7 @@ class _Fatbin(NamedTuple):
     fault: FormatError | None
 
     def payloads(self) -> Iterator[Payload]:
-        """The images; a malformed one is raised when those behind it have been read."""
+        """Yield the images; raise the error of a malformed one after the others."""
         fault = None
         for image in self.images:
             try:
@@ -204,7 +204,7 @@ def expect_known(fatbin: Whole, resume: int | None = None) -> None:
 
 
 def entries(body: Reader) -> Iterator[Entry]:
-    """The entries of one fatbin. Raises FormatError for one whose end is not known."""
+    """Yield the entries of one fatbin. Raises FormatError for an entry with an unknown end."""
     at = 0
     while at < len(body):
         kind, _, header, size, packed, _, _, _, arch = body.unpack(ENTRY, at, "fatbin entry")
@@ -245,7 +245,7 @@ def _fatbins(data: Reader) -> Iterator[_Fatbin]:
 
 
 def _images(body: Reader) -> Iterator[_Image | _Group | PackagerError]:
-    """The images of one fatbin. Raises FormatError for an entry whose end is not known."""
+    """Yield the images of one fatbin. Raises FormatError for an entry with an unknown end."""
     for entry in entries(body):
         try:
             if entry.kind == GROUP:
@@ -276,7 +276,7 @@ def _arch(arch: int, flags: int) -> str:
 
 
 def _image(entry: Entry) -> _Image:
-    """An image, with how it is compressed."""
+    """Return the image of an entry, with its compression method."""
     kind, stored, method = KINDS[entry.kind], entry.stored, _method(entry.flags)
     if not method or kind == KINDS[LTO]:
         return _Image(kind, entry.arch, stored)
@@ -369,5 +369,5 @@ def claims(section: Section) -> bool:
 
 
 def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
-    """The images of a section. Raises FormatError when it is malformed."""
+    """Yield the images of a section. Raises FormatError if it is malformed."""
     return parse(data)

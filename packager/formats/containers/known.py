@@ -78,10 +78,10 @@ SECTIONS: tuple[SectionContainer, ...] = (
 
 
 def of_file(data: Reader) -> FileContainer | None:
-    """The format of a file that is a container as a whole."""
+    """Return the container format of a whole file, or None."""
     return next((found for found in FILES if found.probe(data)), None)
 
 
 def of_section(section: Section) -> SectionContainer | None:
-    """The format of a section that is a container."""
+    """Return the container format of a section, or None."""
     return next((found for found in SECTIONS if found.claims(section)), None)

@@ -43,7 +43,7 @@ def probe(data: Reader) -> bool:
 
 
 def parse(data: Reader) -> Iterator[Payload]:
-    """The images of an archive. Raises FormatError when it is malformed."""
+    """Yield the images of an archive. Raises FormatError if it is malformed."""
     table = _table(data)
     locate = _scheme(data, table)
     count = 0

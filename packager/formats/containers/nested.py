@@ -24,7 +24,7 @@ MAX_BLANK = 1 << 12  # bytes of a member that only aligns the next one
 
 
 def payloads(parse: Parse, data: Reader) -> Iterator[Payload | Damage]:
-    """The images in a container, those in containers in it too, and what could not be read."""
+    """Yield the images in a container and in nested ones, and the parts that cannot be read."""
     for item in _past_damage(parse, data):
         if isinstance(item, Damage):
             yield item
@@ -33,7 +33,7 @@ def payloads(parse: Parse, data: Reader) -> Iterator[Payload | Damage]:
 
 
 def _past_damage(parse: Parse, data: Reader) -> Iterator[Payload | Damage]:
-    """Reading goes on behind each malformed part whose end is known."""
+    """Yield the payloads that `parse` finds; resume after malformed parts with a known end."""
     rest = data
     for _ in range(MAX_DAMAGE):
         try:
@@ -91,9 +91,9 @@ def _container(data: Reader) -> tuple[str, Parse] | None:
 
 
 def _members(data: Reader) -> Iterator[Payload]:
-    """The members of an archive; a thin one has none here, as it names files.
+    """Yield the members of an archive; none for a thin archive, which only names files.
 
-    Those that Intel's ocloc puts between others, to align them, are blank.
+    Intel's ocloc aligns members by blank ones, which are skipped.
     """
     for member in archive.members(data):
         if member.data is not None and not _is_blank(member.data):
@@ -125,7 +125,7 @@ def _inherited(outer: Payload, inner: Payload, name: str) -> Payload:
 
 
 def _level(outer: Payload, name: str) -> Level:
-    """A container, and what the one that it is in says of it."""
+    """Return the container as a level of nesting, with the attributes of its container's record."""
     offset = outer.image.at if outer.stored is None else None
     size = len(outer.image)
     return Level(name, outer.triple, outer.arch, outer.declared_kind, offset, size)

@@ -60,7 +60,7 @@ class Blob(NamedTuple):
     flags: int = 0
 
     def payload(self, unit: int | None = None) -> Payload:
-        """It as any container's; `unit`: where the first of those around it begins."""
+        """Return the blob as a payload; `unit` is the offset of the first blob around it."""
         return Payload(
             self.image,
             self.strings.get("triple", ""),
@@ -82,7 +82,7 @@ def probe(data: Reader) -> bool:
 
 
 def parse(data: Reader) -> Iterator[Payload]:
-    """The images of every blob of a section or file.
+    """Yield the images of every blob of a section or file.
 
     Raises FormatError at the first malformed one.
     """
@@ -110,7 +110,10 @@ class Binary(NamedTuple):
 
 
 def binaries(data: Reader) -> Iterator[Binary]:
-    """The OffloadBinaries of a section or file. Raises FormatError at the first malformed one."""
+    """Yield the OffloadBinaries of a section or file.
+
+    Raises FormatError at the first malformed one.
+    """
     offset = 0
     while offset < len(data):
         magic, version, size, entries, count = data.unpack(HEADER, offset, "OffloadBinary header")
@@ -130,7 +133,7 @@ def binaries(data: Reader) -> Iterator[Binary]:
 
 
 def of_binary(binary: Binary) -> Iterator[Blob]:
-    """The entries of an OffloadBinary. Raises FormatError at the first malformed one."""
+    """Yield the entries of an OffloadBinary. Raises FormatError at the first malformed one."""
     blob, version, at = binary.data, binary.version, binary.entries_at
     if version == 1:
         yield _entry(blob, at, version, Place(blob.at, len(blob)))
@@ -139,8 +142,9 @@ def of_binary(binary: Binary) -> Iterator[Blob]:
 
 
 def around(file: Reader, start: int, size: int) -> Payload | None:
-    """Return the payload of the OffloadBinary that begins, or has an image, at file offset `start`;
-    None if no such container is there. Clang registers the one or the other.
+    """Return the payload of the OffloadBinary at file offset `start`, or around an image there.
+
+    Clang registers one or the other. Return None if no such container is there.
     """
     whole = file.slice(start, size, "device image")
     if probe(whole):
@@ -180,7 +184,7 @@ def _next(data: Reader, offset: int, size: int) -> int | None:
 
 
 def _entries(blob: Reader, version: int, at: int, count: int) -> Iterator[Blob]:
-    """The entries of a blob of version 2 or 3."""
+    """Yield the entries of a blob of version 2 or 3."""
     inflated = blob.unpack(INFLATED, HEADER.size, "OffloadBinary header")[0] if version > 2 else 0
     place = Place(blob.at, len(blob)) if count == 1 else None
     stored, method = None, None
@@ -214,7 +218,7 @@ def _expect_apart(blob: Reader, places: list[tuple[int, int, int]]) -> None:
 
 
 def _inflated(blob: Reader, at: int, size: int) -> tuple[Reader, str]:
-    """A compressed blob as it was before, its header included, and how it was compressed."""
+    """Return the inflated blob with its header, and the compression method."""
     if size < at or at < HEADER.size + INFLATED.size:
         raise FormatError(f"OffloadBinary at {blob.at:#x} claims to inflate to {size} bytes")
     packed = blob.slice(at, len(blob) - at, "compressed OffloadBinary")
@@ -245,7 +249,7 @@ def _entry(blob: Reader, at: int, version: int, place: Place | None) -> Blob:
 
 
 def image_kind(kind: str) -> int:
-    """The number for a kind of image; all that is ELF and has no number of its own is an object."""
+    """Return the number of an image kind; ELF images without a number of their own are objects."""
     numbers = {name: number for number, name in IMAGE_KINDS.items()}
     return numbers.get("elf" if kind in ("amdgcn", "zebin") else kind, 0)
 

@@ -20,8 +20,8 @@ def claims(section: Section) -> bool:
 
 
 def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
-    """The images of a section. Raises FormatError when it is malformed.
+    """Yield the images of a section. Raises FormatError if it is malformed.
 
-    Each image has a section of its own: they are no container together.
+    Each image has a section of its own, so the images have no container in common.
     """
     return (blob.payload() for blob in blobs(data))

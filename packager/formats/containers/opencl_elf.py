@@ -30,7 +30,7 @@ def probe(data: Reader) -> bool:
 
 
 def parse(data: Reader) -> Iterator[Payload]:
-    """The modules in a file. Raises FormatError when it is malformed or has none."""
+    """Yield the modules in a file. Raises FormatError if it is malformed or has none."""
     elf = headers.read(data)
     held = [s for s in elf.sections if s.type in HELD or s.type == DEVICE_BINARY]
     if not held:

@@ -51,7 +51,7 @@ def parse(data: Reader) -> Iterator[Payload]:
 
 
 def measure(data: Reader) -> Frame:
-    """The sizes of the frame that `data` begins with, by its headers."""
+    """Return the sizes of the frame at the start of `data`, from its headers."""
     start = _skipped(data)
     _, descriptor = data.unpack(HEADER, start, "zstd frame header")
     is_single = bool(descriptor & 0x20)

@@ -29,7 +29,7 @@ FIRST_ABI_WITH_FEATURES = 2  # EI_ABIVERSION of V4
 
 
 def arch(flags: int, abi_version: int) -> str | None:
-    """The target id, e.g. "gfx90a:xnack+"; None where no processor is named."""
+    """Return the target id, e.g. "gfx90a:xnack+"; None if the flags name no processor."""
     number = flags & ARCH_MASK
     name = ARCHES.get(number)
     if name is None:

@@ -121,7 +121,7 @@ def _first(data: Reader) -> Elf:
 
 
 def _compiled(data: Reader) -> Contents | None:
-    """The same, if it is a cubin that the compiled helper answers for."""
+    """Return the contents from the compiled helper, if the image is a cubin that it can read."""
     depth = helper.depth(data.context.look)
     try:
         found = compiled.cubin(data, depth) if data.is_answered or _is_cubin(data) else None
@@ -146,7 +146,7 @@ def _is_cubin(data: Reader) -> bool:
 
 
 def _with_resources(elf: Elf, symbols: tuple[DeviceSymbol, ...]) -> tuple[DeviceSymbol, ...]:
-    """The kernels of a GPU's image with what they need."""
+    """Return the symbols, with the resources of kernels in a GPU's image."""
     if elf.machine == "nvptx64":
         found = kernel_resources.of_cubin(elf)
     elif elf.machine == "amdgcn" and not elf.is_object:
@@ -183,9 +183,9 @@ def _links(elf: Elf) -> Links:
 
 
 def _relocated(elf: Elf) -> set[int]:
-    """The symbols that relocations use: AMD's loader asks for no others.
+    """Return the symbols that relocations use: AMD's loader resolves no others.
 
-    Kernels leave symbols of memory of teams behind that are not defined, and that nothing uses.
+    Kernels may leave undefined symbols of team memory behind that no relocation uses.
     """
     tables = (elf.content(section) for section in elf.of_type(SHT_RELA))
     return {
@@ -301,7 +301,7 @@ def _agreed(listed: DeviceSymbol, export: DeviceSymbol) -> DeviceSymbol:
 
 
 def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
-    """The symbols that a plugin can look up: .dynsym's, in a cubin or an object .symtab's."""
+    """Yield the symbols that a plugin can look up, in .symtab (cubins, objects) or .dynsym."""
     is_cuda = elf.machine == "nvptx64"
     is_placed = not elf.is_object and not is_cuda  # cubins number from their sections
     for table in elf.of_type(_symbol_table(elf))[:1]:
@@ -320,7 +320,7 @@ def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
 
 
 def _with_amd_kernels(elf: Elf, exports: dict[str, DeviceSymbol]) -> dict[str, DeviceSymbol]:
-    """A function of a code object is a kernel if it has a descriptor, exported itself or not."""
+    """Return `exports` with AMD's kernels: functions that have a descriptor, exported or not."""
     kernels = dict(_amd_descriptors(elf))
     kept = {n: symbol for n, symbol in exports.items() if symbol.kind != "kernel" or n in kernels}
     missing = [name for name in kernels if name not in kept]
@@ -329,7 +329,7 @@ def _with_amd_kernels(elf: Elf, exports: dict[str, DeviceSymbol]) -> dict[str, D
 
 
 def _local_functions(elf: Elf, wanted: frozenset[str]) -> Iterator[tuple[str, DeviceSymbol]]:
-    """The functions of these names that are not exported: GCC's kernels."""
+    """Yield the functions with these names that are not exported: GCC's kernels."""
     for table in elf.of_type(SHT_SYMTAB)[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
         for symbol in elf.symbols(table):

@@ -51,7 +51,7 @@ AMD_NUMBERS = (
 
 
 def of_cubin(elf: Elf) -> dict[str, Resources]:
-    """Registers, shared memory and stack of each kernel of a cubin, as far as it says them."""
+    """Return the registers, shared memory and stack of each kernel that the cubin records."""
     registers: dict[int, int] = {}
     stack: dict[int, int] = {}
     shared: dict[str, int] = {}
@@ -104,7 +104,10 @@ def _symbol_names(elf: Elf, wanted: set[int]) -> dict[int, str]:
 
 
 def of_amdgcn(space: Space, descriptors: dict[str, int]) -> dict[str, Resources]:
-    """The same of a code object; `descriptors` are the addresses of `<kernel>.kd`, by kernel."""
+    """Return the resources of kernels in a code object.
+
+    `descriptors` maps kernels to the addresses of their `<kernel>.kd`.
+    """
     rows = _of_metadata(space.elf)
     known = {name: needs for name, needs in rows if name in descriptors}
     for name, address in descriptors.items():
@@ -153,7 +156,7 @@ def _resources(*numbers: int | None) -> Resources:
 
 
 def _amd_notes(elf: Elf) -> Iterator[bytes]:
-    """The metadata of a code object, as MessagePack."""
+    """Yield the metadata of a code object, as MessagePack."""
     for section in elf.of_type(SHT_NOTE):
         data, at = elf.content(section), 0
         while at + NOTE.size <= len(data):

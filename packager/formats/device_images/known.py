@@ -65,11 +65,10 @@ def _format_of(data: Reader) -> ImageFormat | None:
 
 
 def _formats(data: Reader) -> Iterator[ImageFormat]:
-    """Every format that `data` may be of, in the order in which they are tried. PTX, which has no
-    magic, is the last.
+    """Yield the formats to try in order; PTX is last because it has no magic.
 
-    Each is imported when those before it have not recognised an image: most files hold ELF images
-    only. The reader of bitcode takes long to load.
+    Each module is imported after the formats before it have failed: most files hold only ELF
+    images, and the bitcode reader is slow to import.
     """
     from packager.formats.device_images import intel_gpu
 
@@ -98,7 +97,7 @@ def _formats(data: Reader) -> Iterator[ImageFormat]:
 
 
 def bare(data: Reader) -> DeviceImage:
-    """A file that is an image itself."""
+    """Return the image of a file that is itself an image."""
     return from_payload(Payload(data), 0, "bare", None)
 
 
@@ -176,8 +175,11 @@ def contents_of(payload: Payload) -> Contents:
 
 
 def _of_plugin(data: Reader, triple: str) -> Contents | None:
-    """For a triple that omptool does not know, bytes that it does not know are no fault: the plugin
-    of that triple interprets them (the proposal of 2013, "target device runtime library")."""
+    """Return opaque contents for unknown bytes of an unknown triple; None in all other cases.
+
+    They are no fault: the plugin of that triple interprets them (proposal of 2013, "target device
+    runtime library").
+    """
     if not triple or is_known(triple) or not len(data) or is_image(data):
         return None
     return Contents("unknown", is_opaque=True)

@@ -102,10 +102,10 @@ def _symbol(directive: bytes) -> DeviceSymbol | None:
 
 
 def _directives(data: Reader) -> Iterator[bytes]:
-    """The beginnings of the lines with a directive of interest.
+    """Yield the beginnings of lines with a directive of interest.
 
-    A kernel may be declared before it is defined, as CUDA's device runtime does: a declaration has
-    no body, and is left out.
+    Kernel declarations, which have no body, are skipped. CUDA's device runtime declares kernels
+    before it defines them.
     """
     kept = b""  # from the header of a kernel whose end is in the next piece
     for text, is_last in _texts(data):
@@ -122,7 +122,7 @@ def _directives(data: Reader) -> Iterator[bytes]:
 
 
 def _possible(text: bytes) -> Iterator[re.Match[bytes]]:
-    """The matches of _DIRECTIVE, which stand each in a line of its own."""
+    """Yield the matches of _DIRECTIVE, each in a line of its own."""
     found = helper.built()
     lines = found.lines(text) if found else None
     if lines is None:
@@ -145,7 +145,7 @@ def _header_end(text: bytes, directive: re.Match[bytes], limit: int) -> bytes | 
 
 
 def _texts(data: Reader) -> Iterator[tuple[bytes, bool]]:
-    """The text, without block comments, in pieces of whole lines; whether it is the last."""
+    """Yield the text in pieces of whole lines without block comments, each with an is-last flag."""
     inside = False
     rest = b""
     for start in range(0, len(data), PIECE):

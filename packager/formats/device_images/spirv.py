@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""SPIR-V modules (the Khronos specification, 2.3 and 3): version, addressing, entry points, the
-variables that are exported, and the names that are imported.
+"""Read SPIR-V modules (Khronos specification, 2.3 and 3).
 
-Words of 32 bits in either byte order: magic, version, generator, bound, 0; then instructions, each
-beginning with its number of words and its opcode.
+Contents are the version, addressing, entry points, exported variables and imported names. Words of
+32 bits in either byte order: magic, version, generator, bound, 0; then instructions, each beginning
+with its number of words and its opcode.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _instructions(data: Reader, order: str) -> Iterator[Instruction]:
 
 
 def _entry_point(operands: bytes, order: str) -> str | None:
-    """The name of a kernel: execution model, id, and a literal string of whole words."""
+    """Return a kernel's name, which follows execution model and id as words of characters."""
     if len(operands) < 2 * WORD:
         return None
     (model,) = unpack(f"{order}I", operands[:WORD])

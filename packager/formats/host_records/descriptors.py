@@ -66,7 +66,7 @@ class FoundDescriptor(NamedTuple):
 def find(
     space: Space, tables: Sequence[FoundTable], images: Collection[int], imports: Sequence[str]
 ) -> list[FoundDescriptor]:
-    """The descriptors of a file, in address order.
+    """Return the descriptors of a file, in address order.
 
     `tables` are its sections of entries, `images` the addresses of device images.
     """
@@ -127,7 +127,7 @@ class _Head(NamedTuple):
 
 
 def search(space: Space, imports: Sequence[str]) -> list[FoundDescriptor]:
-    """The descriptors of a file of which no section of entries or images is known."""
+    """Return the descriptors of a file whose sections of entries and images are unknown."""
     found: list[FoundDescriptor] = []
     forms = RecordForms(space, (), imports, by_contents=False)
     words = chain.from_iterable(_counts(space, s) for s in space.elf.sections if s.is_data)
@@ -140,7 +140,7 @@ def search(space: Space, imports: Sequence[str]) -> list[FoundDescriptor]:
 
 
 def _counts(space: Space, section: Section) -> Iterator[int]:
-    """The addresses in writable data of words that may be a number of images."""
+    """Yield the addresses of words in writable data that may be a number of images."""
     data, start = space.elf.content(section), space.address(section)
     for first in range(0, len(data), PIECE):
         piece = data.bytes(first, min(PIECE + WORD.size, len(data) - first), section.name)
@@ -177,7 +177,7 @@ def _agrees(descriptor: FoundDescriptor, array: Window) -> bool:
 
 
 def _checked(space: Space, candidates: Sequence[int], forms: RecordForms) -> list[FoundDescriptor]:
-    """The candidates that hold together."""
+    """Return the candidates whose records are consistent."""
     mapped = [at for at in candidates if space.offset(at, BIN_DESC.size) is not None]
     ranges = [Range(at, BIN_DESC.size, "offload descriptor") for at in mapped]
     heads = [_head(window, forms) for window in space.windows(ranges) if _is_head(window)]
@@ -271,8 +271,9 @@ def registering(space: Space, wanted: Set[int]) -> dict[int, str]:
 
 
 def unregistered_by_array(space: Space, wanted: Set[int]) -> bool | None:
-    """Return whether a function of .fini_array knows one of the descriptors `wanted`, which others
-    unregister by atexit. None: no constructor is seen to know one.
+    """Return whether a function of .fini_array refers to one of the descriptors `wanted`.
+
+    Other files unregister them by atexit. Return None if no constructor refers to one.
     """
     if not wanted or space.elf.machine not in MACHINES:
         return None
@@ -289,7 +290,7 @@ def unregistered_by_array(space: Space, wanted: Set[int]) -> bool | None:
 
 
 def constructors(space: Space, kind: int = SHT_INIT_ARRAY) -> dict[int, int]:
-    """The functions that run before main, or after it, and where the array lists them."""
+    """Return the functions that run before main, or at exit, and the addresses of their slots."""
     ranges = [
         Range(space.address(section), section.size // WORD.size * WORD.size, section.name)
         for section in space.elf.of_type(kind)

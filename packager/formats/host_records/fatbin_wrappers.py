@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The arguments of `__cudaRegisterFatBinary` and `__hipRegisterFatBinary`: `.nvFatBinSegment`,
-`.hipFatBinSegment`.
+"""Find the arguments of `__cudaRegisterFatBinary` and `__hipRegisterFatBinary`.
 
-u32 magic, u32 version, pointer to the fat binary, a word of no interest here. Each compilation
-unit has one; clang writes both, NVIDIA's tools CUDA's.
+They are in `.nvFatBinSegment` and `.hipFatBinSegment`: u32 magic, u32 version, pointer to the fat
+binary, and a word that is not read. Each compilation unit has one; clang writes both, NVIDIA's
+tools CUDA's.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ class FoundWrapper(NamedTuple):
 
 
 def find(space: Space) -> Iterator[FoundWrapper | Damage | Unknown]:
-    """The wrappers of a file, or what is wrong where one should be.
+    """Yield the wrappers of a file, or the damage in place of one.
 
-    One with an unknown magic is registered as the others of its section, if its pointer is sound.
+    A wrapper with an unknown magic counts as registered like the others of its section, if its
+    pointer is valid.
     """
     for section in space.elf.sections:
         model = model_of(section)

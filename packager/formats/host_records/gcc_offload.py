@@ -139,7 +139,7 @@ def _registration(
 
 
 def _device_kind(space: Space, function: int) -> int | None:
-    """The kind that a constructor tells libgomp, as its third argument; None if not seen."""
+    """Return the device kind that a constructor passes to libgomp as third argument, or None."""
     machine = MACHINES.get(space.elf.machine)
     if space.offset(function, CODE) is None or machine is None:
         return None
@@ -151,7 +151,7 @@ def _device_kind(space: Space, function: int) -> int | None:
 def _real_tables(
     space: Space, addresses: set[int], functions: Section | None, variables: Section | None
 ) -> set[int]:
-    """The addresses where a table is; all are read in one go, as relocating takes time."""
+    """Return the addresses that hold a table; reads all at once, because relocating takes time."""
     ranges = [
         Range(address, TABLE_SIZE, "GCC's offload data")
         for address in sorted(addresses)

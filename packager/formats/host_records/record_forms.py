@@ -51,9 +51,9 @@ class RecordForms:
         self._version = versions.pop() if len(versions) == 1 else None
 
     def entries(self, begin: int | None, end: int | None, symbol: str | None) -> EntryLayout | None:
-        """The records between `begin` and `end`; `symbol` is what an object calls the former.
+        """Return the layout of the records between `begin` and `end`; None if it is unknown.
 
-        None: nothing tells.
+        `symbol` is the name that an object has for `begin`.
         """
         if begin is None or end is None:
             section = (symbol or "").removeprefix(BEGIN_SYMBOL)

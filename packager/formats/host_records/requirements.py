@@ -16,9 +16,9 @@ TELLS = ".omp_offloading.requires_reg"
 
 
 def of_object(elf: headers.Elf, entries: Iterable[OffloadEntry]) -> int | None:
-    """The mask of an object, as far as it is FOR_ALL; 0 for none, and for one that is not said.
+    """Return the `requires` mask of an object, limited to FOR_ALL; 0 if it requires nothing.
 
-    None: the object has code that tells, and that is not understood.
+    Return None if the object has code for it that is not understood.
     """
     mask = 0
     for entry in entries:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Formats of packages, files of any kind with their names: how they begin. All else of a format is
-loaded where there is a package, as starting is a feature.
+"""Recognise packages by file name and magic.
+
+All else of a format is imported when a file is a package, to keep start-up fast.
 """
 
 from __future__ import annotations

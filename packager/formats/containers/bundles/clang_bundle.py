@@ -54,11 +54,11 @@ def probe_text(data: Reader) -> bool:
 
 
 def split_id(target: str) -> tuple[str, str, str]:
-    """The kind, triple and processor of a bundle's id.
+    """Split a bundle's id into kind, triple and processor.
 
-    Bundlers of different releases leave the environment out, empty or "unknown", and processors
-    have dashes of their own: "hip-amdgcn-amd-amdhsa--gfx906:xnack-". The bundler of LLVM 19 adds
-    one to processors that it does not know.
+    Releases of the bundler omit the environment, or write it empty or as "unknown". Processors
+    contain dashes: "hip-amdgcn-amd-amdhsa--gfx906:xnack-". LLVM 19's bundler appends a dash to
+    processors that it does not know.
     """
     kind, _, rest = target.partition("-")
     if rest.endswith("-") and (":" not in rest or rest.endswith(("+-", "--"))):
@@ -79,7 +79,7 @@ def producer(kind: str) -> Model | None:
 
 
 def parse(data: Reader) -> Iterator[Payload]:
-    """The device images of the binary bundles in `data`; the host's part is left out.
+    """Yield the device images of the binary bundles in `data`, without the host's part.
 
     Raises FormatError at the first malformed one.
     """
@@ -115,7 +115,7 @@ class Row(NamedTuple):
 
 
 def rows(bundle: Reader) -> Iterator[Row]:
-    """The rows of the first bundle's table, whose images may be anywhere."""
+    """Yield the rows of the first bundle's table; their offsets are not checked."""
     (count,) = bundle.unpack(COUNT, len(MAGIC), "bundle header")
     if count > len(bundle) // TARGET.size:
         raise FormatError(f"bundle at {bundle.at:#x} claims {count} targets")
@@ -160,7 +160,7 @@ def zeros(data: Reader, start: int) -> int:
 
 
 def parse_text(data: Reader) -> Iterator[Payload]:
-    """The device parts of a text bundle. Raises FormatError for one that does not end."""
+    """Yield the device parts of a text bundle. Raises FormatError if a part does not end."""
     opened: tuple[str, int] | None = None
     for word, target, before, after in _lines(data):
         if word == b"START":

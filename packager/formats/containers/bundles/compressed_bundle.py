@@ -32,9 +32,9 @@ def probe(data: Reader) -> bool:
 
 
 def parse(data: Reader) -> Iterator[Payload]:
-    """The device images of the compressed bundles in `data`.
+    """Yield the device images of the compressed bundles in `data`.
 
-    Raises FormatError at the first malformed one, or one that does not have its checksum.
+    Raises FormatError at the first bundle that is malformed or has a wrong checksum.
     """
     start = count = 0
     while start < len(data):
@@ -68,7 +68,7 @@ class Packed(NamedTuple):
 
 
 def head(data: Reader) -> tuple[int, str, Packed]:
-    """The size of the first compressed bundle in the file, its method and what is in it."""
+    """Return the file size, compression method and contents of the first compressed bundle."""
     what = "compressed bundle"
     magic, version, number = data.unpack(HEAD, 0, f"{what} header")
     where = f"{what} at {data.at:#x}"

@@ -55,8 +55,11 @@ class Block(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A record; `blob` is where its bytes are, if it ends with some. Of an array of bytes that is
-    a copy, and `stored` is where in the file it begins and ends."""
+    """Bitcode record, with its operands.
+
+    `blob` holds its trailing bytes, if any. For an array of bytes these are a copy, and `stored` is
+    their range in the file.
+    """
 
     code: int
     operands: list[int]
@@ -64,7 +67,7 @@ class Record(NamedTuple):
     stored: Reader | None = None
 
     def text(self, start: int = 0) -> str:
-        """The operands from `start` on, as characters."""
+        """Return the operands from `start` on as characters."""
         return "".join(map(chr, (value & 0xFF for value in self.operands[start:])))
 
 
@@ -80,7 +83,7 @@ class Stream:
     _window_at: int = 0
 
     def fixed(self, at: int, width: int) -> int:
-        """The number of `width` bits at bit `at`, which are there."""
+        """Read `width` bits at bit `at`; the caller has checked that they exist."""
         start = at >> 3
         inside = start - self._window_at
         is_short = inside + MAX_BITS // 8 + 1 > len(self._window)
@@ -101,7 +104,7 @@ class Cursor:
         self.end = end
 
     def fixed(self, width: int) -> int:
-        """The next `width` bits."""
+        """Read the next `width` bits."""
         if width > self.end - self.at:
             raise FormatError(f"bitcode at {self.stream.data.at:#x}: a block ends too early")
         value = self.stream.fixed(self.at, width)
@@ -109,7 +112,7 @@ class Cursor:
         return value
 
     def variable(self, width: int) -> int:
-        """A number in groups of `width` bits, of which the highest says that more follow."""
+        """Read a number in groups of `width` bits; the highest bit of each marks a continuation."""
         high = 1 << (width - 1)
         value = shift = 0
         while True:
@@ -127,8 +130,9 @@ class Cursor:
 
 
 def outermost(data: Reader) -> tuple[Stream, Block]:
-    """Return the stream of bitcode in `data`, which may be in a wrapper, and the block that is all
-    of it. Raises FormatError for a wrapper without bitcode.
+    """Return the bitcode in `data`, with or without a wrapper, as a stream and its whole block.
+
+    Raises FormatError for a wrapper without bitcode.
     """
     if data.starts_with(WRAPPER_MAGIC):
         _, _, offset, size = data.unpack(WRAPPER, 0, "bitcode wrapper")

@@ -22,7 +22,7 @@ LENGTH_WIDTH = 6  # of the lengths of strings
 
 
 def annotated_kernels(stream: Stream, block: Block) -> Iterator[int]:
-    """The numbers of the functions. Raises FormatError when the block is malformed."""
+    """Yield the numbers of annotated functions. Raises FormatError for a malformed block."""
     nodes: dict[int, list[int]] = {}
     values: dict[int, int] = {}
     named: set[int] = set()

@@ -132,7 +132,7 @@ def _inspect(data: Reader) -> Contents:
 
 
 def _read(data: Reader, is_head: bool = False) -> tuple[Stream, list[_Module], Reader]:
-    """The modules in `data`, and their string table; of its head the first one's target alone."""
+    """Read the modules and their string table; with `is_head`, only the first module's target."""
     stream, whole = outermost(data)
     modules: list[_Module] = []
     names = Reader(b"")
@@ -184,7 +184,7 @@ def _module(stream: Stream, block: Block, is_head: bool) -> _Module:
 
 
 def _value(stream: Stream, record: Record, types: Types) -> _Global:
-    """A record of version 2, which begins with the place of the name."""
+    """Parse a record of version 2, which begins with the place of the name."""
     fields = record.operands
     if len(fields) < 6:
         raise FormatError(f"bitcode at {stream.data.at:#x} has a symbol of {len(fields)} fields")

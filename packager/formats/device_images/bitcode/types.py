@@ -39,7 +39,7 @@ class Types:
     functions: set[int] = field(default_factory=set)
 
     def size(self, number: int) -> int:
-        """The bytes of a variable of this type; 0 where that depends on the target."""
+        """Return the size of a variable of this type; 0 if it depends on the target."""
         return self._extent(number).size
 
     def is_function(self, number: int) -> bool:
@@ -47,7 +47,7 @@ class Types:
         return number in self.functions
 
     def add(self, record: Record) -> None:
-        """The next type."""
+        """Append the type of a record."""
         if record.code == FUNCTION:
             self.functions.add(len(self.extents))
         self.extents.append(self._of(record.code, record.operands))
@@ -92,7 +92,7 @@ def _limited(size: int, alignment: int) -> Extent:
 
 
 def read(stream: Stream, block: Block) -> Types:
-    """The types in their block. Raises FormatError when it is malformed."""
+    """Read the types of a block. Raises FormatError if it is malformed."""
     types = Types()
     for record in items(stream, block):
         if isinstance(record, Record) and record.code not in (NUMBER_OF, NAME_OF_STRUCT):
