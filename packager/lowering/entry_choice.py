@@ -31,10 +31,10 @@ ARGUMENT_BITS = 64
 def choose_entries(
     module: llvm.ModuleRef, names: Sequence[str], family: Family, data: llvm.TargetData
 ) -> tuple[Entry, ...]:
-    """The entries in table order: that of `names`, or as the IR has them.
+    """Return the entries in table order: those of `names`, else in the order of the IR.
 
-    Those are clang's recorded entries and visible variables, else all visible definitions.
-    Raises UsageError for a name that is not defined and for a kernel that cannot be launched.
+    Without `names`, they are clang's recorded entries and visible variables, else all visible
+    definitions. Raises UsageError for an undefined name and for a kernel that cannot be launched.
     """
     defined = {value.name: value for value in _definitions(module)}
     if names:
@@ -53,7 +53,7 @@ def choose_entries(
 
 
 def recorded_entries(module: llvm.ModuleRef) -> list[str]:
-    """The entries that clang lists in a module for a CPU; none in one that is not clang's."""
+    """Return the entries that clang lists in a module for a CPU; none for other compilers."""
     records = (_RECORD.fullmatch(value.name) for value in module.global_variables)
     return [record[1] for record in records if record]
 

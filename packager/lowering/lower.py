@@ -93,7 +93,7 @@ def _device_lib(target: Target, family: Family, directory: Path) -> str:
 
 
 def _copied(source: Path, directory: Path, name: str = "source") -> Path:
-    """The bytes of `source` as they are now, where only this process changes them."""
+    """Copy `source` into `directory`, so that no other process changes it during the work."""
     with open_input(source) as data:
         if not len(data):
             raise FormatError("is empty")

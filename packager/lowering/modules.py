@@ -23,7 +23,7 @@ class FaultError(Exception):
 
 
 def parse(data: bytes, *, is_trusted: bool = False) -> llvm.ModuleRef:
-    """The module of IR as text or bitcode, verified if it is not a compiler's own library."""
+    """Parse a module in text or bitcode; verify it unless it is a compiler's own library."""
     if data.startswith(_BITCODE_MAGICS):
         module = parsed(lambda: llvm.parse_bitcode(data))
     else:
@@ -62,7 +62,7 @@ def parsed(parse: Callable[[], llvm.ModuleRef]) -> llvm.ModuleRef:
 
 
 def verify(module: llvm.ModuleRef) -> None:
-    """Raises FaultError for a module that LLVM would not go on with."""
+    """Verify a module. Raises FaultError if LLVM rejects it."""
     try:
         module.verify()
     except RuntimeError as error:

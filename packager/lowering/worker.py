@@ -150,7 +150,7 @@ def _check_signature(used: llvm.ValueRef, known: llvm.ValueRef) -> None:
 
 
 def _working_together(module: llvm.ModuleRef) -> frozenset[str]:
-    """The functions that a team's threads must run together, as LLVM prints their names."""
+    """Return the functions that all threads of a team must call together, as LLVM prints them."""
     text = str(module)
     own = {ir_text.symbol(v.name) for v in module.global_variables if is_team_variable(v)}
     called = {name for name in ir_text.declared(text) if name.startswith("@omptool_")}
@@ -172,7 +172,7 @@ def _rewritten(
     source: Source,
     data: llvm.TargetData,
 ) -> llvm.ModuleRef:
-    """The module with its kernels in table order, and memory, as the target has them."""
+    """Return the module with kernels in table order and memory in the target's form."""
     kernels = [entry.name for entry in entries if entry.is_kernel]
     text = ir_text.without_source_name(str(module))
     if not source.keep_attributes:

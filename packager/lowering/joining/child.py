@@ -9,7 +9,7 @@ from packager.lowering.request import SourceError
 
 
 def started(limits: Limits = LIMITS) -> Child:
-    """The worker, which loads LLVM while its caller finds out what to ask."""
+    """Start the worker, which loads LLVM while the caller prepares the request."""
     return Child("joining.worker", limits)
 
 

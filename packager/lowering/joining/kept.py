@@ -41,7 +41,7 @@ _NAME = re.compile(r'@(?:"([^"]*)"|([-a-zA-Z$._0-9]+))')
 
 
 def definitions(module: llvm.ModuleRef) -> Iterator[llvm.ValueRef]:
-    """The functions and variables that a module defines for others, or for itself alone."""
+    """Yield the functions and variables that a module defines, visible or local."""
     for value in (*module.global_variables, *module.functions):
         if not value.is_declaration and value.linkage != llvm.Linkage.available_externally:
             yield value
@@ -100,7 +100,7 @@ def used(module: llvm.ModuleRef) -> frozenset[str]:
 
 
 def forget_used(library: llvm.ModuleRef) -> None:
-    """A library's own lists of that kind are no reason to keep what nothing calls."""
+    """Rename a library's llvm.used lists, which would keep functions that nothing calls."""
     for value in list(library.global_variables):
         if value.name in _LISTS:
             value.name = value.name.replace("llvm.", "library.")  # LLVM knows them by their names

@@ -16,7 +16,7 @@ _VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.MULTILINE)
 
 
 def plain(device: Device, level: int) -> llvm.TargetMachine:
-    """The machine that is asked for, with the oldest PTX that its processor takes."""
+    """Return the requested machine, with the oldest PTX version that its processor accepts."""
     return _machine(device, level, _without_ptx(device.features))
 
 

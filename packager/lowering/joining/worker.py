@@ -164,8 +164,9 @@ def _newer(part: Part) -> str:
 def _differing(
     program: _Program, module: llvm.ModuleRef, names: Set[str], part: Part
 ) -> Iterator[str]:
-    """Yield a line for each of the functions that the program has already, with other code: LLVM
-    takes the first without a word.
+    """Yield a line for each function that two parts of the program define with different code.
+
+    LLVM silently links the first one.
     """
     both = [f.name for f in module.functions if f.name in names and f.name in program.definers]
     if not both:

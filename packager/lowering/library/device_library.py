@@ -47,7 +47,7 @@ class DeviceLibrary:
         }
 
     def text(self, wanted: Iterable[str]) -> str:
-        """A module of the functions `wanted` and of what they need."""
+        """Return a module of the functions `wanted` and of those that they call."""
         needed: list[str] = []
         pending = [name for name in self.parts if name in set(wanted)]
         while pending:
@@ -64,5 +64,5 @@ def _named(part: re.Match[str]) -> str:
 
 
 def module_text(name: str) -> str:
-    """The module of that name beside this file."""
+    """Return the text of the module of that name beside this file."""
     return (Path(__file__).parent / f"{name}.ll").read_text()

@@ -81,17 +81,17 @@ define void @sincos{ending}({type} %a, ptr %sine, ptr %cosine) alwaysinline noun
 
 
 def native() -> str:
-    """The functions that every GPU has by itself."""
+    """Return the functions that every GPU implements natively."""
     return "".join(_native())
 
 
 def by_library(callee: Callee, convention: str = "") -> str:
-    """The other functions, each a call of what `callee` says is its target's name for it."""
+    """Return the other functions, each a call of the target's function that `callee` names."""
     return "".join(_by_library(callee, convention))
 
 
 def needing_library() -> frozenset[str]:
-    """The names of those."""
+    """Return the names of the functions that need a target's library."""
     names = {name + ending for name in (*_LIBRARY, "sincos") for _, _, ending in _TYPES}
     return frozenset(names)
 
@@ -134,7 +134,7 @@ def of_libdevice(name: str, takes: str, type_: str) -> str:
 
 
 def of_opencl(name: str, takes: str, type_: str) -> str:
-    """The mangled name of OpenCL C's function: _Z3sind, _Z5ldexpfi."""
+    """Return the mangled name of OpenCL C's function: _Z3sind, _Z5ldexpfi."""
     own = "f" if type_ == "float" else "d"
     target = "ldexp" if name == "scalbn" else name
     pointee = {"frexp": "i", "modf": own}.get(name, "")

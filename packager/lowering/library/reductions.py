@@ -129,7 +129,7 @@ done:
 
 
 def reductions() -> str:
-    """The module of them."""
+    """Return a module of all reductions."""
     return "".join(_functions())
 
 

@@ -74,12 +74,12 @@ _DECLARED_CALLS = {
 
 
 def with_scope(text: str, scope: str) -> str:
-    """The module with `scope` on each atomic operation that names none."""
+    """Return the module with `scope` on each atomic operation that names none."""
     return _WITHOUT_SCOPE.sub(rf'\1 syncscope("{scope}")\2', text)
 
 
 def by_comparing(text: str) -> str:
-    """The module with what SPIR-V has no atomic operation for as loops of cmpxchg.
+    """Return the module with loops of cmpxchg for atomic operations that SPIR-V lacks.
 
     Raises UsageError for operations on values that are not of 32 or 64 bits.
     """
@@ -111,7 +111,7 @@ def by_comparing(text: str) -> str:
 
 
 def by_calls(text: str) -> str:
-    """The module with atomic loads and stores as the functions that SPIR-V has for them.
+    """Return the module with atomic loads and stores as calls of SPIR-V's functions.
 
     Raises UsageError for operations on values that are not of 32 or 64 bits.
     """

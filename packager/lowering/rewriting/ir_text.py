@@ -39,23 +39,23 @@ def symbol(name: str) -> str:
 
 
 def c_string(name: str) -> tuple[str, str]:
-    """The type and value of the NUL-terminated string `name`."""
+    """Return the type and value of the NUL-terminated string `name`."""
     return quoted(name.encode() + b"\0")
 
 
 def quoted(data: bytes) -> tuple[str, str]:
-    """The type and value of a constant of these bytes."""
+    """Return the type and value of a constant with these bytes."""
     return f"[{len(data)} x i8]", f'c"{_escaped(data)}"'
 
 
 def bytes_of(text: str) -> bytes:
-    """The bytes that LLVM prints as `text` between quotes."""
+    """Return the bytes that LLVM prints as `text` between quotes."""
     escaped = re.sub(r"\\([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), text)
     return escaped.encode("latin-1")
 
 
 def defined_functions(text: str) -> set[str]:
-    """The functions that the module defines, as LLVM prints their names."""
+    """Return the functions that the module defines, as LLVM prints their names."""
     return {_name(body[0]) for body in BODY.finditer(text)}
 
 
@@ -67,22 +67,22 @@ def _escaped(data: bytes) -> str:
 
 
 def without_source_name(text: str) -> str:
-    """The module without the name that llvmlite gives to text without one."""
+    """Return the module without the source name that llvmlite assigns to unnamed text."""
     return _SOURCE_FILENAME.sub('source_filename = ""', text)
 
 
 def without_target_attributes(text: str) -> str:
-    """The module without functions' own processors and features, which override the target's."""
+    """Return the module without functions' processors and features: these override the target's."""
     return _TARGET_ATTRIBUTES.sub("", text)
 
 
 def without_host_attributes(text: str) -> str:
-    """The module without what functions ask of an operating system: checks of stacks, tables."""
+    """Return the module without function attributes for an operating system, e.g. stack probes."""
     return _ATTRIBUTES.sub(lambda found: _HOST_ATTRIBUTES.sub("", found[0]), text)
 
 
 def with_functions_for(text: str, names: Mapping[str, str]) -> str:
-    """The module with functions of the names that `names` has for intrinsics instead of those."""
+    """Return the module with calls of functions in place of the intrinsics that `names` lists."""
     for found in list(_DECLARATION.finditer(text)):
         name = names.get(found[1].removeprefix("@"))
         if not name:
@@ -105,7 +105,7 @@ def unusual_convention(text: str, kernel: str) -> str:
 
 
 def with_convention(text: str, kernels: Sequence[str], convention: str) -> str:
-    """The module with `kernels` defined under `convention` ("" for C's)."""
+    """Return the module with `kernels` defined under `convention` ("" for C's)."""
     word = f"{convention} " if convention else ""
     for kernel in kernels:
         head = _head(text, kernel)
@@ -124,7 +124,7 @@ def _head(text: str, kernel: str) -> re.Match[str]:
 
 
 def in_order(text: str, kernels: Sequence[str]) -> str:
-    """The module with the definitions of `kernels` first among the functions, in that order."""
+    """Return the module with `kernels` as its first functions, in this order."""
     bodies = {_name(body[0]): body for body in BODY.finditer(text)}
     wanted = [bodies[symbol(kernel)] for kernel in kernels]
     if not wanted:
@@ -159,9 +159,9 @@ def _symbols(text: str) -> set[str]:
 
 
 def reaching(text: str, wanted: Set[str]) -> set[str]:
-    """The functions from which a way of names leads to one of `wanted`, and those themselves.
+    """Return the functions that refer to one of `wanted`, directly or not, and `wanted` itself.
 
-    A function that calls what it is given may call any of them.
+    A function with an indirect call may call any of them.
     """
     graph = mentions(text)
     reached = set(wanted)
@@ -175,13 +175,13 @@ def reaching(text: str, wanted: Set[str]) -> set[str]:
 
 
 def unresolved(text: str) -> list[str]:
-    """The functions that the module uses and does not define, without LLVM's own, as printed."""
+    """Return the undefined functions that the module uses, except intrinsics, as printed."""
     outside = [name for name in declared(text) if not name.startswith(("@llvm.", '@"llvm.'))]
     return [name for name in outside if len(_mentions(text, name)) > 1]
 
 
 def declared(text: str) -> list[str]:
-    """The functions that the module declares, as LLVM prints their names."""
+    """Return the functions that the module declares, as LLVM prints their names."""
     return [found[1] for found in _DECLARATION.finditer(text)]
 
 

@@ -27,9 +27,9 @@ _OPENING, _CLOSING = "[<{", "]>}"
 
 
 def with_moved(text: str, moved: Mapping[str, Address]) -> str:
-    """The module with the uses of `moved` in functions led through their addresses.
+    """Return the module with uses of `moved` in functions rewritten to the addresses of these.
 
-    Keys are symbols as LLVM prints them. Raises UsageError where a use cannot be led.
+    Keys are symbols as LLVM prints them. Raises UsageError for a use that cannot be rewritten.
     """
     if not moved:
         return text

@@ -21,9 +21,9 @@ _INDIRECT = re.compile(r"^ *(?:%\S+ = )?(?:\w+ )?call [^@\n]*? (%[^ ,()]+)\(", r
 
 
 def with_spaces(text: str, spaces: Spaces) -> str:
-    """The module with its variables, locals and pointers where `spaces` has them.
+    """Return the module with variables, locals and pointers in the address spaces of `spaces`.
 
-    Raises UsageError for what cannot be carried over.
+    Raises UsageError for a module that cannot be converted.
     """
     if spaces.moves_locals:
         text = _with_locals(_LIFETIME.sub("", text), spaces)
@@ -37,7 +37,7 @@ def with_spaces(text: str, spaces: Spaces) -> str:
 
 
 def _with_locals(text: str, spaces: Spaces) -> str:
-    """A local variable's own address has a name of its own; the plain pointer keeps the old one."""
+    """Rename each local's own address; its plain pointer keeps the old name."""
 
     def both(found: re.Match[str]) -> str:
         name, what = found[1], found[3]

@@ -78,7 +78,7 @@ def _variable(value: llvm.ValueRef, data: llvm.TargetData) -> TeamVariable:
 
 
 def on_gpu(text: str, variables: Sequence[TeamVariable]) -> str:
-    """The module with `variables` in the memory of a work-group."""
+    """Return the module with `variables` in the memory of a work-group."""
     named = {variable.symbol: variable for variable in variables}
 
     def definition(found: re.Match[str]) -> str:
@@ -97,7 +97,7 @@ def on_gpu(text: str, variables: Sequence[TeamVariable]) -> str:
 
 
 def on_cpu(text: str, variables: Sequence[TeamVariable]) -> tuple[str, int]:
-    """The module with `variables` as parts of a block, and the size of that."""
+    """Return the module with `variables` as parts of a block, and the size of the block."""
     places: dict[str, int] = {}
     size = 0
     for variable in sorted(variables, key=lambda one: -one.alignment):
@@ -120,7 +120,7 @@ def on_cpu(text: str, variables: Sequence[TeamVariable]) -> tuple[str, int]:
 
 
 def team_kernels_text(kernels: Sequence[str], size: int) -> str:
-    """The list of the kernels whose teams work together, for the plugin to find."""
+    """Return a list of the kernels whose teams work together, for the plugin."""
     records = [f"{{ ptr, i64 }} {{ ptr {symbol(name)}, i64 {size} }}" for name in kernels]
     records.append("{ ptr, i64 } zeroinitializer")
     return (

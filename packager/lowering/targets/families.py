@@ -21,7 +21,7 @@ FAMILIES = {
 
 
 def family_of(triple: str) -> Family:
-    """The family of a triple in any spelling. Raises UsageError for one that is not built for."""
+    """Return the family of a triple in any spelling. Raises UsageError for an unknown one."""
     normal = normalise(triple)
     wanted = "-".join((code_of(normal), *normal.split("-")[1:]))  # amdgpu9.0a is amdgcn
     if wanted not in FAMILIES:
