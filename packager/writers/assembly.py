@@ -60,7 +60,7 @@ def _encoded(lines: Iterable[str]) -> bytes:
 
 
 def name(text: str) -> str:
-    """A name as assemblers read it."""
+    """Return a name as assemblers read it, quoted if necessary."""
     if text and set(text) <= PLAIN and not text[0].isdigit():
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -74,10 +74,10 @@ def emit(
     force: bool = False,
     copied: Copied = ignore,
 ) -> list[Finding]:
-    """Write to `out` the wrapper alone, to be linked with host objects of `machine` that bring the
-    entries or, with a list or "auto", the symbols that the entries name.
+    """Write a wrapper alone to `out`, to be linked with host objects of `machine`.
 
-    `kept` are symbols that linkers must not collect. Errors as for `bundle`.
+    The host objects bring the entries; with a list or "auto", they bring the symbols that the
+    entries name. `kept` are symbols that linkers must not collect. Raises the errors of `bundle`.
     """
     inputs, images = for_openmp(requests, files, force=force)
     chosen = _sized(_chosen(entries, images, None) or [], abi)
@@ -128,7 +128,7 @@ def _where_entries(host: HostObject, abi: WrittenAbi) -> str:
 
 
 def _sized(entries: list[EntryInput], abi: WrittenAbi) -> list[EntryInput]:
-    """The entries, if the ABI's records can hold their sizes."""
+    """Return the entries. Raises UsageError if a size does not fit the ABI's records."""
     largest = (1 << (8 * Struct(f"<{abi.entry.size_format}").size - 1)) - 1
     for entry in entries:
         if entry.size > largest:

@@ -152,7 +152,7 @@ def _number(request: ImageRequest, generation: Generation) -> int:
 
 
 def _bundle(inputs: Sequence[_Input], generation: Generation) -> Content:
-    """The host's part, which is empty, and the images, without anything between them."""
+    """Return the empty host part and the images, without padding."""
     for each in inputs:
         if each.request.producer not in BUNDLE_KINDS:
             what = f"image {each.image.path} is of {each.request.producer}"
@@ -191,7 +191,7 @@ def target(request: ImageRequest, generation: Generation) -> str:
 
 
 def _parts(request: ImageRequest) -> list[str]:
-    """A triple as it is spelled, but of four parts in their places."""
+    """Return the parts of a triple as spelled, but always four, each in its place."""
     normalised = request.triple.split("-", TRIPLE_PARTS - 1)
     parts = (request.spelled or request.triple).split("-", TRIPLE_PARTS - 1)
     if parts[1] == normalised[2] != normalised[1]:  # x86_64-linux-gnu
@@ -202,7 +202,7 @@ def _parts(request: ImageRequest) -> list[str]:
 def _compress(
     file: BinaryIO, bundle: Content, generation: Generation, method: Method, copied: Copied
 ) -> None:
-    """The header has sizes and the checksum, so it is written last."""
+    """Compress a bundle; its header, with sizes and the checksum, is written last."""
     from hashlib import md5
 
     version = generation.compression_version

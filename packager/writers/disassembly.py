@@ -45,10 +45,10 @@ class Disassembled(NamedTuple):
 
 
 def disassemble(source: Path, wanted: Wanted, pattern: str) -> Iterator[Disassembled]:
-    """The kernel that `pattern` means, in each image of `source` that is wanted and has it.
+    """Yield the code of the kernel that `pattern` matches, for each wanted image that has it.
 
-    Raises FindingError where no kernel is meant, UsageError where several are; once the others are
-    done, UsageError where tools refuse an image, MissingToolError where none is on PATH for one.
+    Raises FindingError if no kernel matches and UsageError if several do. After all other images,
+    raises UsageError if a tool rejects an image, and MissingToolError if PATH has no tool for one.
     """
     name = _meant(source, wanted, pattern)
     index = 0
@@ -67,7 +67,7 @@ def disassemble(source: Path, wanted: Wanted, pattern: str) -> Iterator[Disassem
 
 
 def _meant(source: Path, wanted: Wanted, pattern: str) -> str:
-    """The one kernel of this name, or else with this in its name."""
+    """Return the one kernel with this name, or else with this text in its name."""
     names: dict[str, None] = {}
     for loaded in load_all(source):
         for image in wanted.images(loaded.binary):
@@ -85,7 +85,7 @@ def _meant(source: Path, wanted: Wanted, pattern: str) -> str:
 
 
 def _asked(image: DeviceImage, data: Reader, kernel: str) -> tuple[str, str]:
-    """The tool that disassembled an image, and what it says."""
+    """Return the name of the tool that disassembles an image, and its output."""
     if image.kind == "ptx":
         return "", _of_ptx(data.bytes().decode("utf-8", "backslashreplace"), kernel)
     tools = TOOLS.get(image.kind)
@@ -108,7 +108,7 @@ def _asked(image: DeviceImage, data: Reader, kernel: str) -> tuple[str, str]:
 
 
 def installed(name: str) -> list[str]:
-    """A program on PATH: as it is called, then with numbers of versions, the newest first."""
+    """Return the paths of a program on PATH: unversioned, then by version, newest first."""
     found: dict[int, str] = {}
     for folder in search_folders():
         for path in Path(folder).glob(f"{name}-*"):

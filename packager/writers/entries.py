@@ -102,10 +102,9 @@ def _near(name: str, candidates: Iterable[str]) -> str:
 
 
 def read_list(path: Path) -> EntryList:
-    """The names in the list of entries at `path`: one a line, blank lines and # comments apart;
-    "-" is standard input.
+    """Read the list of entries at `path`: a name per line, with blank lines and # comments.
 
-    Raises FormatError when it cannot be read, UsageError for what is no list.
+    "-" is standard input. Raises FormatError if it cannot be read, UsageError if it is no list.
     """
     with open_input(path) as data:
         if len(data) > MAX_LIST:

@@ -69,7 +69,7 @@ def extract(source: Path, wanted: Wanted, folder: Path | None) -> Outcome:
 def _images(
     source: Path, faults: dict[tuple[str, str], None]
 ) -> Iterator[tuple[int, FatBinary, DeviceImage, Reader]]:
-    """The images in order; what could not be read is added to `faults`."""
+    """Yield the images in order; add parts that cannot be read to `faults`."""
     index = 0
     for loaded in load_all(source):
         unread = (*loaded.binary.faults, *loaded.binary.limits)
@@ -80,7 +80,7 @@ def _images(
 
 
 def file_name(source: Path, index: int, image: DeviceImage) -> str:
-    """The name of an image's file: it cannot leave a folder, whatever its container says."""
+    """Return the file name of an image, made safe: no text in a container can leave the folder."""
     ending = ENDINGS.get(image.kind)
     if image.kind == "elf":
         ending = "o" if image.contents.form == "relocatable object" else "so"

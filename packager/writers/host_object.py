@@ -59,7 +59,7 @@ class HostObject(NamedTuple):
     machine: HostMachine
 
     def section(self, name: str) -> int | None:
-        """The index of the first section called `name`."""
+        """Return the index of the first section called `name`."""
         return self.names.index(name) if name in self.names else None
 
     def section_size(self, index: int) -> int:
@@ -77,7 +77,7 @@ class HostObject(NamedTuple):
 
 
 def blank_host(machine: HostMachine) -> HostObject:
-    """An object with nothing in it."""
+    """Return an empty object."""
     names = b"\0.symtab\0.strtab\0.shstrtab\0"
     headers = (
         Header(0, 0, 0, 0, 0, 0, 0, 0, ()),
@@ -92,10 +92,10 @@ def blank_host(machine: HostMachine) -> HostObject:
 
 
 def read_host(data: Reader) -> HostObject:
-    """The relocatable object in `data`, from which what is kept of it is copied later.
+    """Read the relocatable object in `data`; its contents are copied later.
 
-    Raises FormatError when it is malformed, UsageError when it is no relocatable object of a known
-    machine.
+    Raises FormatError if it is malformed, and UsageError if it is not a relocatable object of a
+    known machine.
     """
     if magic.probe(data):
         raise UsageError("is LLVM bitcode; compile the host without -flto")

@@ -141,7 +141,7 @@ class _Shift(NamedTuple):
 
 
 def _moved(header: Header, host: HostObject, shift: _Shift) -> Header:
-    """A host section header after symbols were added."""
+    """Return a host's section header, updated for the added symbols."""
     if header.type in (SHT_RELA, SHT_REL) and header.link == host.symtab:
         return _with_content(header, _moved_relocations(header, shift))
     if header.type == SHT_GROUP:

@@ -45,7 +45,7 @@ class Array(NamedTuple):
 
 
 def functions(abi: WrittenAbi, *, says_requires: bool) -> list[Function]:
-    """The functions of a wrapper."""
+    """Return the functions of a wrapper."""
     register, unregister = abi.functions
     found = [
         Function(register, DESCRIPTOR, abi.register),

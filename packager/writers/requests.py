@@ -90,9 +90,9 @@ def _request(text: str, said: dict[str, str]) -> ImageRequest:
 def inspect(
     requests: Sequence[ImageRequest], files: OpenFiles, *, force: bool
 ) -> tuple[list[ImageInput], list[DeviceImage]]:
-    """The images that are asked for, for the writers and as readers see them.
+    """Return the requested images, as writers take them and as readers see them.
 
-    Raises FormatError for one that is malformed unless `force` is set.
+    Raises FormatError for a malformed one, unless `force` is set.
     """
     inputs: list[ImageInput] = []
     images: list[DeviceImage] = []
@@ -153,7 +153,7 @@ def _container(data: Reader) -> str | None:
 def for_openmp(
     requests: Sequence[ImageRequest], files: OpenFiles, *, force: bool
 ) -> tuple[list[ImageInput], list[DeviceImage]]:
-    """The same for a descriptor, which OpenMP's runtime reads; each has a target of its own."""
+    """Return the requested images for OpenMP's descriptor, one for each target."""
     for request in requests:
         if request.producer != "openmp":
             raise UsageError(

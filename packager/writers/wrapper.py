@@ -109,13 +109,13 @@ def build(
     kept: Sequence[str] = (),
     used: Sequence[str] = (),
 ) -> Wrapper:
-    """The sections and symbols of a wrapper for a host machine.
+    """Build the sections and symbols of a wrapper for a host machine.
 
-    `entries` are written here, even if there are none: an empty table still makes the linker
-    define its bounds; None leaves the table to the host object. `alone` adds the notes that a
-    host object would bring, `says_requires` what objects by clang say to LLVM's runtime up to 18.
-    `kept` are symbols of sections that linkers would collect, since nothing else names them,
-    and `used` those of libraries that --as-needed would leave out.
+    `entries` go into the wrapper, even if empty: an empty table makes the linker define its bounds.
+    None leaves the table to the host object. `alone` adds notes that a host object would bring, and
+    `says_requires` the call that clang's objects make for LLVM's runtime up to 18. `kept` are
+    symbols of sections that linkers would collect, and `used` are symbols of libraries that
+    --as-needed would omit.
     """
     sections = [_image_section(image, abi, machine) for image in images]
     symbols = [_image_symbol(image, n, abi) for n, image in enumerate(images)]
@@ -143,7 +143,7 @@ def build(
 
 
 def bounds(abi: WrittenAbi) -> tuple[str, str]:
-    """The symbols that the linker defines at the ends of the table of entries."""
+    """Return the symbols that the linker defines at the bounds of the entry table."""
     return f"__start_{abi.entries_section}", f"__stop_{abi.entries_section}"
 
 
@@ -152,7 +152,7 @@ def _placed(symbol: Symbol, section: int) -> Symbol:
 
 
 def offload_header(image: ImageInput, version: int) -> tuple[bytes, int]:
-    """The OffloadBinary in front of an image, and how many zero bytes follow it."""
+    """Return the OffloadBinary header of an image, and the number of zero bytes after the image."""
     strings = {"triple": image.triple, "arch": image.arch, **dict(image.strings)}
     kind = offload_binary.image_kind(image.kind)
     return offload_binary.header([offload_binary.Item(kind, strings, image.size)], version)
@@ -166,7 +166,7 @@ def image_content(image: ImageInput, abi: WrittenAbi) -> tuple[int, Content]:
 
 
 def image_range(image: ImageInput, abi: WrittenAbi) -> tuple[int, int]:
-    """The part of it that the runtime is given: the image, or the OffloadBinary around it."""
+    """Return the range that the runtime receives: the image, or the OffloadBinary around it."""
     head, padding = offload_header(image, abi.container_version)
     end = len(head) + image.size
     return (0, end + padding) if abi.is_wrapped else (len(head), end)
@@ -187,7 +187,7 @@ def _image_section(image: ImageInput, abi: WrittenAbi, machine: HostMachine) -> 
 def _descriptor(
     images: Sequence[ImageInput], abi: WrittenAbi, kept: Sequence[str], used: Sequence[str]
 ) -> tuple[Section, list[Symbol]]:
-    """The image records and, after them, the __tgt_bin_desc."""
+    """Return the image records, followed by the __tgt_bin_desc."""
     begin, end = bounds(abi)
     relocations = []
     for number, image in enumerate(images):
@@ -243,7 +243,7 @@ def _table(entries: Sequence[EntryInput], abi: WrittenAbi) -> tuple[Section, lis
 
 
 def table_bytes(entries: Sequence[EntryInput], layout: EntryLayout) -> bytes:
-    """The records of a table, without their pointers."""
+    """Return the records of a table without their pointers."""
     data = bytearray(len(entries) * layout.record)
     for number, entry in enumerate(entries):
         at = number * layout.record
