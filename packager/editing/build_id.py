@@ -44,7 +44,7 @@ class BuildId(NamedTuple):
 
 
 def find_build_id(file: LinkedFile) -> BuildId | None:
-    """The build-id of a file, if it has one."""
+    """Return the build-id of a file, or None."""
     for section in file.sections:
         if section.type == SHT_NOTE and section.is_allocated:
             try:

@@ -58,7 +58,7 @@ class Described(NamedTuple):
 
 
 def described(file: LinkedFile, binary: FatBinary, number: int | None) -> Described:
-    """The descriptor to edit. Raises UsageError when it is not clear which, or not OpenMP's."""
+    """Return the descriptor to edit. Raises UsageError if it is ambiguous or not OpenMP's."""
     _expect_openmp(binary)
     found = [d for d in binary.descriptors if d.address is not None]
     if number is not None:

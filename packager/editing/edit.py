@@ -64,7 +64,7 @@ def edit(
 
 
 def list_images(file: LinkedFile, found: Described, places: Sequence[Bounds]) -> Plan:
-    """The records of images, and the descriptor that leads to them."""
+    """Return the plan for the records of images and for the descriptor that points to them."""
     count = len(places)
     offset = file.elf.offset(found.address, COUNT)
     if offset is None:

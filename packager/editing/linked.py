@@ -62,7 +62,7 @@ class DynamicTable(NamedTuple):
     capacity: int
 
     def value(self, tag: int) -> int | None:
-        """The value of a tag; None where it has none."""
+        """Return the first value of a dynamic tag; None if it is absent."""
         return next((value for found, value in self.rows if found == tag), None)
 
 
@@ -186,7 +186,7 @@ class LinkedFile:
         )
 
     def section_at(self, address: int) -> Section | None:
-        """The section that holds bytes of memory at `address`."""
+        """Return the section whose bytes are loaded at `address`."""
         for section in self.sections:
             inside = section.address <= address < section.address + max(section.size, 1)
             if section.is_allocated and section.type != SHT_NOBITS and inside:
@@ -195,7 +195,7 @@ class LinkedFile:
 
 
 def _checked(elf: Elf | None) -> Elf:
-    """The headers of a file that can be edited. Raises UsageError where it cannot."""
+    """Return the headers of a file that can be edited. Raises UsageError for any other file."""
     if elf is None or not (elf.is_executable or elf.is_dynamic):
         raise UsageError("is not an executable or a shared library")
     if not elf.has_headers:
@@ -212,7 +212,7 @@ def _expect_loads(segments: Sequence[Segment], size: int) -> None:
 
 
 def _apart(rows: list[Segment], sections: Sequence[Section]) -> list[Segment]:
-    """The segments, the last of them as two where an earlier edit has made it longer."""
+    """Return the segments, with the last one split if an earlier edit extended it."""
     load = max((r for r in rows if r.type == PT_LOAD), key=lambda r: r.end, default=None)
     if load is None or any(r.type == PT_LOAD and r.address > load.address for r in rows):
         return rows

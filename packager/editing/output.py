@@ -52,7 +52,7 @@ class _Writer:
                 put(self._fd, memoryview(content), at + offset - piece.offset)
 
     def copy_image(self, piece: FilePart, at: int) -> None:
-        """The bytes of a new image."""
+        """Copy the bytes of a new image to `at`."""
         self._copy(f"image {piece.path}", piece.data, at)
 
     def _copy(self, what: str, data: Reader, at: int) -> None:

@@ -112,7 +112,7 @@ def _expect_loaded(file: LinkedFile) -> None:
 
 
 def _slots(file: LinkedFile, binary: FatBinary, abi: WrittenAbi) -> tuple[Plan, Part]:
-    """The runtime's two functions: their imports, and where the loader will put their addresses."""
+    """Return the plan to import the runtime's two functions, and slots for their addresses."""
     wanted = [_import(abi.register), _import(abi.unregister)]
     library = next((name for name in binary.needed if _is_runtime(name, abi)), LIBRARIES[abi.name])
     numbers, plan = imported(file, library, wanted)

@@ -32,7 +32,7 @@ class Relocations:
         return self.words[::WORDS]
 
     def row(self, place: int) -> int | None:
-        """The number of the relocation of the word at `place`."""
+        """Return the number of the relocation at `place`, or None."""
         try:
             return self.places.index(place)
         except ValueError:
@@ -43,11 +43,11 @@ class Relocations:
         return self.info(row) == self._relative
 
     def info(self, row: int) -> int:
-        """The type and symbol of a relocation."""
+        """Return the type and symbol of a relocation."""
         return self.words[row * WORDS + 1]
 
     def addend(self, row: int) -> int:
-        """The addend of a relocation."""
+        """Return the addend of a relocation."""
         return self.words[row * WORDS + 2]
 
 

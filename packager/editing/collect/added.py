@@ -43,7 +43,10 @@ def image(file: LinkedFile, wanted: Held | ImageInput, form: Form) -> Placed:
 
 
 def _held(file: LinkedFile, held: Held) -> Placed:
-    """An image of the file: it stays, unless its segment goes."""
+    """Return the place of an image that the file has already.
+
+    The image stays there unless the edit drops its segment; then a new part copies it.
+    """
     section = held.section
     if section is None or not file.dropped(section):
         return Placed(Bounds(Address(None, held.start), Address(None, held.end)))
@@ -68,7 +71,7 @@ def _new(image: ImageInput, form: Form) -> Placed:
 
 
 def records(file: LinkedFile, record: Struct, entries: Bounds, places: Sequence[Bounds]) -> Part:
-    """The records that list images, for a descriptor with these bounds of its entries."""
+    """Return the records that list images, for a descriptor with these bounds of its entries."""
     fields: list[tuple[int, Address]] = []
     for number, place in enumerate(places):
         at = number * record.size

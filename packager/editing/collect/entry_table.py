@@ -39,7 +39,7 @@ def table(
     source: EntrySource,
     abi: WrittenAbi,
 ) -> Placed:
-    """The table of entries, which is made where `source` asks for that."""
+    """Return the file's entry table, or build one if `source` requests it."""
     tables = [t for t in binary.tables if t.record_size == abi.entry.record and t.address]
     own = [t for t in tables if t.size]
     if source == "host":
@@ -102,7 +102,7 @@ def _is_library(file: LinkedFile) -> bool:
 def _made(
     entries: Sequence[EntryInput], symbols: Sequence[_Symbol], abi: WrittenAbi, absolute: int
 ) -> Placed:
-    """A table in a section of its own; `absolute` is the relocation of a pointer to a symbol."""
+    """Build an entry table in its own section; `absolute` relocates a pointer to a symbol."""
     layout = abi.entry
     text = b"".join(_encoded(entry) for entry in entries) if layout.name is not None else b""
     names = Part("code", ".rodata.omptool", (text,), 1, flags=SHF_ALLOC)

@@ -65,7 +65,7 @@ def hook(file: LinkedFile, descriptor: Part, slots: Part) -> Plan:
 
 
 def _slot(file: LinkedFile, which: Hook) -> Function | None:
-    """The function that is first in an array; None where there is no array."""
+    """Return the function in the first slot of an array; None if there is no array."""
     address, size = _array(file, which)
     if not address or not size:
         return None
@@ -88,7 +88,7 @@ def _array(file: LinkedFile, which: Hook) -> tuple[int | None, int | None]:
 
 
 def _by_name(file: LinkedFile, row: int, where: str) -> Part:
-    """A slot of ours, which gets the function that the loader finds by a symbol's name."""
+    """Return a new slot that the dynamic loader binds to the symbol of relocation `row`."""
     rows = file.relocations
     return Part(
         "fixed", f".got.omptool{where}", (bytes(WORD.size),), WORD.size,
@@ -126,7 +126,7 @@ class _Code:
 
 
 def _place(function: Function | None) -> Address | None:
-    """The address of a function, or of its slot."""
+    """Return the address of a function, or of its slot."""
     if isinstance(function, Part):
         return function.at(0)
     return None if function is None else Address(None, function)

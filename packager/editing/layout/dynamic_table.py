@@ -35,7 +35,7 @@ def new_dynamic(file: LinkedFile, plan: Plan) -> Part | None:
 
 
 def content(table: DynamicTable, plan: Plan, placed: Placed, part: Part | None) -> bytes:
-    """The table in the room that it has: in `part`, or where it is."""
+    """Return the bytes of the dynamic table: in `part`, or in its present place."""
     tags = {tag: _value(value, placed) for tag, value in plan.tags}
     rows = []
     for tag, value in table.rows:

@@ -47,7 +47,7 @@ class Rows(NamedTuple):
         return self.kept_relative + len(self.relative)
 
     def content(self, value: Callable[[Address], int]) -> tuple[bytes, ...]:
-        """The table: the relative ones first."""
+        """Return the bytes of the relocation table: relative relocations come first."""
         end = self.kept_relative * WORDS
         rows = sorted((value(at), value(to)) for at, to in self.relative)
         added = b"".join(RELA.pack(at, self.relative_type, _signed(to)) for at, to in rows)
@@ -108,7 +108,7 @@ def new_table(file: LinkedFile, rows: Rows) -> Part | None:
 
 
 def tags(file: LinkedFile, rows: Rows, part: Part) -> list[Tag]:
-    """The tags of the dynamic table that lead to the new relocations."""
+    """Return the dynamic tags for the new relocations."""
     found = [Tag(DT_RELA, part.at(0)), Tag(DT_RELASZ, rows.size), Tag(DT_RELAENT, RELA.size)]
     if file.dynamic and file.dynamic.value(DT_RELACOUNT) is not None:
         found.append(Tag(DT_RELACOUNT, rows.relative_count))

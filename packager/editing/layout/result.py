@@ -52,7 +52,7 @@ class Tables(NamedTuple):
 
 
 def result(file: LinkedFile, plan: Plan, placed: Placed, tables: Tables) -> Layout:
-    """The layout of a file whose new parts have their places."""
+    """Return the layout of a file whose new parts have their places."""
     patches: dict[int, bytes | Address] = dict(plan.patches)
     late: dict[Part, Sequence[bytes]] = {}
     if tables.relocations:
@@ -92,8 +92,9 @@ def _symbols(file: LinkedFile, moves: Moves) -> dict[int, bytes]:
 
 
 def _headers(file: LinkedFile, plan: Plan, placed: Placed, dynamic: Part | None) -> Iterator[Chunk]:
-    """Place sections that are not loaded, the section headers, the bytes behind the ELF file, and
-    the headers in front.
+    """Place what follows the loaded segments, and the headers in front.
+
+    These are unloaded sections, the section headers, and the bytes behind the ELF file.
     """
     sections, names = section_headers(file, plan, placed)
     end = placed.end
@@ -116,7 +117,7 @@ def _headers(file: LinkedFile, plan: Plan, placed: Placed, dynamic: Part | None)
 
 
 def section_header(section: Section) -> bytes:
-    """The bytes of a section header."""
+    """Return the bytes of a section header."""
     return SECTION_HEADER.pack(
         section.name_at, section.type, section.flags, section.address, section.offset,
         section.size, section.link, section.info, section.alignment, section.entry_size,
@@ -124,7 +125,7 @@ def section_header(section: Section) -> bytes:
 
 
 def _between(end: int, holes: Sequence[Hole]) -> Iterator[Kept]:
-    """The ranges up to `end` that no hole is in."""
+    """Yield the ranges between the holes, up to `end`."""
     at = 0
     for start, size in sorted(holes):
         if at < start < end:

@@ -19,7 +19,7 @@ LOWEST = 1 << 20  # address to which patchelf may come with what it puts below a
 
 
 def section_headers(file: LinkedFile, plan: Plan, placed: Placed) -> tuple[list[Section], bytes]:
-    """The section headers after the edit, and the bytes of their names."""
+    """Return the section headers after the edit, and the bytes of their names."""
     names = _Names(file)
     headers = [_changed(file, section, placed) for section in file.sections]
     for number, name in plan.renamed:
@@ -51,7 +51,7 @@ class _Names:
             self.content += b"\0"
 
     def at(self, name: str) -> int:
-        """The offset of a name."""
+        """Return the offset of a name; append the name if it is new."""
         text = name.encode("utf-8", "surrogateescape") + b"\0"
         found = self.content.find(b"\0" + text)
         if found >= 0:
@@ -61,7 +61,7 @@ class _Names:
 
 
 def _added(file: LinkedFile, placed: Placed, names: _Names) -> Iterator[Section]:
-    """The headers of new sections, and of places that nothing is in any more."""
+    """Yield the headers of new sections, and of ranges that are vacant after the edit."""
     for part in placed.parts:
         if not part.is_block and part.takes is None:
             added = Section(0, part.name, part.type, part.flags, 0, 0, 0, part.link, 0,

@@ -54,7 +54,7 @@ class Group(NamedTuple):
         return found
 
     def row(self, places: dict[Part, Place], page: int) -> Segment:
-        """The program header of a segment of its own, which begins with a page."""
+        """Return the program header of the segment, which begins at a page."""
         first, last = self.parts[0], self.parts[-1]
         address, offset = places[first]
         size = places[last].address + last.size - address
@@ -80,5 +80,5 @@ def grouped(parts: Iterable[Part]) -> list[Group]:
 
 
 def aligned(value: int, alignment: int) -> int:
-    """The next multiple of `alignment`."""
+    """Round `value` up to a multiple of `alignment`."""
     return -(-value // alignment) * alignment if alignment > 1 else value

@@ -23,8 +23,10 @@ class Unloaded(NamedTuple):
 
 
 def unloaded(file: LinkedFile, placed: Placed, names: bytes) -> Iterator[Unloaded]:
-    """Place what is not loaded and was behind the loaded segments: behind the new ones, or, where
-    patchelf may stretch the last one, in front of it.
+    """Place the unloaded sections that were behind the loaded segments.
+
+    They come behind the new segments. If patchelf may stretch the last segment, they come in front
+    of it.
     """
     own = file.sections[file.names_section]
     behind = sorted((s for s in file.sections if _is_behind(file, s)), key=_by_offset)
@@ -62,8 +64,9 @@ def _is_last(file: LinkedFile, placed: Placed) -> bool:
 
 
 def _holes(file: LinkedFile, placed: Placed) -> Iterator[tuple[int, int]]:
-    """Yield the ranges in front of the last segment that no other is in, nor a section, but for the
-    names.
+    """Yield the unused ranges in front of the last segment.
+
+    The section of names does not count as used.
     """
     stop = file.kept[-1].offset
     own = file.sections[file.names_section]
