@@ -34,9 +34,9 @@ UPDATE = "update omptool: it does not foresee what becomes of that part"
 
 
 def diagnose(program: FatBinary, machine: Machine, *, is_verbose: bool = False) -> Diagnosis:
-    """The fates of images and entries, and findings OMP201 to OMP209.
+    """Return the fates of images and entries, with findings OMP201 to OMP209.
 
-    `is_verbose`: also those that seldom matter.
+    With `is_verbose`, include findings that seldom matter.
     """
     obstacle = machine.refusal or _obstacle(machine.under_run)
     if program.abi == "gcc":
@@ -153,12 +153,12 @@ def _on_another(program: FatBinary, machine: Machine) -> Outcome:
 
 
 def _gpus(program: FatBinary) -> set[str]:
-    """The processors that its images are for, by their bytes where they say it."""
+    """Return the processors of the images, from their bytes if these name one."""
     return {(image.contents.machine or image.triple).split("-")[0] for image in program.images}
 
 
 def _images(program: FatBinary, machine: Machine) -> tuple[ImageFate, ...]:
-    """Number devices by images, then by the plugins that accept one; a plugin counts once."""
+    """Return each image's devices, numbered by image, then plugin; each plugin counts once."""
     numbered: dict[str, tuple[int, ...]] = {}
     others = other_runtimes.rules(program, machine)
     total = 0
@@ -290,9 +290,10 @@ def _broken(
     rows: Sequence[tuple[OffloadEntry, Sequence[str]]],
     images: Sequence[ImageFate],
 ) -> str:
-    """A variable that an image lacks keeps all regions of its library off the device.
+    """Return why a table's regions all stay on the host; "" if they do not.
 
-    So does an image that has other entries where they pair by position.
+    A variable that an image lacks has this effect, and so have different entries in an image if
+    host and image pair them by position.
     """
     for fate in images if not table.has_names else ():
         places = fate.image.contents.places

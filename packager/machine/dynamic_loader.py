@@ -199,7 +199,7 @@ def _find(
 
 
 def _fitting(path: Path, machine: str) -> _File | None:
-    """The file, if the loader would take it: others are passed over."""
+    """Return the file if the dynamic loader accepts it, else None: the loader skips such files."""
     try:
         file = _read(path) if path.is_file() else None
     except (FormatError, OSError):  # OSError: a name too long for any file
@@ -225,13 +225,13 @@ def _of_elf(path: Path, file: headers.Elf) -> _File:
 
 
 def _cache(machine: str) -> Mapping[str, Path]:
-    """The cache of ldconfig; empty where there is none."""
+    """Return the libraries in ldconfig's cache; none if there is no cache."""
     return _cached(machine, _CACHE.stat().st_mtime_ns if _CACHE.exists() else 0)
 
 
 @lru_cache
 def _cached(machine: str, changed: int) -> Mapping[str, Path]:
-    """The cache as it was at the time `changed`: ldconfig is asked once."""
+    """Return the libraries in the cache of modification time `changed`; runs ldconfig once."""
     found: dict[str, Path] = {}
     for line in _ldconfig().splitlines():
         name, arrow, path = line.strip().partition(" => ")

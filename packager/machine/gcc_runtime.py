@@ -99,7 +99,7 @@ class _Devices(NamedTuple):
 
 
 def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
-    """The fates of images and entries, and finding OMP209."""
+    """Return the fates of images and entries, with finding OMP209."""
     devices = _devices(program, machine)
     images = tuple(_image(program, image, devices) for image in program.images)
     count = sum(len(one.processors) for one in devices)
@@ -179,7 +179,7 @@ def _reason(
 
 
 def _unfit(program: FatBinary, used: _Devices, number: int) -> str:
-    """A device that is older than what PTX is for, or not the one that a code object is for."""
+    """Explain why the device cannot run an image: too old for the PTX, or another architecture."""
     has = used.processors[number - used.first]
     for image in program.images:
         wanted = (image.contents.arch or "").split(":")[0]

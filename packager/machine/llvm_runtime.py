@@ -50,7 +50,7 @@ class Surroundings(NamedTuple):
 
 
 def default_device(environment: Mapping[str, str]) -> int:
-    """The number that the environment gives; 0 without one."""
+    """Return the default device of OMP_DEFAULT_DEVICE; 0 if unset."""
     value = environment.get("OMP_DEFAULT_DEVICE", "")
     return int(value[:MAX_DIGITS]) if value.isdecimal() else 0
 

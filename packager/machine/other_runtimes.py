@@ -44,7 +44,7 @@ def diagnose(program: FatBinary, machine: Machine) -> tuple[OtherRuntime, ...]:
 
 
 def registered(program: FatBinary) -> frozenset[int]:
-    """The images that are theirs."""
+    """Return the indices of the images that are registered with these runtimes."""
     return frozenset(index for row in program.registrations for index in row.images)
 
 
@@ -144,7 +144,7 @@ def _compiled_by_driver(machine: Machine) -> Taken:
 def _on(
     image: DeviceImage, devices: Sequence[str], code: str, fits: Callable[[str], bool]
 ) -> Taken:
-    """The first of the devices that an image fits."""
+    """Return the outcome of an image on the first device that it fits."""
     if not devices:
         return _refused(f"there is no {GPUS[code]}")
     taker = next((name for name in devices if fits(name)), None)

@@ -89,7 +89,7 @@ def _of_sections(file: headers.Elf) -> Offload:
 
 
 def joined(program: FatBinary, libraries: Sequence[FatBinary]) -> Whole:
-    """The program and its libraries, which are in the order in which they register."""
+    """Return the program and its libraries as one file, in the order in which they register."""
     parts = [*libraries, program]
     whole = program._replace(
         abi=program.abi or next((part.abi for part in parts if part.abi), None),

@@ -81,17 +81,18 @@ def _lack_of_plugin(
 
 
 def compilers(program: headers.Elf) -> tuple[int, ...]:
-    """The releases of clang that compiled parts of `program`, as far as it says so.
+    """Return the clang releases that compiled parts of `program`, as far as it names them.
 
-    Raises FormatError when it is malformed.
+    Raises FormatError if the file is malformed.
     """
     return clang_releases(program)
 
 
 def _release(library: Library, path: Path) -> int:
-    """The release of LLVM that the library is of; 0 if it says nothing of it.
+    """Return the LLVM release of a library; 0 if unknown.
 
-    Vendors leave it out of the name: what compiled and linked theirs is of the release, mostly.
+    If a vendor omits the release from the SONAME, the newest compiler or linker release in the file
+    decides.
     """
     named = release_of(library.soname or library.name)
     if named:
