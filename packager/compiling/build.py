@@ -91,7 +91,7 @@ def _expect_able(how: Compiling, targets: Sequence[Target]) -> None:
 
 
 def _each_able(targets: Sequence[Target], compiler: tuple[str, ...]) -> list[Target]:
-    """The targets; clang compiles for several processors of a CPU one after the other."""
+    """Return the targets, with a compiler set for CPUs that need one run per processor."""
     return [
         target._replace(compiler=target.compiler or compiler)
         if len(target.archs) > 1 and not target.is_gpu

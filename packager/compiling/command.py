@@ -101,17 +101,20 @@ class CompileCommand(NamedTuple):
     fortran: tuple[str, ...] = ()  # the compiler of Fortran, if the command has sources of it
 
     def of_kind(self, kind: Kind) -> list[Input]:
-        """The inputs of one kind."""
+        """Return the inputs of one kind."""
         return [item for item in self.inputs if item.kind == kind]
 
     def compiling(self, *, device: bool = False) -> list[str]:
-        """The words for one source, without its name and output; `device`: nor make's rules."""
+        """Return the options that compile one source, without its name and output.
+
+        With `device`, omit the options that request dependency rules for make.
+        """
         dropped = [RULES] if device else []
         dropped += [FOR_LINK] if self.end == "program" else []
         return [word for _, word in self._kept(*dropped)]
 
     def linking(self, objects: Sequence[Path]) -> list[str]:
-        """The whole command with objects in place of the sources."""
+        """Return the whole command with objects in place of the sources."""
         sources = [item.word for item in self.inputs if item.kind in MADE]
         made = dict(zip(sources, objects, strict=True))
         named = {item.word: str(item.path) for item in self.inputs if item.kind == "input"}
@@ -122,8 +125,9 @@ class CompileCommand(NamedTuple):
 
     @property
     def driver(self) -> tuple[str, ...]:
-        """The compiler that links, and that answers what is asked: of Fortran, if there is any, as
-        it alone knows the libraries of Fortran.
+        """Return the compiler driver for the link: the Fortran one if there is Fortran.
+
+        Only a Fortran driver links the Fortran runtime libraries.
         """
         return self.fortran or self.compiler
 
@@ -151,7 +155,7 @@ class CompileCommand(NamedTuple):
         return any(word.startswith(("-march=", "-Xopenmp-target")) for word in self.words)
 
     def _kept(self, *dropped: re.Pattern[str]) -> Iterator[tuple[int, str]]:
-        """The options but for these and what says where things go, each with its place."""
+        """Yield each option with its index, without outputs and those that `dropped` matches."""
         inputs = {item.word for item in self.inputs}
         for first, count in _options(self.words):
             word = self.words[first]
@@ -165,12 +169,12 @@ def parse(
     default: Callable[[bool], Compiler] = unnamed,
     default_fortran: Callable[[], Compiler] = fortran.unnamed,
 ) -> CompileCommand:
-    """Return what `words` say; the first of them may be the compiler, if none is given. For a
-    language that it does not compile, it is `default`'s for C++ or for C, `default_fortran`'s for
-    Fortran.
+    """Parse the words of a compiler's command.
 
-    Raises UsageError for one output of several sources, and for a source in another language,
-    MissingToolError where Fortran has no compiler.
+    The first word may be the compiler, if `compiler` is empty. Languages that it cannot compile get
+    the compiler that `default` returns for C++ or C, or `default_fortran` for Fortran. Raises
+    UsageError if several sources have one output or a source is in another language, and
+    MissingToolError if there is no Fortran compiler.
     """
     given = list(_plain(opened(words)))
     if not compiler:
@@ -214,7 +218,7 @@ def parse(
 def _of_fortran(
     compiler: Sequence[str], kinds: Set[Kind], default: Callable[[], Compiler]
 ) -> Compiler:
-    """The compiler of Fortran: the user's, if it is one, or the default if there is Fortran."""
+    """Return the Fortran compiler: the user's, or the default one for Fortran sources."""
     if fortran.is_fortrans(compiler):
         return Compiler(tuple(compiler))
     return default() if "fortran" in kinds else Compiler(())
@@ -225,7 +229,7 @@ def _first(inputs: Sequence[Input]) -> Path:
 
 
 def _plain(words: Iterable[str]) -> Iterator[str]:
-    """The words; what has a long name too, or passes by the driver, in one form."""
+    """Yield the words, with long and driver spellings of an option in its short form."""
     for word in words:
         if word.startswith(("-Wp,-MD,", "-Wp,-MMD,")):
             _, option, file = word.split(",", 2)
@@ -247,7 +251,7 @@ def _devices(words: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
 
 
 def value_of(words: Sequence[str], *options: str) -> str:
-    """The last value of an option, in a word of its own or not; "" without any."""
+    """Return the last value of an option, joined or separate; "" if the option is absent."""
     found = ""
     for first, count in _options(words):
         for option in options:
@@ -272,7 +276,7 @@ def _end(words: Sequence[str], inputs: Sequence[Input]) -> End:
 
 
 def _leading(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The compiler that the words begin with, and the rest."""
+    """Split the words into the compiler at their start and the rest."""
     at = program_at(words) if words else 0
     if words and _is_program(words[at]):
         return list(words[: at + 1]), list(words[at + 1 :])

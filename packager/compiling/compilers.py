@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The compiler of a command that names none, or a clang without its release: the newest clang on
-PATH that can compile OpenMP.
+"""Find a compiler for a command that names none, or a clang without a release number.
+
+The choice is the newest clang on PATH that can compile OpenMP.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def into(
 def wrapper(
     wanted: Sequence[ImageRequest], entries: EntrySource, machine: HostMachine, tools: Tools
 ) -> Path:
-    """An object that holds images and registers them in a host of a machine."""
+    """Write an object that holds the images and registers them in a host of `machine`."""
     out = unused(tools.folder, "images.o")
     tools.show(f"omptool: emit {' '.join(request.path.name for request in wanted)} -o {out}")
     if not tools.is_dry:

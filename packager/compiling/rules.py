@@ -15,8 +15,9 @@ from packager.files.replacing import replacing
 def named(
     command: CompileCommand, source: Path, out: Path | None
 ) -> tuple[CompileCommand, Path | None]:
-    """The command with its rules named after `out` or the program, and where they go, if it asks
-    for any.
+    """Return the command with its dependency rule named after `out`, and the path of the rule file.
+
+    The path is None if the command requests no rules.
     """
     words = command.words
     if not {"-MD", "-MMD"} & set(words):

@@ -39,7 +39,7 @@ class Compiling(NamedTuple):
     compiles_fortran: bool = False  # for devices, too, by a flang
 
     def words(self) -> list[str]:
-        """The words that any source is compiled with."""
+        """Return the options that compile every source."""
         quiet = (
             self.release is not None and self.command.end == "program"
         )  # the link has use for the others
@@ -121,14 +121,15 @@ def _compile_devices(
 
 
 def _asked_for(source: Input, how: Compiling) -> list[str]:
-    """The source; C is no C++ where nobody chose the compiler."""
+    """Return the words that name a source; C stays C if the user chose no compiler."""
     is_c = how.command.is_cxx_found and source.path.suffix == ".c"
     return ["-c", *(["-x", "c"] if is_c else []), str(source.path)]
 
 
 def compile_elsewhere(how: Compiling, tools: Tools) -> int:
-    """Do what ends in no object: of the host alone, as clang would put the devices' part of it
-    where their code belongs.
+    """Run a compile step that makes no object, such as -E, for the host alone.
+
+    Clang would write the devices' output into the host's.
     """
     command = how.command
     words = [*command.driver, *command.words]

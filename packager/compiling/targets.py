@@ -77,7 +77,7 @@ def targets(words: Iterable[str], compilers: Iterable[str]) -> list[Target]:
 
 
 def device_of(arch: str) -> str:
-    """The TRIPLE:ARCH that clang's --offload-arch=ARCH means. Raises UsageError for none known."""
+    """Return the TRIPLE:ARCH of --offload-arch=ARCH. Raises UsageError for an unknown ARCH."""
     for begin, triple in (("sm_", "nvptx64-nvidia-cuda"), ("gfx", "amdgcn-amd-amdhsa")):
         if arch.startswith(begin):
             return f"{triple}:{arch}"
@@ -92,8 +92,9 @@ def offloading(own: Sequence[Target]) -> list[str]:
 
 
 def expect_able(host: int, target: Target) -> None:
-    """Raise UsageError unless a target's compiler can compile for it, and makes kernels as the
-    host calls them.
+    """Check that a target's compiler can compile for it and matches the host's kernel calls.
+
+    Raises UsageError if not.
     """
     own = clangs_release(target.compiler) if target.compiler else host
     name = shlex.join(target.compiler)
