@@ -42,7 +42,7 @@ def places(elf: Elf, sections: Sections, names: Collection[bytes]) -> dict[str, 
 
 
 def _addresses(elf: Elf, names: Collection[bytes]) -> dict[int, str]:
-    """The functions of these names by their addresses."""
+    """Return the names of the functions in `names`, by their addresses."""
     found: dict[int, str] = {}
     for table in elf.symbol_tables():
         what = f"names of {table.name}"

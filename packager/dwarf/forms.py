@@ -34,7 +34,7 @@ class Shape(NamedTuple):
 
 
 def fixed_size(form: int, shape: Shape) -> int | None:
-    """The bytes of a value; None if only the value says."""
+    """Return the size of a form's value; None if the size varies."""
     if form in FIXED:
         return FIXED[form]
     if form in OFFSETS:
@@ -47,7 +47,7 @@ def fixed_size(form: int, shape: Shape) -> int | None:
 
 
 def number(cursor: Cursor, form: int, shape: Shape) -> int:
-    """The value of a form, or 0 for one that is no number: then it is only gone past."""
+    """Read the value of a form; skip a value that is not a number and return 0."""
     size = fixed_size(form, shape)
     if size is not None:
         return cursor.number(size)

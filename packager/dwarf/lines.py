@@ -38,7 +38,7 @@ class Header(NamedTuple):
 
 
 def files(data: bytes, at: int, compiled_in: bytes, texts: Texts) -> dict[int, bytes]:
-    """The paths of a program's files by their numbers; the program begins at `at`."""
+    """Return the paths of the line number program at `at`, by file number."""
     head, cursor = header(data, at)
     if head.shape.version == 5:
         return _described(cursor, head.shape, compiled_in, texts)
@@ -99,7 +99,7 @@ def _described(cursor: Cursor, shape: Shape, compiled_in: bytes, texts: Texts) -
 
 
 def _entries(cursor: Cursor, shape: Shape, texts: Texts) -> list[tuple[bytes, int]]:
-    """The names of a list, and the directories that they are in."""
+    """Return the names of a list with the index of each one's directory."""
     columns = [(cursor.leb(), cursor.leb()) for _ in range(cursor.number(1))]
     count = cursor.leb()
     if count > MAX_FILES or (count and not columns):

@@ -17,7 +17,7 @@ SIZES = {
 
 
 def relocated(elf: Elf, section: Section, data: bytes) -> bytes:
-    """The bytes of a section as if each section were loaded at 0, like those of a linked file."""
+    """Return the bytes of a section, relocated as if each section were loaded at 0."""
     tables = [t for t in elf.of_type(SHT_RELA) if t.info == section.number]
     sizes = SIZES.get(elf.machine, {})
     if not tables or not sizes:

@@ -41,9 +41,9 @@ EVERY = Asked()
 def with_sources(
     binary: FatBinary, host: Reader, data: Sequence[Reader], asked: Asked = EVERY
 ) -> FatBinary:
-    """The same with the sources of kernels and entries, where debug information has them.
+    """Return `binary` with the sources of kernels and entries that debug information names.
 
-    `host` is the file, `data` the bytes of its images. `unsourced` has the parts
+    `host` is the file, `data` the bytes of its images. The result's `unsourced` lists the parts
     that cannot be read.
     """
     faults: list[str] = []
@@ -104,7 +104,7 @@ def _places(data: Reader, names: Collection[str], what: str, faults: list[str]) 
 
 
 def _line(name: str) -> int | None:
-    """The line in a name of clang's, where debug information may know that of the first code."""
+    """Return the line in a kernel's name; debug information may have the first statement's line."""
     decoded = decode(name)
     return decoded.line if decoded else None
 

@@ -67,7 +67,7 @@ class Function(NamedTuple):
 
 
 def units(sections: Sections) -> Iterator[Unit]:
-    """The compilation units. Raises FormatError at the first malformed one."""
+    """Yield the compilation units. Raises FormatError at the first malformed one."""
     tables: dict[int, dict[int, Abbreviation]] = {}
     at, data = 0, sections.info
     while at < len(data):
@@ -211,10 +211,10 @@ def functions(
     wanted: set[bytes],
     budget: list[int],
 ) -> Iterator[Function]:
-    """The functions of a unit whose names are `wanted`; `name_of` is asked by offset of a string.
+    """Yield the functions of a unit whose names are `wanted`.
 
-    Entries are taken from `budget`, which holds one number. A function without a file of its own is
-    where the one around it is.
+    `name_of` returns the string at an offset. Each entry read decrements the one number in
+    `budget`. A function without a file attribute has the file of the function around it.
     """
     cursor = Cursor(sections.info, unit.at, ".debug_info", unit.end)
     around: list[int | None] = []
