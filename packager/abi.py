@@ -94,5 +94,5 @@ def release_of(library: str) -> int:
 
 
 def newest(abis: Iterable[Abi]) -> Abi:
-    """The ABI that serves objects of all of `abis`, of which there is one: LLVM's latest."""
+    """Return the newest LLVM ABI of `abis`; it serves objects of all of them."""
     return max(abis, key=lambda abi: NAMES.index(abi) if abi in NAMES else len(NAMES))

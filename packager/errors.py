@@ -28,8 +28,9 @@ class FormatError(PackagerError):
 
 
 class LimitError(PackagerError):
-    """A file asks for more than any real one: nothing more of it is read, which is no fault of what
-    has been read. Exit code 2.
+    """A file exceeds a limit of omptool, and reading stops there. Exit code 2.
+
+    The parts read before stay valid.
     """
 
 

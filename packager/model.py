@@ -166,8 +166,9 @@ class DeviceImage(NamedTuple):
 
     @property
     def processor(self) -> str:
-        """The one arch that it is for, wherever one is shown: from the bytes where they say it. A
-        cubin is silent about sm_100f's f, and SPIR-V about all but its version.
+        """Return the processor to show for the image: the bytes' own, else the declared one.
+
+        Cubins do not record the suffix of sm_100f, and SPIR-V records no more than its version.
         """
         own = self.contents.arch or ""
         is_silent = self.kind == "spirv" or own.startswith(UNKNOWN_PROCESSOR)

@@ -54,7 +54,7 @@ def is_opaque(table: EntryTable, image: DeviceImage) -> bool:
 
 
 def known_as(entry: OffloadEntry) -> str:
-    """The name of an entry, or the host symbol that hints at it; "" if there is neither."""
+    """Return an entry's name, or the host symbol at its address; "" if it has neither."""
     return entry.name or entry.symbol or ""
 
 
@@ -96,7 +96,7 @@ def _only(names: Iterable[str], wanted: set[str]) -> list[str]:
 
 
 def sizes(symbol: DeviceSymbol) -> set[int]:
-    """The sizes that an image gives a global; none where it does not say."""
+    """Return the sizes that an image records for a global; empty if there are none."""
     return {size for size in (symbol.size, symbol.symbol_size) if size}
 
 

@@ -94,8 +94,9 @@ def is_known(triple: str) -> bool:
 
 
 def likely_meant(triple: str) -> str | None:
-    """The triple that is probably meant, if this one looks misspelt; with its architecture, if
-    that is a part of it, as in the names of bundles.
+    """Return the triple that a misspelt one probably means; None if it is not misspelt.
+
+    The result includes the architecture if `triple` does, as the names of bundles do.
     """
     named = re.sub("(-unknown)+$", "", triple)
     if named in SPELLED and not is_known(triple):
@@ -111,7 +112,7 @@ def likely_meant(triple: str) -> str | None:
 
 
 def _near(part: str, words: Sequence[str]) -> str:
-    """The word that a part is, but for a letter or two that are swapped, missing or too many."""
+    """Return the known word that is a letter or two away from `part`, else `part`."""
     if part == "unknown":
         return part
     from difflib import get_close_matches

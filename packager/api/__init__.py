@@ -96,17 +96,17 @@ def images(
     kind: str | None = None,
     kernel: str | None = None,
 ) -> list[DeviceImage]:
-    """The device images of a file, in their order: those that meet each condition.
+    """Return the file's device images that meet every condition, in file order.
 
-    `kernel` is a part of the name of one that an image has, mangled or not; a star in it stands for
-    any characters.
+    `kernel` matches a part of a kernel's name, mangled or demangled; a star in it matches any
+    characters.
     """
     wanted = _wanted(triple, arch, kind, kernel)
     return [image for binary in _loaded(source) for image in wanted.images(binary)]
 
 
 def entries(source: Source) -> list[OffloadEntry]:
-    """The records of a host's tables of entries."""
+    """Return the entries of all entry tables of the host."""
     return [entry for binary in _loaded(source) for entry in binary.entries]
 
 
@@ -118,7 +118,7 @@ def kernels(
     kind: str | None = None,
     kernel: str | None = None,
 ) -> list[Kernel]:
-    """The kernels of a file, each once in a file or member, with the images that have it."""
+    """Return a file's kernels, once per file or archive member, with the images that have each."""
     wanted = _wanted(triple, arch, kind, kernel)
     return [
         one
@@ -129,7 +129,7 @@ def kernels(
 
 
 def summary(source: Source) -> Summary:
-    """Sums by target and container, and which generations of GPUs run the file's code."""
+    """Return the totals by target and container, and the GPU generations that can run the file."""
     return _summary((binary, binary.images) for binary in _loaded(source))
 
 

@@ -88,7 +88,7 @@ def against(
 
 
 def selected(select: Collection[str] = (), ignore: Collection[str] = ()) -> list[str]:
-    """The codes that are checked."""
+    """Return the codes of the checks to run."""
     for code in (*select, *ignore):
         _known(code)
     return [code for code in CHECKS if code not in ignore and (code in select or not select)]

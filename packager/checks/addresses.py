@@ -28,7 +28,7 @@ def folded(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _groups(table: EntryTable) -> Iterator[list[OffloadEntry]]:
-    """The kernels of a table that share an address, one for each name."""
+    """Yield the kernels of a table that share an address: one list for each address."""
     groups: dict[tuple[str | None, int], dict[str, OffloadEntry]] = {}
     for entry in table.entries:
         if entry.kind == "kernel" and entry.target is not None:

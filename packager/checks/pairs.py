@@ -76,7 +76,7 @@ def missing(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _targets(table: EntryTable, binary: FatBinary) -> Iterable[list[DeviceImage]]:
-    """The images of a table, those for one triple and arch together."""
+    """Return the images of a table, grouped by triple and arch."""
     targets: dict[tuple[str, str], list[DeviceImage]] = {}
     for index in table.images:
         image = binary.images[index]
@@ -160,7 +160,7 @@ def _has_all_names(table: EntryTable, image: DeviceImage) -> bool:
 
 
 def _side_by_side(table: EntryTable, image: DeviceImage, place: int) -> Iterator[str]:
-    """The names around the first place where host and image part, which is marked."""
+    """Yield the host's and the image's names around the first difference, with that row marked."""
     ours = [known_as(entry) for entry in table.entries]
     theirs = [symbol.name for symbol in image.table or ()]
     if table.abi == "gcc":

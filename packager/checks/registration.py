@@ -58,7 +58,7 @@ def unregistered(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _version(binary: FatBinary) -> Iterator[Finding]:
-    """Records need the registration that reads them (DECISIONS 4)."""
+    """Check that the registration function of each record version is imported (DECISIONS 4)."""
     imports = [name for name in binary.imports if name.startswith(REGISTER)]
     for table in binary.tables:
         if not imports or not _is_covered(table, binary):

@@ -34,7 +34,7 @@ class KernelName(NamedTuple):
 
 
 def decode(name: str) -> KernelName | None:
-    """The parts of a kernel's name; None if it is not clang's."""
+    """Parse a kernel's name; None if clang did not make it."""
     found = _NAME.fullmatch(name)
     if not found:
         return None
@@ -43,6 +43,6 @@ def decode(name: str) -> KernelName | None:
 
 
 def gcc_function(name: str) -> str | None:
-    """The function that a kernel of GCC's is from; None if it is no such kernel."""
+    """Return the function of a kernel name of GCC's; None for any other name."""
     found = _GCC.fullmatch(name)
     return found[1] if found else None

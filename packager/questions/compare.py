@@ -75,7 +75,7 @@ def _sequence(
 def _images(
     old: FatBinary, new: FatBinary, wanted: Wanted, lines: Mapping[str, str]
 ) -> Iterator[Change]:
-    """The images for each target in both, then the kernels of targets that both have."""
+    """Yield the changes of images by target, then those of kernels of targets in both files."""
     before, after = _by_target(old, wanted), _by_target(new, wanted)
     pairs = {name: (before.get(name, []), after.get(name, [])) for name in {**before, **after}}
     for name, (ours, theirs) in pairs.items():
@@ -201,7 +201,7 @@ def _changed(
 
 
 def _lasting(name: str) -> str:
-    """A name as it is in every build: those of clang's regions have their source file's inode."""
+    """Return a kernel's name without the source file's inode, which differs between builds."""
     return str(decode(name) or name)
 
 

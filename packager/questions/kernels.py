@@ -12,14 +12,16 @@ from packager.records import NamedTuple
 
 
 def kernels(binary: FatBinary, image: DeviceImage) -> list[DeviceSymbol]:
-    """The kernels that an image has for a host."""
+    """Return the kernels of an image that a host can launch."""
     found = (symbol for symbol in own(image) if symbol.kind == "kernel")
     return [symbol for symbol in found if symbol.is_told or symbol.name in binary.named]
 
 
 def own(image: DeviceImage) -> Sequence[DeviceSymbol]:
-    """Return what an image is for: its table, with the globals of PTX and SPIR-V; without a table,
-    all that it exports.
+    """Return the symbols that an image offers a host.
+
+    These are the entries of its table, plus the globals of PTX and SPIR-V. Without a table, they
+    are all exported symbols.
     """
     if image.table is None or image.kind in ("ptx", "spirv"):
         return image.symbols

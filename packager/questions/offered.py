@@ -72,8 +72,9 @@ class Offered:
         self._names |= dict.fromkeys(names)
 
     def lacks(self) -> list[str]:
-        """Return a sentence for each condition that nothing meets, with what there is; one for all
-        of them where only together nothing meets them.
+        """Return a sentence for each condition that nothing meets, with the known values.
+
+        Return one sentence if each condition is met, but never all at once.
         """
         if not (self._images or self._names) or self._wanted.is_open:
             return []

@@ -23,18 +23,18 @@ def natural(words: str) -> list[tuple[int, str]]:
 
 
 def stored(image: DeviceImage) -> int:
-    """The bytes that an image takes in the file."""
+    """Return the bytes that an image takes in the file."""
     return image.size if image.stored_size is None else image.stored_size
 
 
 def spills(needs: Resources) -> int | None:
-    """Stores of registers for which there was no room, as far as an image says them."""
+    """Return the number of register spills; None if the image does not record it."""
     said = [n for n in (needs.vector_spills, needs.scalar_spills) if n is not None]
     return sum(said) if said else None
 
 
 def code_size(kernel: DeviceSymbol) -> int | None:
-    """The bytes of a kernel's code, where they are known."""
+    """Return the size of a kernel's code; None if unknown."""
     return kernel.code[1] if kernel.code else None
 
 

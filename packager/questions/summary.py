@@ -79,7 +79,7 @@ class Summary(NamedTuple):
 
 
 def summary(binaries: Iterable[tuple[FatBinary, Sequence[DeviceImage]]]) -> Summary:
-    """The sums of a file's or archive's parts, each with those of its images that count."""
+    """Sum up the parts of a file or archive, each given with those of its images to count."""
     targets: dict[Target, Sum] = {}
     total = Sum()
     containers: dict[tuple[int, str, int | None], Container] = {}
@@ -107,7 +107,10 @@ def _place(row: tuple[Target, Sum]) -> tuple[object, ...]:
 
 
 def shares(images: Sequence[DeviceImage]) -> dict[int, int]:
-    """The bytes that each image takes in the file; what is compressed together, by their sizes."""
+    """Return the bytes that each image takes in the file.
+
+    Images that are compressed together share the stored bytes in proportion to their sizes.
+    """
     together: dict[tuple[int, int], list[DeviceImage]] = {}
     found: dict[int, int] = {}
     for image in images:
@@ -172,7 +175,7 @@ def _of_intel(containers: Sequence[Container]) -> Iterator[Coverage]:
 
 
 def _count(containers: Sequence[Container], kind: ImageKind, arch: str | None = None) -> int:
-    """The containers with an image of a kind, and for an architecture."""
+    """Count the containers that have an image of a kind, for one architecture if given."""
     return sum(
         any(i.kind == kind and arch in (None, i.processor) for i in container.images)
         for container in containers

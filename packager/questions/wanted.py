@@ -85,6 +85,9 @@ class Wanted:
 
 
 def _expression(pattern: str) -> str:
-    """A part of the name; a star stands for any characters, and a line's number is whole."""
+    """Return a regular expression for a part of a name.
+
+    A star matches any characters, and a line number matches as a whole.
+    """
     whole = r"(?!\d)" if _LINE.search(pattern) else ""
     return ".*".join(map(re.escape, pattern.split("*"))) + whole

@@ -13,8 +13,9 @@ MENTION = re.compile(r"@([-a-zA-Z$._0-9]+)")
 
 
 def code(kernel: str, functions: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the text of `kernel`, and of the functions that no other module can name and that it
-    leads to: `functions` has it and them, and str() prints each.
+    """Return the text of `kernel` and of the local functions that it reaches.
+
+    `functions` has them all by name, and str() prints each.
     """
 
     def text(name: str) -> tuple[str, Iterator[str]]:

@@ -124,8 +124,10 @@ class _Functions:
         return self._read[number]
 
     def _of(self, symbol: Symbol) -> tuple[bytes, tuple[int, ...]]:
-        """Return the digest of a function's bytes, without those that depend on where others are,
-        and of what these are; and the functions that it calls.
+        """Return the digest of a function's code and the functions that it calls.
+
+        The digest covers the names of referenced symbols in place of the bytes that hold their
+        addresses.
         """
         offset = self._elf.offset_of(symbol)
         if offset is None:
@@ -177,8 +179,9 @@ class _Functions:
         return self._rows[number]
 
     def _target(self, number: int, addend: int) -> tuple[str, int | None]:
-        """Return the name of what a relocation refers to, and the function's symbol, if it is one
-        here: sections have no names, and where in them something is depends on what else is there.
+        """Return the name that a relocation refers to, and the local function there, if any.
+
+        Sections have no name: the offset in a section depends on its other contents.
         """
         if not 0 <= number < len(self._symbols):
             return "", None

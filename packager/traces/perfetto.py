@@ -188,7 +188,7 @@ class _Packets:
         return end
 
     def _forget(self, sequence: int) -> None:
-        """A sequence begins anew."""
+        """Drop the interned names of a sequence that begins anew."""
         self._forget_places()
         for names in (self._names, self._keys, self._texts):
             for key in [key for key in names if key[0] == sequence]:
