@@ -126,7 +126,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    """The console script."""
+    """Run the command line. Under the name clang-linker-wrapper, run `omptool link`."""
     # Under the name of clang's wrapper (`clang -B`) it is that.
     is_wrapper = Path(sys.argv[0]).name.startswith("clang-linker-wrapper")
     arguments = ["link", *sys.argv[1:]] if is_wrapper else None

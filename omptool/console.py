@@ -55,10 +55,10 @@ def _has_colours(err: bool) -> bool:
 
 
 def portable(path: Path | str) -> str:
-    """A file name as JSON can hold it: bytes that are not UTF-8 are escaped."""
+    """Return a file name that JSON can hold: bytes that are not UTF-8 are escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def shown(path: Path | str) -> str:
-    """A file name that is safe to print."""
+    """Return a file name that is safe to print."""
     return text(os.fsencode(called(path)))

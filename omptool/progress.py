@@ -27,7 +27,7 @@ class Progress:
         self._at = 0
 
     def seen(self, at: int) -> None:
-        """Reading has come to this place in the file; a place in front of it begins anew."""
+        """Advance the bar to an offset in the file; an earlier offset restarts the bar."""
         if not self._is_shown:
             return
         if at < self._at:
@@ -98,7 +98,7 @@ def current() -> Iterator[Current]:
 
 @contextmanager
 def progress(path: Path) -> Iterator[Progress]:
-    """The bar of a file while it is read."""
+    """Show a bar while a file is read in the block."""
     bar = Progress(path)
     try:
         yield bar

@@ -29,7 +29,7 @@ class Unread(NamedTuple):
     file: str
 
     def row(self) -> dict[str, str]:
-        """The same in a document."""
+        """Return the file and its error as a JSON object."""
         return {"path": portable(self.path), "message": self.message}
 
 
@@ -69,7 +69,7 @@ class Files:
             yield from binaries
 
     def by_path(self) -> Iterator[tuple[Path, Iterator[FatBinary]]]:
-        """The same, file by file: of an archive all members."""
+        """Yield each path with its binaries: an archive has one for each member."""
         return ((path, self._read(path)) for path in self.paths)
 
     def _read(self, path: Path) -> Iterator[FatBinary]:

@@ -143,7 +143,7 @@ def _tell(choice: str) -> None:
 
 
 def _host(named: str) -> str:
-    """The triple of the host, where the devices are not named."""
+    """Return the named triple, or that of this machine if `named` is empty."""
     from packager.triples import normalise
 
     return named or normalise(platform.machine())

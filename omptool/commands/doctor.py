@@ -313,7 +313,7 @@ class _Parts:
         return (*(Left(path, cause) for path, cause in seen if cause and cause.is_shown), *others)
 
     def _read_library(self, path: Path) -> Iterator[Loaded]:
-        """The library; what of it cannot be read is a finding."""
+        """Yield the library; report parts that cannot be read as findings."""
         from packager.model import Finding
 
         try:

@@ -33,7 +33,7 @@ class LinkCommand(click.Command):
 
 
 def _opened(args: list[str]) -> list[str]:
-    """The arguments with those in response files, in which clang's driver gives many."""
+    """Return the arguments, with contents of response files, which clang's driver uses for many."""
     if not any(word.startswith("@") for word in args):
         return args
     from packager.files.response_files import opened

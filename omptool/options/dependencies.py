@@ -49,7 +49,7 @@ def rule_path(beside: Path | None, file: Path | None, out: Path) -> Path | None:
 
 @contextmanager
 def rule(path: Path | None, out: Path, inputs: Sequence[Path]) -> Iterator[None]:
-    """The make rule is there once the block has succeeded, as OUT is."""
+    """Write the make rule for OUT after the block has succeeded."""
     if path is None:
         yield
         return

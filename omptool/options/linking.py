@@ -70,8 +70,9 @@ def _copy_files(source: Path, target: Path) -> None:
 
 
 def expect_files(paths: Iterable[Path]) -> None:
-    """Raise UsageError for a file that an option names and that is not there: what has no use for
-    it would not say so.
+    """Check that the files that options name exist. Raises UsageError for the first missing one.
+
+    The tools that read these files may ignore a missing one.
     """
     for path in paths:
         if not exists(path):
@@ -93,8 +94,9 @@ def _made(folder: Path) -> Path:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Several processes of one build may keep what they make in one folder, where it has the same
-    names: one after the other.
+    """Lock `folder` for the block.
+
+    Parallel processes of a build may keep intermediate files of the same names in one folder.
     """
     opened = os.open(folder, os.O_RDONLY)
     try:

@@ -33,7 +33,7 @@ def is_meant(words: Sequence[str]) -> bool:
 
 
 def translated(words: Sequence[str]) -> list[str]:
-    """The arguments of `omptool link`. Raises UsageError for those that it cannot follow."""
+    """Return the arguments for `omptool link`. Raises UsageError for unsupported ones."""
     options: list[str] = []
     command: list[str] = []
     linker, is_kept = "", False
@@ -57,7 +57,7 @@ def translated(words: Sequence[str]) -> list[str]:
 
 
 def _option(word: str) -> Iterator[str]:
-    """The same option of `omptool link`; nothing for a word of the linker's."""
+    """Yield an option in `omptool link`'s spelling; nothing for a word that the linker receives."""
     library, level = re.fullmatch(_LIBRARY, word), re.fullmatch(_LEVEL, word)
     if library:
         yield from ("--device-lib", library[1])

@@ -23,7 +23,7 @@ class Part(NamedTuple):
 
 
 def against_text(parts: Iterable[Part], *, is_demangled: bool) -> str:
-    """A line for each change."""
+    """Return a line for each change."""
     lines = [_line(part.member, change, is_demangled) for part in parts for change in part.changes]
     return "\n".join(lines) or "no difference in what is offloaded"
 
@@ -60,7 +60,7 @@ def _fact(fact: Fact) -> str:
 
 
 def against_json(old: str, new: str, parts: Iterable[Part]) -> str:
-    """The document of schemas/dump-against.json."""
+    """Return the document of schemas/dump-against.json."""
     changes = [row for part in parts for row in _rows(part)]
     document = {"schema": 1, "old": portable(old), "new": portable(new), "changes": changes}
     return json.dumps(document, indent=2)

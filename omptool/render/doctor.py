@@ -77,7 +77,7 @@ class Said(NamedTuple):
 
 
 def as_text(said: Said, *, is_wide: bool = False) -> str:
-    """The diagnosis for people, the verdict first."""
+    """Return the diagnosis as text, verdict first."""
     binary, machine, diagnosis = said.whole.binary, said.machine, said.diagnosis
     plugins = said.plugins if _asks_plugins(said) else []
     verdict = _whole_verdict(said)
@@ -157,7 +157,7 @@ def _other(other: OtherRuntime) -> str:
 
 
 def _of_others(diagnosis: Diagnosis) -> str:
-    """The verdict on images that other runtimes are told of."""
+    """Return the verdict on images that other runtimes register."""
     said = []
     for other in diagnosis.others:
         count = other.images or other.archived
@@ -239,7 +239,7 @@ def _plugins(plugins: Plugins, notes: Notes) -> list[dict[str, Any]]:
 
 
 def _images(said: Said, notes: Notes) -> list[dict[str, Any]]:
-    """A row for each image; neighbours that are alike share one, as GCC's library is many."""
+    """Return a row for each image; equal neighbours, such as GCC's library, share a row."""
     rows: list[dict[str, Any]] = []
     for alike, group in groupby(said.diagnosis.images, key=lambda fate: _said(said.whole, fate)):
         numbers = [fate.image.index for fate in group]
@@ -264,7 +264,7 @@ def _said(whole: Whole, fate: ImageFate) -> tuple[tuple[str, str | None], ...]:
 
 
 def _file(whole: Whole, path: str) -> str | None:
-    """The library that something is of, where not all is of the program."""
+    """Return the library's path if the program has libraries that offload, else None."""
     return shown(path) if whole.has_libraries else None
 
 
@@ -310,7 +310,7 @@ def _dumped_other(other: OtherRuntime) -> dict[str, Any]:
 
 
 def as_json(said: Said) -> str:
-    """The document of schemas/doctor.json."""
+    """Return the document of schemas/doctor.json."""
     whole, machine, plugins, diagnosis = said.whole, said.machine, said.plugins, said.diagnosis
     binary = whole.binary
     return json.dumps(

@@ -83,7 +83,7 @@ class Parts(NamedTuple):
 
 
 def dump_text(binary: FatBinary, parts: Parts) -> Iterator[str]:
-    """The tables of a file, each when it is laid out, without newlines at their ends."""
+    """Yield the tables of a file as they are laid out, without trailing newlines."""
     path = shown(binary.path)
     if binary.is_debug_only:
         yield f"{path}: debug information alone"
@@ -155,7 +155,7 @@ def _images(binary: FatBinary, images: Iterable[DeviceImage], wide: bool) -> lis
 
 
 def _levels(images: Iterable[DeviceImage]) -> list[Row]:
-    """The containers in others that images are in, each with what is said of it there."""
+    """Return a row for each container inside another one, with its declared attributes."""
     found: dict[tuple[Level, ...], list[int]] = {}
     for image in images:
         for depth in range(1, len(image.levels) + 1):
@@ -237,7 +237,7 @@ def _kernel(
     kernel: Kernel, name: str, parts: Parts,
     places: dict[tuple[int, ...], tuple[str, str]], machines: Sequence[str],
 ) -> Row:  # fmt: skip
-    """A kernel with the images that have it; numbers in which these differ are ranges."""
+    """Return a row for a kernel and the images that have it, with ranges of differing numbers."""
     symbols = [symbol for _, symbol in kernel.symbols]
     needs = {symbol.resources for symbol in symbols if symbol.resources}
     spans = map(_span, zip(*needs, strict=True)) if needs else repeat(None)
@@ -317,7 +317,7 @@ def _states(images: Sequence[DeviceImage], rows: Sequence[Sequence[EntryState]])
 
 
 def _exceptions(images: Sequence[DeviceImage], states: Sequence[EntryState]) -> str:
-    """The images in which an entry is not as it should be."""
+    """Return the images that lack an entry or have it in a faulty state."""
     by_state: dict[str, list[int]] = {}
     for image, state in zip(images, states, strict=True):
         if state not in ("present", "unrelated"):

@@ -11,15 +11,15 @@ DEPTH = 4
 
 
 def document(files: Iterable[Mapping[str, object]], errors: Iterable[object]) -> Iterator[str]:
-    """The document of a command about files, in pieces.
+    """Yield the document of a command about files, in pieces.
 
-    Iterators that are in it as lists are asked for their items when these are due.
+    Iterators in it become lists; each item is requested only when it is printed.
     """
     return pieces({"schema": 1, "files": files, "errors": errors})
 
 
 def pieces(value: object, depth: int = 0) -> Iterator[str]:
-    """A value as JSON."""
+    """Yield a value as JSON, in pieces."""
     encode = _encoder()
     if depth == DEPTH or isinstance(value, str):
         yield encode(value)
@@ -43,7 +43,7 @@ def _encoder() -> Callable[[object], str]:
 def _enclosed(
     start: str, members: Iterable[tuple[str, object]], end: str, depth: int
 ) -> Iterator[str]:
-    """An object or a list, each member on a line of its own."""
+    """Yield an object or a list, with a line for each member."""
     yield start
     indent, separator = "\n" + "  " * depth, ""
     for name, item in members:

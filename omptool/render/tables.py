@@ -194,5 +194,5 @@ def _cut(cell: str, room: int) -> str:
 
 
 def hexadecimal(value: int | None) -> str | None:
-    """A number as addresses and offsets are shown."""
+    """Return an address or offset in hexadecimal."""
     return None if value is None else f"{value:#x}"

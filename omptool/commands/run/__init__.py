@@ -49,7 +49,7 @@ class RunCommand(click.Command):
     """Wrong usage of `run` must not look like an exit code of the program."""
 
     def make_context(self, *args: Any, **how: Any) -> click.Context:
-        """The context, or exit code 125."""
+        """Parse the arguments, and exit with 125 if they are wrong."""
         try:
             return super().make_context(*args, **how)
         except click.UsageError as error:

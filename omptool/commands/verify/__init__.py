@@ -219,7 +219,7 @@ def _explained(code: str) -> str:
 
 
 def _codes(option: str, text: str | None) -> list[str]:
-    """The codes of an option; a list that names none is a mistake, not every check."""
+    """Return the codes in an option's value. Raises UsageError for a list without any code."""
     if text is None:
         return []
     codes = [code.strip().upper() for code in text.split(",") if code.strip()]

@@ -37,7 +37,7 @@ BASE = "%SRCROOT%"
 def log(
     results: Results, codes: Sequence[str], errors: Sequence[Unread], exit_code: int
 ) -> Iterator[str]:
-    """The log of one run of `verify`, in pieces."""
+    """Yield the log of one run of `verify`, in pieces."""
     names = dict.fromkeys(_file(binary) for binary, _ in results)
     rules = [rule(code, _name(code), explain(code)) for code in codes]
     found = _results(results, list(codes))
@@ -51,7 +51,7 @@ def _name(code: str) -> str:
 def whole(
     files: Iterable[str], rules: Sequence[Json], invocation: Json, results: Iterable[Json]
 ) -> Iterator[str]:
-    """The log of one run, about these files, in pieces."""
+    """Yield the log of one run about these files, in pieces."""
     driver = {"name": "omptool", "version": __version__, "semanticVersion": __version__}
     run = {
         "tool": {"driver": {**driver, "rules": rules}},
@@ -158,7 +158,7 @@ def _location(binary: FatBinary, region: Json | None) -> Json:
 
 
 def _entry(binary: FatBinary, number: int) -> Json | None:
-    """The record of an entry; they are numbered through all tables."""
+    """Return the region of an entry's record; entries are numbered across all tables."""
     for table in binary.tables:
         if number < len(table.entries):
             offset = table.entries[number].offset
