@@ -77,7 +77,7 @@ def fresh(path: Path) -> None:
 
 
 def make_image(work: Path, mib: int) -> Path:
-    """A real device image: a lowered kernel and, after it, `mib` MiB that don't compress."""
+    """Write a real device image: a lowered kernel, followed by `mib` MiB of random bytes."""
     image = work / "kernel.so"
     (work / "kernel.ll").write_text(KERNEL)
     lower = ["omptool", "lower", str(work / "kernel.ll"), "--triple", "x86_64-pc-linux-gnu"]

@@ -67,7 +67,10 @@ def in_turn(runs: int, *actions: Callable[[], T]) -> list[list[T]]:
 
 
 def costs(commands: Sequence[Measured], runs: int) -> str:
-    """The same by seconds of processors and memory, which a busy machine changes less."""
+    """Measure the commands, and return a table of CPU seconds and memory.
+
+    A busy machine changes these less than elapsed time.
+    """
     from tabulate import tabulate
 
     _alternate(commands, runs)

@@ -29,7 +29,7 @@ DRIVER = Path(sys.prefix) / "lib" / "libintelocl.so"
 
 
 def build(folder: Path) -> list[str]:
-    """The program with the kernel in it, and the kernel for the driver's own calls."""
+    """Build the program with the kernel in it, and return its command with the kernel's file."""
     image, host, bundled, program = (folder / name for name in ("k.spv", "h.o", "b.o", "opencl"))
     libraries = [f"-L{libdir()}", "-lomptarget", "-l:libOpenCL.so.1"]
     for command in (

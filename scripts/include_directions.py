@@ -63,12 +63,12 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 
 def room_of(file: str) -> str:
-    """The folder of a file that is named from the runtime's folder."""
+    """Return the folder of a file, both relative to the runtime's folder."""
     return file.rpartition("/")[0]
 
 
 def included(runtime: Path, file: str) -> Iterator[str]:
-    """The files of the runtime that `file` includes, both named from the runtime's folder."""
+    """Yield the runtime's files that `file` includes, all relative to the runtime's folder."""
     for name in INCLUDE.findall((runtime / file).read_text()):
         for folder in (room_of(file), *SEARCHED):
             if (runtime / folder / name).is_file():
@@ -79,7 +79,7 @@ def included(runtime: Path, file: str) -> Iterator[str]:
 
 
 def faults(runtime: Path) -> Iterator[str]:
-    """A line for each include that runs upwards or across, and for each room without a level."""
+    """Yield a line for each include that runs upwards or across, and each room without a level."""
     trees = ("libomptarget", "plugins", "devicertl", "inspect", "common", "machine", "include")
     files = (p for tree in trees for p in (runtime / tree).rglob("*") if p.suffix in {".h", ".cpp"})
     for path in sorted(files):
