@@ -40,7 +40,7 @@ def needs_tools(*names: str) -> None:
 
 
 def compiled(source: Path, out: Path, *flags: str, version: str = INSTALLED) -> Path:
-    """An object by a clang, with device code for AArch64 unless a flag says otherwise."""
+    """Compile an object by a clang, with device code for AArch64 unless a flag says otherwise."""
     needs_tools()
     words = [*tool(version, "clang"), f"--target={TARGET}", "-O1", *OFFLOADING, *flags]
     output(*words, "-c", source, "-o", out)
@@ -48,7 +48,7 @@ def compiled(source: Path, out: Path, *flags: str, version: str = INSTALLED) -> 
 
 
 def driver(linker: str) -> list[str]:
-    """The command that links by a linker."""
+    """Return the command that links by a linker."""
     return (
         [*tool(INSTALLED, "clang"), f"--target={TARGET}", *LINKERS[linker]]
         if linker != "bfd"
@@ -80,7 +80,7 @@ def expect_registered(program: Path, images: int = 1) -> None:
 
 
 def work(products: Products) -> Path:
-    """A folder with the stand-in, an object with device code and one without, and an image."""
+    """Make a folder with the stand-in, objects with and without device code, and an image."""
 
     def fill(folder: Path) -> None:
         needs_tools()

@@ -51,7 +51,7 @@ def call(folder: Path, *command: object) -> str:
 
 
 def rebuilt(folder: Path, build: Build, touched: str, programs: str = ".") -> Rebuilt:
-    """The example of build systems, copied to `folder` and built there three times."""
+    """Copy the example of build systems to `folder`, and build it there three times."""
     shutil.copytree(FIXTURES / "builds", folder, dirs_exist_ok=True)
     build(folder)
     at_once = changed_by(folder, build)
@@ -60,7 +60,7 @@ def rebuilt(folder: Path, build: Build, touched: str, programs: str = ".") -> Re
 
 
 def changed_by(folder: Path, build: Build) -> frozenset[str]:
-    """The names of the files that a build writes anew."""
+    """Return the names of the files that a build writes again."""
     before = _times(folder)
     build(folder)
     return frozenset(path.name for path, at in _times(folder).items() if before.get(path) != at)
@@ -78,6 +78,6 @@ def _outputs(folder: Path) -> Iterator[Path]:
 
 
 def _touch(source: Path) -> None:
-    """It is newer than all that was made from it, also where a file's time goes in steps."""
+    """Update a source's time; sleep first because file times may be coarse."""
     time.sleep(0.02)
     source.touch()

@@ -33,7 +33,7 @@ class Build(NamedTuple):
 
 
 def builds_by(version: str) -> list[Build]:
-    """The builds of each program that `make test-all` tries with a clang."""
+    """Return the builds of each program that `make test-all` tries with a clang."""
     return [*(Build(version, way, "-O2") for way in WAYS), Build(version, "wrapper", "-O0")]
 
 
@@ -41,7 +41,7 @@ SWEEP = [build for version in TRIED for build in builds_by(version)]
 
 
 def in_turn(turn: int, versions: Sequence[str] = FULL) -> list[Build]:
-    """A build by each of these clangs: the ways and levels take turns with `turn`."""
+    """Return a build by each of these clangs; ways and levels alternate with `turn`."""
     return [
         Build(version, WAYS[(turn + at) % 3], LEVELS[(turn // 3 + at) % 3])
         for at, version in enumerate(versions)
@@ -85,7 +85,7 @@ def some_clangs(turn: int, every: Sequence[str] = FULL) -> list[Any]:
 
 
 def each(turn: int) -> list[Any]:
-    """The builds of a test's program: in `make test` those in turn, in `make test-all` all."""
+    """Return the parameters of a test's builds: `make test` takes some, `make test-all` all."""
     chosen = {(build.version, build.way) for build in in_turn(turn)}
     return [
         pytest.param(
@@ -99,7 +99,7 @@ def each(turn: int) -> list[Any]:
 
 
 def built(build: Build, out: Path, source: Path, *flags: object) -> Path:
-    """The program of `source`, built so, once in a run of the tests."""
+    """Build the program of `source`, once in a run of the tests."""
     words = [*compiler(build.version, source, build.level), *map(str, flags)]
     if build.way == "wrapper":
         words += device_library(build.version)
@@ -108,8 +108,9 @@ def built(build: Build, out: Path, source: Path, *flags: object) -> Path:
 
 
 def device_library(version: str) -> list[str]:
-    """Return the option by which a clang's own wrapper finds a function that virtual calls of the
-    device code of clang 23 and 24 need: LLVM's libraries lack it.
+    """Return the option with which a clang's own wrapper finds omptool's device library.
+
+    Virtual calls in device code of clang 23 and 24 need a function that LLVM's libraries lack.
     """
     return [f"-L{libdir()}"] if version in ("23", "24") else []
 

@@ -50,12 +50,12 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-but-set-variable", "-Wno
 
 
 def compiled(source: Path, into: Path, *flags: str) -> Path:
-    """The program of `source`; clang's warnings are errors."""
+    """Compile a program; warnings are errors."""
     return made(into / source.stem, CLANG[source.suffix], *FLAGS, *WARNINGS, *flags, source)
 
 
 def compiled_by(version: str, source: Path, into: Path) -> Path:
-    """The program of `source`, compiled by a clang and linked with its own runtime."""
+    """Compile a program by a clang, and link it with that clang's runtime."""
     return made(into / source.stem, *compiler(version, source), *own_library(version), source)
 
 
@@ -74,7 +74,7 @@ def once(out: Path, words: Sequence[str], make: Callable[[Path], object]) -> Pat
 
 
 def program_of(version: str, text: str, source: Path) -> Path:
-    """The program of a source file with this text, in a folder of its clang; made once."""
+    """Compile a source with this text, in a folder of its clang, once."""
     folder = source.parent / version
     folder.mkdir(exist_ok=True)
     own = folder / source.name
@@ -88,7 +88,7 @@ def program_of(version: str, text: str, source: Path) -> Path:
 
 
 def compiler(version: str, source: Path, level: str = "-O1") -> list[str]:
-    """The command that compiles programs like `source` by a clang, up to their names."""
+    """Return the command that compiles `source` by a clang, without file names."""
     # Clang 14 links images as the program: what tests change in them is as ld lays it out.
     own_linker = version == "14" or version in PACKAGED
     flags = [level, *(OFFLOADING if own_linker else FLAGS), "-fopenmp-version=51"]
@@ -97,7 +97,7 @@ def compiler(version: str, source: Path, level: str = "-O1") -> list[str]:
 
 
 def tool(version: str, name: str = "clang") -> list[str]:
-    """A program that comes with a clang, as a command."""
+    """Return the command that runs a program of a clang's release."""
     if version == INSTALLED:
         return [f"/usr/lib/llvm-{version}/bin/{name}"]
     tools = unpacked(version) / "lib" / f"llvm-{version}" / "bin"
@@ -116,7 +116,7 @@ def libraries(version: str) -> str:
 
 
 def unpacked(version: str) -> Path:
-    """The `usr` folder of an unpacked clang; the test is skipped without it, or fails in CI."""
+    """Return the `usr` folder of an unpacked clang; without it, skip the test or fail in CI."""
     root = UNPACKED / version / "usr"
     if not (root / "lib" / f"llvm-{version}" / "bin" / "clang").exists():
         lacks(f"clang-{version} is not here: scripts/compilers.sh unpacks it")
@@ -124,7 +124,7 @@ def unpacked(version: str) -> Path:
 
 
 def runtime(version: str) -> Path:
-    """The folder of a libomptarget of 20, 22 or 23 that came alone (scripts/compilers.sh)."""
+    """Return the folder of a libomptarget of 20, 22 or 23 alone (scripts/compilers.sh)."""
     folder = UNPACKED / "runtimes" / version / "lib"
     if not folder.exists():
         lacks(f"the runtime of LLVM {version} is not here: scripts/compilers.sh unpacks it")
@@ -175,7 +175,7 @@ def soname(version: str) -> str:
 
 
 def stem(path: Path) -> str:
-    """The name of a test of `path`."""
+    """Return a test's name for `path`."""
     return path.stem
 
 

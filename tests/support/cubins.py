@@ -56,7 +56,7 @@ class _Strings:
 
 
 def without_code(ptx: str, architecture: str) -> bytes:
-    """A cubin with the kernels and the variables of this PTX."""
+    """Return a cubin with the kernels and the variables of this PTX."""
     sections: list[tuple[str, int, bytes]] = [("", 0, b""), (".text", CODE, bytes(16))]
     symbols = []
     data = b""
@@ -75,7 +75,7 @@ def without_code(ptx: str, architecture: str) -> bytes:
 
 
 def write(ptx: Path, architecture: str) -> Path:
-    """The cubin beside this file of PTX."""
+    """Write the cubin beside this file of PTX."""
     cubin = ptx.with_suffix(".cubin")
     cubin.write_bytes(without_code(ptx.read_text(), architecture))
     return cubin

@@ -18,7 +18,7 @@ KERNEL = "__global__ void first(float *p) { *p = 1; }"
 
 
 def tool(name: str) -> Path:
-    """The path of a tool; the test is skipped without it, or fails in CI."""
+    """Return the path of a tool; without it, skip the test or fail in CI."""
     path = TOOLS / name
     if not path.exists():
         lacks(f"CUDA's {name} is not here: scripts/compilers.sh unpacks it")
@@ -31,14 +31,14 @@ def code_for(*archs: str) -> list[str]:
 
 
 def compiled(source: Path, out: Path, *options: str, text: str = KERNEL) -> Path:
-    """The output of nvcc for a source with this text."""
+    """Compile a source with this text by nvcc."""
     source.write_text(text)
     run(tool("nvcc"), *options, source, "-o", out)
     return out
 
 
 def extracted(path: Path, folder: Path) -> dict[str, str]:
-    """The names of the cubins that `cuobjdump -xelf all` extracts, by their digests."""
+    """Return the names of the cubins that `cuobjdump -xelf all` extracts, by their digests."""
     folder.mkdir()
     command = [str(tool("cuobjdump")), "-xelf", "all", str(path)]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)

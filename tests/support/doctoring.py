@@ -34,7 +34,7 @@ def diagnosis(path: Path, **environment: str) -> dict[str, Any]:
 
 
 def predicted(said: dict[str, Any]) -> str:
-    """The program's output, as the diagnosis has it."""
+    """Return the program's output as the diagnosis predicts it."""
     kernels = [entry for entry in said["entries"] if entry["kind"] == "kernel"]
     return "".join("1" if kernel["runs_on"] == "host" else "0" for kernel in kernels) + "\n"
 
@@ -48,7 +48,7 @@ def started(path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def changed(path: Path, out: Path, change: Callable[[bytearray], None]) -> Path:
-    """A copy of the program whose image is another."""
+    """Copy the program with its image changed."""
     (image,) = load(path).images
     data = bytearray(path.read_bytes())
     content = data[image.offset : image.offset + image.size]

@@ -38,19 +38,19 @@ def _dumped_image() -> Draft202012Validator:
 
 
 def summarised(*arguments: object) -> list[dict[str, Any]]:
-    """The files of `dump --summary`."""
+    """Return the files of `dump --summary`."""
     result = omptool("dump", "--summary", "--json", *arguments)
     assert result.exit_code == 0, result.output
     return list(document("dump-summary", result.stdout)["files"])
 
 
 def _closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of an object without other keys than it names: a reader must allow for more."""
+    """Return a schema that allows no other keys; the published one lets readers ignore new keys."""
     return {"additionalProperties": False, **schema} if "properties" in schema else schema
 
 
 def dumped_files(*arguments: object) -> list[dict[str, Any]]:
-    """The files and members of `dump`, which must read all of them."""
+    """Return the files and members of `dump`, which must read all of them."""
     result = omptool("dump", "--json", *arguments)
     assert result.exit_code == 0, result.output
     return list(document("dump", result.stdout)["files"])
@@ -63,5 +63,5 @@ def dumped(path: Path) -> dict[str, Any]:
 
 
 def dumped_images(path: Path) -> list[dict[str, Any]]:
-    """The images of a file and its members."""
+    """Return the images of a file and its members."""
     return [image for file in dumped_files(path) for image in file["images"]]

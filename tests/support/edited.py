@@ -41,7 +41,7 @@ REST = [(v, link) for v in FULL for link in LINKS if (v, link) not in SOME]
 
 
 def program(products: Products, version: str, link: str) -> Path:
-    """The program of region.c by a clang, beside its image, a larger one and one for a GPU."""
+    """Build the program of region.c by a clang, its image, a larger one and one for a GPU."""
 
     def make(folder: Path) -> Path:
         app = folder / "app"
@@ -63,7 +63,7 @@ def edited(path: Path, out: Path, *options: object) -> Path:
 
 
 def images(path: Path) -> Images:
-    """The images of the first descriptor, in its order: triple, where one is told, and bytes."""
+    """Return the images of the first descriptor in order: triple, if known, and bytes."""
     for loaded in load_all(path):
         assert loaded.binary.descriptors, f"{path.name} has no descriptor"
         listed = loaded.binary.descriptors[0].images

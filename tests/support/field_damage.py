@@ -29,7 +29,7 @@ _ENTRY = re.compile(rb"^[^\n/]*\.entry\s+([\w$.]+)\s*\([^;{]*\)[^;{]*\{", re.MUL
 
 
 def cut(_: Image, data: bytes) -> bytes | None:
-    """A section with bytes ends past the image: others of NVIDIA's take none of the file."""
+    """Let a section's bytes end past the image; others of NVIDIA's sections take no bytes."""
     elf = ELFFile(BytesIO(data))
     for number, section in enumerate(elf.iter_sections()):
         if section["sh_type"] == "SHT_PROGBITS" and section["sh_size"]:
@@ -39,7 +39,7 @@ def cut(_: Image, data: bytes) -> bytes | None:
 
 
 def unresolved(image: Image, data: bytes) -> bytes | None:
-    """A name that the CUDA toolchain resolves becomes one that nothing defines."""
+    """Rename a function that the CUDA toolchain resolves to one that nothing defines."""
     for name in image["undefined"]:
         wanted = b"\0" + name.encode() + b"\0"
         if wanted in data:
@@ -48,7 +48,7 @@ def unresolved(image: Image, data: bytes) -> bytes | None:
 
 
 def related(_: Image, data: bytes) -> bytes | None:
-    """A relocation uses a symbol that nothing defines, of which there are some that none uses."""
+    """Let a relocation use an undefined symbol that none used before."""
     elf = ELFFile(BytesIO(data))
     symbols = elf.get_section_by_name(".dynsym")
     if not isinstance(symbols, SymbolTableSection):
@@ -112,7 +112,7 @@ def _place(image: Image) -> tuple[bool, int]:
 
 
 def _copy(path: Path, image: Image, data: bytes, changed: bytes, out: Path) -> Path:
-    """The file with the changed image in its place, or the image alone."""
+    """Copy the file with the changed image in place, or write the image alone."""
     if len(changed) == len(data) and not image["compression"] and path.stat().st_size < LARGEST:
         with path.open("rb") as file:
             file.seek(image["offset"])

@@ -88,9 +88,9 @@ def _cuda(path: Path, images: Sequence[Image], files: Sequence[Path]) -> Iterato
 
 
 def _kernels_of(text: str) -> Counter[tuple[str, int]]:
-    """The cubins that cuobjdump names, by their architectures and the numbers of their kernels.
+    """Count the cubins that cuobjdump lists, by architecture and number of kernels.
 
-    Members of a group stand further to the right.
+    Members of a group are indented further.
     """
     found: Counter[tuple[str, int]] = Counter()
     for block in re.split(r"^\s*Fatbin ", text, flags=re.MULTILINE)[1:]:
@@ -101,7 +101,7 @@ def _kernels_of(text: str) -> Counter[tuple[str, int]]:
 
 
 def _extracted(peer: str, parts: Sequence[Path], folder: Path) -> Counter[str]:
-    """The cubins that cuobjdump writes into its working folder."""
+    """Count the cubins that cuobjdump extracts, by digest."""
     found: Counter[str] = Counter()
     for part in parts:
         with TemporaryDirectory(dir=folder) as own:
@@ -130,7 +130,7 @@ def _fatbins(path: Path, folder: Path) -> Iterator[Path]:
 
 
 def _members(path: Path, images: Sequence[Image]) -> Iterator[str]:
-    """The members of an archive that are for GPUs: AMD's by readelf, PTX by its first directive."""
+    """Check the count of an archive's GPU members: AMD's by readelf, PTX by its first directive."""
     headers = run("llvm-readelf-19", "-h", path) if images[0]["kind"] == "amdgcn" else ""
     command = ["llvm-ar-19", "p", str(path)]
     done = subprocess.run(command, capture_output=True, check=True) if not headers else None
@@ -157,7 +157,7 @@ def _arch(block: str) -> str:
 
 
 def _bundles(path: Path, images: Sequence[Image], folder: Path) -> Iterator[str]:
-    """The targets of HIP's bundles, each bundle in a file of its own for clang's bundler."""
+    """Check the targets of HIP's bundles, each given to clang's bundler in its own file."""
     section = folder / "hip_fatbin"
     run("llvm-objcopy-19", "--dump-section", f".hip_fatbin={section}", path, folder / "copy")
     (folder / "copy").unlink()

@@ -18,7 +18,7 @@ OPTIONS = {
 
 
 def compiled(source: str, out: Path, *flags: str, targets: Sequence[str] = (NVPTX,)) -> Path:
-    """The program, or with "-c" the object, of C source with code for these kinds of device."""
+    """Compile C source to a program, or with "-c" an object, for these kinds of device."""
     path = out.with_suffix(".c")
     path.write_text(source)
     # A ptxas of a newer CUDA that is on PATH would be asked to check code for archs it dropped.
@@ -29,7 +29,7 @@ def compiled(source: str, out: Path, *flags: str, targets: Sequence[str] = (NVPT
 
 
 def gcn_plugins() -> Path:
-    """The folder of libgomp's plugin for AMD's GPUs."""
+    """Return the folder of libgomp's plugin for AMD's GPUs."""
     return UNPACKED / "gcn" / "usr" / "lib" / "x86_64-linux-gnu"
 
 

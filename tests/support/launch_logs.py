@@ -165,14 +165,14 @@ class LaunchLog:
         return ""
 
     def _host(self, moment: _Moment, address: int, size: int) -> str:
-        """An address of the host's, if it is the same beside any runtime."""
+        """Return a name for a host address that does not depend on the runtime."""
         is_elsewhere = size and address not in self._program and address not in self._stack
         elsewhere = f"{size} bytes of another thread's" if is_elsewhere else hex(address)
         return _place_in(moment.owned, address) or elsewhere
 
 
 def read(path: Path) -> LaunchLog:
-    """The log in this file."""
+    """Read the log in this file."""
     return LaunchLog(path.read_text(errors="replace"))
 
 

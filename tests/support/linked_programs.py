@@ -26,7 +26,7 @@ DEVICES = {**running.MANDATORY, "OMPTOOL_PLUGINS": "host"}
 
 
 def compiled(folder: Path, name: str, *flags: str, version: str = INSTALLED) -> Path:
-    """An object of a source of this folder, by a clang, with code for the CPU as a device."""
+    """Compile a source of this folder by a clang, with code for the CPU as a device."""
     clang = [*tool(version), "-O1", "-fopenmp", f"-fopenmp-targets={X86_64}", *flags, "-c"]
     return made(folder / f"{name}.o", *clang, SOURCES / f"{name}.c")
 
@@ -66,6 +66,6 @@ def printed(path: Path, **environment: str) -> str:
 
 
 def kernels(path: Path) -> set[str]:
-    """The functions of which the images of a file have regions."""
+    """Return the functions whose regions a file's images have."""
     found = dumped_images(path)
     return {name.rsplit("_", 1)[0].rsplit("_", 1)[1] for i in found for name in i["kernels"]}

@@ -61,7 +61,7 @@ LIBRARY_FUNCTIONS = (
 
 
 def asking(functions: tuple[str, ...] = LIBRARY_FUNCTIONS) -> str:
-    """A kernel that stores what each function of the device library returns."""
+    """Return a kernel that stores the results of the device library's functions."""
     body = "".join(
         f"  %v{i} = call i32 @{name}()\n"
         f"  %p{i} = getelementptr i32, ptr %out, i64 {i}\n"
@@ -82,7 +82,7 @@ def attempt(
 
 
 def summing(count: int) -> str:
-    """The kernel of sources/many_arguments.c, with so many parameters."""
+    """Return the kernel of sources/many_arguments.c, with `count` parameters."""
     names = [f"%a{i}" for i in range(1, count)]
     parameters = "".join(f", i64 {name}" for name in names)
     sums = ["0", *(f"%s{i}" for i in range(1, count))]

@@ -43,7 +43,7 @@ OLD_TMP = Path("/mnt")
 
 
 def with_tmp(option: str) -> list[str]:
-    """A command that runs another where /tmp is empty and mounted so: "ro", "noexec"."""
+    """Return a prefix for commands that mounts an empty /tmp as "ro" or "noexec"."""
     mounted = f"mount --bind /tmp {OLD_TMP} && mount -t tmpfs -o {option} none /tmp"
     inside = ["unshare", "--mount", "sh", "-c", f'{mounted} && exec "$@"', "sh"]
     if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode != 0:

@@ -38,7 +38,7 @@ def left_as_bitcode(products: Products) -> Path:
 
 
 def bitcode(folder: Path, triple: str) -> Path:
-    """The kernels, left as bitcode."""
+    """Lower the kernels to bitcode."""
     return lower(KERNELS, folder / f"{triple}.bc", "--emit", "bc", triple=triple)
 
 
@@ -53,7 +53,7 @@ def images_of(folder: Path, ir: Path) -> dict[str, Path]:
 
 
 def with_images(folder: Path, source: Path, images: Mapping[str, Path], *flags: str) -> Path:
-    """The program of a host source with these images."""
+    """Build the program of a host source with these images."""
     host = compile_host(source, folder / "host.o", *flags)
     given = [f"--image={where}={path}" for where, path in images.items()]
     call(OMPTOOL, "bundle", host, *given, "-o", folder / "bundled.o")

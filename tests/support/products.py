@@ -39,7 +39,7 @@ class Products:
         return product
 
     def folder(self, name: str, fill: Callable[[Path], object]) -> Path:
-        """The folder of this name, with what `fill` puts there."""
+        """Return the folder of this name; `fill` fills it once."""
 
         def make(folder: Path) -> Path:
             fill(folder)

@@ -62,7 +62,7 @@ def take_turns(items: Iterable[pytest.Item]) -> None:
 
 
 def _cases_both_ways(items: Iterable[pytest.Item]) -> dict[str, list[Sequence[pytest.Item]]]:
-    """The cases that run both ways in `make test`, by their test functions."""
+    """Return the cases that run both ways in `make test`, by test function."""
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if "way" in _parameters(item) and item.get_closest_marker("exhaustive") is None:

@@ -58,7 +58,7 @@ def reads(
 
 
 def _calls(text: str) -> Iterator[_Call]:
-    """The calls of a log, of those that another process interrupted both halves as one."""
+    """Yield the calls in a log; join the two halves of an interrupted call."""
     begun: dict[str, str] = {}
     for line in text.splitlines():
         process = line.split(" ", 1)[0]
@@ -72,7 +72,7 @@ def _calls(text: str) -> Iterator[_Call]:
 
 
 def _own(calls: Iterator[_Call]) -> Iterator[_Call]:
-    """The calls of the first process and its threads."""
+    """Yield the calls of the first process and its threads."""
     threads: set[str] = set()
     for call in calls:
         threads = threads or {call.process}
@@ -89,7 +89,7 @@ def _of(calls: Sequence[_Call], file: str) -> Reads:
 
 
 def _read(call: _Call, file: str) -> int:
-    """The bytes of `file` that a call reads; what it maps counts as read."""
+    """Return the bytes of `file` that a call reads or maps."""
     if call.name == "mmap":
         mapped = _MAPPED.match(call.arguments)
         return int(mapped[1]) if mapped and mapped[2] == file else 0

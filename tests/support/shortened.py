@@ -26,7 +26,7 @@ from packager.slimming.pieces import Piece, Rewritten
 def kept(
     path: Path, archs: Collection[int], sections: Collection[str] = cuda_fatbin.SECTIONS
 ) -> list[Rewritten]:
-    """The CUDA fat binaries of a file with the images for these architectures alone."""
+    """Return a file's CUDA fat binaries with only the images for these architectures."""
     with open_reader(path) as data:
         elf = headers.read(data)
         return [
@@ -38,7 +38,7 @@ def kept(
 
 
 def of_range(data: Reader, start: int, end: int, archs: Collection[int]) -> Iterator[Rewritten]:
-    """The CUDA fat binaries in a range of a file."""
+    """Yield the CUDA fat binaries in a range of a file."""
     at = start
     while at < end:
         if data.bytes(at, 4) != cuda_fatbin.MAGIC:
@@ -99,7 +99,7 @@ LOAD = "import ctypes, os, sys; ctypes.CDLL(sys.argv[1], mode=os.RTLD_NOW)"
 
 
 def program(products: Products, link: str, *more: str) -> Path:
-    """The program or library of registers.c, with three fat binaries of three images each."""
+    """Build the program or library of registers.c, with three fat binaries of three images each."""
 
     def make(folder: Path) -> Path:
         for number in range(3):
@@ -114,7 +114,7 @@ def program(products: Products, link: str, *more: str) -> Path:
 
 
 def image(arch: int, seed: int) -> bytes:
-    """An entry for one architecture, not compressed."""
+    """Return an uncompressed entry for one architecture."""
     content = random.Random(seed).randbytes(IMAGE)
     head = cuda_fatbin.ENTRY.pack(cuda_fatbin.CUBIN, 0x101, 64, len(content), 0, 0, 0, 0, arch)
     return head.ljust(64, b"\0") + content
@@ -146,7 +146,7 @@ def expected(before: str, archs: Collection[int]) -> str:
 
 
 def segments(path: Path) -> list[headers.Segment]:
-    """The program headers of a file."""
+    """Return the program headers of a file."""
     with open_reader(path) as data:
         return headers.read(data).segments
 

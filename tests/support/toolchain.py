@@ -60,7 +60,7 @@ def compile_c(source: str, out: Path, *flags: str, compiler: str = "gcc") -> Pat
 
 
 def device_image(source: str, out: Path) -> Path:
-    """A device image for the CPU: a shared object, with its own table if the source has entries."""
+    """Compile a shared object as the CPU's device image, with a table if the source has entries."""
     return compile_c(source, out, "-shared", "-fPIC")
 
 
@@ -71,7 +71,7 @@ def clang_offload(source: str, out: Path, *flags: str) -> Path:
 
 
 def bundled(host: Path, out: Path, images: Mapping[str, Path]) -> Path:
-    """The object `host` with `images` (target to file); faults are left in."""
+    """Bundle `host` with `images` (target to file), despite faults."""
     requests = [parse_request(f"{target}={path}") for target, path in images.items()]
     with open_host(host) as file, OpenFiles() as files:
         bundle(file, requests, files, "host", out, force=True)
@@ -79,7 +79,7 @@ def bundled(host: Path, out: Path, images: Mapping[str, Path]) -> Path:
 
 
 def fake_runtime(folder: Path) -> Path:
-    """A libomptarget.so to link with: names and versions, no code behind them."""
+    """Build a libomptarget.so to link with: symbols and versions without code."""
     names = ("__tgt_register_lib", "__tgt_unregister_lib", "__tgt_target")
     source = "\n".join(f"void {name}(void) {{}}" for name in names)
     script = folder / "versions.map"
@@ -95,12 +95,12 @@ def linked(inputs: Sequence[Path], out: Path, *flags: str, runtime: Path) -> Pat
 
 
 def stripped(path: Path) -> Path:
-    """A copy without symbol table."""
+    """Copy a file without its symbol table."""
     out = path.with_name(path.name + ".stripped")
     run("strip", "-s", path, "-o", out)
     return out
 
 
 def omptool(*arguments: object, environment: Mapping[str, str] | None = None) -> Result:
-    """The command line, in this process, with more in the environment."""
+    """Run the command line in this process, with `environment` added."""
     return CliRunner().invoke(cli, [str(argument) for argument in arguments], env=environment)

@@ -15,7 +15,7 @@ from places import TESTS
 
 
 def sources(folder: Path) -> list[Path]:
-    """The programs of a folder."""
+    """Return the programs of a folder."""
     return sorted(path for path in folder.iterdir() if path.suffix in CLANG)
 
 
