@@ -20,7 +20,7 @@ os.environ.pop("COLUMNS", None)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Tests that offload run over the queue as well, and some over workers."""
+    """Run tests that offload over the queue as well, and some over workers."""
     if metafunc.definition.get_closest_marker("offloads"):
         place = metafunc.definition.originalname, metafunc.definition.path
         ways = [*queues.ways(*place), *over_workers.ways(*place)]
@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test whose name says that it links by gold ends where there is none."""
+    """Skip a test with "gold" in its name if the machine lacks gold."""
     if "gold" in item.name:
         needs_gold()
 
@@ -65,7 +65,7 @@ def products(tmp_path_factory: pytest.TempPathFactory) -> Products:
 
 @pytest.fixture(scope="session")
 def programs_each_way(products: Products) -> Iterator[Callable[[Mapping[str, str]], Programs]]:
-    """The programs of every clang, by what becomes of them on a way to the device."""
+    """Provide the programs of every clang and their outcomes, for a given way to the device."""
     with ExitStack() as stack:
         known: dict[str, Programs] = {}
 
@@ -82,7 +82,7 @@ def programs_each_way(products: Products) -> Iterator[Callable[[Mapping[str, str
 def programs(
     way: Mapping[str, str], programs_each_way: Callable[[Mapping[str, str]], Programs]
 ) -> Programs:
-    """The programs of every clang, on the way that the test takes."""
+    """Provide the programs of every clang, on the test's way to the device."""
     return programs_each_way(way)
 
 

@@ -38,7 +38,7 @@ SPELLED = {
 
 
 def of_header() -> list[dict[str, object]]:
-    """The rows of the runtime's table."""
+    """Return the rows of the runtime's table."""
     text = HEADER.read_text()
     table = text[text.index("kGenerations[]") :]
     rows = []

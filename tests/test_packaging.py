@@ -49,7 +49,7 @@ def python(code: str, folder: Path, **environment: str) -> subprocess.CompletedP
 
 @pytest.fixture(scope="module")
 def installed(products: Products) -> Path:
-    """The folder in which the page's wheel is installed, and beside it what the commands said."""
+    """Provide the folder with the page's wheel installed and the commands' output beside it."""
 
     def make(folder: Path) -> None:
         _, *rest = blocks(PAGE, "A wheel with a kernel")  # the first gets the tools
@@ -91,7 +91,7 @@ def test_two_wheels_share_one_runtime(installed: Path, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def renamed(products: Products) -> Path:
-    """The folder of a wheel in which the runtime and libomp are auditwheel's copies."""
+    """Provide the folder of a wheel with auditwheel's copies of the runtime and libomp."""
     return products.folder("renamed-runtime", _repaired) / "installed"
 
 
@@ -186,7 +186,7 @@ def ran(*command: object) -> str:
 
 
 def in_container(root: Path) -> list[str]:
-    """A command that runs another where there is nothing but `root`, /proc and the C library."""
+    """Return a prefix for commands that limits them to `root`, /proc and the C library."""
     files = [root / "usr/bin/saxpy", *root.glob("usr/lib/saxpy/*.so")]
     for path in map(Path, re.findall(r"(/\S+) \(0x", output("ldd", *files))):
         if not path.is_relative_to(root):

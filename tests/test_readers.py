@@ -83,7 +83,7 @@ def fill_python_alone(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def python_alone(products: Products) -> Path:
-    """The folder of a wheel without the runtime, and `installed` in it."""
+    """Provide the folder of a wheel without the runtime, with `installed` in it."""
     return products.folder("python-alone", fill_python_alone)
 
 
@@ -118,7 +118,7 @@ def answer(files: Path, folder: Path, *words: object) -> dict[str, object]:
 
 
 def elsewhere(system: str, installed: Path) -> list[object]:
-    """The beginning of a command that runs omptool, as it is installed, on another system."""
+    """Return the command prefix that runs installed omptool as on another system."""
     code = "import sys, runpy; sys.path += {!r}; sys.argv = sys.argv[1:]; "
     code += "runpy.run_path(sys.argv[0], run_name='__main__')"
     packages = [path for path in sys.path if path.endswith("site-packages")]

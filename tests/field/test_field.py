@@ -72,7 +72,7 @@ def check(file: Shipped, path: Path, folder: Path) -> str:
 
 
 def extracted(file: Shipped, path: Path, images: list[dict[str, Any]]) -> list[str]:
-    """The images come out, and the peers count the same."""
+    """Extract the images and compare them with the peers' counts."""
     needed = sum(image["size"] for image in images) + 2 * path.stat().st_size
     with TemporaryDirectory(dir=FETCHED) as folder:
         free = shutil.disk_usage(folder).free
@@ -94,7 +94,7 @@ def extracted(file: Shipped, path: Path, images: list[dict[str, Any]]) -> list[s
 
 
 def agree(images: list[dict[str, Any]], files: list[Path]) -> None:
-    """The compiled helper says of them what its twins in Python say."""
+    """Check that the compiled helper agrees with its twins in Python about each image."""
     for image, file in zip(images, files, strict=True):
         inspect = KINDS.get(image["kind"])
         if inspect and image["size"] <= MAX_DAMAGED:
@@ -103,7 +103,7 @@ def agree(images: list[dict[str, Any]], files: list[Path]) -> None:
 
 
 def damaged(path: Path, images: list[dict[str, Any]], folder: Path) -> None:
-    """The beginning of an image is wiped out, or an archive is cut: the same checks say so."""
+    """Check that `verify` reports a damaged image and a truncated archive."""
     places = sorted(image["offset"] for image in images if image["offset"])
     if not places or path.stat().st_size > MAX_DAMAGED:
         return
@@ -121,7 +121,7 @@ def damaged(path: Path, images: list[dict[str, Any]], folder: Path) -> None:
 
 
 def errors_in(path: Path) -> set[str]:
-    """The codes of what verify finds; "unread" stands for what cannot be read."""
+    """Return the codes of errors that `verify` finds, and "unread" if it cannot read a part."""
     said = json.loads(ran("verify", "--json", path, codes=(0, 1, 2)))
     findings = (finding for one in said["files"] for finding in one["findings"])
     codes = {finding["code"] for finding in findings if finding["severity"] == "error"}

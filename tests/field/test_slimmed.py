@@ -75,7 +75,7 @@ def slimmed(path: Path, out: Path, keep: str) -> Slimmed:
 
 
 def check(path: Path, folder: Path, keep: str) -> None:
-    """The result has the images for these architectures, byte by byte, and no others."""
+    """Check that the result has the images of these architectures, byte by byte, and no others."""
     before = images(path)
     out = folder / path.name
     done = slimmed(path, out, keep)

@@ -119,7 +119,7 @@ def _of_clang(kit: Path, tools: Tools, version: str, source: Path) -> list[dict[
 
 
 def sides(tools: Tools, version: str, source: Path, folder: Path) -> tuple[Path, Path]:
-    """A program's host object and its PTX, which needs nothing that the driver lacks."""
+    """Build a program's host object and PTX; check that the driver defines all its externals."""
     flags = ("-O2", "-fopenmp-extensions", "-fopenmp-version=51", "-DWIDE=double")
     host = nvptx.host_object(version, source, folder, *flags)
     ptx = nvptx.device_ptx(version, source, folder, *flags, libdevice=tools.libdevice)
@@ -168,7 +168,7 @@ def nvidias(tools: Tools, ir: Path, folder: Path, as_cubins: bool) -> dict[str, 
 def bundled_program(
     source: Path, images: dict[str, Path], folder: Path, out: Path, *flags: str
 ) -> None:
-    """The program of a host source for the documents' interface."""
+    """Build the program of a host source for the documents' interface."""
     host = compile_host(source, folder / "host.o", "-Wno-missing-field-initializers", *flags)
     given = [word for where, image in images.items() for word in ("--image", f"{where}={image}")]
     call(OMPTOOL, "bundle", host, "--force", *given, "-o", folder / "bundled.o")
@@ -235,13 +235,13 @@ def programs_of_figures(kit: Path, tools: Tools) -> None:
 
 
 def needed(file: Path) -> list[str]:
-    """The libraries that an ELF file asks for."""
+    """Return the libraries that an ELF file needs."""
     said = _readelf("-d", file)
     return re.findall(r"\(NEEDED\).*\[(.*)\]", said)
 
 
 def newest_glibc(files: Sequence[Path]) -> str:
-    """The version of the C library that they need."""
+    """Return the newest glibc version that the files need."""
     found = {
         tuple(map(int, version.split(".")))
         for file in files

@@ -160,7 +160,7 @@ def check_libraries(kit: Path) -> str:
 
 
 def pack(kit: Path, out: Path) -> Path:
-    """The tarball. `tar xf` or `python3 -m tarfile -e` unpacks it."""
+    """Write the tarball. `tar xf` or `python3 -m tarfile -e` unpacks it."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{kit.name}.tar.gz"
     with tarfile.open(path, "w:gz", compresslevel=6) as archive:

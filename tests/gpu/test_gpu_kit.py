@@ -26,7 +26,7 @@ WITHOUT = {"version": "0", "llvm": False, "why no llvm": "", "programs": [], "no
 
 
 def _small(folder: Path) -> Path:
-    """A kit of what is quickly made: no cubins, none of clang's programs."""
+    """Make a kit of the parts that are quick to build: no cubins, no programs by clang."""
     kit, tools = folder / "kit", Tools(None, None)
     for part in ("lib", "images", "programs", "faults"):
         (kit / part).mkdir(parents=True)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(params=TRIPLES)
 def shipped(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str]:
-    """A copy of a library, and the triple of its images."""
+    """Provide a copy of a library and the triple of its images."""
     (path,) = (
         Path(shutil.copy(source, tmp_path / "library.so"))
         for package in listed(quick=True)

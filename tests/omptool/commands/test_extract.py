@@ -16,7 +16,7 @@ from packager.writers.extract import file_name
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An object with an image for the CPU and one in PTX."""
+    """Provide an object with an image for the CPU and one in PTX."""
     folder = tmp_path_factory.mktemp("extract")
     host = compile_c(HOST + MAIN, folder / "host.o", "-c")
     device_image(HOST, folder / "image.so")

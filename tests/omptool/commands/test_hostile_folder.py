@@ -75,7 +75,7 @@ def inputs(products: Products, tmp_path_factory: pytest.TempPathFactory) -> Inpu
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a module of each name that Python could import, and with tools."""
+    """Provide a folder with tools, and a module for each name that Python could import."""
     folder = tmp_path_factory.mktemp("hostile")
     for name in {*sys.stdlib_module_names, *packages_distributions(), *STARTING, *OWN}:
         if name.isidentifier():

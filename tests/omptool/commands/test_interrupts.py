@@ -67,7 +67,7 @@ class Interrupted:
 
 
 def interrupted(words: list[str], step: float, end: float) -> Iterator[Interrupted]:
-    """The command, interrupted at each moment until it ends."""
+    """Interrupt the command at successive moments, until it ends first; yield each run."""
     for number in range(int(end / step) + 1):
         for _ in range(TRIES):
             one = Interrupted(words, number * step)

@@ -28,7 +28,7 @@ def command(name: str) -> click.Command:
 
 
 def sections(page: Path) -> dict[str, str]:
-    """The page's sections as plain text: no macros, no font changes."""
+    """Return the page's sections as plain text."""
     parts = re.split(r"^\.SH (.*)\n", page.read_text(), flags=re.MULTILINE)
     return {title: plain(body) for title, body in zip(parts[1::2], parts[2::2], strict=True)}
 

@@ -109,7 +109,7 @@ def test_alone_it_says_what_to_type_first() -> None:
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program p with the image i.so."""
+    """Provide a program p with the image i.so."""
     folder = tmp_path_factory.mktemp("process")
     host = compile_c(HOST + MAIN, folder / "host.o", "-c")
     image = device_image(HOST, folder / "i.so")

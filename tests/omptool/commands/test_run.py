@@ -49,7 +49,7 @@ def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[s
 
 
 def build_against(folder: Path, soname: str, *flags: str) -> Path:
-    """The program, linked with a decoy runtime of that SONAME in `folder`/lib."""
+    """Link the program with a decoy runtime of this SONAME in `folder`/lib."""
     (folder / "lib").mkdir()
     (folder / "program.c").write_text(PROGRAM)
     (folder / "decoy.c").write_text(DECOY)
@@ -303,7 +303,7 @@ def test_no_device_is_exit_3() -> None:
 
 
 def odd_plugin(out: Path, does: str) -> Path:
-    """A library that does something when it is opened."""
+    """Build a library that acts as `does` says when it is opened."""
     source = TESTS / "omptool" / "commands" / "sources" / "odd_plugin.c"
     return link(out, source, flags=("-shared", "-fPIC", f"-DDOES={does}"))
 

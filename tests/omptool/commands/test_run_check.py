@@ -65,7 +65,7 @@ def run(*words: object, **how: Any) -> subprocess.CompletedProcess[str]:
 
 
 def recording(*records: Record) -> list[str]:
-    """The command of a program that records findings."""
+    """Return the command of a program that records findings."""
     return [sys.executable, RECORDS, json.dumps(records)]
 
 
@@ -74,7 +74,7 @@ def found(*records: Record, options: Sequence[object] = ()) -> subprocess.Comple
 
 
 def read(folder: Path, *records: Record) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The JSON document and the run of the SARIF log."""
+    """Return the JSON document and the run of the SARIF log."""
     options = ["--check-json", folder / "out.json", "--check-sarif", folder / "out.sarif"]
     done = found(*records, options=options)
     assert "Traceback" not in done.stderr

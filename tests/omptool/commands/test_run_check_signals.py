@@ -45,7 +45,7 @@ class Started:
         self.child = int(self.process.stdout.readline())
 
     def states(self) -> str:
-        """The states of omptool and the program, as ps shows them."""
+        """Return the states of omptool and the program, as ps shows them."""
         numbers = (self.process.pid, self.child)
         return "".join(Path(f"/proc/{n}/stat").read_text().rpartition(") ")[2][0] for n in numbers)
 

@@ -28,7 +28,7 @@ TITLES |= {"predicted": "entries:", "extracted": "kernels:"}
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program: templates in namespaces, and functions."""
+    """Provide a program of templates in namespaces, and functions."""
     return many_regions(tmp_path_factory.mktemp("many"))
 
 
@@ -53,7 +53,7 @@ def rows_of(text: str, title: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def names(program: Path) -> list[str]:
-    """The short names, as the table for a pipe has them."""
+    """Provide the short names in the table for a pipe."""
     rows = rows_of(text_of("entries", program), "entries:")[2:]
     return [re.split(r"  +", row)[0] for row in rows]
 

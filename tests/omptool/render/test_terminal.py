@@ -52,7 +52,7 @@ def _read(terminal: int) -> bytes:
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An object with entries that its image has, and one that it lacks."""
+    """Provide an object with an entry that its image has, and one that it lacks."""
     folder = tmp_path_factory.mktemp("terminal")
     image = device_image(HOST.replace("second", "other"), folder / "image.so")
     compiled = compile_c(HOST + MAIN, folder / "host.o", "-c")

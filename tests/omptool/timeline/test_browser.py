@@ -57,7 +57,7 @@ def region(number: int, at: float) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def page(shown: Page, tmp_path: Path) -> Iterator[Page]:
-    """The page of four regions, of which the last one fell back."""
+    """Provide the page of four regions, of which the last one fell back."""
     events = [event for number in (1, 2, 3) for event in region(number, 20.0 * number)]
     events.append(span("target", 80, 10, construct=4, source="app.c:4:1"))
     args = {"construct": 4, "entry": KERNEL, "reason": "no device"}

@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(version: str) -> list[str]:
-    """A clang of some release, with its own libraries."""
+    """Return the command of a clang with its own libraries."""
     return [*tool(version), *FLAGS, *own_library(version)]
 
 
@@ -92,7 +92,7 @@ def errors(path: Path) -> set[str]:
 
 
 def with_image(path: Path, out: Path, change: Callable[[bytes], bytes]) -> Path:
-    """A copy of a program whose image is another, of the same size."""
+    """Copy a program with its image replaced by one of the same size."""
     (image,) = load(path).images
     data = path.read_bytes()
     end = image.offset + image.size
@@ -233,7 +233,7 @@ def test_two_entries_that_changed_places(folder: Path, tmp_path: Path, version: 
 
 
 def swapped(path: Path, out: Path) -> Path:
-    """A copy whose two kernels have each the other's name in the host's table."""
+    """Copy a program with the names of its two kernels swapped in the host's table."""
     one, other = (entry for entry in load(path).entries if entry.kind == "kernel")
     (table,) = load(path).tables
     name_at = 24 if table.record_size == 56 else 8

@@ -60,7 +60,7 @@ def fatbins(made: Containers) -> tuple[Path, int]:
 
 
 def member(made: Containers) -> tuple[Path, int]:
-    """An archive of bundles; the offset of the second one."""
+    """Make an archive of two bundles; return it and the offset of the second one."""
     one, two = (made.bundle(f"{name}.hipfb", *made.images) for name in ("one", "two"))
     path = made.archive("library.a", one, two)
     return path, path.read_bytes().rindex(b"__CLANG_OFFLOAD_BUNDLE__")

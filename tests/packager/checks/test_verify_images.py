@@ -59,7 +59,7 @@ def codes(path: Path, *options: str) -> dict[str, str]:
 
 
 def wrapped(version: str, source: str, images: list[Path], folder: Path, *words: str) -> Path:
-    """A program of a clang whose images are these, wrapped by that clang's own tool."""
+    """Build a program whose images are these, wrapped by the clang's own tool."""
     usr = unpacked(version)
     (folder / "main.c").write_text(source)
     clang = tool(version)

@@ -48,7 +48,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 
 def merged(bench: Bench, name: str, *flags: str, **sources: str) -> Path:
-    """A program whose section of entries is part of .data."""
+    """Link a program whose section of entries is part of .data."""
     script = merging_script(bench.folder / f"{name}.ld", "omptarget_entries", *flags)
     return bench.program(name, *flags, "-Wl,-T," + str(script), **sources)
 

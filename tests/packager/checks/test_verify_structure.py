@@ -55,7 +55,6 @@ def clang_program(work: Path) -> Path:
 
 
 def codes(path: Path, *options: str) -> list[tuple[str, str]]:
-    """The codes that are found and say something else than that the program is of some kind."""
     return [
         (str(f["code"]), str(f["severity"])) for f in findings(path, *options)
     ]  # fmt: skip

@@ -31,7 +31,7 @@ def hide_clangs(folder: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with sources, and `bin`, which has programs by the names of compilers."""
+    """Provide a folder with sources, and `bin` for programs named like compilers."""
     (tmp_path / "bin").mkdir()
     hide_clangs(tmp_path / "machine")
     (tmp_path / "a.c").write_text(REGION)
@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def program(folder: Path, name: str, *command: str) -> None:
-    """A program of this name in `bin`, which is another command."""
+    """Write a program of this name into `bin` that runs another command."""
     path = folder / "bin" / name
     words = shlex.join(command).replace("env ", "/usr/bin/env ", 1)
     path.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
@@ -49,7 +49,7 @@ def program(folder: Path, name: str, *command: str) -> None:
 
 
 def without_openmp(folder: Path, version: str) -> None:
-    """A clang as its packages are without those of libomp."""
+    """Make a clang that lacks the packages of libomp."""
     clang = tool(version)
     (whole,) = {p.resolve() for p in Path(clang[-1]).parents[1].glob("lib/clang/*/include")}
     headers = folder / version / "include"

@@ -41,7 +41,7 @@ FORMS = {
 
 
 def program(version: str, folder: Path, *flags: str) -> Path:
-    """An OpenMP program whose source is in a folder of its own."""
+    """Compile an OpenMP program whose source is in a folder of its own."""
     source = folder / "kernels" / "regions.c"
     source.parent.mkdir(exist_ok=True)
     source.write_text(OPENMP)

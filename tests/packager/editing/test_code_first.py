@@ -24,7 +24,7 @@ MANY = "char zeros[17 << 20];"
 
 
 def script(path: Path, *kind: str) -> Path:
-    """The linker's own, with code in front of the tables that can move."""
+    """Write the linker's own script, with code moved in front of the tables."""
     done = subprocess.run(["ld", *kind, "--verbose"], capture_output=True, text=True, check=True)
     text = re.split("={20,}", done.stdout)[1]
     tables, code, rest = (text.index(f"  {name} ") for name in (".hash", ".init", ".rodata"))
@@ -33,7 +33,7 @@ def script(path: Path, *kind: str) -> Path:
 
 
 def linked(folder: Path, *kind: str, more: str = "") -> Path:
-    """The program or library of plain.c, laid out so."""
+    """Link the program or library of plain.c with this script."""
     flags = [f"-Wl,-T,{script(folder / 'script', *kind)}", "-fuse-ld=bfd", "-fPIC", *kind]
     return compile_c(PLAIN + more, folder / "plain", "-Wl,--build-id=none", *flags)
 

@@ -67,7 +67,7 @@ def test_clangs_objects_need_no_wrapper_at_the_link(
 
 
 def unregistered(version: str, folder: Path) -> Path:
-    """A program of region.c that its clang's driver has not linked."""
+    """Link a program of region.c without its clang's driver."""
     flags = ["-fopenmp-new-driver"] if version == "14" else []
     host, app = folder / "app.o", folder / "app"
     run(*clangs.tool(version), "-O1", *OFFLOADING, *flags, "-c", REGION, "-o", host)

@@ -22,7 +22,7 @@ UNSIZED = zstandard.ZstdCompressor(write_content_size=False)
 
 
 def skipped(content: bytes, number: int = 0) -> bytes:
-    """A frame that inflates to nothing."""
+    """Return a skippable frame."""
     return struct.pack("<II", 0x184D2A50 + number, len(content)) + content
 
 

@@ -44,7 +44,7 @@ def test_a_file_keeps_its_owner(tmp_path: Path) -> None:
 
 @pytest.fixture
 def linked(tmp_path: Path) -> tuple[Path, Path]:
-    """A link in a folder of its own, and the file that it leads to."""
+    """Provide a symlink in its own folder, and its target."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     victim.chmod(0o640)

@@ -70,13 +70,13 @@ def bundler(tmp_path_factory: pytest.TempPathFactory) -> Bundler:
 
 
 def listed(path: Path, kind: str) -> list[str]:
-    """The bundler's list, without the host."""
+    """Return the bundler's list, without the host."""
     names = run(BUNDLER, "-list", f"-type={kind}", f"-input={path}").split()
     return sorted(name for name in names if not name.startswith("host-"))
 
 
 def named(path: Path) -> list[str]:
-    """The IDs of what omptool finds: always with the dashes for environment and processor."""
+    """Return omptool's images as IDs, with the dashes for environment and processor."""
     names = []
     for image in dumped_images(path):
         dash = "-" * (3 - image["triple"].count("-"))

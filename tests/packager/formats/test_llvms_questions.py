@@ -90,7 +90,7 @@ class Asked:
         return [image["levels"] for image in self.images]
 
     def extracted(self, *options: object) -> list[bytes]:
-        """The images that the options choose, in order."""
+        """Return the images that the options choose, in order."""
         to = self.folder / f"out{len(list(self.folder.iterdir()))}"
         result = omptool("extract", *options, "-o", to, self.path)
         assert result.exit_code == 0, result.output

@@ -42,7 +42,7 @@ KINDS = {
 
 
 def wrapped(folder: Path, kind: str, system: str) -> Path:
-    """An object of what the linker wrapper writes."""
+    """Compile the output of the linker wrapper to an object."""
     version = "22" if kind == "sycl" else "19"
     (folder / "w.ll").write_text(with_bytes(module(folder, kind, system, version)))
     out = folder / "wrapped.o"
@@ -68,7 +68,7 @@ def module(folder: Path, kind: str, system: str, version: str) -> str:
 
 
 def with_bytes(text: str) -> str:
-    """The same with the bytes of a module for SYCL: its images are told by addresses alone."""
+    """Fill in the bytes of a module for SYCL, whose images only addresses refer to."""
     size = len(MODULE)
     array = "".join(f"\\{byte:02x}" for byte in MODULE)
     data = "@.sycl_offloading.0.data"

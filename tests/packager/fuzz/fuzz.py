@@ -36,7 +36,7 @@ with atheris.instrument_imports(include=["packager"]):
 
 
 def changed(data: bytes, max_size: int, seed: int) -> bytes:
-    """The next input: half of them differ where structure is, the others as libFuzzer likes."""
+    """Return the next input: half are changed in structured fields, the others by libFuzzer."""
     chance = random.Random(seed)
     if chance.random() < 0.5:
         return bytes(atheris.Mutate(data, max_size))

@@ -101,14 +101,14 @@ def images(work: Path) -> list[Path]:
 
 
 def of_sycl(work: Path) -> list[Path]:
-    """A library of SYCL's, and the native code in it."""
+    """Make a library for SYCL, and the native code in it."""
     (work / "zebin").write_bytes(sycl.zebin(work))
     library = sycl.sample(work, "-s", *SMALL).rename(work / "sycl.so")
     return [library, work / "zebin"]
 
 
 def of_rocm(work: Path) -> list[Path]:
-    """An archive of kernels of a library."""
+    """Make an archive of a library's kernels."""
     content = kpacks.archive("zstd-per-kernel", {f"{kpacks.LIBRARY}#0": ("gfx1100", "gfx90a")})
     (work / "one.kpack").write_bytes(content)
     return [work / "one.kpack"]
@@ -177,7 +177,7 @@ GCC_FOLDER = Path("/usr/lib/gcc/x86_64-linux-gnu/12")
 
 
 def windows(work: Path) -> list[Path]:
-    """The same for Windows."""
+    """Make a COFF object and an executable for Windows."""
     (work / "images").write_bytes((work / "packed").read_bytes())
     (work / "fatbin").write_bytes((DATA / "zstd.fatbin").read_bytes())
     source = TESTS / "packager" / "hosts" / "coff.s"

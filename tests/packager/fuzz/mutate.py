@@ -66,7 +66,7 @@ def fields(data: bytes) -> list[Field]:
 
 
 def _of_elf(data: bytes) -> Iterator[Field]:
-    """The fields of headers and tables of an ELF file."""
+    """Yield the fields of headers and tables in an ELF file."""
     try:
         file = headers.read(Reader(data))
     except FormatError:
@@ -87,7 +87,7 @@ def _of_section(file: Elf, section: Section) -> Iterator[Field]:
 
 
 def _rows(layout: Struct, start: int, count: int) -> Iterator[Field]:
-    """The fields of `count` records of a layout that has no padding."""
+    """Yield the fields of `count` records of a layout without padding."""
     for row in range(count):
         at = start + row * layout.size
         for size in map(calcsize, re.findall(r"\d*[a-zA-Z]", layout.format)):
@@ -96,7 +96,7 @@ def _rows(layout: Struct, start: int, count: int) -> Iterator[Field]:
 
 
 def mutated(data: bytes, chance: random.Random) -> bytes:
-    """The same with one to four fields changed."""
+    """Return a copy with one to four fields changed."""
     result = bytearray(data)
     known = fields(data)
     for _ in range(chance.randint(1, MAX_CHANGES) if known else 0):

@@ -51,7 +51,7 @@ def invoked(*command: str) -> None:
 
 
 def _invoke(*arguments: str) -> tuple[object, str]:
-    """The exit code, and what is on stderr."""
+    """Return the exit code and the text on stderr."""
     for stream in (OUT, ERR):
         stream.seek(0)
         stream.truncate()

@@ -37,7 +37,7 @@ def test_the_seeds_are_sound() -> None:
 
 
 def check_changed(path: Path, tmp_path: Path, count: int) -> None:
-    """Inputs that differ from a seed in a few fields; the seed and a number name each."""
+    """Check inputs that differ from a seed in a few fields; an error names seed and number."""
     data, changed = path.read_bytes(), tmp_path / "changed"
     for number in range(count):
         changed.write_bytes(mutated(data, random.Random(f"{path.name} {number}")))

@@ -20,7 +20,7 @@ PAGE, INSIDE = START + 0x3000, 0x128
 
 
 def code(tmp_path: Path, text: str) -> bytes:
-    """The bytes of instructions, of which the linker has resolved nothing."""
+    """Assemble instructions, without resolving relocations."""
     source, out = tmp_path / "a.s", tmp_path / "a.o"
     source.write_text("\n".join(text.split(";")) + "\n")
     run(*tool(INSTALLED, "clang"), "--target=aarch64-linux-gnu", "-c", source, "-o", out)
@@ -92,7 +92,7 @@ def test_arguments(tmp_path: Path, text: str, number: int | None) -> None:
 
 
 def placed(steps: Iterable[Step[int]], start: int) -> bytes:
-    """The bytes of code at an address."""
+    """Return the bytes of code at an address."""
     content = b""
     for instruction, target in steps:
         field, code = instruction.field, instruction.code

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files for AArch64 tell who registers descriptors, and what objects require. Of other machines
-that is unknown.
+"""Find the registration of descriptors and the requirements of objects for AArch64.
+
+For machines other than x86-64 and AArch64 both are unknown.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ GPU = ("-foffload-lto", "-nogpulib", f"-Xopenmp-target={NVPTX}", "-march=sm_90")
 
 
 def compiled(folder: Path, *flags: str, version: str = INSTALLED, name: str = "k.o") -> Path:
-    """The object of one source, in one folder."""
+    """Compile one source to an object."""
     source = folder / "k.c"
     source.write_text(OPENMP)
     words = [*tool(version), "-O1", "-fopenmp", *flags, "-c", source, "-o", folder / name]
@@ -28,7 +28,7 @@ def compiled(folder: Path, *flags: str, version: str = INSTALLED, name: str = "k
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An object for two targets."""
+    """Provide an object for two targets."""
     return compiled(tmp_path_factory.mktemp("both"), TARGETS, *GPU, "-flto")
 
 

@@ -104,7 +104,7 @@ def test_images_that_are_registered(tmp_path: Path) -> None:
 
 
 def listed(folder: Path, pair: str = "image, size") -> Path:
-    """A library as Intel's compilers make it on Windows, with one compressed image, linked."""
+    """Link a library for Windows in the form of Intel's compilers, with one compressed image."""
     packed = sycl.packed(sycl.spirv("first", "second"))
     (folder / "image").write_bytes(packed.data)
     (folder / "k.s").write_text(

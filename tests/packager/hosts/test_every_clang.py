@@ -161,7 +161,7 @@ def test_a_damaged_dynamic_segment(tmp_path: Path, tag: int, message: str) -> No
 
 
 def of_each(release: str, folder: Path, *flags: str) -> Path:
-    """The program of OPENMP by a clang's own driver, or with -c its object."""
+    """Build the program of OPENMP by a clang's own driver, or with -c its object."""
     source = folder / "of_each.c"
     source.write_text(OPENMP)
     name = f"of-{release}{''.join(flags)}"

@@ -49,7 +49,7 @@ Made = Callable[[str, str], Path]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """The program in a form for a kind of device, made once."""
+    """Provide a function that compiles the program for a kind of device, once for each form."""
     folder = tmp_path_factory.mktemp("gcc")
 
     def make(form: str, triple: str) -> Path:
@@ -221,7 +221,7 @@ def test_one_wrong_word_of_what_is_registered(
 
 
 def damaged(program: Path, name: str, at: int, value: int, tmp_path: Path) -> Path:
-    """The program with 8 bytes changed in the header of a section; 32 is its size's place."""
+    """Change 8 bytes in a section's header; offset 32 is its size."""
     data = bytearray(program.read_bytes())
     file = headers.read(Reader(bytes(data)))
     (section,) = file.named(name)

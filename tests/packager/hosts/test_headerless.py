@@ -30,7 +30,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def loads(data: bytes) -> list[int]:
-    """The offsets of the program headers of what is loaded."""
+    """Return the offsets of the program headers of loaded segments."""
     (start,) = struct.unpack_from("<Q", data, 32)
     (count,) = struct.unpack_from("<H", data, 56)
     places = range(start, start + count * PROGRAM_HEADER, PROGRAM_HEADER)
@@ -86,7 +86,7 @@ def addends(data: bytes, value: int) -> list[int]:
 
 
 def moved(program: Path, begin: int | None, end: int | None) -> Path:
-    """The program with other bounds of the entries."""
+    """Return the program with other bounds of the entries."""
     data = bytearray(program.read_bytes())
     known = descriptor(program)
     for old, new in ((known.entries_begin, begin), (known.entries_end, end)):

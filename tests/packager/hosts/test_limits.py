@@ -31,7 +31,7 @@ def compressed_bundle() -> bytes:
 
 
 def overlapping_images() -> bytes:
-    """An OffloadBinary of version 2 with 4000 entries that share one image."""
+    """Return an OffloadBinary of version 2 with 4000 entries that share one image."""
     count, image = 4000, PTX.encode() * 100
     start = BLOB.size + count * ENTRY.size
     head = BLOB.pack(b"\x10\xff\x10\xad", 2, start + len(image), BLOB.size, count)

@@ -26,7 +26,7 @@ FILES = sorted((*DATA.glob("*"), *CORPUS.glob("seed-*")))
 
 
 def listed(path: Path, look: Look) -> list[DeviceImage]:
-    """The images but for what is in them."""
+    """Return the images without their contents."""
     return [
         image._replace(contents=Contents(image.kind, image.contents.machine, image.contents.arch))
         for loaded in load_all(path, look)
@@ -61,7 +61,7 @@ def test_where_there_are_none_they_are_not(tmp_path: Path) -> None:
 
 
 def damaged_symbols() -> bytes:
-    """A cubin whose symbol table is said to be elsewhere."""
+    """Return a cubin whose symbol table has an offset outside of the file."""
     cubin = bytearray((DATA / "compiled.cubin").read_bytes())
     at = HEADER.unpack_from(cubin)[6]
     for section in headers.read(Reader(cubin)).of_type(SHT_SYMTAB):

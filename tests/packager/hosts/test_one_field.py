@@ -19,7 +19,7 @@ HUGE = (1 << 63) - 8
 
 
 def said(data: bytes, tmp_path: Path) -> str:
-    """The one line that dump ends with."""
+    """Return the one line with which dump fails."""
     path = tmp_path / "changed"
     path.write_bytes(data)
     result = omptool("dump", path)

@@ -63,7 +63,7 @@ def call(*words: object) -> None:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program whose archive was compiled for the host alone."""
+    """Provide a program whose archive was compiled for the host alone."""
     folder = tmp_path_factory.mktemp("archive")
     _, work = objects(folder)
     call("ar", "rcs", folder / "libwork.a", work)
@@ -72,7 +72,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def with_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program whose shared library was compiled for the host alone."""
+    """Provide a program whose shared library was compiled for the host alone."""
     folder = tmp_path_factory.mktemp("library")
     _, work = objects(folder)
     call(*tool(INSTALLED, "clang"), "-fopenmp", "-shared", work, "-o", folder / "libwork.so")

@@ -101,7 +101,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def packages(folder: Path, files: list[Path]) -> None:
-    """The same images in a zip file, and in a package of Debian's."""
+    """Pack the images into a zip file and a Debian package."""
     run("env", "-C", folder, "zip", "-q", "-j", "packed.whl", *files)
     root = folder / "root"
     (root / "DEBIAN").mkdir(parents=True)
@@ -113,7 +113,7 @@ def packages(folder: Path, files: list[Path]) -> None:
 
 
 def proposal(folder: Path) -> None:
-    """A program of 2013, and one whose records nothing but the version of a call tells."""
+    """Make a program of 2013, and one whose records only the version of a call identifies."""
     source = (HOST + MAIN).replace("omptarget.h", "libtarget.h").replace("OMPTARGET_", "LIBTARGET_")
     source = source.split("int main")[0] + "int main(void) { return 0; }"
     host = compile_c(source, folder / "proposal.o", "-c", "-fPIC")

@@ -22,7 +22,7 @@ Lower = Callable[..., Path]
 
 @pytest.fixture
 def lower(tmp_path: Path) -> Lower:
-    """Runs `omptool lower` on IR text; gives the output's path, or the failed result."""
+    """Provide a function that lowers IR text, and returns the output's path."""
 
     def run(ir: str | bytes, *options: str, triple: str = X86_64, name: str = "in.ll") -> Path:
         result = attempt(tmp_path, ir, *options, triple=triple, name=name)

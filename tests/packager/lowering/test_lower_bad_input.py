@@ -20,7 +20,7 @@ KERNEL = "define void @k(ptr %p) {\n ret void\n}\n"
 
 
 def refusal(folder: Path, ir: str | bytes, *options: str, triple: str = X86_64) -> str:
-    """The one line that a failing `lower` prints."""
+    """Return the one line that a failing `lower` prints."""
     return one_line(attempt(folder, ir, *options, triple=triple), folder / "out")
 
 

@@ -20,7 +20,7 @@ PATH = "../.kpack/blas_@GFXARCH@.kpack"
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a library in lib/, on a machine with a gfx1151."""
+    """Provide a folder with a library in lib/, on a machine with a gfx1151."""
     nodes = tmp_path / "nodes"
     (nodes / "1").mkdir(parents=True)
     (nodes / "1" / "properties").write_text("simd_count 80\ngfx_target_version 110501\n")

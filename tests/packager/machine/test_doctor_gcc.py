@@ -66,9 +66,10 @@ def for_gcn(folder: Path) -> dict[str, Path]:
 
 
 def fake_driver(folder: Path, *, code: int = 0, count: int = 1, major: int = 7) -> dict[str, str]:
-    """An environment in which a library of that name is found that answers doctor's questions.
+    """Return an environment whose libcuda.so.1 answers doctor's questions.
 
-    Since GCC 14 libgomp's plugin ends the program when a function is missing that it may call.
+    Since GCC 14 libgomp's plugin ends the program if the library lacks any function that it may
+    call.
     """
     defines = (f"-DCODE={code}", f"-DCOUNT={count}", f"-DMAJOR={major}")
     others = "".join(f"int {name}(void) {{ return 999; }}\n" for name in looked_up())
@@ -77,7 +78,7 @@ def fake_driver(folder: Path, *, code: int = 0, count: int = 1, major: int = 7) 
 
 
 def looked_up() -> set[str]:
-    """The functions of CUDA that libgomp's plugin here looks up, and the fake driver lacks."""
+    """Return the CUDA functions that libgomp's plugin looks up and the fake driver lacks."""
     plugin = find_library(gcc_runtime.NVPTX.plugin, os.environ)
     names = re.findall(rb"\0(cu[A-Z]\w+)(?=\0)", plugin.read_bytes()) if plugin else []
     return {name.decode() for name in names} - set(re.findall(r"cu[A-Z]\w+", FAKE_DRIVER))
@@ -281,7 +282,7 @@ def test_a_run_reports_what_libgomp_will_do(program: Path) -> None:
 
 @pytest.fixture(scope="module")
 def opener(products: Products) -> Path:
-    """A program that opens a library by GCC, with a region, and is itself no user of OpenMP."""
+    """Provide a program without OpenMP that opens a library by GCC with a region."""
     return products.made("doctor-gcc-opened", opening)
 
 

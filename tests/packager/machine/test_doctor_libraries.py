@@ -27,7 +27,7 @@ CALLER = "int regions(void); int main(void) { return regions(); }"
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library with two regions and a variable."""
+    """Provide a library with two regions and a variable."""
     folder = tmp_path_factory.mktemp("libraries")
     (folder / "regions.c").write_text(REGIONS)
     out = folder / "libregions.so"

@@ -71,7 +71,7 @@ PAIRS = [
 
 
 def library(name: str) -> Path:
-    """The libomptarget of one of RUNTIMES, or of the release of a clang."""
+    """Return the libomptarget of one of RUNTIMES, or of a clang's release."""
     _, is_alone, release = name.partition("-")
     return runtime(release) / "libomptarget.so" if is_alone else llvm_library(name)
 
@@ -85,7 +85,7 @@ NOEXEC = SimpleNamespace(f_flag=os.ST_NOEXEC)
 
 
 def search(path: Path, name: str, folder: Path) -> dict[str, str]:
-    """An environment in which the loader takes one of RUNTIMES for the library that is wanted."""
+    """Return an environment in which the loader picks one of RUNTIMES as the needed library."""
     with open_reader(path) as data:
         asked = inspect_program(path, data)
     assert asked
@@ -135,14 +135,14 @@ def test_each_program_on_each_runtime(
 
 
 def in_words(ends: Outcome) -> str:
-    """An outcome as docs/runtime.md has it."""
+    """Return an outcome in the words of docs/runtime.md."""
     return ends.where + ", message" * ("`requires`" in ends.reason)
 
 
 def documented() -> Iterator[tuple[tuple[str, str], str]]:
-    """The table of docs/runtime.md: clang and runtime, and what becomes of the program.
+    """Yield (clang, runtime) and outcome from the table of docs/runtime.md.
 
-    Clangs that are not here are left out.
+    Clangs that are not installed are skipped.
     """
     lines = (ROOT / "docs" / "runtime.md").read_text().splitlines()
     start = lines.index(next(line for line in lines if line.startswith("| program of |")))
@@ -191,7 +191,7 @@ def test_each_program_on_a_snapshot(
 
 
 def altered(folder: Path, name: str, source: Path, *options: str) -> dict[str, str]:
-    """An environment in which a library that was changed is the one that is wanted."""
+    """Return an environment in which the loader picks a changed copy of a library."""
     run("objcopy", *options, source, folder / name)
     return {"LD_LIBRARY_PATH": f"{folder}:{source.parent}:{INSTALLED_LIBRARIES}"}
 

@@ -39,7 +39,7 @@ def foreseen(path: Path, environment: dict[str, str]) -> str:
 
 @pytest.fixture
 def setuid(tmp_path: Path) -> Path:
-    """A program with regions that others own, and that has their rights."""
+    """Provide a setuid program with regions that another user owns."""
     source = tmp_path / "program.c"
     source.write_text(PROGRAM)
     path = compiled(source, tmp_path, f"-Wl,-rpath,{libdir()}")

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def work(products: Products, tmp_path: Path) -> Path:
-    """A folder of the test's own, with links to what all of these tests use."""
+    """Provide a folder for the test with links to the files that these tests share."""
     for path in aarch64.work(products).iterdir():
         (tmp_path / path.name).symlink_to(path)
     return tmp_path
@@ -38,7 +38,7 @@ def test_a_bundled_object_registers(work: Path, linker: str, pie: str) -> None:
 
 
 def emitted(work: Path, form: str, *options: str) -> Path:
-    """The wrapper in a form, made an object by the tools that take it."""
+    """Emit the wrapper in a form, and compile it to an object if necessary."""
     ending = {"object": "o", "asm": "s", "llvm-ir": "ll"}[form]
     out = work / f"wrapper.{ending}"
     words = ("--host", "aarch64", "--format", form, *(options or ("--abi", "llvm-19")))

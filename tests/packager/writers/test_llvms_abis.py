@@ -39,7 +39,7 @@ EXPECTED = {
 
 @pytest.fixture(params=FULL)
 def version(request: pytest.FixtureRequest) -> str:
-    """The release of a clang and of its runtime."""
+    """Provide the release of a clang and of its runtime."""
     return str(request.param)
 
 
@@ -50,7 +50,7 @@ def abi(version: str) -> str:
 def linked(
     version: str, out: Path, *objects: Path, linker: str = "bfd", flags: tuple[str, ...] = ()
 ) -> Path:
-    """A program of LLVM's runtime, that its driver has no hand in."""
+    """Link a program with LLVM's runtime, without clang's driver."""
     # The needs of LLVM's libraries are no matter of the program.
     search = f"-Wl,-rpath-link,{clangs.own_runtime(version)}"
     options = (*flags, "-Wl,--allow-shlib-undefined", search)
@@ -90,7 +90,7 @@ def _bundled(folder: Path) -> Path:
 
 
 def _emitted(version: str, folder: Path) -> Path:
-    """A wrapper of several triples, and of two architectures of one, the best of all last."""
+    """Emit a wrapper of three images: two architectures of one triple, and the best one last."""
     (folder / "old.ptx").write_text(PTX)
     (folder / "new.ptx").write_text(PTX.replace("sm_70", "sm_90"))
     images = (f"{NVPTX}:sm_70=old.ptx", f"{NVPTX}:sm_90=new.ptx", f"{X86_64}=image.so")
@@ -109,7 +109,7 @@ def _of_text(version: str, folder: Path, name: str) -> Path:
 
 
 def _listed(version: str, folder: Path) -> Path:
-    """An object that clang did not compile, with a table of ours."""
+    """Bundle an object that clang did not compile, with a table of ours."""
     host = compile_c((SOURCES / "plain.c").read_text(), folder / "plain.o", "-c")
     flags = ("-shared", "-fPIC")
     image = compile_c((SOURCES / "image.c").read_text(), folder / "plain.so", *flags)
@@ -145,7 +145,7 @@ def test_it_runs_on_ours(made: Path) -> None:
 
 
 def read(path: Path) -> FatBinary:
-    """A file that `verify` finds no error in."""
+    """Read a file, and check that `verify` finds no error in it."""
     binary = load(path)
     assert not [finding for finding in verify(binary) if finding.severity == "error"]
     return binary

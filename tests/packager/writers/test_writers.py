@@ -27,7 +27,7 @@ EXPECTED = (
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the recorder library, two images and hosts from three compilers."""
+    """Provide a folder with the recorder library, two images and hosts by three compilers."""
     folder = tmp_path_factory.mktemp("writers")
     (folder / "one.img").write_bytes(b"first image")
     (folder / "two.img").write_bytes(b"second")

@@ -27,7 +27,7 @@ ON_DEVICE, ON_HOST = ["ran on the device: 1999"], ["ran on the host: 1999"]
 
 @pytest.fixture
 def work(products: Products, tmp_path: Path) -> Path:
-    """A folder of the test's own, with links to the objects and the image."""
+    """Provide a folder for the test with links to the objects and the image."""
     if not RUNTIME.exists():
         lacks("the runtime for AArch64 is not here: scripts/test.sh builds it")
 

@@ -39,7 +39,7 @@ EMULATED = [program for program in PROGRAMS if program.stem not in reasons(NOT_E
 
 @pytest.fixture(scope="module")
 def libraries(products: Products) -> Path:
-    """A folder with libomp, and the library without functions that stands for the device's."""
+    """Provide a folder with libomp and an empty stand-in for the device library."""
     if not RUNTIME.exists():
         lacks("the runtime for AArch64 is not here: scripts/test.sh builds it")
     if not LIBOMP.exists():

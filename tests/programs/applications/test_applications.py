@@ -28,7 +28,7 @@ THREADS = {"OMP_NUM_THREADS": "2"}
 
 
 def results(done: subprocess.CompletedProcess[str]) -> list[str]:
-    """The lines of an application that tell no speed; its failure shows what it said."""
+    """Return an application's lines of output that have no speed; check that it succeeded."""
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     return [line for line in done.stdout.splitlines() if "/s " not in line]
 

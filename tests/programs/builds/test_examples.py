@@ -27,7 +27,7 @@ def commands(heading: str) -> list[str]:
 
 
 def build_of(heading: str) -> Build:
-    """The commands of a section but the last, which runs a program."""
+    """Return a build that runs a section's commands except the last, which starts a program."""
     *lines, _run = commands(heading)
     return lambda folder: call(folder, "bash", "-euo", "pipefail", "-c", "\n".join(lines))
 

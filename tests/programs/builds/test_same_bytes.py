@@ -37,7 +37,7 @@ def make_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def first(products: Products, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with all of them."""
+    """Provide a folder with all inputs and outputs."""
 
     def make(folder: Path) -> None:
         shutil.copy(FIXTURES / "builds" / "scale.ll", folder)

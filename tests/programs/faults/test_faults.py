@@ -90,7 +90,7 @@ class Outcome:
 
 @pytest.fixture(scope="session")
 def failing(products: Products) -> Path:
-    """The folder of the plugin fakefail."""
+    """Provide the folder of the plugin fakefail."""
     return products.folder("fakefail", fakefail)
 
 
@@ -109,7 +109,7 @@ def program(products: Products) -> Path:
 
 @pytest.fixture
 def others(products: Products, version: str) -> Path:
-    """The program by another clang."""
+    """Provide the program by another clang."""
     return products.made(
         f"constructs-{version}", lambda folder: compiled_by(version, PROGRAM, folder)
     )
@@ -131,7 +131,7 @@ def run(program: Path, failing: Path, at: int, **fault: str) -> Outcome:
 
 
 def sweep(program: Path, failing: Path, step: int, **fault: str) -> list[Outcome]:
-    """A failure at every `step`-th call, until the program makes no more calls than that."""
+    """Let each `step`-th call fail in turn, up to the program's last call."""
     outcomes: list[Outcome] = []
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for first in itertools.count(1, BATCH * step):

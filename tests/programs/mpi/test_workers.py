@@ -59,8 +59,10 @@ def test_regions_go_to_their_data_or_to_the_idlest_worker(mpi: Mpi, tmp_path: Pa
 
 @EACH
 def test_held_messages_show_round_trips(mpi: Mpi, tmp_path: Path) -> None:
-    """Regions on several devices share one. The rest is for a loaded machine: each lasts so long
-    that its other work is a small part.
+    """Check the round trips of regions on several devices, which share one.
+
+    The upper bound is for a loaded machine: each region lasts so long that other work is a small
+    part.
     """
     program = built(Build("19"), tmp_path / "main", HERE / "held.c")
     done = with_workers(mpi, 3, program, **ONLY, OMPTOOL_MPI_HOLD="100")

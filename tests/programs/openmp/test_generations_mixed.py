@@ -67,7 +67,7 @@ def test_objects_of_two_clangs_are_one_program(
 
 
 def with_image(folder: Path, host: str, image: str) -> Path:
-    """The program of one clang with the image of another."""
+    """Return the program of one clang with the image of another."""
     source = folder / "both.c"  # kernels are named after their file
     text = (MIXED / "second.c").read_text() + (MIXED / "first.c").read_text()
     source.write_text(text)

@@ -70,7 +70,7 @@ def test_kernels_of_one_name_are_two(tmp_path: Path, version: str) -> None:
 
 
 def kernels(path: Path) -> set[str]:
-    """The names of the kernels that `path` has entries for."""
+    """Return the names of the kernels that `path` has entries for."""
     dump = subprocess.run(
         [OMPTOOL, "dump", "--wide", path], capture_output=True, text=True, check=True
     )

@@ -82,8 +82,9 @@ def test_what_a_region_names_is_the_device_s_whatever_the_program_exports(
 def test_virtual_tables_are_the_devices(
     tmp_path: Path, version: str, way: Mapping[str, str]
 ) -> None:
-    """Since clang 22 they have entries: that of a host's object is mapped to the image's. Clang
-    22's code for a CPU reads the host's all the same, which a worker does not have.
+    """Check that a virtual table of a host's object is mapped to the image's, since clang 22.
+
+    Clang 22's code for a CPU still reads the host's table, which a worker does not have.
     """
     build, program = Build(version), tmp_path / "main"
     built(build, program, LINKED / "virtual.cpp", "-Wno-openmp-mapping")

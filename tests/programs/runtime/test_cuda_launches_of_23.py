@@ -28,7 +28,7 @@ NEW = (", target_mem: none", "target_mem: none, ")
 
 
 def ptx_of(source: Path, folder: Path, version: str = "23") -> Path:
-    """The PTX of a clang's device code."""
+    """Compile device code to PTX."""
     clang = [*tool(version), "-O2", "-fopenmp", f"-fopenmp-targets={NVPTX}"]
     march = ("-Xopenmp-target", f"-march={nvptx.ARCHITECTURE}")
     alone = ("-nogpulib", "--offload-device-only", "-emit-llvm", "-S")
@@ -45,7 +45,7 @@ def ptx_of(source: Path, folder: Path, version: str = "23") -> Path:
 
 
 def program_of(source: Path, folder: Path, version: str = "23") -> Path:
-    """The program of a source file, with its PTX."""
+    """Build the program of a source file, with its PTX."""
     host = nvptx.host_object(version, source, folder, "-O2")
     image = f"{NVPTX}:{nvptx.ARCHITECTURE}={ptx_of(source, folder, version)}"
     call(OMPTOOL, "bundle", host, "--image", image, "-o", folder / "whole.o")

@@ -44,7 +44,7 @@ Build = Callable[[str], Path]
 
 @pytest.fixture(scope="module")
 def program(products: Products) -> Build:
-    """Builds each program once."""
+    """Provide a function that builds each program once."""
     return lambda name: build_once(name, products)
 
 

@@ -63,7 +63,7 @@ def telling(products: Products) -> Path:
 
 
 def built(source: Path, folder: Path, telling: Path) -> Path:
-    """The program, with a cubin, as LLVM's plugin wants it."""
+    """Build the program with a cubin, in the form that LLVM's plugin loads."""
     host = nvptx.host_object(INSTALLED, source, folder, *FLAGS, *WITHOUT)
     ptx = nvptx.device_ptx(INSTALLED, source, folder, *FLAGS, *WITHOUT)
     images = {nvptx.ARCHITECTURE: cubins.write(ptx, nvptx.ARCHITECTURE)}

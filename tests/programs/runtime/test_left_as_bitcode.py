@@ -29,7 +29,7 @@ NO_HELPER = (
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The cache of the programs that the test starts."""
+    """Provide an empty cache for the programs that the test starts."""
     monkeypatch.setenv("OMPTOOL_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -46,7 +46,7 @@ def portable(products: Products) -> Path:
 
 
 def _kept(cache: Path) -> dict[str, int]:
-    """The files of the cache; each has a number of its own."""
+    """Return the cache's files with their inode numbers."""
     return {path.name: path.stat().st_ino for path in cache.iterdir()}
 
 

@@ -22,7 +22,7 @@ SAXPY = FIXTURES / "saxpy"
 
 @pytest.fixture(scope="module")
 def work(products: Products) -> Path:
-    """The plugin, a host, and images: one of its format, one that is damaged, and ELF."""
+    """Provide the plugin, a host, and images: one of its format, a damaged one, and ELF."""
 
     def build(folder: Path) -> Path:
         flags = ("-std=c99", "-Wall", "-Wextra", "-O2", "-shared", "-fPIC", f"-I{includedir()}")

@@ -48,7 +48,7 @@ def image(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def old_plugin(tmp_path: Path) -> Path:
-    """The tests' plugin of section 5, in a folder of its own."""
+    """Provide the tests' plugin of section 5, in a folder of its own."""
     runtime = ROOT / "runtime"
     out = tmp_path / "plugins" / "libomptarget.rtl.proposal_cpu.so"
     out.parent.mkdir()

@@ -63,7 +63,7 @@ LOOKED_UP = {
 
 
 def exported(library: Path, version: str) -> set[str]:
-    """The functions that `library` exports under a symbol version."""
+    """Return the functions that `library` exports under a symbol version."""
     listed = subprocess.run(
         ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
     ).stdout
@@ -73,7 +73,7 @@ def exported(library: Path, version: str) -> set[str]:
 
 
 def missing(library: Path) -> set[str]:
-    """The functions of an LLVM's library that this one lacks without a reason."""
+    """Return the functions of an LLVM library that this one lacks without a reason."""
     theirs = exported(library, "VERS1.0")
     assert "__tgt_register_lib" in theirs
     return theirs - exported(libdir() / "libomptarget.so", "VERS1.0") - LEFT_OUT.keys()

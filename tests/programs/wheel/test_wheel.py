@@ -64,7 +64,7 @@ def wheel(folder: Path) -> Path:
 
 
 def other_pythons() -> list[str]:
-    """The oldest Python that omptool runs on, and the newest that there is; if they are here."""
+    """Return the oldest and the newest Python on this machine that omptool supports."""
     versions = [f"python3.{minor}" for minor in range(10, 20)]
     found = [path for path in map(shutil.which, versions) if path and runs(path)]
     return sorted({found[0], found[-1]}) if found else []
@@ -194,7 +194,7 @@ USERS = (TESTS / "programs" / "wheel" / "users.c").read_text()
 
 
 def linked_like(folder: Path, source: str, soname: str) -> Path:
-    """A library that asks for LLVM's runtime under a name of its, as its clang would have it."""
+    """Link a library that needs LLVM's runtime under `soname`, as its clang would."""
     stand_in = folder / soname
     versions = folder / "versions.map"
     versions.write_text("VERS1.0 { global: *; };")

@@ -47,7 +47,7 @@ class Done:
     seconds: float
 
     def told(self) -> str:
-        """It in a line."""
+        """Return the outcome in one line."""
         how = f"exit code {self.code}"
         if self.code < 0:
             how = f"signal {signal.Signals(-self.code).name}"
@@ -80,7 +80,7 @@ class Machine:
         return self.name.startswith("FAKE")
 
     def libraries(self, *first: Path) -> str:
-        """The search path of programs on the kit's runtime, or on what is in other folders."""
+        """Return LD_LIBRARY_PATH for programs on the kit's runtime, or on libraries in `first`."""
         folders = [*(first or [self.kit / "lib"]), *([self.driver] if self.driver else [])]
         theirs = os.environ.get("LD_LIBRARY_PATH")
         return ":".join([*map(str, folders), *([theirs] if theirs else [])])
@@ -111,7 +111,7 @@ class Machine:
         return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - started)
 
     def llvm(self) -> Path | None:
-        """The folder of LLVM 19's own runtime, if the kit brings it; unpacked when first asked."""
+        """Return the folder of LLVM 19's runtime, unpacked at the first call, or None."""
         packed = self.kit / "llvm.tar.xz"
         if not packed.exists():
             return None

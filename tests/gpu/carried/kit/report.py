@@ -45,11 +45,11 @@ class Report:
         self._verdict("failed" if fault else "passed", name, fault or detail)
 
     def skipped(self, name: str, why: str) -> None:
-        """A test that cannot be made here."""
+        """Record a test that cannot run on this machine."""
         self._verdict("skipped", name, why)
 
     def figure(self, name: str, values: dict[str, float | None], ratio: float, goal: str) -> None:
-        """A measured figure, its peers of the same run, and what was asked for."""
+        """Record a measured figure with the peers of the same run and the goal."""
         reached = _is_reached(ratio, goal)
         kept = {"name": name, **values, "ratio": ratio, "goal": goal, "reached": reached}
         self._record["figures"].append(kept)
@@ -64,7 +64,7 @@ class Report:
         self._save()
 
     def finish(self) -> int:
-        """The summary; 1 if a test failed."""
+        """Print the summary; return 1 if a test failed."""
         tests = self._record["tests"]
         counts = {verdict: sum(t["verdict"] == verdict for t in tests) for verdict in VERDICTS}
         missed = [f["name"] for f in self._record["figures"] if f["reached"] is False]

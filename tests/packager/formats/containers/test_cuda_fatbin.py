@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""CUDA fat binaries. tests/support/data has nvcc 13's of one small kernel (test_nvcc.py runs nvcc):
-`nvcc -fatbin --compress-mode=none|size|speed`, for sm_80, sm_90a and PTX, and NVVM code; in
-family.fatbin for the families of sm_100 and sm_103. group*.fatbin are by CUDA 13.5's
-`nvcc --concat` for sm_80, sm_90a, sm_100, sm_103a and PTX; unaligned.fatbin is by it for sm_100,
-and is not compressed; tile.fatbin has bytecode of CUDA Tile, by cicc of CUDA 13.5.
+"""Read CUDA fat binaries by nvcc, in tests/support/data.
+
+Most are nvcc 13's of one small kernel (test_nvcc.py runs nvcc): `nvcc -fatbin
+--compress-mode=none|size|speed`, for sm_80, sm_90a and PTX, and NVVM code; family.fatbin is for the
+families of sm_100 and sm_103. CUDA 13.5's `nvcc --concat` made group*.fatbin for sm_80, sm_90a,
+sm_100, sm_103a and PTX, and unaligned.fatbin, uncompressed, for sm_100. tile.fatbin has CUDA Tile's
+bytecode by cicc of CUDA 13.5.
 """
 
 from __future__ import annotations

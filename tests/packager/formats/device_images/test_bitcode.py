@@ -26,7 +26,7 @@ SOURCE = (TESTS / "packager" / "formats" / "device_images" / "symbols.c").read_t
 
 
 def clang(version: str, *words: object) -> None:
-    """A clang of some release; bitcode has -g's metadata in it, too."""
+    """Run a clang; -g adds metadata to the bitcode."""
     run(*tool(version), "-O1", "-g", *words)
 
 
@@ -63,7 +63,7 @@ def test_the_same_as_llvm_nm_says(tmp_path: Path) -> None:
 
 
 def device_code(version: str, folder: Path) -> Path:
-    """The device's bitcode of an OpenMP program for NVIDIA's GPUs."""
+    """Compile an OpenMP program to device bitcode for NVIDIA's GPUs."""
     source = folder / "device.c"
     source.write_text(OPENMP)
     flags = ("-fopenmp", f"-fopenmp-targets={NVPTX}", "-nogpulib", "-Wno-unknown-cuda-version")

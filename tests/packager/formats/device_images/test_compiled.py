@@ -40,7 +40,7 @@ LOOKS = (Look(), Look(resources=False), Look(symbols=False, damage=True))
 
 
 def damaged(content: bytes, count: int, seed: int) -> Iterator[bytes]:
-    """Copies with other bytes, words or ends."""
+    """Yield copies with changed bytes or words, or cut off."""
     rng = random.Random(seed)
     for number in range(count):
         copy = bytearray(content)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cubins of CUDA's own tools. tests/support/data/driver.ptx says how they were made; by what is in
-them they stand for libraries that ship: bitsandbytes, jaxlib, cuBLAS, XGBoost, CuPy.
+"""Read cubins made by CUDA's own tools, as tests/support/data/driver.ptx describes.
+
+Their contents cover those of shipped libraries: bitsandbytes, jaxlib, cuBLAS, XGBoost, CuPy.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def test_images_that_are_not_linked_yet(tmp_path: Path) -> None:
 
 
 def as_machine(source: Path, machine: int, flags: int, abi_version: int) -> bytes:
-    """A fake GPU image: a CPU's, with another machine in its header."""
+    """Return a CPU's image with another machine in its header."""
     data = bytearray(source.read_bytes())
     struct.pack_into("<H", data, MACHINE_AT, machine)
     struct.pack_into("<I", data, FLAGS_AT, flags)

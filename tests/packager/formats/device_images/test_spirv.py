@@ -30,7 +30,7 @@ OpFunctionEnd
 
 
 def module(*instructions: bytes, order: str = "<", version: int = 0x10200) -> bytes:
-    """A module by hand: spirv-as writes the byte order of its machine alone."""
+    """Assemble a module by hand: spirv-as writes only its machine's byte order."""
     header = struct.pack("<5I", 0x07230203, version, 0, 9, 0)
     data = header + b"".join(instructions)
     if order == "<":
