@@ -25,7 +25,7 @@ class Dynamic:
         return tuple(self._elf.data.string(at + n, "dynamic string") for n in self._values[tag])
 
     def strings(self) -> bytes:
-        """All strings, each ended by a NUL; nothing where it is not said where they end."""
+        """Return the dynamic string table; b"" if its size is unknown."""
         if DT_STRTAB not in self._values or DT_STRSZ not in self._values:
             return b""
         size = self._values[DT_STRSZ][0]

@@ -165,12 +165,12 @@ class Symbol(NamedTuple):
 
     @property
     def binding(self) -> int:
-        """STB_LOCAL and the like."""
+        """Return the binding, e.g. STB_LOCAL."""
         return self.info >> 4
 
     @property
     def type(self) -> int:
-        """STT_FUNC and the like."""
+        """Return the type, e.g. STT_FUNC."""
         return self.info & 15
 
     @property
@@ -269,7 +269,7 @@ class Elf:
         return Strings(self.string_table(section, what), what)
 
     def string_table(self, section: int, what: str) -> Reader:
-        """Its bytes."""
+        """Return the bytes of string table `section`. Raises FormatError if it does not exist."""
         if not 0 < section < len(self.sections):
             raise FormatError(f"{what}: there is no section {section} for its strings")
         return self.content(self.sections[section])
@@ -464,9 +464,9 @@ def _segments(data: Reader, header: _Header) -> list[Segment]:
 
 
 def _expect_apart(data: Reader, spans: list[tuple[int, int]], what: str) -> None:
-    """Segments may share a page; a file where everything is everywhere is made to waste time.
+    """Check that the spans do not overlap much: hostile files repeat bytes to waste time.
 
-    Those beyond the end are named by what reads them.
+    Segments may share a page. Spans beyond the end are reported when they are read.
     """
     total = sum(size for offset, size in spans if offset + size <= len(data))
     if total > 2 * len(data):

@@ -209,7 +209,7 @@ class LinkedSpace(Space):
         return ((row[4], Symbol._make(row)) for row in rows if row[4] in addresses)
 
     def _relocations(self) -> Iterator[_Relocations]:
-        """Every dynamic relocation with an addend, some thousand at a time."""
+        """Yield the dynamic relocations with addends in batches."""
         start, size = self._dynamic.get(DT_RELA, [0])[0], self._dynamic.get(DT_RELASZ, [0])[0]
         if not size:
             return

@@ -109,7 +109,7 @@ class ObjectSpace(Space):
         return None
 
     def _relocations(self, target: int) -> Iterator[tuple[int, int, int]]:
-        """(place, info, addend) of the relocations of section `target`."""
+        """Yield (place, info, addend) for each relocation of section `target`."""
         base = target << SECTION_SHIFT
         for section in self._tables.get(target, ()):
             table = self.elf.content(section)
@@ -128,7 +128,7 @@ class ObjectSpace(Space):
         return Symbols(names, values, strings)
 
     def _value(self, symbol: Symbol, names: Strings) -> int | None:
-        """Its address; the linker's section bounds count as defined."""
+        """Return a symbol's address; section bounds that linkers define count as defined."""
         if not symbol.is_defined and symbol.name_at:
             return self._bound(names[symbol.name_at])
         return self.symbol_address(symbol)
@@ -147,7 +147,7 @@ class ObjectSpace(Space):
 
     @cached_property
     def _bounds(self) -> dict[str, tuple[Section, Section]]:
-        """The first and the last section of each name."""
+        """Return the first and the last section of each name."""
         found: dict[str, tuple[Section, Section]] = {}
         for section in self.elf.sections:
             found[section.name] = (found.get(section.name, (section,))[0], section)

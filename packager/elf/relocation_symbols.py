@@ -37,7 +37,7 @@ class Symbols:
 
 
 def linked(elf: Elf, kind: int) -> Symbols:
-    """Those of a linked file: their values are addresses."""
+    """Read the symbol table of a linked file, whose values are addresses."""
     table = table_of(elf, kind)
     names, values = array("Q"), array("Q")
     for words in elf.words(SYMBOL.size, elf.content(table), table.name):

@@ -44,7 +44,7 @@ class Strings:
         return [self[at] if one is None else one for at, one in zip(offsets, found, strict=True)]
 
     def _parts(self, most: int) -> dict[int, str]:
-        """All strings by where they begin, if all is plain text and there are not too many."""
+        """Return all strings by offset; empty if there are too many or one is not plain text."""
         if self._bytes is None and len(self._data) <= SMALL_STRINGS:
             self._read()
         if self._plain.count("\0") > most:

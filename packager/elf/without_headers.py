@@ -80,7 +80,7 @@ def _expect_apart(segments: list[Segment]) -> None:
 
 
 def _loads(segments: list[Segment]) -> Iterator[Section]:
-    """Code and data, as far as the file holds them, one section for each segment."""
+    """Yield a section for the bytes of each loaded segment."""
     for number, segment in enumerate(segments):
         if segment.type != PT_LOAD or not segment.file_size:
             continue
@@ -158,7 +158,7 @@ class _Finder:
         return count
 
     def _relocated_symbols(self) -> int:
-        """Of a file that defines none: as many as relocations refer to."""
+        """Return the number of symbols that relocations refer to, for a file that defines none."""
         highest = 0
         for start, size in ((DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)):
             if self._value(start):

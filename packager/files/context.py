@@ -58,7 +58,7 @@ class Context:
         return found
 
     def count(self, characters: int) -> None:
-        """Strings that were read."""
+        """Count the characters of strings read. Raises LimitError if they are too many."""
         self.strings += characters
         most = MAX_STRINGS + STRINGS_OF_A_BYTE * (self.size + self.inflated)
         if self.strings > most:
@@ -66,7 +66,7 @@ class Context:
 
     @contextmanager
     def looking(self, look: Look) -> Iterator[None]:
-        """Images are looked into so far meanwhile."""
+        """Use `look` in the block as the limit of how far images are read."""
         before, self.look = self.look, look
         try:
             yield

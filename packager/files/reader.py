@@ -101,7 +101,7 @@ class Reader:
             yield Reader(self._source, self.at, self._size, context)
 
     def bytes(self, offset: int = 0, size: int | None = None, what: str = "data") -> builtins.bytes:
-        """`size` bytes at `offset`, or all from there on."""
+        """Return `size` bytes at `offset`, or all bytes from there on."""
         size = self._size - offset if size is None else size
         if offset < 0 or size < 0 or size > self._size - offset:
             self.slice(offset, size, what)  # raises
@@ -118,7 +118,7 @@ class Reader:
             raise FormatError(f"data at {self.at:#x} could not be read whole")
 
     def pieces(self) -> Iterator[builtins.bytes]:
-        """All bytes, some at a time: an image may be larger than memory."""
+        """Yield all bytes in pieces: an image may exceed memory."""
         for start in range(0, self._size, PIECE):
             yield self.bytes(start, min(PIECE, self._size - start))
 
@@ -159,7 +159,7 @@ class Reader:
         return isinstance(source, Kept) and source.is_answered and self._size == source.size
 
     def unpack(self, layout: Struct, offset: int, what: str) -> tuple[Any, ...]:
-        """One record at `offset`."""
+        """Unpack one record at `offset`."""
         return layout.unpack(self.bytes(offset, layout.size, what))
 
     def starts_with(self, magic: builtins.bytes) -> bool:

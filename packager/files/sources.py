@@ -22,7 +22,7 @@ class Source(Protocol):
     """Bytes that can be read at any place."""
 
     def read(self, offset: int, size: int) -> bytes:
-        """Those at `offset`; fewer where they end."""
+        """Return the bytes at `offset`; fewer at the end."""
 
 
 class Bytes:
@@ -32,7 +32,7 @@ class Bytes:
         self._data = data
 
     def read(self, offset: int, size: int) -> bytes:
-        """Those at `offset`."""
+        """Return the bytes at `offset`; fewer at the end."""
         return self._data[offset : offset + size]
 
 
@@ -99,7 +99,7 @@ class Room:
         self._drop: Callable[[], None] | None = None  # has the part in memory forgotten
 
     def hold(self, drop: Callable[[], None]) -> None:
-        """Forget the part that was held in memory before; `drop` forgets this one."""
+        """Drop the part that is held in memory, and hold another; `drop` drops the new one."""
         if self._drop is not None:
             self._drop()
         self._drop = drop
