@@ -38,10 +38,10 @@ class _Part(NamedTuple):
 
 
 def read(space: Space, first_image: int, first_entry: int) -> GccParts:
-    """GCC's part of a linked file; images and entries are numbered from these on.
+    """Read GCC's part of a linked file; images and entries are numbered from the given numbers.
 
-    Each kind of device has a table of the entries: they have other names there. Raises FormatError
-    when it is malformed.
+    Each kind of device has its own table of entries with its own names. Raises FormatError if the
+    part is malformed.
     """
     found = gcc_offload.find(space)
     parts: list[_Part] = []

@@ -166,7 +166,7 @@ def _described(
 def _with_gcc(
     memory: Space, binary: FatBinary, data: list[Reader]
 ) -> tuple[FatBinary, list[Reader]]:
-    """With what GCC has put there, too: its ABI has nothing in common with the others."""
+    """Return the binary and data with GCC's part, whose ABI differs from all others."""
     if not gcc_offload.claims(memory.elf):
         return binary, data
     from packager.hosts import gcc

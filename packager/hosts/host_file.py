@@ -29,7 +29,7 @@ class HostFile:
 
     @property
     def elf(self) -> headers.Elf | None:
-        """Its headers, if it is an ELF file. Raises FormatError when it is malformed."""
+        """Return the ELF headers, or None. Raises FormatError if they are malformed."""
         return self._loaded.elf
 
     @cached_property

@@ -36,7 +36,7 @@ class PlacedImage(NamedTuple):
 
     @property
     def data(self) -> Reader:
-        """Its bytes."""
+        """Return a reader of the image's bytes."""
         return self.payload.image
 
 

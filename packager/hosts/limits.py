@@ -21,7 +21,7 @@ class Limits:
 
     @property
     def met(self) -> tuple[str, ...]:
-        """In words, in their order."""
+        """Return the messages of the limits, in order."""
         return tuple(self._met)
 
     @contextmanager

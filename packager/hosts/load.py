@@ -114,7 +114,7 @@ def _archive(path: Path, data: Reader, wanted: Callable[[Reader], bool]) -> Iter
 
 
 def _load_member(name: str, member: members.Member, data: Reader) -> Iterator[Loaded]:
-    """Nothing for a member of another kind: archives hold what they like."""
+    """Yield a member with offload code; archives may hold files of any kind."""
     is_host = headers.probe(data) or coff.probe(data)
     if is_host or containers.of_file(data) or _is_for_gpu(data):
         loaded = _load(name, data)
@@ -202,7 +202,7 @@ def _bare(
 
 
 def _expect_parts(loaded: Loaded) -> Loaded:
-    """Faults are faults of something: a file of which nothing was read is malformed."""
+    """Return a file that has parts. Raises the first limit or fault if nothing was read."""
     if not loaded.binary.has_parts:
         for limit in loaded.binary.limits:
             raise LimitError(limit)

@@ -357,7 +357,7 @@ def _unaligned(image: _Image) -> Reader:
 
 
 def _unpadded(text: Reader) -> Reader:
-    """PTX without the zero bytes at its end, which compilers do not take."""
+    """Return PTX without trailing zero bytes, which compilers reject."""
     tail = min(PADDING, len(text))
     end = text.bytes(len(text) - tail, tail, "PTX")
     return text.slice(0, len(text) - tail + len(end.rstrip(b"\0")), "PTX")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
         @property
         def parse(self) -> Callable[[Reader], Iterator[Payload]]:
-            """The images in a file."""
+            """Return the function that yields the images in a file."""
 
     class SectionContainer(Protocol):
         """A module of formats/ whose images are in sections of host files."""
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
         @property
         def parse_section(self) -> Callable[[Section, Reader], Iterator[Payload]]:
-            """The images in a section."""
+            """Return the function that yields the images in a section."""
 
 
 # Tried in order.

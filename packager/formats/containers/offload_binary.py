@@ -90,7 +90,7 @@ def parse(data: Reader) -> Iterator[Payload]:
 
 
 def blobs(data: Reader) -> Iterator[Blob]:
-    """Every entry of every blob. Raises FormatError at the first malformed one."""
+    """Yield every entry of every blob. Raises FormatError at the first malformed one."""
     for blob in binaries(data):
         try:
             yield from of_binary(blob)
@@ -306,7 +306,7 @@ def _spelled(word: str) -> bytes:
 
 
 def _string_table(words: Sequence[str]) -> tuple[bytes, dict[str, int]]:
-    """As LLVM's StringTableBuilder for ELF: a word that ends another is a part of it."""
+    """Build a string table like LLVM's StringTableBuilder for ELF, which merges common suffixes."""
     pool = b"\0"
     offsets: dict[str, int] = {}
     previous = b""

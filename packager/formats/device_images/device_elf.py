@@ -72,7 +72,7 @@ def probe(data: Reader) -> bool:
 
 
 def inspect(data: Reader) -> Contents:
-    """Machine, arch, symbols and table of an ELF image; a damaged one has a `problem`."""
+    """Return the contents of an ELF image: machine, arch, symbols, table; or a `problem`."""
     look = data.context.look
     if look.is_inside and (found := _compiled(data)):
         return found

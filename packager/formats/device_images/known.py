@@ -186,7 +186,7 @@ def _of_plugin(data: Reader, triple: str) -> Contents | None:
 
 
 def _of_text(payload: Payload) -> Contents | None:
-    """PTX says what it is; of other texts nothing is known."""
+    """Return opaque contents for a text that is not PTX; None otherwise."""
     if not payload.is_text:
         return None
     from packager.formats.device_images import ptx

@@ -55,7 +55,7 @@ def _begins(head: bytes) -> bool:
 
 
 def inspect(data: Reader) -> Contents:
-    """Target and symbols; the table is the order of the `.entry` directives."""
+    """Return target and symbols; the table has the order of the `.entry` directives."""
     first = None if data.context.look.symbols else _first_words(data)
     if first:
         return first
@@ -76,7 +76,7 @@ def inspect(data: Reader) -> Contents:
 
 
 def _first_words(data: Reader) -> Contents | None:
-    """Target and machine alone, if the text speaks of both at once, as compilers have it."""
+    """Return target and machine alone, if the head of the text has both, as compilers write it."""
     head = data.bytes(0, min(SHORT_HEAD, len(data)), "PTX")
     text, _ = _without_comments(head[: head.rfind(b"\n") + 1], False)
     found = _DIRECTIVE.findall(b"\n" + text)
@@ -131,7 +131,10 @@ def _possible(text: bytes) -> Iterator[re.Match[bytes]]:
 
 
 def _header_end(text: bytes, directive: re.Match[bytes], limit: int) -> bytes | None:
-    """ ";" or "{", whichever ends a kernel's header; "" for other directives, None: not there."""
+    """Return the ";" or "{" that ends a kernel's header; b"" for other directives.
+
+    Return None if the end is not in the text.
+    """
     if not _KERNEL.match(directive[0]):
         return b""
     start = directive.start()
@@ -158,9 +161,9 @@ def _texts(data: Reader) -> Iterator[tuple[bytes, bool]]:
 
 
 def _without_comments(text: bytes, inside: bool) -> tuple[bytes, bool]:
-    """`text` without its block comments, and whether it ends inside one.
+    """Return `text` without block comments, and whether it ends inside one.
 
-    Comments to the end of a line stay: no directive begins there.
+    Comments up to the end of a line stay: no directive begins in them.
     """
     if not inside and b"*" not in text:  # which is looked for much faster than a pair
         return text, False

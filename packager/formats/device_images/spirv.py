@@ -78,7 +78,7 @@ def inspect(data: Reader) -> Contents:
 
 
 def _instructions(data: Reader, order: str) -> Iterator[Instruction]:
-    """Those in front of what comes after all entry points."""
+    """Yield the instructions up to the first one that must follow all entry points."""
     at = HEADER
     for _ in range(MAX_INSTRUCTIONS):
         if at >= len(data):

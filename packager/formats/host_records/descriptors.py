@@ -150,9 +150,9 @@ def _counts(space: Space, section: Section) -> Iterator[int]:
 
 
 def _agreeing(space: Space, found: Sequence[FoundDescriptor]) -> Iterator[FoundDescriptor]:
-    """Those whose images all have the entries of the descriptor, as all compilers write it.
+    """Yield the descriptors whose images all have the descriptor's bounds of entries.
 
-    The images of 2013 do not say: there the entries have to look like it.
+    Records of 2013 lack these bounds. Their descriptors must have nameless entries instead.
     """
     with_images = [at for at in found if at.images]
     ranges = [Range(at.address, BIN_DESC.size, "offload descriptor") for at in with_images]

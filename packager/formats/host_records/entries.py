@@ -73,7 +73,7 @@ class FoundTable(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """Return the size of the table in bytes."""
         return len(self.window.data)
 
     def symbol(self, record: Record) -> str | None:
@@ -82,7 +82,7 @@ class FoundTable(NamedTuple):
 
     @property
     def what(self) -> str:
-        """The table in the words of an error message."""
+        """Return the table's name for error messages."""
         return _what(self.section, self.offset)
 
 

@@ -74,7 +74,7 @@ def _may_have_wrappers(section: Section) -> bool:
 
 
 def model_of(section: Section) -> Model | None:
-    """Whose wrappers a section holds; relocatable links add to the name."""
+    """Return the model of the wrappers in a section; relocatable links append to its name."""
     return next((m for name, m in SECTIONS.items() if section.name.startswith(name)), None)
 
 

@@ -61,7 +61,7 @@ def claims(elf: Elf) -> bool:
 
 
 def find(space: Space) -> Found:
-    """GCC's tables and what registers them. Raises FormatError when a table is malformed."""
+    """Return GCC's tables and their registrations. Raises FormatError for a malformed table."""
     by_name = {section.name: section for section in space.elf.sections}
     functions, variables = by_name.get(FUNCTIONS), by_name.get(VARIABLES)
     addresses = [
@@ -93,7 +93,7 @@ def _pointer(window: Window, at: int) -> int:
 def _registrations(
     space: Space, functions: Section | None, variables: Section | None
 ) -> list[Registration]:
-    """Constructors that refer to a table of these bounds; what else they refer to is the data."""
+    """Return the constructors that refer to a table of these sections, with the data."""
     slots = descriptors.constructors(space)
     # The code behind a short function is seen with it.
     spans = pairwise([*sorted(slots), sys.maxsize])

@@ -74,7 +74,7 @@ def split_id(target: str) -> tuple[str, str, str]:
 
 
 def producer(kind: str) -> Model | None:
-    """Whose program it is, by the kind in an id."""
+    """Return the programming model of a kind in an id."""
     return PRODUCERS.get(kind)
 
 
@@ -137,7 +137,7 @@ def table(found: Sequence[Row]) -> bytes:
 
 
 def _targets(bundle: Reader) -> Iterator[tuple[str, Reader | FormatError]]:
-    """Each id with its image, or with why that is none."""
+    """Yield each id with its image, or with the error if the image is malformed."""
     for row in rows(bundle):
         target = text(row.id)
         try:
@@ -182,7 +182,7 @@ def parse_text(data: Reader) -> Iterator[Payload]:
 
 
 def _lines(data: Reader) -> Iterator[tuple[bytes, str, int, int]]:
-    """START or END, the id, and where the line begins and where the next one does."""
+    """Yield START or END, the id, and the offsets of this line and the next one."""
     rest, at = b"", 0
     for start in range(0, len(data), PIECE):
         chunk = rest + data.bytes(start, min(PIECE, len(data) - start), "text bundle")

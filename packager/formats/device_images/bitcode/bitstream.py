@@ -125,7 +125,7 @@ class Cursor:
                 raise FormatError(f"bitcode at {self.stream.data.at:#x} has a number without end")
 
     def align(self) -> None:
-        """To the next word."""
+        """Advance to the next word."""
         self.at = -(-self.at // WORD) * WORD
 
 
@@ -186,7 +186,7 @@ def _block(cursor: Cursor) -> Block:
 
 
 def _read_info(stream: Stream, block: Block) -> None:
-    """Abbreviations that all blocks of a kind begin with."""
+    """Read the abbreviations that blocks of each kind share."""
     cursor = Cursor(stream, block.start, block.end)
     current: list[Abbreviation] = []
     while (code := cursor.fixed(block.width)) != END_BLOCK:

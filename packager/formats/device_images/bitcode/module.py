@@ -73,7 +73,7 @@ class _Module:
 
 
 def inspect(data: Reader) -> Contents:
-    """Target and symbols of a module; a damaged one has a `problem`."""
+    """Return the target and symbols of a module; a damaged one has a `problem`."""
     try:
         return _inspect(data)
     except FormatError as error:
@@ -201,7 +201,7 @@ def _value(stream: Stream, record: Record, types: Types) -> _Global:
 
 
 def _field(fields: list[int], number: int) -> int:
-    """Fields at the end are left out of records when they are 0."""
+    """Return a field; 0 if the record ends before it: records omit zeros at their end."""
     return fields[number] if number < len(fields) else 0
 
 
@@ -229,7 +229,7 @@ def _name(modules: list[_Module], names: Reader) -> None:
 
 
 def _mark_kernels(stream: Stream, module: _Module) -> None:
-    """Until LLVM 20 kernels of NVIDIA's GPUs are told by metadata alone."""
+    """Mark the kernels; up to LLVM 20 only metadata identifies those for NVIDIA's GPUs."""
     candidates = [v for v in module.values if v.is_function and v.is_visible and not v.is_kernel]
     for value in candidates:
         value.is_kernel = value.name.startswith(CLANG_KERNEL)
