@@ -107,7 +107,10 @@ def _clear(file: LinkedFile, binary: FatBinary, listed: Listing) -> Plan:
 
 
 def _renamed(section: Section, holes: Sequence[Hole]) -> Renamed:
-    """No reader may take a section with a hole for a container; other images may still be in it."""
+    """Return the new name of a section with a hole, so that no reader takes it for a container.
+
+    The section may still contain other images.
+    """
     end = section.offset + section.size
     gone = sum(size for at, size in holes if section.offset <= at < end)
     whole = gone == section.size

@@ -92,12 +92,12 @@ class LinkedFile:
 
     @cached_property
     def loads(self) -> list[Segment]:
-        """The loaded segments, by address."""
+        """Return the loaded segments, by address."""
         return sorted((s for s in self.segments if s.type == PT_LOAD), key=lambda s: s.address)
 
     @cached_property
     def own(self) -> list[Segment]:
-        """The segments of an earlier edit that are still the last ones."""
+        """Return the segments of an earlier edit that are still the last ones."""
         marked = {s.address for s in self.sections if s.name in MARKS}
         found: list[Segment] = []
         end = max((s.end for s in self.loads), default=0)
@@ -113,17 +113,17 @@ class LinkedFile:
 
     @cached_property
     def front(self) -> Segment | None:
-        """The segment with the program headers, which the loader reads in memory."""
+        """Return the segment that loads the program headers, or None."""
         return next((s for s in self.loads if s.offset <= self.segments_at < s.end), None)
 
     @cached_property
     def kept(self) -> list[Segment]:
-        """The program headers that stay."""
+        """Return the program headers that stay."""
         return [s for s in self.segments if s not in self.own]
 
     @cached_property
     def kept_loads(self) -> list[Segment]:
-        """The loaded segments that stay, by address."""
+        """Return the loaded segments that stay, by address."""
         return [s for s in self.loads if s not in self.own]
 
     @cached_property
@@ -139,7 +139,7 @@ class LinkedFile:
 
     @cached_property
     def dynamic(self) -> DynamicTable | None:
-        """The dynamic table; None of a static program."""
+        """Return the dynamic table; None for a static program."""
         found = next((s for s in self.segments if s.type == PT_DYNAMIC), None)
         if found is None:
             return None
@@ -149,7 +149,7 @@ class LinkedFile:
 
     @cached_property
     def relocations(self) -> Relocations:
-        """The relocations with addends; none of a static program."""
+        """Return the relocations with addends; none for a static program."""
         tags = (DT_RELA, DT_RELASZ, DT_RELACOUNT)
         table = self.dynamic
         address, size, count = ((table.value(tag) if table else None) or 0 for tag in tags)

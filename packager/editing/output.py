@@ -40,7 +40,7 @@ class _Writer:
         self._copied = copied
 
     def keep(self, piece: Kept, at: int) -> None:
-        """Bytes of the file, as they are changed; where it has holes, so has the result."""
+        """Copy a range of the file to `at`, with its patches applied. Holes stay holes."""
         path = str(self._file.path)
         self._copy(path, self._file.data.slice(piece.offset, piece.size, path), at)
         end = piece.offset + piece.size

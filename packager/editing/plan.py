@@ -85,7 +85,7 @@ class Part(_Part):
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """Return the size of the content in bytes."""
         return sum(len(piece) if isinstance(piece, bytes) else piece.size for piece in self.content)
 
     def at(self, offset: int) -> Address:

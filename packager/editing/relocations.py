@@ -28,7 +28,7 @@ class Relocations:
 
     @cached_property
     def places(self) -> array[int]:
-        """The addresses of the words that are relocated."""
+        """Return the addresses of the relocated words."""
         return self.words[::WORDS]
 
     def row(self, place: int) -> int | None:

@@ -62,7 +62,7 @@ class Change(NamedTuple):
 
 
 def parse_named(text: str) -> Named:
-    """`N` or `TRIPLE[:ARCH]`. Raises UsageError when it is neither."""
+    """Parse `N` or `TRIPLE[:ARCH]`. Raises UsageError for any other text."""
     if text.isdecimal() and text.isascii():
         return Named(text, int(text))
     try:
@@ -73,7 +73,7 @@ def parse_named(text: str) -> Named:
 
 
 def parse_replacement(text: str) -> Replacement:
-    """`N=FILE` or `TRIPLE[:ARCH]=FILE`. Raises UsageError when it is neither."""
+    """Parse `N=FILE` or `TRIPLE[:ARCH]=FILE`. Raises UsageError for any other text."""
     name, equals, path = text.partition("=")
     if not name or not equals or not path:
         raise UsageError(f"{text!r} is neither N=FILE nor TRIPLE[:ARCH]=FILE")
@@ -81,7 +81,7 @@ def parse_replacement(text: str) -> Replacement:
 
 
 def parse_order(text: str) -> tuple[int, ...]:
-    """`N,N,…`. Raises UsageError when it is not that."""
+    """Parse `N,N,…`. Raises UsageError for any other text."""
     words = text.split(",")
     if not all(word.isdecimal() and word.isascii() for word in words):
         raise UsageError(f"order {text!r} is not N,N,…")

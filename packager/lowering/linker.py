@@ -72,7 +72,7 @@ def _linked(command: Sequence[str]) -> tuple[str, ...]:
 
 
 def lld() -> str | None:
-    """LLVM's linker, of the latest release where only some with their numbers are there."""
+    """Return the path of ld.lld; if PATH has only versioned ones, of the latest release."""
     plain = which("ld.lld")
     if plain:
         return plain

@@ -35,7 +35,7 @@ def parse(data: bytes, *, is_trusted: bool = False) -> llvm.ModuleRef:
 
 
 def _decoded(data: bytes) -> str:
-    """IR text as LLVM can be given it. llvmlite would stop reading at a NUL without a word."""
+    """Decode IR text. Raises FaultError for a NUL, at which llvmlite would silently stop."""
     at = data.find(b"\0")
     what = "a NUL byte: this is neither LLVM IR text nor bitcode"
     if at < 0:
@@ -50,7 +50,7 @@ def _decoded(data: bytes) -> str:
 
 
 def parsed(parse: Callable[[], llvm.ModuleRef]) -> llvm.ModuleRef:
-    """Return what `parse` gives. LLVM's own messages become FaultError."""
+    """Return the result of `parse`. LLVM's errors become FaultError."""
     try:
         return parse()
     except RuntimeError as error:  # llvmlite's class for LLVM's own messages
@@ -70,7 +70,7 @@ def verify(module: llvm.ModuleRef) -> None:
 
 
 def one_line(text: str) -> str:
-    """LLVM's first complaint: what is wrong, and the instruction that it prints below."""
+    """Return LLVM's first error on one line, with the instruction printed below it."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return ": ".join(lines[:2]) or "LLVM gives no reason"
 
@@ -82,7 +82,7 @@ def without_ident(module: llvm.ModuleRef) -> llvm.ModuleRef:
 
 
 def retarget(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
-    """Say that the module is for `machine`."""
+    """Set the module's triple and data layout to those of `machine`."""
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
 

@@ -34,7 +34,7 @@ def target_machine(triple: str, cpu: str, features: str, level: int) -> llvm.Tar
 
 
 def optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, output: Output) -> None:
-    """Optimise; bitcode becomes vectors when its processor is known."""
+    """Optimise the module; bitcode is vectorised later, when its processor is known."""
     options = llvm.create_pipeline_tuning_options(speed_level=output.level)
     is_bitcode = output.emit == "bc"
     vectorises = output.vectorises and not is_bitcode and output.level >= _VECTORISE_FROM

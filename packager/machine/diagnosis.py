@@ -250,7 +250,7 @@ def _entries(
 
 
 def _uncalled(program: FatBinary, image: DeviceImage) -> str:
-    """Say why the runtime does not call the image's kernels; "" if it does."""
+    """Return why the runtime does not call the image's kernels; "" if it does."""
     kernels = image.contents.clangs
     if image.kind != "elf" or are_called(program.clangs, kernels):
         return ""

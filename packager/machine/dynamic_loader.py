@@ -168,7 +168,7 @@ def _found(name: str, wanted_by: str, file: _File) -> Library:
 
 
 def _folders(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Those of LD_LIBRARY_PATH: one without a name is where the program is started."""
+    """Return the folders of LD_LIBRARY_PATH; an empty name is the working directory."""
     path = environment.get("LD_LIBRARY_PATH", "")
     return tuple(folder or "." for folder in re.split("[:;]", path)) if path else ()
 
@@ -215,7 +215,7 @@ def _read(path: Path) -> _File:
 
 
 def _of_elf(path: Path, file: headers.Elf) -> _File:
-    """By the segments alone, as the loader does."""
+    """Read a library by its segments alone, like the loader."""
     dynamic = Dynamic(file)
     runpath = tuple(p for path_ in dynamic.texts(DT_RUNPATH) for p in path_.split(":"))
     rpath = tuple(p for path_ in dynamic.texts(DT_RPATH) for p in path_.split(":"))

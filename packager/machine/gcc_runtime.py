@@ -114,7 +114,7 @@ def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
 
 
 def _devices(program: FatBinary, machine: Machine) -> list[_Devices]:
-    """Those of each kind that the program has images for."""
+    """Return the devices of each kind that the program has images for."""
     kinds = [kind for kind in KINDS if any(i.kind == kind.image for i in program.images)]
     found: list[_Devices] = []
     for kind in kinds or [NVPTX]:
@@ -154,7 +154,7 @@ def _image(program: FatBinary, image: DeviceImage, devices: Sequence[_Devices]) 
 
 
 def _entries(program: FatBinary, kind: Kind) -> Iterator[OffloadEntry]:
-    """Those of the tables for a kind of device: there is one of each for each kind."""
+    """Yield the entries for a kind of device, which has tables of its own."""
     for table in program.tables:
         kinds = {program.images[index].kind for index in table.images}
         if not kinds or kind.image in kinds:
@@ -199,7 +199,7 @@ def _runs(kind: Kind, has: str, wanted: str) -> bool:
 def _findings(
     program: FatBinary, machine: Machine, devices: Sequence[_Devices], used: _Devices | None
 ) -> Iterator[Finding]:
-    """D09."""
+    """Report devices that the program cannot use, and why (OMP208, OMP209)."""
     if not program.descriptors:
         return  # a driver is no cure
     is_none = not any(one.processors for one in devices)
@@ -221,7 +221,10 @@ def _findings(
 
 
 def _mandatory(machine: Machine, count: int) -> Iterator[Finding]:
-    """D06: the number that stands for the host, which follows the devices', is let pass by some."""
+    """Report a default device that libgomp's mandatory offload does not accept (OMP206).
+
+    The number after the last device stands for the host, and some releases accept it.
+    """
     number = default_device(machine.environment)
     if policy(machine.environment) != "MANDATORY" or number < count:
         return

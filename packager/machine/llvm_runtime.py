@@ -56,7 +56,7 @@ def default_device(environment: Mapping[str, str]) -> int:
 
 
 def policy(environment: Mapping[str, str]) -> str:
-    """OMP_TARGET_OFFLOAD, as it is compared."""
+    """Return OMP_TARGET_OFFLOAD in capitals, as runtimes compare it."""
     return environment.get("OMP_TARGET_OFFLOAD", "").upper()
 
 
@@ -123,7 +123,7 @@ def _has_image_for_cpu(program: FatBinary) -> bool:
 
 
 def _entries(program: FatBinary, release: int) -> Outcome:
-    """By the host's entries and what the images have for them."""
+    """Predict the outcome from the host's entries and their counterparts in the images."""
     if program.unlisted:
         return Outcome("fails", f"a second region {_called(program.unlisted[0])} has no entry")
     row = named(program.abi)

@@ -132,7 +132,7 @@ def _refused(reason: str) -> Taken:
 
 
 def _compiled_by_driver(machine: Machine) -> Taken:
-    """SPIR-V, which the drivers of Level Zero and OpenCL compile."""
+    """Return the outcome of SPIR-V, which the drivers of Level Zero and OpenCL compile."""
     count = machine.devices.get("opencl", 0)
     if count:
         return Taken(True, "OpenCL's driver compiles it")

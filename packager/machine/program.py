@@ -42,7 +42,7 @@ class Program(NamedTuple):
 
     @property
     def offload_libraries(self) -> tuple[str, ...]:
-        """The names under which it asks for the runtime, in order."""
+        """Return the SONAMEs of the runtime that the program needs, in order."""
         return tuple(
             name
             for name in self.needed

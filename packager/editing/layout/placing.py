@@ -27,7 +27,7 @@ class Placed(NamedTuple):
 
     @property
     def parts(self) -> list[Part]:
-        """All new parts, in the order of their segments."""
+        """Return all new parts, in the order of their segments."""
         return [part for group in self.room.groups for part in group.parts]
 
     def value(self, address: Address) -> int:

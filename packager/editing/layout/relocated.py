@@ -38,12 +38,12 @@ class Rows(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes of the table."""
+        """Return the size of the table in bytes."""
         return len(self.kept) * 8 + (len(self.relative) + len(self.others)) * RELA.size
 
     @property
     def relative_count(self) -> int:
-        """DT_RELACOUNT: the loader takes so many rows for relative ones."""
+        """Return DT_RELACOUNT, the number of relative relocations at the start of the table."""
         return self.kept_relative + len(self.relative)
 
     def content(self, value: Callable[[Address], int]) -> tuple[bytes, ...]:

@@ -76,7 +76,7 @@ def result(file: LinkedFile, plan: Plan, placed: Placed, tables: Tables) -> Layo
 
 
 def _symbols(file: LinkedFile, moves: Moves) -> dict[int, bytes]:
-    """Symbols of sections that have moved lead there, too."""
+    """Return the new bytes of symbols in moved sections, by file offset."""
     moved = {
         s.number for s in file.sections if s.is_allocated and moves.address(s.address) is not None
     }

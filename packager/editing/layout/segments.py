@@ -34,7 +34,7 @@ class Group(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes of a group that has no part at a block."""
+        """Return the size in the file of a group without parts that begin at a block."""
         return self.row(self.placed(0, 0), 1).file_size
 
     def behind(self, load: Segment) -> int:

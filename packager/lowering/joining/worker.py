@@ -258,7 +258,7 @@ def _undefined(module: llvm.ModuleRef) -> list[llvm.ValueRef]:
 def _check_signatures(
     wanted: Sequence[tuple[llvm.ValueRef, llvm.ValueRef]], program: _Program, part: Part
 ) -> None:
-    """LLVM makes nonsense of a call with other parameters, without a word."""
+    """Check that each call has the callee's parameters: LLVM silently miscompiles others."""
     for value, own in wanted:
         used_as, known = str(value.global_value_type), str(own.global_value_type)
         if value.is_function and used_as != known:
@@ -282,7 +282,7 @@ def _link_settings(program: _Program) -> None:
 def _shrink(
     program: _Program, request: JoinRequest, machine: llvm.TargetMachine, output: Output
 ) -> None:
-    """Optimise, with nothing visible but what others look for, and drop all else."""
+    """Optimise; keep only what other modules look up, and drop all else."""
     module, shares = program.module, request.device.is_cpu
     kept = {*program.kept, *request.kept, *used(module)}
     if request.keeps_all:
@@ -303,5 +303,5 @@ def _shrink(
 
 
 def _say(what: str) -> None:
-    """For lower.child to name, if LLVM dies of it."""
+    """Print the part being read, for lower.child to name if LLVM ends the process."""
     print(f"{READING}{what}", file=sys.stderr, flush=True)

@@ -32,14 +32,14 @@ class DeviceLibrary:
 
     @cached_property
     def parts(self) -> Mapping[str, str]:
-        """Each symbol with the IR that defines it."""
+        """Return the IR of each symbol."""
         return {
             _named(found): found[0] for text in self.modules() for found in _PART.finditer(text)
         }
 
     @cached_property
     def functions(self) -> Set[str]:
-        """Those that kernels may call."""
+        """Return the functions that kernels may call."""
         return {
             name
             for name, text in self.parts.items()

@@ -129,7 +129,7 @@ def _forwarding(name: str, callee: str, takes: str, type_: str, convention: str)
 
 
 def of_libdevice(name: str, takes: str, type_: str) -> str:
-    """NVIDIA's name: __nv_sin, __nv_sinf."""
+    """Return NVIDIA's name: __nv_sin, __nv_sinf."""
     return f"__nv_{name}{'f' if type_ == 'float' else ''}"
 
 

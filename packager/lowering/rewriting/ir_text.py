@@ -34,7 +34,7 @@ _SOURCE_FILENAME = re.compile(r'^source_filename = "<string>"$', re.MULTILINE)
 
 
 def symbol(name: str) -> str:
-    """`name` as LLVM prints the global of that name: @saxpy, @"two words"."""
+    """Return `name` as LLVM prints the global: @saxpy, @"two words"."""
     return f"@{name}" if _PLAIN_NAME.fullmatch(name) else f'@"{_escaped(name.encode())}"'
 
 

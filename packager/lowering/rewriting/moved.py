@@ -87,7 +87,7 @@ class _Function:
                 )
 
     def _operands(self, text: str) -> str:
-        """`text` with names and expressions of names replaced, the innermost first."""
+        """Return `text` with names and constant expressions replaced, innermost first."""
         parts = []
         at = 0
         for found in _EXPRESSION.finditer(text):

@@ -79,7 +79,7 @@ def _with_variables(text: str, spaces: Spaces) -> str:
 
 
 def _check_functions(text: str) -> None:
-    """Functions have no addresses where pointers are generic."""
+    """Check that the module takes no function's address: generic pointers cannot hold one."""
     functions = defined_functions(text)
     for part in (*BODY.finditer(text), *VARIABLE.finditer(text)):
         for found in _MENTION.finditer(part[0]):

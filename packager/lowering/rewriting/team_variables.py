@@ -54,7 +54,7 @@ def is_team_variable(value: llvm.ValueRef) -> bool:
 
 
 def team_variables(module: llvm.ModuleRef, data: llvm.TargetData) -> tuple[TeamVariable, ...]:
-    """Those of the module. Raises UsageError for one that no target can have."""
+    """Return the module's team variables. Raises UsageError for one that no target supports."""
     return tuple(_variable(v, data) for v in module.global_variables if is_team_variable(v))
 
 
