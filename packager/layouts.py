@@ -112,7 +112,7 @@ class WrittenAbi(NamedTuple):
 
     @property
     def container_version(self) -> int:
-        """The version of the OffloadBinaries around images (DECISIONS 13)."""
+        """Return the version of the OffloadBinaries around images (DECISIONS 13)."""
         return max(1, self.generation.container_version) if self.generation else 1
 
     @property

@@ -9,7 +9,7 @@ from packager.records import NamedTuple
 
 
 def unwatched(_: int) -> None:
-    """Nobody wants to know how far reading has come."""
+    """Ignore the progress of reading."""
 
 
 class Look(NamedTuple):

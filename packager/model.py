@@ -107,7 +107,7 @@ class Contents(_Contents):
 
     @cached_property
     def listed(self) -> dict[str, DeviceSymbol]:
-        """The symbols that count as entries, by name."""
+        """Return the symbols that count as entries, by name."""
         return {symbol.name: symbol for symbol in reversed(self.symbols) if symbol.listed}
 
 
@@ -156,12 +156,12 @@ class DeviceImage(NamedTuple):
 
     @property
     def kind(self) -> ImageKind:
-        """The kind, from the bytes."""
+        """Return the kind, from the bytes."""
         return self.contents.kind
 
     @property
     def taken(self) -> DeviceImage:
-        """The same image, of no known format, where a plugin takes it: nothing is wrong with it."""
+        """Return the image without its problem: a plugin accepts its unknown format."""
         return self._replace(contents=self.contents._replace(problem=None))
 
     @property
@@ -178,23 +178,23 @@ class DeviceImage(NamedTuple):
 
     @property
     def symbols(self) -> tuple[DeviceSymbol, ...]:
-        """The symbols that a host can find by name in the image."""
+        """Return the symbols that a host can find by name in the image."""
         return self.contents.symbols
 
     @property
     def table(self) -> tuple[DeviceSymbol, ...] | None:
-        """Its own entry table."""
+        """Return the image's own entry table, or None."""
         return self.contents.table
 
     @property
     def target(self) -> str:
-        """Triple and arch, as a user names them."""
+        """Return triple and arch, as a user names them."""
         triple = self.triple or self.contents.machine or "no triple"
         return f"{triple} {self.processor}".rstrip()
 
     @property
     def declared(self) -> str:
-        """The target that the container declares for the image."""
+        """Return the target that the container declares for the image."""
         return f"{self.triple or 'no triple'} {self.arch}".rstrip()
 
 
@@ -219,7 +219,7 @@ class OffloadEntry(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The name of the object in a sentence."""
+        """Return the name of the object in a sentence."""
         if self.name:
             return self.name
         return f"{self.place} ({self.symbol})" if self.symbol else f"{self.place}"
@@ -245,7 +245,7 @@ class EntryTable(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The section, or where the table is, as a user can find it."""
+        """Return the section's name, or the table's file offset in words."""
         return self.section or f"the table at file offset {self.offset:#x}"
 
 
@@ -347,7 +347,7 @@ class FatBinary(_FatBinary):
 
     @cached_property
     def named(self) -> frozenset[str]:
-        """The names of the entries."""
+        """Return the names of the entries."""
         return frozenset(entry.name for entry in self.entries)
 
     @property

@@ -39,7 +39,7 @@ def needs_device(entry: OffloadEntry) -> bool:
 
 
 def counterparts(table: EntryTable, image: DeviceImage) -> Sequence[DeviceSymbol | None]:
-    """For each entry what the image has for it."""
+    """Return the image's counterpart of each entry, or None."""
     if table.has_names:
         symbols = image.contents.listed
         return [symbols.get(entry.name) for entry in table.entries]
@@ -59,11 +59,11 @@ def known_as(entry: OffloadEntry) -> str:
 
 
 def order_differences(table: EntryTable, image: DeviceImage) -> dict[str, str]:
-    """Host name to the name that the image's own table has in its place.
+    """Return the entries out of order: host name to the image's name in the same place.
 
-    Only names in both tables count, so that a missing entry does not displace those after it, and
-    none that a table lists twice, as a region in a header may be: its places are as many. GCC gives
-    each entry the name that is registered for its place; the host's symbol says which one is meant.
+    Only names in both tables count, so that a missing entry does not displace later ones. Names
+    listed twice do not count, as regions in headers may be. GCC gives each entry the name that is
+    registered for its place; the host's symbol names the intended one.
     """
     if table.abi == "gcc":
         named = ((on_gcc_device(e, image), e.name) for e in table.entries if e.symbol)
@@ -113,7 +113,7 @@ def has_size(entry: OffloadEntry, symbol: DeviceSymbol) -> bool:
 
 
 def entry_states(binary: FatBinary) -> list[tuple[EntryState, ...]]:
-    """For each entry of the file, in order, how it stands in each image, in order."""
+    """Return the state of each entry in each image, both in order."""
     result: list[tuple[EntryState, ...]] = []
     for table in binary.tables:
         columns = {index: _states(table, binary.images[index]) for index in table.images}

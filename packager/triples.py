@@ -53,11 +53,11 @@ _OF_ONE = 2  # digits behind the dot
 
 
 def normalise(triple: str) -> str:
-    """`triple` with its parts in order and the usual omissions filled in.
+    """Return `triple` with its parts in order and the usual omissions filled in.
 
-    "x86_64-linux-gnu", "amd64-unknown-linux" and "x86_64" give "x86_64-pc-linux-gnu"; "nvptx64"
-    and "nvptx64-nvidia-cuda-unknown" give "nvptx64-nvidia-cuda". Parts that are not known keep
-    their place. Raises UsageError for what is not a triple at all.
+    "x86_64-linux-gnu", "amd64-unknown-linux" and "x86_64" give "x86_64-pc-linux-gnu"; "nvptx64" and
+    "nvptx64-nvidia-cuda-unknown" give "nvptx64-nvidia-cuda". Unknown parts keep their place. Raises
+    UsageError for a text that is no triple.
     """
     if not triple or not triple.isprintable() or any(sign in triple for sign in " /=:,"):
         raise UsageError(f"{triple!r} is not a target triple")
@@ -131,10 +131,10 @@ def is_meant(named: str, triple: str) -> bool:
 
 
 def _slots(parts: list[str]) -> tuple[str, str, str]:
-    """Vendor, system and environment, "" where not said or said to be unknown.
+    """Return vendor, system and environment; "" for a missing or "unknown" one.
 
-    As in llvm::Triple::normalize, a part that is known as belonging to a slot goes there, and the
-    others take the slots left over, in order.
+    As in llvm::Triple::normalize, a part that is known for a slot goes there, and the others fill
+    the remaining slots in order.
     """
     slots: list[str | None] = [None, None, None]
     others = []

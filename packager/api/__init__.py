@@ -179,7 +179,7 @@ def extract(
 
 
 def image_bytes(path: Name) -> Iterator[tuple[DeviceImage, bytes]]:
-    """Each device image of a file with its bytes, inflated."""
+    """Yield each device image of a file with its bytes, inflated."""
     with _naming(path):
         for loaded in load_all(Path(path)):
             for image, data in zip(loaded.binary.images, loaded.data, strict=True):

@@ -95,7 +95,7 @@ def selected(select: Collection[str] = (), ignore: Collection[str] = ()) -> list
 
 
 def explain(code: str) -> str:
-    """Cause and cure of a finding, some lines of text. Raises UsageError for an unknown code."""
+    """Return the explanation of a code: cause and cure. Raises UsageError for an unknown code."""
     return getdoc(CHECKS[_known(code)]) or ""
 
 

@@ -180,7 +180,7 @@ def compiled_later(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _never_compiled(image: DeviceImage, binary: FatBinary) -> Iterator[Finding]:
-    """Bitcode that is left to omptool's plugins, none of which is for its target."""
+    """Report bitcode for a target that none of omptool's plugins compiles."""
     machine = image.contents.machine or ""
     is_ours = binary.abi in ("interface", "proposal")  # LLVM's have plugins of their own
     if image.kind != "bitcode" or not is_ours or image.contents.problem:

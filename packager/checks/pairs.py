@@ -108,7 +108,7 @@ def _near(name: str, known: set[str]) -> list[str]:
 
 
 def _order_severity(table: EntryTable) -> Severity:
-    """Of a fault that matters only where entries are paired by order."""
+    """Return the severity of a wrong order: error if the ABI pairs by position, else info."""
     return "error" if table.abi in PAIRED_BY_ORDER else "info"
 
 
@@ -174,7 +174,7 @@ def _side_by_side(table: EntryTable, image: DeviceImage, place: int) -> Iterator
 
 
 def _lengths(table: EntryTable, image: DeviceImage) -> Iterator[Finding]:
-    """Without names nothing else tells that two tables do not belong together."""
+    """Report tables without names whose lengths differ, the only sign of a mismatch."""
     if table.has_names or is_opaque(table, image):
         return
     ours, theirs = len(table.entries), len(image.contents.places or ())
@@ -261,7 +261,10 @@ def duplicated(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _duplicates_severity(table: EntryTable, binary: FatBinary) -> Severity:
-    """Of records that are alike: clang's pair, if those of the images are in the same places."""
+    """Return the severity of equal records.
+
+    It is info if clang made them and every image lists the same names in the same places.
+    """
     images = [binary.images[index] for index in table.images]
     names = listed(table)
     is_clangs = named(table.abi) is not None

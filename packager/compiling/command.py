@@ -146,7 +146,7 @@ class CompileCommand(NamedTuple):
 
     @property
     def ptxas(self) -> tuple[str, ...]:
-        """The words for ptxas: who links device code in bitcode calls it."""
+        """Return the options for ptxas, which the device link runs for bitcode."""
         return tuple(word for option, word in pairwise(self.words) if option == "-Xcuda-ptxas")
 
     @property

@@ -39,7 +39,7 @@ def _beside(command: CompileCommand, source: Path, out: Path | None) -> Path:
 
 
 def add(path: Path, inputs: Sequence[Path]) -> None:
-    """Say in the rules of `path` that what they are of is made of `inputs`, too."""
+    """Add `inputs` as prerequisites to the make rule in `path`."""
     said = path.read_bytes()
     target = re.split(rb":\s", said, maxsplit=1)[0]
     names = b" ".join(_escaped(one) for one in inputs)

@@ -47,9 +47,9 @@ class Target(NamedTuple):
 
 
 def targets(words: Iterable[str], compilers: Iterable[str]) -> list[Target]:
-    """Those of `TRIPLE[:ARCH]` words, with the compilers of `TRIPLE=COMMAND` words.
+    """Parse `TRIPLE[:ARCH]` words, with the compilers of `TRIPLE=COMMAND` words.
 
-    Raises UsageError for a word that is neither, and a compiler for a triple that is not there.
+    Raises UsageError for a malformed word, and for a compiler of a triple that is not listed.
     """
     archs: dict[str, list[str]] = {}
     for word in words:

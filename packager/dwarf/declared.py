@@ -47,7 +47,7 @@ def sections_of(elf: Elf) -> units.Sections:
 
 
 def _declared(found: units.Sections, wanted: set[bytes]) -> dict[str, Place]:
-    """Of functions that have entries."""
+    """Return the places of the `wanted` functions that have entries in debug information."""
     strings = offsets(found.strings, wanted)
     texts = lines.Texts(found.strings, found.line_strings)
     result: dict[str, Place] = {}

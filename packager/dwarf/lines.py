@@ -72,7 +72,7 @@ def header(data: bytes, at: int) -> tuple[Header, Cursor]:
 
 
 def _listed(cursor: Cursor, compiled_in: bytes) -> dict[int, bytes]:
-    """Versions 2 to 4: directories, then files, each list ending with an empty name."""
+    """Read a file table of version 2 to 4: directories and files, each list ended by ""."""
     folders = [compiled_in]
     while name := cursor.string():
         folders.append(_joined(compiled_in, name))
@@ -88,7 +88,7 @@ def _listed(cursor: Cursor, compiled_in: bytes) -> dict[int, bytes]:
 
 
 def _described(cursor: Cursor, shape: Shape, compiled_in: bytes, texts: Texts) -> dict[int, bytes]:
-    """Version 5: each list behind a description of its entries."""
+    """Read a file table of version 5, in which each list follows a description of its entries."""
     folders: list[bytes] = []
     for name, _ in _entries(cursor, shape, texts):
         folders.append(_joined(folders[0] if folders else compiled_in, name))

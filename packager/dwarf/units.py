@@ -159,7 +159,7 @@ def _abbreviation(unit: Unit, cursor: Cursor, code: int) -> Abbreviation:
 def _values(
     cursor: Cursor, shape: Shape, abbreviation: Abbreviation
 ) -> Iterator[tuple[int, int, int | bytes]]:
-    """Attribute, form and value of each; strings that stand in the entry are bytes."""
+    """Yield attribute, form and value for each attribute; inline strings are bytes."""
     for attribute, written, implicit in abbreviation.attributes:
         form = written
         if form == forms.INDIRECT:

@@ -114,5 +114,5 @@ class HostMachine(NamedTuple):
 
     @property
     def note(self) -> bytes:
-        """The content of .note.gnu.property, which says what `code` keeps intact."""
+        """Return the content of .note.gnu.property: the features that `code` supports."""
         return NOTE.pack(4, 16, PROPERTIES, b"GNU\0", self.property_type, 4, self.features, 0)

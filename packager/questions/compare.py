@@ -128,7 +128,7 @@ def _kernels(
     wanted: Wanted,
     lines: Mapping[str, str],
 ) -> Iterator[Change]:
-    """Those of images that both files have; equal changes for several targets are one."""
+    """Yield the changes of kernels in targets of both files; equal changes are merged."""
     names_before = {now: name for name, now in lines.items()}
     found: dict[tuple[str, How, tuple[Fact, ...]], list[str]] = {}
     for target, (ours, theirs) in pairs.items():
@@ -153,7 +153,7 @@ def _needs(
     wanted: Wanted,
     lines: Mapping[str, str] = UNMOVED,
 ) -> dict[str, list[Numbers]]:
-    """By the names of kernels what each of that name needs, in an order of its own."""
+    """Return the resources of kernels by name; kernels of one name are sorted."""
     found: dict[str, list[Numbers]] = {}
     for image in images:
         for kernel in kernels(binary, image):

@@ -36,12 +36,12 @@ class Kernel(NamedTuple):
 
     @property
     def images(self) -> list[DeviceImage]:
-        """The images that have the kernel."""
+        """Return the images that have the kernel."""
         return [image for image, _ in self.symbols]
 
     @property
     def source(self) -> SourcePlace | None:
-        """The place of its function, where the file was loaded with sources."""
+        """Return the place of the kernel's function, if the file was loaded with sources."""
         return next((symbol.source for _, symbol in self.symbols if symbol.source), None)
 
     def __repr__(self) -> str:
@@ -50,7 +50,7 @@ class Kernel(NamedTuple):
 
 
 def merged(binary: FatBinary, images: Iterable[DeviceImage]) -> list[Kernel]:
-    """Each kernel of some images once, in the order in which they come."""
+    """Return each kernel of the images once, in order."""
     found: dict[str, list[tuple[DeviceImage, DeviceSymbol]]] = {}
     for image in images:
         for kernel in kernels(binary, image):

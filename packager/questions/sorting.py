@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"(\d+)")
 
 
 def natural(words: str) -> list[tuple[int, str]]:
-    """So that sm_100 comes after sm_90."""
+    """Return a sort key that orders sm_90 before sm_100."""
     parts = _NUMBER.split(words)
     return [(int(part), "") if part.isdecimal() else (0, part) for part in parts]
 
@@ -68,6 +68,6 @@ COLUMNS = (*IMAGES, *KERNELS)
 def in_order(
     items: Iterable[Item], keys: Mapping[str, Key[Item]], column: str | None
 ) -> list[Item]:
-    """Items by a column; as they are if they have none of this name."""
+    """Sort items by a column; keep their order if they have no such column."""
     key = keys.get(column or "")
     return sorted(items, key=key) if key else list(items)

@@ -139,7 +139,7 @@ def _container(
 
 
 def _coverage(containers: Sequence[Container]) -> Iterator[Coverage]:
-    """For each vendor that a container has images for, GPUs of one fate together."""
+    """Yield the GPUs that run the containers' images, grouped by vendor and outcome."""
     for vendor in dict.fromkeys(VENDORS.values()):
         mine = [
             [image for image in container.images if _vendor(image) == vendor]
@@ -164,7 +164,7 @@ def _coverage(containers: Sequence[Container]) -> Iterator[Coverage]:
 
 
 def _of_intel(containers: Sequence[Container]) -> Iterator[Coverage]:
-    """Native code of ocloc's, and SPIR-V, which is for every GPU whose driver compiles it."""
+    """Yield Intel's GPUs with native code, and SPIR-V for every GPU whose driver compiles it."""
     images = [image for container in containers for image in container.images]
     for arch in dict.fromkeys(image.processor for image in images if image.kind == "zebin"):
         count = _count(containers, "zebin", arch)
@@ -203,7 +203,10 @@ def _best(images: Sequence[DeviceImage], gpu: str) -> How | None:
 
 
 def _way(image: DeviceImage, gpu: str) -> How | None:
-    """Bitcode is compiled by the runtime; that in CUDA's fat binaries is for a linker alone."""
+    """Return how a GPU runs an image, or None.
+
+    The runtime compiles bitcode, except bitcode in CUDA's fat binaries, which is for a linker.
+    """
     if image.kind == "bitcode" and image.container == "cuda-fatbin":
         return None
     if _vendor(image) == "NVIDIA":

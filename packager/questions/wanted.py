@@ -62,7 +62,7 @@ class Wanted:
         return image.arch == arch or (base == wanted and set(features) <= set(settings))
 
     def images(self, binary: FatBinary) -> Iterator[DeviceImage]:
-        """Those of a file or a member that are meant."""
+        """Yield the images of a file or member that meet the conditions."""
         return (image for image in binary.images if self(image.index, binary, image))
 
     def names(self, name: str) -> bool:

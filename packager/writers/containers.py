@@ -117,7 +117,7 @@ def _findings(
 
 
 def _offload_binary(inputs: Sequence[_Input], generation: Generation) -> Content:
-    """One binary for each image, or since LLVM 23 one for all."""
+    """Return an OffloadBinary for each image, or since LLVM 23 one for all."""
     items = [_item(each, generation) for each in inputs]
     version = generation.container_version
     size = len(items) if version > 1 else 1

@@ -153,7 +153,7 @@ def _of_ptx(text: str, kernel: str) -> str:
 
 
 def _of_sections(text: str, kernel: str) -> str:
-    """Of nvdisasm: the section that is called after the kernel."""
+    """Return the kernel's section in nvdisasm's output."""
     head = rf"^//-+ \.text\.{re.escape(kernel)} -*$"
     return _block(text, head, r"(?=^//-+ )", is_last_open=True)
 
@@ -174,7 +174,7 @@ def _of_spirv(text: str, kernel: str) -> str:
 
 
 def _block(text: str, begin: str, end: str, *, is_last_open: bool = False) -> str:
-    """From the line that begins so to the one that ends so."""
+    """Return the text from the first line that matches `begin` to the next match of `end`."""
     first = re.search(begin, text, re.MULTILINE)
     if not first:
         return ""

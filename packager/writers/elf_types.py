@@ -42,7 +42,7 @@ KeptContent = tuple[bytes | FilePart | Reader, ...]
 
 
 def content_size(content: KeptContent) -> int:
-    """Bytes of all parts together."""
+    """Return the size of all parts in bytes."""
     return sum(part.size if isinstance(part, FilePart) else len(part) for part in content)
 
 

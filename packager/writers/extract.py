@@ -91,7 +91,10 @@ def file_name(source: Path, index: int, image: DeviceImage) -> str:
 
 
 def _distinct(name: str, names: set[str]) -> str:
-    """Two long names may have been cut to one; some systems take capitals for small letters."""
+    """Return a file name that is not in `names` yet, and add it.
+
+    Truncation may make two long names equal, and some file systems ignore case.
+    """
     stem, dot, ending = name.rpartition(".")
     number = 1
     while name.casefold() in names:

@@ -68,7 +68,7 @@ def _tables(host: HostFile) -> list[EntryTable]:
 
 
 def in_section(abi: WrittenAbi, tables: Sequence[EntryTable]) -> WrittenAbi:
-    """`abi`, with the section in which the tables of its records are."""
+    """Return `abi` with the section name of the tables that have its records."""
     names = {table.section for table in tables if table.record_size == abi.entry.record}
     if not names or abi.entries_section in names:
         return abi

@@ -63,11 +63,11 @@ class HostObject(NamedTuple):
         return self.names.index(name) if name in self.names else None
 
     def section_size(self, index: int) -> int:
-        """Bytes of a section's content."""
+        """Return the size of a section's content in bytes."""
         return self.headers[index].size
 
     def symbol_table(self) -> dict[str, HostSymbol]:
-        """Named symbols in table order; where a name is there twice, the global wins."""
+        """Return the named symbols in table order; for duplicate names, the global one."""
         table: dict[str, HostSymbol] = {}
         for index, (name, info, _, shndx, _, size) in enumerate(SYMBOL.iter_unpack(self.symbols)):
             if name and info & 0xF not in (3, 4):  # neither section nor file symbols

@@ -170,7 +170,7 @@ def _moved_relocations(header: Header, shift: _Shift) -> bytes:
 
 
 def _moved_addrsig(data: bytes, shift: _Shift) -> bytes:
-    """LLVM's address-significance table: ULEB128 symbol indices, end to end."""
+    """Return LLVM's address-significance table, ULEB128 symbol indices, with `shift` applied."""
     result = bytearray()
     value = bits = 0
     for byte in data:
@@ -200,7 +200,7 @@ def _with_content(header: Header, data: bytes) -> Header:
 def _added_headers(
     host: HostObject, sections: Sequence[Section], indices: dict[str, int], names: bytearray
 ) -> list[Header]:
-    """Headers of the added sections, then of their relocation sections."""
+    """Return the headers of the added sections, then of their relocation sections."""
     first = len(host.headers)
     added = []
     relocations = []
@@ -228,7 +228,7 @@ def _type(relocation: Relocation, host: HostObject) -> int:
 
 
 def _write(out: BinaryIO, host: HostObject, headers: Sequence[Header], copied: Copied) -> None:
-    """ELF header, contents in section order, section header table."""
+    """Write the ELF header, contents in section order, and the section header table."""
     position = HEADER.size
     out.write(bytes(position))  # the header is filled in when the table's place is known
     table = []

@@ -85,7 +85,7 @@ def arrays(abi: WrittenAbi, *, says_requires: bool) -> list[Array]:
 def registration(
     abi: WrittenAbi, machine: HostMachine, *, says_requires: bool
 ) -> list[tuple[Section, list[Symbol]]]:
-    """Their sections, each with the symbols that are in it."""
+    """Return the sections of the functions and arrays, each with its symbols."""
     parts = [_code(functions(abi, says_requires=says_requires), machine.code)]
     parts += [(_array(array), []) for array in arrays(abi, says_requires=says_requires)]
     return parts

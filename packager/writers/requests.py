@@ -35,9 +35,9 @@ class ImageRequest(NamedTuple):
 
 
 def parse_request(text: str) -> ImageRequest:
-    """`TRIPLE[:ARCH]=FILE`, or clang-offload-packager's `file=FILE,triple=TRIPLE,KEY=VALUE…`.
+    """Parse `TRIPLE[:ARCH]=FILE`, or clang-offload-packager's `file=FILE,triple=TRIPLE,KEY=VALUE…`.
 
-    The triple is normalised. Raises UsageError when it is neither.
+    The triple is normalised. Raises UsageError for any other text.
     """
     if _is_list(text):
         return _of_list(text)
@@ -50,7 +50,7 @@ def parse_request(text: str) -> ImageRequest:
 
 
 def _is_list(text: str) -> bool:
-    """No triple is called "file" or "kind"."""
+    """Return whether a request has the KEY=VALUE form: no triple is called "file" or "kind"."""
     keys = {part.partition("=")[0] for part in text.split(",")}
     return text.partition("=")[0] in OURS or {FILE, TRIPLE} <= keys
 

@@ -16,7 +16,7 @@ Copied = Callable[[int], None]
 
 
 def ignore(_size: int) -> None:
-    """Nobody watches."""
+    """Ignore the progress of copying."""
 
 
 def pieces(content: KeptContent, copied: Copied = ignore) -> Iterator[bytes | memoryview]:

@@ -63,12 +63,12 @@ class ImageInput(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """Return the size of the image in bytes."""
         return len(self.data)
 
     @property
     def section(self) -> str:
-        """The section that will hold it."""
+        """Return the name of the section for the image."""
         return IMAGE_SECTION_PREFIX + self.triple + (f".{self.arch}" if self.arch else "")
 
 
@@ -86,7 +86,7 @@ class EntryInput(NamedTuple):
 
     @property
     def flags(self) -> int:
-        """As LLVM's records have them."""
+        """Return the flags in LLVM's records."""
         return LINK_FLAG if self.name.endswith(LINK_POINTER) else 0
 
 
@@ -178,7 +178,7 @@ def _image_symbol(image: ImageInput, number: int, abi: WrittenAbi) -> Symbol:
 
 
 def _image_section(image: ImageInput, abi: WrittenAbi, machine: HostMachine) -> Section:
-    """Its flags let every linker put it where it does not come between code and data."""
+    """Return an image's section, with flags that keep it from between code and data."""
     _, content = image_content(image, abi)
     flags = SHF_ALLOC | machine.image_flags
     return Section(image.section, SHT_PROGBITS, flags, offload_binary.ALIGNMENT, content)
