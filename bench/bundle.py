@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def peers(image: Path, out: Path) -> Iterator[Measured]:
-    """LLVM's wrappers, which write a module, and what makes an object of it."""
+    """Yield LLVM's wrappers, which write a module, each with the command that compiles it."""
     module = out.with_suffix(".bc")
     for version, wrapper, options in (
         ("14", "clang-offload-wrapper", "-target"),
@@ -71,7 +71,7 @@ def peers(image: Path, out: Path) -> Iterator[Measured]:
 
 
 def fresh(path: Path) -> None:
-    """Both start without their output, and with no earlier output still to be written back."""
+    """Remove the output and flush pending writes, so that each command starts alike."""
     path.unlink(missing_ok=True)
     os.sync()
 

@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def reading(path: Path) -> list[Measured]:
-    """Both commands on a file."""
+    """Return both commands on a file."""
     return [
         Measured(f"omptool {verb}", ["omptool", verb, str(path)]) for verb in ("dump", "verify")
     ]

@@ -31,7 +31,7 @@ class Measured:
     runs: list[Figures] = field(default_factory=list)
 
     def run(self) -> None:
-        """One run, counted. Raises SystemExit when the command fails."""
+        """Run the command once, and record its figures. Raises SystemExit if it fails."""
         self.prepare()
         self.runs.append(figures(self.command))
 

@@ -80,14 +80,14 @@ def _stop(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Die of a signal that came where nothing catches it any more."""
+    """End by the signal if a StoppedError reached the top level."""
     if isinstance(error, StoppedError):
         _die_of(error.number)
     sys.__excepthook__(kind, error, trace)
 
 
 def _unraisable(fault: sys.UnraisableHookArgs) -> None:
-    """Die of a signal that came where Python has to go on: while an object is taken apart."""
+    """End by the signal if it arrived where Python ignores exceptions, e.g. in a destructor."""
     if isinstance(fault.exc_value, StoppedError):
         _die_of(fault.exc_value.number)
     sys.__unraisablehook__(fault)
@@ -102,7 +102,10 @@ def _die_of(number: int) -> NoReturn:
 
 
 def _open_standard_streams() -> None:
-    """Python has no object for a stream that was closed, and its number goes to the next file."""
+    """Open /dev/null for closed standard streams.
+
+    Otherwise the next file opened would get the number of a closed stream.
+    """
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)
     if sys.stdout is None:  # what is printed fails, as on any stream that cannot be written

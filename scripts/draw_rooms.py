@@ -134,7 +134,7 @@ def draw(trees: Sequence[Tree]) -> str:
 
 
 def draw_tree(tree: Tree, left: int) -> Iterator[str]:
-    """One tree, in a column of its own."""
+    """Yield the SVG of one tree, in its own column."""
     yield f'<text x="{left}" y="{MARGIN + 8}" font-weight="bold">{escape(tree.name)}</text>'
     boxes: dict[str, Box] = {}
     for row, level in enumerate(tree.levels):

@@ -64,7 +64,7 @@ def rule(path: Path | None, out: Path, inputs: Sequence[Path]) -> Iterator[None]
 
 
 def _escaped(path: Path) -> bytes:
-    """As make reads it, and ninja, in bytes. Raises UsageError for what they cannot read."""
+    """Return a name escaped for make and ninja. Raises UsageError if they cannot read it."""
     name = os.fsencode(as_given(path))
     for sign, called in UNSAYABLE.items():
         if sign in name:

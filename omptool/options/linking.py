@@ -80,7 +80,7 @@ def expect_files(paths: Iterable[Path]) -> None:
 
 
 def warn(line: str) -> None:
-    """Something that a user should know, on stderr."""
+    """Print a warning on stderr."""
     echo(f"Warning: {line}", err=True)
 
 
@@ -112,4 +112,4 @@ def _show(line: str) -> None:
 
 
 def _hide(_line: str) -> None:
-    """Commands are shown to those who ask."""
+    """Ignore the line of a command, which only -v prints."""

@@ -70,6 +70,6 @@ def _option(word: str) -> Iterator[str]:
 
 
 def _output(command: Sequence[str]) -> str:
-    """Links that work in one folder at once keep their files apart."""
+    """Return a link's output, after which parallel links in one folder name their files."""
     named = [value for option, value in pairwise(command) if option == "-o"]
     return str(Path(named[-1] if named else "a.out"))

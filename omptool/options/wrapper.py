@@ -133,7 +133,7 @@ def report(out: Path, findings: Sequence[Finding]) -> None:
 
 
 def _size(path: Path) -> int:
-    """Bytes to copy; what cannot be read is an error of those who read it."""
+    """Return the bytes to copy; 0 if unknown. Readers of the file report the error."""
     try:
         return path.stat().st_size
     except OSError:

@@ -276,7 +276,7 @@ def machine(image: DeviceImage) -> str:
 
 
 def _span(numbers: Iterable[int | None]) -> int | str | None:
-    """One number, or the least and the largest; None if there is none."""
+    """Return one number, or the range from smallest to largest; None if there is none."""
     known = sorted(number for number in set(numbers) if number is not None)
     if len(known) < 2:
         return known[0] if known else None
@@ -284,7 +284,7 @@ def _span(numbers: Iterable[int | None]) -> int | str | None:
 
 
 def _symbols(images: Iterable[DeviceImage], parts: Parts) -> list[Row]:
-    """Of images without a host: what one could name in its entries."""
+    """Return rows of the symbols that a host's entries could name, for images without a host."""
     found = [
         (image, symbol)
         for image in images
@@ -358,7 +358,7 @@ def _archives(binary: FatBinary) -> list[Row]:
 
 
 def _registrations(binary: FatBinary) -> list[Row]:
-    """With the runtimes of CUDA, HIP and SYCL."""
+    """Return rows of the registrations with the runtimes of CUDA, HIP and SYCL."""
     return [
         {
             "registration": index,

@@ -106,7 +106,7 @@ def _results(results: Results, codes: Sequence[str]) -> Iterator[Json]:
 
 
 def _message(finding: Finding) -> str:
-    """All that `verify` prints; a C++ name may look like a link."""
+    """Return all that `verify` prints of a finding, escaped: C++ names may look like links."""
     lines = (f"{finding.message} ({finding.hint})", *finding.detail)
     return plain("\n".join(lines))
 
