@@ -17,11 +17,10 @@ ImageKind = Literal[
     "elf", "ptx", "cubin", "fatbin", "bitcode", "spirv", "amdgcn", "zebin", "tileir", "unknown"
 ]
 EntryKind = Literal["kernel", "global", "link", "ctor", "dtor", "indirect", "requires"]
-# The programming model that an entry is of: LLVM 21 on keeps all in one table.
+# Programming model of an entry; since LLVM 21 one table holds all models.
 Model = Literal["openmp", "cuda", "hip", "sycl", "other"]
-# The state of an entry in one image.
-# "unknown": the image's symbols cannot be seen (bitcode, …); "unrelated": the entry needs nothing
-# in this image, or the image belongs to another table.
+# State of an entry in one image. "unknown": the image's symbols are not readable (bitcode, …).
+# "unrelated": the entry needs nothing in this image, or the image belongs to another table.
 EntryState = Literal["present", "missing", "misordered", "size", "kind", "unknown", "unrelated"]
 Severity = Literal["error", "warning", "info"]
 Abi = Literal["interface", GenerationName, "proposal", "gcc"]
@@ -62,7 +61,8 @@ class DeviceSymbol(NamedTuple):
     resources: Resources | None = None  # of a kernel
     code: tuple[int, int] | None = None  # of a kernel in an ELF image: offset in the file, size
     source: SourcePlace | None = None  # of a kernel, where debug information has been asked
-    # False: a function of a CPU's bitcode, a kernel only if an entry of the host names it.
+    # False: a function in a CPU's bitcode, which is a kernel only if the host has an entry of its
+    # name.
     is_told: bool = True
 
 
@@ -80,8 +80,8 @@ class Links(NamedTuple):
 NO_LINKS = Links()
 
 
-# Fields of a class that has more than those: NamedTuple allows no cached property. All records are
-# such tuples because data classes take ten times as long to be made, which every command waits for.
+# Base of a class with cached properties, which NamedTuple forbids. Records are named tuples because
+# creating a data class takes ten times as long, at the start of every command.
 class _Contents(NamedTuple):
     kind: ImageKind
     machine: str | None = None  # what they are code for, e.g. "x86_64", "nvptx64", "amdgcn"
@@ -90,8 +90,8 @@ class _Contents(NamedTuple):
     table: tuple[DeviceSymbol, ...] | None = None  # the image's own entry table, in its order
     is_opaque: bool = False  # its symbols cannot be seen: bitcode, SPIR-V, damaged
     problem: str | None = None  # why the bytes could not be read as what they claim to be
-    # Its own entry table, record by record: None where the image does not support the entry, the
-    # name "" where nothing tells it.
+    # The image's own entry table, record by record: None for an unsupported entry, "" for an
+    # unknown name.
     places: tuple[DeviceSymbol | None, ...] | None = None
     form: ElfForm | None = None  # of ELF code for a CPU
     links: Links = NO_LINKS
@@ -210,7 +210,8 @@ class OffloadEntry(NamedTuple):
     flags: int | None  # None in generations without flags
     offset: int | None = None  # of the record
     place: int = 0  # in its table, from 0
-    # Equal in entries of one table whose host addresses will be equal, in objects too; None: null.
+    # Key that is equal for entries whose host addresses are equal, in objects as well; None is
+    # null.
     target: tuple[str | None, int] | None = None
     data: int = 0  # of a requires entry: the mask
     device_size: int | None = None  # of the counterpart, if that is a pointer to what this is
@@ -343,6 +344,7 @@ class FatBinary(_FatBinary):
 
     @cached_property
     def entries(self) -> tuple[OffloadEntry, ...]:
+        """Return the entries of all tables, in order."""
         return tuple(entry for table in self.tables for entry in table.entries)
 
     @cached_property
@@ -352,6 +354,7 @@ class FatBinary(_FatBinary):
 
     @property
     def is_empty(self) -> bool:
+        """Return whether the file has no trace of offload code."""
         return not (self.has_parts or self.unread or self.faults or self.limits or self.newer)
 
     @property

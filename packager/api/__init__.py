@@ -69,7 +69,7 @@ __all__ = [
 ]
 
 Name = str | os.PathLike[str]
-# A file by its name, or what was loaded of one.
+# A file by its name, or the records loaded from one.
 Source = Name | FatBinary | Sequence[FatBinary]
 
 
@@ -141,6 +141,7 @@ class Verified(NamedTuple):
 
     @property
     def has_errors(self) -> bool:
+        """Return whether a finding is an error."""
         return any(finding.severity == "error" for finding in self.findings)
 
 
