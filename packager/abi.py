@@ -18,12 +18,12 @@ from packager.layouts import (
 from packager.model import Abi
 from packager.records import NamedTuple
 
-# auditwheel puts a hash of the file into the name.
+# auditwheel appends a hash to the file name.
 _LIBRARY = re.compile(r"libomptarget(?:-[0-9a-f]{8})?\.so\.(\d{1,4})(?:\..*)?")
-# The ABIs of the documents, by their records and by what their registration is called.
+# ABIs of the documents, by the records and by the name of the registration function.
 DOCUMENTS: dict[EntryLayout, Abi] = {INTERFACE_ENTRY: "interface", PROPOSAL_ENTRY: "proposal"}
 _REGISTRATIONS: dict[str, Abi] = {REGISTER: "interface", PROPOSAL_REGISTER: "proposal"}
-# Clang calls it for each region since 15.
+# Clang calls this function for each region since release 15.
 _KERNEL_CALL, FIRST_WITH_KERNEL_CALL = "__tgt_target_kernel", 15
 
 

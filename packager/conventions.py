@@ -6,8 +6,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection
 
-# Releases whose kernels take the arguments of their region; one of the runtime's in front of them;
-# an array of pointers to all of them.
+# Releases of clang by the arguments of their kernels: the region's arguments; a runtime argument in
+# front of them; one array of pointers to them.
 PLAIN, FIRST, ARRAY = range(18), range(18, 23), range(23, sys.maxsize)
 
 

@@ -36,7 +36,7 @@ class Generation(NamedTuple):
     container_version: int  # of the OffloadBinaries that are written; 0: none
     kernel_environment: int  # bytes of a GPU kernel's own record; 0: none
     launch_environment: int  # bytes of what a GPU kernel is given per launch; 0: none
-    # From here on this package alone asks.
+    # The fields below are for this package only.
     has_typed_pointers: bool  # in LLVM IR that its first release reads
     are_models_bits: bool  # programming models are numbered 1, 2, 4, 8 instead of 1, 2, 3
     bundle_names: Literal["bare", "dashed", "unknown"]  # targets without processor, environment

@@ -15,8 +15,8 @@ def unwatched(_: int) -> None:
 class Look(NamedTuple):
     """The facts to read about the images of a file, beside their place and their target."""
 
-    # The symbols that a host finds, and damage anywhere in the image. False: only the bytes that
-    # tell kind and architecture are read.
+    # Read the symbols that a host can find, and look for damage. False: read only kind and
+    # architecture.
     symbols: bool = True
     for_entries: bool = False  # symbols only where a host has entries, which pair with them
     damage: bool = False  # without symbols, too: damage anywhere, and what it needs from elsewhere

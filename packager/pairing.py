@@ -22,7 +22,7 @@ from packager.model import (
     OffloadEntry,
 )
 
-# The kind of symbol that an entry needs on the device; a `requires` entry needs none.
+# Kind of symbol that an entry needs on the device; a `requires` entry needs none.
 DEVICE_KINDS: dict[EntryKind, Literal["kernel", "global"]] = {
     "kernel": "kernel",
     "ctor": "kernel",

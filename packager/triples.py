@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from packager.errors import UsageError
 
-# Architectures that code of no host is for.
+# Architectures that no host has.
 GPUS = ("nvptx64", "nvptx", "amdgcn", "spirv64", "spirv", "spir64", "spir", "intelgt")
 CPUS = (
     *("x86_64", "i386", "i486", "i586", "i686", "aarch64", "arm", "armv7", "powerpc64le"),
@@ -26,8 +26,8 @@ _ARCHES = {"amd64": "x86_64", "arm64": "aarch64"}
 _VENDORS = {"pc", "nvidia", "amd", "apple", "intel", "ibm", "suse"}
 _SYSTEMS = ("linux", "cuda", "amdhsa", "nvcl", "darwin", "macosx", "freebsd", "windows", "none")
 _ENVIRONMENTS = ("gnu", "musl", "android", "eabi", "msvc", "elf")
-# Vendor, system and environment of an architecture that names none: (pc, linux, gnu) is what
-# Debian's and Ubuntu's clang say for x86_64, and the vendor makes no difference to the code.
+# Default vendor, system and environment of an architecture. (pc, linux, gnu) is the spelling of
+# Debian's and Ubuntu's clang for x86_64; the vendor does not affect the code.
 _DEFAULTS = {
     "x86_64": ("pc", "linux", "gnu"),
     "aarch64": ("unknown", "linux", "gnu"),
@@ -37,7 +37,7 @@ _DEFAULTS = {
 }
 _NO_DEFAULTS = ("unknown", "unknown", "")
 _HOSTED = ("gnu", "musl", "android")
-# Names that users give to triples, and their right spelling.
+# Wrong names of triples, with the right spelling.
 _OF_NVIDIA = "nvptx64:ARCH, such as nvptx64:sm_80"
 _OF_AMD = "amdgcn:ARCH, such as amdgcn:gfx90a"
 SPELLED = {
@@ -47,7 +47,7 @@ SPELLED = {
     **dict.fromkeys(("x86-64", "x86", "x64"), "x86_64"),
     "arm": "aarch64",
 }
-# LLVM after 22 names AMD's GPUs so: all of them, a family (amdgpu9), or one (amdgpu9.0a).
+# LLVM's names of AMD's GPUs after 22: all of them, a family (amdgpu9), or one (amdgpu9.0a).
 _AMDGPU = re.compile(r"amdgpu(?:(?P<major>[0-9]+)(?:\.(?P<rest>[0-9a-f]*))?)?")
 _OF_ONE = 2  # digits behind the dot
 

@@ -25,8 +25,8 @@ from packager.model import FatBinary, Finding
 
 Check = Callable[[FatBinary], Iterator[Finding]]
 
-# A code never changes its meaning; OMP101… are V01… of the list that the project works through,
-# OMP130… are checks beyond that list.
+# A code never changes its meaning. OMP101… follow the project's own list of faults; OMP130… are
+# further checks.
 CHECKS: dict[str, Check] = {
     "OMP101": registration.unregistered,
     "OMP102": structure.without_runtime,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from packager.model import EntryTable, FatBinary, Finding, OffloadEntry
 
 HINT = "link with --icf=safe or --icf=none, or make the host versions differ"
-# Names in a message; a table may have a thousand empty stubs.
+# Most names in a message: a table may have a thousand empty stubs.
 SHOWN = 4
 
 

@@ -16,7 +16,7 @@ from packager.model import (
 )
 from packager.triples import GPUS, code_of, processor_in
 
-# The machine that a triple's architecture means, as packager.elf names machines.
+# Architecture of a triple to the machine's name in packager.elf.
 MACHINES = {
     "x86_64": "x86_64",
     "aarch64": "aarch64",
@@ -29,8 +29,8 @@ MACHINES = {
     "loongarch64": "loongarch64",
     "spirv64": "spirv64",
 }
-# The kinds that a declared kind may turn out to be: containers call every ELF image an object, and
-# clang what ends in ".o", as its SPIR-V for Intel's GPUs.
+# Kinds of the bytes that are right for a declared kind. Containers call every ELF image an object,
+# and clang calls a file in ".o" one, e.g. its SPIR-V for Intel's GPUs.
 KINDS = {"elf": ("elf", "cubin", "amdgcn")}
 OF_CLANG = ("spirv64", "elf", "spirv")  # code of the triple, declared kind, kind
 _SM = re.compile(r"sm_(\d+)")
@@ -138,7 +138,8 @@ def _arch(image: DeviceImage, arch: str, actual: str) -> Iterator[tuple[str, str
         # The driver compiles PTX for newer devices too.
         yield message, "it runs, but without the newer arch's features", "warning"
     elif image.kind == "cubin":
-        # A cubin says whether it is for sm_90a alone, and not whether it is for sm_100 or sm_100f.
+        # A cubin records whether it is for sm_90a alone, but not whether it is for sm_100 or
+        # sm_100f.
         is_missed = actual.endswith("a") and not arch.endswith("a")
         if _number(actual) != _number(arch) or is_missed:
             yield message, HINT, "error"

@@ -14,13 +14,13 @@ from packager.wording import runs
 
 RUNTIME = "libomptarget.so"
 OPENMP_LIBRARIES = ("libomp.", "libomptarget.", "libgomp.", "libiomp5.", "libomp5.")
-# Functions of the device runtime library, by their prefixes.
+# Prefixes of functions in the device runtime library.
 DEVICE_LIBRARY = ("__kmpc_", "omp_", "__tgt_", "_FortranA")
-# The CUDA driver itself defines these when it loads a cubin: functions, and names that NVIDIA's
-# toolchain keeps for itself (reserved shared memory, tables of functions and data, system calls).
+# The CUDA driver defines these when it loads a cubin: functions, and names reserved by NVIDIA's
+# toolchain (shared memory, tables of functions and data, system calls).
 CUDA_FUNCTIONS = ("vprintf", "malloc", "free", "__assertfail")
 CUDA_RESERVED = (".nv.", "__cuda_", "__UFT", "__UDT", "cudaGetParameter", "cudaLaunch")
-# Bitcode of these each has a plugin that compiles it: docs/plugins.md, "Images left as bitcode".
+# Architectures whose bitcode a plugin compiles: docs/plugins.md, "Images left as bitcode".
 COMPILED = ("x86_64", "aarch64", "nvptx64", "spirv64")
 LAST_BLIND_TO_CUDA_13 = 20
 UNSAFE_AT_EXIT = [row.name for row in GENERATIONS if row.registration == "init_array"]
@@ -116,7 +116,7 @@ def second_runtime(binary: FatBinary) -> Iterator[Finding]:
             yield Finding("OMP115", "warning", message, hint, None, image.index)
         for message in renamed_libraries(image, binary.needed):
             yield Finding("OMP115", "error", message, PACKAGED, None, image.index)
-        # Clang's driver links images with the words of the host's link.
+        # Clang's driver passes the options of the host's link to the link of images.
         fixed = [p for p in links.search if p.startswith("/") and p not in binary.search]
         if fixed:
             message = f"image {image.index} looks for libraries in {', '.join(fixed)}"

@@ -31,16 +31,16 @@ from packager.pairing import (
 )
 from packager.wording import counted
 
-# Of these the runtime pairs the n-th entry of the host with the n-th of the image (DECISIONS 17).
+# ABIs whose runtime pairs the n-th entry of the host with the n-th of the image (DECISIONS 17).
 PAIRED_BY_ORDER = (
     "interface", "proposal", "gcc", *(row.name for row in GENERATIONS if row.pairing == "position")
 )  # fmt: skip
-# Clang's names of kernels; other functions that its images export are not for the host.
+# Clang's prefix of kernel names. Other exported functions of its images are not for the host.
 CLANG_KERNEL = "__omp_offloading_"
-# Names looked through for those that are nearly the missing ones, in all: it takes time.
+# Most names compared, in all, to find near names: comparing is slow.
 MAX_NEAR = 2000
 IN_HEADER = "a region in a header needs no change; otherwise rename one"
-# Entries that are shown before and after the first one that is out of order.
+# Entries shown before and after the first one that is out of order.
 AROUND = 2
 MAX_NEAR_LENGTH = 200
 
@@ -251,7 +251,7 @@ def duplicated(binary: FatBinary) -> Iterator[Finding]:
     for image in binary.images:
         listings = Counter(symbol.name for symbol in image.table or ())
         hosts = [table for table in binary.tables if image.index in table.images]
-        # An image without a host may be meant for one that pairs by order.
+        # An image without a host may be meant for a host that pairs by order.
         severity = _duplicates_severity(hosts[0], binary) if hosts else "error"
         for name, count in listings.items():
             if count > 1:

@@ -72,7 +72,8 @@ def build(command: CompileCommand, options: Options, tools: Tools) -> int:
     try:
         return _program(how, heard, tools)
     except PackagerError as error:
-        # Of objects that nobody knows: what they were made of.
+        # The error names objects in the temporary folder, which the user does not know: name their
+        # sources.
         error.args = (tools.named(str(error)),)
         if isinstance(error, UsageError) and error.subject:
             error.subject = Path(tools.named(str(error.subject)))

@@ -18,8 +18,8 @@ from packager.files.response_files import opened
 from packager.linking.host_command import program_at
 from packager.records import NamedTuple
 
-# The result of a compiler command: "code" has an object's content in another form; "text" is made
-# before host and devices part, such as preprocessed text; "other" is the answer to a query.
+# Result of a compiler command. "code" is an object's content in another form; "text" is made before
+# host and devices are compiled apart, e.g. preprocessed text; "other" is the answer to a query.
 End = Literal["object", "program", "code", "text", "other"]
 Kind = Literal["source", "fortran", "assembly", "kernels", "header", "foreign", "input"]
 
@@ -33,7 +33,7 @@ SUFFIXES: dict[str, Kind] = {
     **dict.fromkeys((".F", ".FOR", ".F90", ".F95", ".F03", ".F08"), "fortran"),
     **dict.fromkeys((".f77", ".F77", ".cu", ".hip", ".cl", ".m", ".mm"), "foreign"),
 }
-# Of -x, by how they begin; the rest are of C and its kin.
+# Values of -x by their first letters; all others are of C and related languages.
 LANGUAGES: dict[str, Kind] = {
     "ir": "kernels",
     "assembler": "assembly",
@@ -41,7 +41,7 @@ LANGUAGES: dict[str, Kind] = {
     **dict.fromkeys(("cuda", "hip", "cl", "objective"), "foreign"),
 }
 INPUTS = re.compile(r".*\.(o|obj|a|so|lo)(\.\d+)*")  # what no compiler is called like
-# Options whose value is a word of its own: it is no source.
+# Options with a separate value, which is no source.
 TAKES_WORD = re.compile(
     r"-([oxILDUFTuzelBGJ]|module-dir|fintrinsic-modules-path|M[FTQJ]|include|imacros|isystem|iquote|idirafter|isysroot|iprefix|"
     r"iwithprefix|iwithprefixbefore|iwithsysroot|iframework|isystem-after|cxx-isystem|include-pch|"
@@ -62,7 +62,7 @@ FOR_LINK = re.compile(
     r"-(l.*|L.*|Wl,.*|shared|static.*|pie|no-pie|rdynamic|s|nostdlib|nodefaultlibs|nostartfiles|"
     r"fuse-ld=.*|rtlib=.*|shared-libgcc|Xlinker|[Tuze]|rpath)|--ld-path=.*|--rtlib=.*"
 )
-# Options that make a driver complain in a link, and options whose word looks like an input there.
+# Options that a driver rejects in a link, and options whose value looks like an input there.
 FOR_OBJECTS = re.compile(r"-Wa,.*|-Xassembler|-(i(quote|dirafter|withprefix|withprefixbefore))")
 RULES = re.compile(r"-M(D|MD|P|G|V|[FTQJ].*)")
 LANGUAGE = re.compile(r"-x.*")
@@ -192,7 +192,7 @@ def parse(
     else:
         chosen = default(is_cxx)
     end, output = _end(given, inputs), _output(given)
-    # The triple that it compiles for.
+    # Triple of the host compiler.
     host = value_of([*chosen.words, *given], "--target=", "-target")
     is_found = is_cxx and not compiler
     choices = dict.fromkeys(filter(None, (chosen.choice, of_fortran.choice)))

@@ -24,7 +24,7 @@ OLDEST = 19  # of the flangs that are looked for
 FLANGS = ("flang", "flang-new")  # the second until 19
 VARIABLE = "FC"
 _VERSION = re.compile(rb"flang(?:-new)? version (\d+)")
-# The names of compilers of Fortran, of MPI's wrappers of them, too.
+# Names of Fortran compilers, and of MPI's wrappers for them.
 _NAME = re.compile(
     r"(?:.+-)?(?:flang(?:-new)?|\w*fort(?:ran)?|\w*f(?:77|90|95)|ifx|ftn)(?:-[\d.]+)?"
 )

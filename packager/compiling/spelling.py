@@ -9,12 +9,12 @@ import re
 from packager.errors import UsageError
 from packager.triples import SPELLED, code_of, is_known, likely_meant, normalise
 
-# Patterns of processor names, with an example, of the GPUs whose processor has to be named.
+# Processor names of GPUs that require one, as pattern and example.
 PROCESSORS = {
     "nvptx64": (re.compile(r"sm_\d+[af]?"), "sm_80"),
     "amdgcn": (re.compile(r"gfx[\w-]+(:\w+[+-])*"), "gfx90a"),
 }
-# Other names that users give to triples.
+# Spellings of triples that users write.
 CPU = platform.machine()
 NAMES = {**SPELLED, **dict.fromkeys(("cpu", "host", "native"), CPU)}
 WITH_PROCESSOR = re.compile(r".*-(sm_|gfx)\w+")

@@ -14,14 +14,14 @@ from packager.records import NamedTuple
 from packager.triples import GPUS, code_of, normalise
 
 OPENMP = "-fopenmp"
-# Bitcode of a GPU needs nothing of a vendor's until it is linked, and that is not clang's part.
+# GPU bitcode needs no vendor library before its link, which clang does not do here.
 FOR_GPUS = ("-foffload-lto", "-nogpulib")
 
-# Clang 22 says that it did not use several processors, and compiles for them.
+# Clang 22 warns of unused processors although it compiles for them.
 QUIET = "-Wno-unused-command-line-argument"
-# The release since which clang compiles for host and devices apart from each other.
+# First clang that compiles for host and devices separately.
 APART = 15
-# Images that tell omptool's runtime by themselves how each kernel is called.
+# Architecture whose images name the calling convention of each kernel for omptool's runtime.
 TELLING = "nvptx64"
 
 

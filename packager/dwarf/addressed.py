@@ -11,9 +11,9 @@ from packager.dwarf.units import Sections
 from packager.elf.headers import STT_FUNC, SYMBOL, Elf, Symbol
 from packager.files.names import text
 
-# Of one table of strings.
+# Largest string table that is read.
 MAX_NAMES = 1 << 28
-# All functions of a cubin begin at 0 of sections of their own.
+# Machines whose functions all begin at 0: in a cubin each has a section of its own.
 WITHOUT_ADDRESSES = ("nvptx64",)
 
 

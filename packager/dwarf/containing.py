@@ -16,7 +16,7 @@ from packager.dwarf.rows import Row
 from packager.elf.headers import Elf, has_debug_information
 from packager.files.names import text
 
-# Instructions of all programs of a file: running them takes a few seconds.
+# Most instructions of all line programs of a file: running them takes a few seconds.
 MAX_INSTRUCTIONS = 1 << 22
 
 

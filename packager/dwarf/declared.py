@@ -15,9 +15,9 @@ from packager.files.inflating.inflate import inflate
 from packager.files.names import text
 from packager.files.reader import Reader
 
-# Of one section; what is larger takes longer than anyone waits for the name of a file.
+# Largest section that is read: a larger one takes too long for the name of a file.
 MAX_SECTION = 1 << 26
-# Names up to this many bytes stand in the entries themselves; with ptxas all names do.
+# Longest name stored in the entries themselves; ptxas stores all names there.
 SHORT = 3
 SHF_COMPRESSED = 0x800
 COMPRESSED = Struct("<IIQQ")  # method, reserved, size, alignment

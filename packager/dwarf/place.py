@@ -7,7 +7,7 @@ import re
 
 from packager.records import NamedTuple
 
-# Bytes that are searched for each of some names; beyond, for all names in one pass.
+# Most bytes to search for names one by one; larger data are searched once for all names.
 MAX_SEARCHED = 1 << 30
 
 

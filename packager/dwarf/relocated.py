@@ -6,7 +6,7 @@ from __future__ import annotations
 from packager.elf.headers import RELA, SHT_RELA, Elf, Section
 from packager.errors import FormatError
 
-# Relocations that hold the value of a symbol: their types by machine, and the bytes they have.
+# Relocations that store a symbol's value: type to size, by machine.
 SIZES = {
     "x86_64": {1: 8, 10: 4, 11: 4},
     "aarch64": {257: 8, 258: 4},

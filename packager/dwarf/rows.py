@@ -15,7 +15,7 @@ from packager.dwarf.lines import Header
 from packager.errors import FormatError, LimitError
 from packager.records import NamedTuple
 
-# Instructions of all programs of a file: running them takes about a second.
+# Most instructions of all line programs of a file: running them takes about a second.
 MAX_INSTRUCTIONS = 1 << 21
 EXTENDED, COPY, ADVANCE_PC, ADVANCE_LINE, SET_FILE = 0, 1, 2, 3, 4
 CONST_ADD_PC, FIXED_ADVANCE_PC = 8, 9

@@ -14,7 +14,7 @@ from packager.errors import FormatError, LimitError
 from packager.records import NamedTuple
 
 MAX_ABBREVIATIONS = 1 << 16
-# Reading takes a few microseconds for each: what a user waits for.
+# Most entries that are read: each takes a few microseconds.
 MAX_ENTRIES = 1 << 18
 COMPILE_UNIT, SKELETON_UNIT = 1, 4  # types of units; version 5
 VERSIONS = (2, 3, 4, 5)

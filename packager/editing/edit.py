@@ -78,7 +78,7 @@ def list_images(file: LinkedFile, found: Described, places: Sequence[Bounds]) ->
         for number, place in enumerate(places)
         for inside, target in ((0, place.begin), (IMAGE_END, place.end))
     ]
-    # Where they are, the loader protects them after relocation.
+    # The old records may be in memory that the loader makes read-only after relocation.
     if count <= len(found.images) and all(can_point(file, at) for at, _ in pointers):
         return joined([counted, *(point(file, at, target) for at, target in pointers)])
     entries = Bounds(Address(None, found.begin), Address(None, found.end))

@@ -27,19 +27,19 @@ from packager.files.reader import Reader
 from packager.host_machines import written
 from packager.records import NamedTuple
 
-# Sections that begin the segments of an earlier edit. The next edit takes them away with all that
-# is in them, as long as no other tool has put something behind.
+# Sections that begin the segments of an earlier edit. The next edit removes these segments, unless
+# another tool has put a section behind them.
 DATA_MARK, REST_MARK = ".omptool.edit.data", ".omptool.edit.rest"
 MARKS = (DATA_MARK, REST_MARK)
-# Images and tables that are gone, in a section that no reader takes for a container; and one that
-# still has other images.
+# New names of sections without their images and tables, so that no reader takes them for
+# containers: a section without any image left, and one with other images.
 REMOVED_SECTION, REMAINING_SECTION = ".omptool.removed", ".omptool.remaining"
 SHN_LORESERVE = 0xFF00
 DT_RELACOUNT = 0x6FFFFFF9
 
 
 def removed_name(address: int) -> str:
-    """Return the name of a section that nothing is in; patchelf tells sections by their names."""
+    """Return a unique name for an emptied section: patchelf identifies sections by name."""
     return f"{REMOVED_SECTION}.{address:x}"
 
 

@@ -30,7 +30,7 @@ class Later(NamedTuple):
 
 
 Piece = bytes | FilePart | Kept | Later
-# New segments, in their order. "fixed" and "code" stay when the next edit takes away the others.
+# New segments, in order. The next edit keeps "fixed" and "code", and replaces the others.
 NewSegment = Literal["fixed", "code", "data", "rest"]
 
 

@@ -37,7 +37,7 @@ from packager.writers.wrapper import DATA_SECTION
 
 DF_1_PIE = 0x08000000
 LLVMS = "@VERS1.0"
-# The library that a program of an ABI needs, where it needs none yet.
+# Library to add to a program that needs no runtime yet, by ABI.
 LIBRARIES: dict[AbiName, str] = {
     "interface": "libomptarget.so",
     "proposal": "libtarget.so",

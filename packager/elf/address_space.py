@@ -17,7 +17,7 @@ from packager.elf.relocated import Range, Window
 from packager.errors import FormatError
 from packager.host_machines import MACHINES
 
-# Relocations that hold a pointer: relative to the load address, and to a symbol.
+# Relocations that store a pointer, relative to the load address or to a symbol.
 POINTER_RELOCATIONS = {
     **{name: (machine.relative, machine.absolute) for name, machine in MACHINES.items()},
     "amdgcn": (13, 3),
@@ -26,14 +26,14 @@ POINTER_RELOCATIONS = {
     "loongarch64": (3, 2),
 }
 NO_RELOCATIONS = (-1, -1)
-# Enough code of a constructor to see what it hands to __tgt_register_lib.
+# Size of code that shows the argument of a constructor's call of __tgt_register_lib.
 CODE_WINDOW = 256
-# Tables that are held in memory whole: a million entries of the largest record.
+# Largest table that is read into memory: a million entries of the largest record.
 MAX_WINDOW = 1 << 26
-# Pointers to one address: the start of a table may be the end of a popular object.
+# Most pointers to one address: a table may begin where a popular object ends.
 MAX_PLACES = 1 << 20
 UNNAMED = (3, 4)  # STT_SECTION, STT_FILE
-# Where an address has several names, a global one is shown before a weak and a local one.
+# Preferred bindings of symbols at one address: global, then weak, then local.
 PREFERENCE = {1: 3, 2: 2, 0: 1}
 
 

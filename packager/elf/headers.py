@@ -35,7 +35,7 @@ SYMBOL = Struct("<IBBHQQ")
 RELA = Struct("<QQq")
 DYNAMIC = Struct("<qQ")
 WORD = Struct("<Q")
-# In the first word of a symbol: its name, and what is at least this where it has a section.
+# Fields in the first word of a symbol: its name, and the least value with a section.
 NAME, DEFINED = 0xFFFFFFFF, 1 << 48
 WIDE_INDEX = Struct("<I")
 
@@ -60,7 +60,7 @@ STB_LOCAL = 0
 MAX_SECTIONS = 1 << 18
 MAX_SEGMENTS = 4096
 EM_CUDA = 190
-# e_machine, named as the first part of a triple.
+# Names of e_machine values, as in the first part of a triple.
 MACHINES = {
     3: "i386",
     22: "s390x",
@@ -74,17 +74,17 @@ MACHINES = {
     258: "loongarch64",
 }
 GPUS = ("nvptx64", "amdgcn", "intelgt")
-# NVIDIA's types of sections without bytes in the file, read as SHT_NOBITS: global, local and shared
-# memory, and what of shared memory is reserved. Read off ptxas' and nvlink's output.
+# NVIDIA's types of sections without bytes in the file, read as SHT_NOBITS: global, local, shared
+# and reserved shared memory. Found in output of ptxas and nvlink.
 CUDA_NOBITS = frozenset((0x70000007, 0x70000009, 0x7000000A, 0x70000015))
 
 DEBUG_INFO = frozenset((".debug_info", ".zdebug_info"))
 
-# The largest tables of real programs (relocations of a browser with all its libraries) have a few
-# million rows, and are walked a few times; more would keep a user waiting for minutes on a file
-# made to do so. All rows read from one file count.
+# Most rows read from one file. The largest tables of real programs (relocations of a browser with
+# all its libraries) have a few million rows, and are read a few times. A hostile file with more
+# rows would take minutes.
 MAX_ROWS = 1 << 25
-# Rows of a table that are in memory at one time.
+# Rows of a table in memory at a time.
 PIECE = 1 << 12
 
 
@@ -179,7 +179,7 @@ class Symbol(NamedTuple):
         return self.section != SHN_INDICES.SHN_UNDEF
 
 
-# _make of large tables' rows, which are known to have as many fields.
+# Faster than Section._make, which checks the number of fields of each row.
 _section: Callable[[tuple[Any, ...]], Section] = partial(tuple.__new__, Section)
 _symbol: Callable[[tuple[Any, ...]], Symbol] = partial(tuple.__new__, Symbol)
 

@@ -37,7 +37,7 @@ from packager.host_machines import MACHINES
 from packager.host_machines.machine import HostMachine
 from packager.records import NamedTuple
 
-# Data that is searched for raw pointers, at a time.
+# Size of a piece of data that is searched for raw pointers.
 PIECE = 1 << 20
 MAX_NEEDLES = 64  # that are searched for one after the other
 

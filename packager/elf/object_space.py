@@ -86,7 +86,7 @@ class ObjectSpace(Space):
         for number in {function >> SECTION_SHIFT for function in functions}:
             for place, info, addend in self._relocations(number):
                 value = self._symbols.value(info >> 32)
-                # Relative addends count from the place, distances from somewhere behind it.
+                # Relative addends count from the field, and distances from an address after it.
                 for target in (
                     {value + addend, value + addend + behind} if value is not None else ()
                 ):

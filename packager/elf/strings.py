@@ -9,7 +9,7 @@ from itertools import accumulate
 from packager.errors import FormatError
 from packager.files.reader import MAX_STRING, Reader
 
-# A string table up to this size is read once, beyond it string by string.
+# Largest string table that is read whole; a larger one is read string by string.
 SMALL_STRINGS = 1 << 22
 FEW = 1 << 10
 

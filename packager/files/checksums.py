@@ -12,7 +12,7 @@ from xxhash import xxh3_128
 from packager.errors import FormatError
 from packager.files.reader import OpenFiles
 
-# In smaller pieces, Python's lock is handed over too often; larger ones do not stay in the cache.
+# With smaller pieces threads contend for Python's lock; larger ones exceed the CPU's cache.
 PIECE = 2 << 20
 
 

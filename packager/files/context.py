@@ -12,11 +12,11 @@ from packager.files.names import text
 from packager.files.sources import Room
 from packager.look import WHOLE, Look
 
-# Of all strings that are read from one file: tables of a small one may share a long string. Names
-# are read some times over.
+# Most bytes of all strings read from one file, counted at each read: tables of a small file may
+# share a long string.
 MAX_STRINGS = 1 << 27
 STRINGS_OF_A_BYTE = 4
-# The largest libraries have some thousand.
+# Most images of a file; the largest libraries have some thousand.
 MAX_IMAGES = 1 << 20
 
 

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 
 from packager.files.portable import pread, pwrite
 
-# Offsets at which the kernel copies a quarter faster: what it keeps of files in memory is in such
-# pieces, if not in larger ones.
+# Alignment of offsets at which the kernel copies a quarter faster: the size of page cache folios.
 BLOCK = 1 << 16
 AT_ONCE = 16 << 20  # then who watches hears of it
 BY_HAND = 1 << 20
-# The errors by which the kernel refuses to copy between these two, or at all.
+# Errors with which the kernel refuses to copy between two files, or at all.
 NOT_HERE = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM}
 
 
@@ -37,7 +36,7 @@ def copy(
                 return place - start
             place += done
             copied(done)
-    # The end of a file looks like a hole to its end.
+    # The end of a file looks like the beginning of a hole.
     return min(end, os.fstat(source).st_size) - start
 
 

@@ -26,12 +26,12 @@ FUNCTIONS = ("omptool_inspect_cubin", "omptool_lz4_image", "omptool_ptx_lines")
 ROOM = 1 << 22  # for an answer
 IMAGE_ROOM = 1 << 23  # for an image, or for both ends of a larger one
 WORD = 8
-# The depth to which a cubin is read. Damage is looked for at each, and undefined names.
+# Depth to which a cubin is read. Each depth includes the search for damage and undefined names.
 DAMAGE, SYMBOLS, RESOURCES = range(3)
 
 
 class Memory:
-    """Memory that the helper writes to; the machine gives as much of it as is used."""
+    """Output buffer of the helper; the kernel allocates its pages at first use."""
 
     def __init__(self, size: int) -> None:
         from ctypes import addressof, c_char

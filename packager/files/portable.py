@@ -24,8 +24,8 @@ def _flags(*names: str) -> int:
     return sum(getattr(os, name, 0) for name in names)
 
 
-# Files stay with this process, and a pipe does not make it wait. Windows changes the bytes of
-# files that are not binary.
+# Flags of every open: child processes do not inherit the file, and Windows does not translate line
+# ends. READING does not wait for a pipe's writer.
 _ANY = _flags("O_CLOEXEC", "O_NOINHERIT", "O_BINARY")
 READING = os.O_RDONLY | _flags("O_NONBLOCK") | _ANY
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _flags("O_NOFOLLOW") | _ANY

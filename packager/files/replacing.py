@@ -139,7 +139,7 @@ def _link(path: Path) -> Path | None:
 def _check_kind(path: Path) -> None:
     """Raise UsageError unless `path` is a regular file, or nothing."""
     try:
-        # Not by Path.exists or Path.resolve: each release of Python keeps other errors to itself.
+        # Path.exists and Path.resolve suppress different errors in each release of Python.
         mode = path.stat().st_mode
     except FileNotFoundError:
         return

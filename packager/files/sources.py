@@ -13,8 +13,8 @@ from packager.files.portable import pread, pwrite
 
 SHORT = 128
 BLOCK = 1 << 12
-# Inflated bytes take this much of the folder for temporary files, or as much as its largest
-# part: libraries inflate to some gigabytes.
+# Most bytes of inflated data in the folder for temporary files, unless one part is larger:
+# libraries inflate to some gigabytes.
 ROOM = 1 << 28
 
 
@@ -48,7 +48,7 @@ class File:
         """Return the bytes at `offset`."""
         if size > SHORT:
             return pread(self.fd, size, self._start + offset)
-        # Bytes that are read in small pieces lie close together: names, headers in a row.
+        # Small reads lie close together: names, and headers in a row.
         inside = offset - self._block_at
         if inside < 0 or inside + size > len(self._block):
             self._block, self._block_at = pread(self.fd, BLOCK, self._start + offset), offset
@@ -79,7 +79,7 @@ class Kept(File):
         """Return the bytes at `offset`."""
         if not self.is_there:
             self._room.place(self)
-        # Reading stops at its end: behind it is another.
+        # Another part follows in the file, so a read stops at the end of this one.
         return super().read(offset, min(size, max(0, self.size - offset)))
 
     def answer(self, depth: int) -> bytes | None:

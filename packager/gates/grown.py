@@ -128,7 +128,7 @@ def _later(old: Statistics, new: Statistics) -> dict[_Key, _Key]:
     regions = (one for one in before if one.is_region and one.name in lines)
     pairs = {one: one._replace(name=lines[one.name]) for one in regions}
     pairs |= _moved_places(before, after)
-    # Without a pair, a construct stays the one of its name, unless that is in a pair already.
+    # Without a pair, a construct keeps its name, unless another pair has it.
     free = after.keys() - pairs.values()
     found = {one: pairs.get(one) or one for one in before if one in pairs or one in free}
     return {one: now for one, now in found.items() if now in after}

@@ -17,7 +17,7 @@ from packager.host_machines.x86_64 import X86Code
 from packager.host_machines.x86_64_reader import X86Reader
 
 SHF_X86_64_LARGE = 0x10000000
-# Relocations and sections are those of the psABIs.
+# Relocations and sections follow the psABIs.
 X86_64 = HostMachine(
     "x86_64", 62, "x86_64-pc-linux-gnu", absolute=1, slot=6, relative=8, page=0x1000,
     most=1 << 47, image_flags=SHF_X86_64_LARGE, property_type=0xC0000002, features=3,

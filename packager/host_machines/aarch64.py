@@ -63,7 +63,7 @@ ADDRESS = (
     _to(0x90000000, "adrp x0, {}", R_AARCH64_ADR_PREL_PG_HI21, _page),
     _to(0x91000000, "add x0, x0, :lo12:{}", R_AARCH64_ADD_ABS_LO12_NC, _added),
 )
-# x16 may lead to functions that begin with bti c.
+# Calls and jumps use x16, from which a function that begins with bti c can be reached.
 SLOT = (
     _to(0x90000010, "adrp x16, {}", R_AARCH64_ADR_PREL_PG_HI21, _page),
     _to(0xF9400210, "ldr x16, [x16, :lo12:{}]", R_AARCH64_LDST64_ABS_LO12_NC, _loaded),

@@ -12,7 +12,7 @@ from packager.records import NamedTuple
 class InstructionSets(NamedTuple):
     """The tables of one kind of machine."""
 
-    # A word is a processor, which stands for its features, or a feature by Linux's name.
+    # Processor to its features, by Linux's names.
     processors: Mapping[str, str]
     extensions: Mapping[str, str]  # features by the compiler's names, with Linux's names for them
 

@@ -33,7 +33,7 @@ class Instruction(NamedTuple):
     field: Field | None = None
 
 
-# An instruction with what its field refers to.
+# An instruction with the operand that its field refers to.
 Step = tuple[Instruction, Operand | None]
 
 
@@ -100,7 +100,8 @@ class HostMachine(NamedTuple):
     name: str  # as readers call it
     number: int  # e_machine
     triple: str
-    # Relocations: a pointer to a symbol, the same in the GOT, and one to the file's own memory.
+    # Relocations: a pointer to a symbol, such a pointer in the GOT, and a pointer into the file's
+    # own memory.
     absolute: int
     slot: int
     relative: int

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from packager.host_machines.machine import CodeReader
 
-# lea reg,[rip+disp32]: the opcode, and the bits of ModR/M that say so (Intel SDM, table 2-2).
+# lea reg,[rip+disp32]: the opcode, and the ModR/M bits of this address (Intel SDM, table 2-2).
 LEA = b"\x8d"
 # mov reg,[rip+disp32], as position-independent code loads an address from the GOT.
 LOAD = b"\x8b"

@@ -44,7 +44,7 @@ from packager.model import (
 )
 from packager.records import NamedTuple
 
-# Bits of a record's flags (LLVM's omptarget.h); the first that is set names the kind.
+# Kinds of entries by bits of a record's flags (LLVM's omptarget.h); the first set bit decides.
 FLAG_KINDS: tuple[tuple[int, EntryKind], ...] = (
     (0x10, "requires"),
     (0x1, "link"),
@@ -53,13 +53,13 @@ FLAG_KINDS: tuple[tuple[int, EntryKind], ...] = (
     (0x8, "indirect"),
     (0x20, "indirect"),
 )
-# The last clang that leaves the second of two regions of one name out of the table.
+# Last clang that omits the second of two regions with one name from the table.
 LAST_UNLISTED = 14
 VIRTUAL_TABLE = 0x20  # clang 22: the size is the table's, and images have a pointer to theirs
 REGISTER = "__tgt_register_lib"
-# Of the wrapper's destructor, in objects of clang 14 to 18.
+# Section of the wrapper's destructor, in objects of clang 14 to 18.
 UNREGISTERING = re.compile(r"\.fini_array\.0*1")
-# Containers of images that HIP's and CUDA's runtimes load; OpenMP's entries are not for them.
+# Containers of images for HIP's and CUDA's runtimes; OpenMP's entries are not for them.
 OTHER_MODELS = (hip_fatbin.NAME, cuda_fatbin.NAME, large_data.NAME)
 
 
@@ -90,11 +90,11 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
 
     None if the file is a device image itself. Raises FormatError when it is malformed.
     """
-    # Its sections, or what stands in for them, and the addresses that its pointers mean.
+    # Read the sections, or stand-ins for them, and the address space of the file.
     memory = space(without_headers.completed(file))
 
-    # Intel's compilers list these: the images and the tables of entries in sections of their own,
-    # and what it asks a runtime for.
+    # Read the images, and tables of entries in sections; add images in Intel's lists and the calls
+    # of runtimes.
     limits = Limits()
     look, brief = file.data.context.look, _brief(memory.elf)
     sycl = limits.of(lambda: told.sycl(memory), told.Sycl([], []))
@@ -103,33 +103,33 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
     sectioned_tables = limits.of(lambda: entries.find(memory), [])
     calls, runtimes = imports.offload_imports(memory.elf)
     is_host = sectioned.images or sectioned.faults or sycl.images or calls or _is_program(file)
-    # Entries of other models than OpenMP are in hosts only.
+    # Only hosts have entries of models other than OpenMP.
     models = set().union(*(entries.models(table) for table in sectioned_tables))
     if sectioned_tables and models <= {"openmp"} and not is_host:
         return None
 
-    # The descriptors, which lead to both.
+    # Find the descriptors, which point to images and tables.
     described = limits.of(lambda: _described(memory, sectioned_tables, sectioned.images, calls), [])
 
-    # The images that only addresses tell of: now all are known, and have their final numbers.
+    # Add images that only addresses refer to. All images have their final numbers now.
     others = [*told.of_descriptors(described), *sycl.images]
     with file.data.context.looking(brief):
         placed = host_images.elsewhere(memory, others, sectioned.images, limits)
     images = host_images.numbered([*sectioned.images, *placed.images], described)
 
-    # The tables that only descriptors tell of: now all are known.
+    # Add tables that only descriptors point to. All tables are known now.
     unsectioned = entries.in_ranges(memory, _unsectioned(described, sectioned_tables, images))
     tables = [*sectioned_tables, *unsectioned]
     if tables and brief != look:
         images = limits.of(lambda: host_images.looked_into(images), images)
 
-    # The registrations: who tells the runtimes of CUDA, HIP and SYCL of which image.
+    # Find the registrations of images with the runtimes of CUDA, HIP and SYCL.
     registered = limits.of(
         lambda: registrations.of_runtimes(memory, images, sycl.binaries),
         registrations.Found([], [], []),
     )
 
-    # The references in the terms of the model; then what GCC has put beside them.
+    # Convert all references to the model's indices, and add GCC's part.
     faults = [*sectioned.faults, *placed.faults, *registered.faults]
     found = _Found(memory, tables, images, described, calls, runtimes, faults, limits)
     binary = _assembled(path, found)
@@ -278,7 +278,7 @@ def _evidence(
     """Return what tells the generation; of OpenMP's images alone, other models have theirs."""
     mine = [image for image in images if image.producer in (None, "openmp")]
     is_told = any(descriptor.images for descriptor in found.descriptors)
-    # This project's sections hold the first version for generations that have none.
+    # omptool's sections of generations without a version hold the first version.
     ours = {omptool_section.NAME: 1}
     versions = (i.container_version for i in mine if i.container_version > ours.get(i.container, 0))
     return abi.Evidence(

@@ -27,12 +27,12 @@ from packager.naming.kernel_names import decode
 from packager.naming.region_names import short_names
 from packager.wording import counted
 
-# A name, without what clang adds to it for the functions that a region is cut into.
+# Matches a name without the suffixes that clang adds to parts of a region.
 _MARK = b"__omp_offloading_"
 _REGION = re.compile(
     rb"\b__omp_offloading_[0-9a-f]{1,16}_[0-9a-f]{1,16}_[\w$.]{1,4096}?_l[0-9]{1,10}(?![0-9])"
 )
-# GCC's regions and data constructs call these.
+# Prefix of the functions that GCC's regions and data constructs call.
 _GCC_MARK = b"GOMP_target"
 _LIBGOMP = re.compile(rb"\0(GOMP_target\w*)\0")
 GCC_SECTIONS = ".gnu.offload"

@@ -22,7 +22,7 @@ from packager.hosts.told import Told
 from packager.model import DeviceImage
 from packager.records import NamedTuple
 
-# Sections of CUDA's and HIP's programs begin with these.
+# Sections in CUDA's and HIP's programs that must begin with a container.
 BUNDLES = {cuda_fatbin.NAME: cuda_fatbin.probe, hip_fatbin.NAME: hip_fatbin.probe}
 
 

@@ -16,9 +16,9 @@ from packager.formats.containers.payload import Damage
 from packager.look import Look
 from packager.records import NamedTuple
 
-# Linkers look into no archive in an archive; whoever makes one may have made two.
+# Deepest nesting of archives. Linkers ignore nested ones, but users make them.
 MAX_DEPTH = 4
-# Of one archive.
+# Most damaged members that are read past in one archive.
 MAX_DAMAGE = 64
 
 
@@ -78,7 +78,7 @@ def _members(place: _Place, data: Reader) -> Iterator[Member]:
 
 def _packed(place: _Place, data: Reader) -> Iterator[Member]:
     """Yield the files of a package that may hold offload code."""
-    # Loaded where there is a package: starting is a feature.
+    # Imported for packages only, to keep start-up fast.
     from packager.hosts.packages import files, opened
 
     place = place._replace(is_packed=True)
@@ -90,7 +90,7 @@ def _packed(place: _Place, data: Reader) -> Iterator[Member]:
             elif isinstance(one.data, Damage):
                 yield Member(inside.name(), one.data, place.file)
             else:
-                # The package reports the progress: places in its files say nothing of it.
+                # The package reports the progress: offsets in its inflated files mean nothing.
                 seen = data.context.look._replace(seen=partial(_seen, data.context.look, one.at))
                 with data.context.looking(seen), opened(data, one.data) as inflated:
                     if inflated is not None:

@@ -16,7 +16,7 @@ from packager.hosts import tgtimg
 from packager.model import ImageKind
 from packager.records import NamedTuple
 
-# The container of an image that only the address in a descriptor tells of.
+# Container of an image that only a descriptor's address refers to.
 RAW = "raw"
 
 

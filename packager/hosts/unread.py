@@ -9,12 +9,12 @@ from packager.elf.headers import Elf, Section
 from packager.formats.containers.llvm_offloading import SHT_LLVM_OFFLOADING
 from packager.formats.host_records import entries, fatbin_wrappers
 
-# Beginnings of section names that only offload code has, and whose they are.
+# Prefixes of section names that only offload code has, with its owner.
 SECTIONS = {
     ".omp_offloading.entries": "offload entries of LLVM 9 or earlier",
     ".gnu.offload_lto_": "GCC's intermediate code for a device",
 }
-# In COFF files sections of entries are sorted by what follows a "$"; linkers cut their names off.
+# COFF linkers sort sections of entries by the text after "$", and cut their names off.
 ENTRIES = dict.fromkeys(entries.SECTIONS, "entries")
 REGISTRATIONS = dict.fromkeys(fatbin_wrappers.SECTIONS, "registrations of images")
 CUT = 8

@@ -14,7 +14,7 @@ from packager.processes.isolated import python_command
 from packager.records import NamedTuple
 
 _GIB = 1 << 30
-# LLVM prints these on stderr while it goes on with something else than was asked for.
+# Messages of LLVM on stderr after which it continues with other options than requested.
 _IGNORED = re.compile(r"'([^']*)' is not a recognized (processor|feature) for this target")
 _LAST_WORDS = re.compile(r"LLVM ERROR: (.*)|(Assertion .* failed)|(.*out of memory.*)")
 _READING = re.compile(rf"^{READING}(.*)$", re.MULTILINE)

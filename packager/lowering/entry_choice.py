@@ -22,9 +22,9 @@ _VISIBLE = {
     llvm.Linkage.common,
 }
 _BY_VALUE = (b"byval", b"sret", b"inalloca", b"preallocated")
-# Of a module of clang's for a CPU: the record of an entry, named after it.
+# Matches the record of an entry in clang's module for a CPU.
 _RECORD = re.compile(r"\.(?:omp_)?offloading\.entry\.(.+)")
-# DECISIONS 7: what a launch passes is one pointer-sized value per argument.
+# Size of each argument that a launch passes: a pointer (DECISIONS 7).
 ARGUMENT_BITS = 64
 
 
@@ -41,7 +41,7 @@ def choose_entries(
         for name in names:
             _check_name(name, names, defined, module)
     elif recorded := recorded_entries(module):
-        # Pointers to variables of the host have no record here, and are found by name.
+        # Pointers to host variables have no record and are found by name.
         visible = (n for n, v in defined.items() if _is_visible(v) and not v.is_function)
         others = (n for n in visible if n not in recorded and not _RECORD.fullmatch(n))
         names = [*(name for name in recorded if name in defined), *others]
@@ -67,7 +67,8 @@ def internalise(
         if keep_records and _RECORD.fullmatch(value.name):
             continue
         if value.name in public or value.name.startswith(EXPORTED):
-            # Linkage first: LLVM dies of an internal definition that is not of default visibility.
+            # Change the linkage first: LLVM aborts on an internal definition without default
+            # visibility.
             if value.linkage not in _VISIBLE or value.linkage == llvm.Linkage.common:
                 value.linkage = llvm.Linkage.external
             value.visibility = llvm.Visibility.protected

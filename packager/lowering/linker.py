@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 600
 _OPTIONS = ("--build-id=none", "--as-needed", "-Bsymbolic")
-# A name that nothing here defines is found now, not when the image is loaded.
+# Report undefined names at the link, not when the image is loaded.
 _ALL_DEFINED = ("-z", "defs")
 _UNDEFINED = re.compile(r"undefined (?:reference to|symbol:?) [`'\"]?([^\s`'\"]+)")
 _NO_LINKER = re.compile(r"cannot find 'ld'|unable to execute command|invalid linker name")
@@ -39,7 +39,7 @@ def link_shared(
     options = [*_OPTIONS, f"--version-script={script}", "-z", "noexecstack"]
     if not answer.calls_process:
         options += _ALL_DEFINED
-    # A compiler's code may use this of its files to start with: __dso_handle.
+    # Compilers' code may use __dso_handle, which their start files define.
     more = [*libraries] if answer.calls_process else ["-nostartfiles", *libraries]
     return _linked(_command(object_file, output, options, arch, more))
 

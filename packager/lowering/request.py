@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from packager.errors import PackagerError
 
 Emit = Literal["image", "asm", "obj", "bc"]
-# A worker writes these to stderr before it does something with a file, or with all of them.
+# Prefix of the lines in which a worker announces its next step on stderr.
 READING = "omptool: "
 EMITS: tuple[Emit, ...] = get_args(Emit)
 

@@ -69,7 +69,7 @@ def _lower(request: Request) -> Answer:
     if family.renamed:
         named = ir_text.with_functions_for(str(module), dict(family.renamed))
         module = parsed(lambda: llvm.parse_assembly(named))
-    # Of a CPU's, it calls libomp, which is in the process.
+    # Clang's code for a CPU calls libomp, which the process has loaded.
     is_clangs = family.spaces is None and bool(recorded_entries(module))
     if not is_clangs:
         _link_library(module, family, request.device_lib)

@@ -23,7 +23,7 @@ LLVM = re.compile(r"libLLVM[-.].*")
 RUN = "start it with `omptool run`"
 DRIVER = "install the driver, or run where there is one"
 POLICIES = ("DEFAULT", "MANDATORY", "DISABLED")
-# LLVM's runtimes read many variables of this prefix, omptool's this one.
+# Prefix of variables of LLVM's runtimes, and the only one that omptool's reads.
 PREFIX = "LIBOMPTARGET_"
 READ = "LIBOMPTARGET_INFO"
 LARGE = 1 << 30  # bytes of old images that are worth a line

@@ -24,7 +24,7 @@ from packager.files.reader import open_reader
 from packager.processes.programs import tool_environment, which
 from packager.records import NamedTuple
 
-# A file with DT_RELR must require this version; lld up to 14 and mold up to 1.10 forget it.
+# Version that a file with DT_RELR must require; lld up to 14 and mold up to 1.10 omit it.
 RELR_VERSION = b"\0GLIBC_ABI_DT_RELR\0"
 RELR_REFUSED = "its linker packed relocations (DT_RELR) without asking for GLIBC_ABI_DT_RELR"
 DEFAULT_FOLDERS = ("/lib", "/usr/lib")

@@ -16,7 +16,7 @@ from packager.model import DeviceImage, Finding, Model, OffloadEntry
 from packager.records import NamedTuple
 from packager.wording import counted
 
-# The device file and the driver's library that a program needs for a kind of GPU.
+# Device file and driver library for each kind of GPU.
 NODES = {
     "nvptx64": ("/dev/nvidia0", "libcuda.so.1"),
     "amdgcn": ("/dev/kfd", "libhsa-runtime64.so.1"),
@@ -24,7 +24,7 @@ NODES = {
 LEVEL_ZERO, OPENCL = "libze_loader.so.1", "libOpenCL.so.1"  # what SYCL's runtime has devices of
 
 
-# Of each plugin of omptool's runtime: name, path, state, reason, devices: [{number}].
+# A record for each plugin of omptool's runtime: name, path, state, reason, devices: [{number}].
 Plugins = list[dict[str, Any]]
 CPU_PLUGIN = "host"
 FAILS = "fails"  # the state of one that ends whoever asks it
@@ -71,7 +71,7 @@ class Machine:
     tmp: Tmp = NOTHING_WRONG
     clangs: tuple[int, ...] = ()  # the releases that compiled the program, where it says so
     runtime: Runtime | None = None  # the libomptarget among the libraries
-    # Of GCC's library, those that it finds, by its names for kinds of device.
+    # Plugins that GCC's library finds, by its name of the kind of device.
     libgomp_plugins: Mapping[str, Path] = field(default_factory=dict)
     amd: tuple[str, ...] = ()  # what each of AMD's GPUs is, as in gfx90a
     lacks: Sequence[str] = ()  # for each image, what it needs and is not there under `omptool run`
@@ -82,11 +82,11 @@ class Machine:
     refusal: str = ""  # why the loader does not start the program, libraries aside
     rights: str = ""  # what gives the program raised rights; "" if nothing does
     ignored: tuple[str, ...] = ()  # variables that are set, and ignored for its rights
-    # The same as an omptool's runtime meets it that the loader picks; None: it picks none.
+    # Facts for an omptool runtime that the loader picks; None if it picks none.
     alone: Machine | None = None
     unasked: str = ""  # why the plugins of that one could not be asked; "" if they were
     cuda: Cuda | None = None  # None: the driver's library is not there, or nobody needs it
-    # Of each plugin, the architectures of its devices, each once, where it describes them.
+    # Architectures of each plugin's devices, if it describes them.
     architectures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     processor: frozenset[str] = frozenset()  # features of the CPU, as Linux names them
@@ -98,7 +98,7 @@ class Machine:
         return ", ".join(map(str.rstrip, said))
 
 
-# For a file that the loader does not load.
+# Facts of a file that the loader does not load.
 NOT_LOADED = Machine((), (), {}, (), {})
 
 

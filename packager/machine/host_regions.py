@@ -20,7 +20,7 @@ from packager.machine.parts import RUNTIMES
 from packager.model import HostOnly
 from packager.records import NamedTuple
 
-# The names of entries are enough to tell which regions lack one.
+# Names of entries suffice to find regions without one.
 LOOK = Look(symbols=False, resources=False, host_only=True)
 
 

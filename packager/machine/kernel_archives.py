@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from packager.checks.archives import INSTALL, by_library, has_kernels, wanted
 from packager.model import Finding, KernelArchives
 
-# HIP's runtime looks for archives at these paths instead of a library's, or before.
+# Variables whose archives HIP's runtime uses instead of, or before, a library's.
 VARIABLES = ("ROCM_KPACK_PATH", "ROCM_KPACK_PATH_PREFIX")
 
 

@@ -24,11 +24,11 @@ from packager.pairing import entry_states, needs_device
 from packager.records import NamedTuple
 
 Where = Literal["device", "host", "fails", "unknown"]
-# LLVM's runtimes show this many devices for the CPU.
+# Number of devices that LLVM's runtimes show for the CPU.
 CPU_DEVICES = 4
 MAX_DIGITS = 18  # of a number in the environment
-# From here on a variable that is missing on the device is no more than a line on stderr, for
-# programs whose kernels have a launch environment.
+# First LLVM that only warns of a variable missing on the device, for programs with launch
+# environments.
 FIRST_WITHOUT_VARIABLES = 19
 
 

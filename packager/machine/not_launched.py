@@ -15,7 +15,7 @@ from packager.look import Look
 from packager.machine.region_run import Idle
 
 _ENTRIES_ALONE = Look(symbols=False, resources=False)
-# Bytes of a name that the runtime's report has room for.
+# Longest name that fits into the runtime's report.
 LONGEST = 983
 
 

@@ -12,7 +12,7 @@ from packager.model import DeviceImage, FatBinary, Model, Registration
 from packager.records import NamedTuple
 from packager.triples import code_of
 
-# By the beginnings of their names.
+# Runtimes by the prefix of their library names.
 LIBRARIES: dict[Model, str] = {
     "cuda": "libcudart.so",
     "hip": "libamdhip64.so",
@@ -20,7 +20,7 @@ LIBRARIES: dict[Model, str] = {
 }
 OF_DRIVER = ("ptx", "tileir")  # what CUDA's driver compiles
 NAMES: dict[Model, str] = {"cuda": "CUDA's", "hip": "HIP's", "sycl": "SYCL's"}
-# The GPUs that run code of each architecture, in words.
+# Names of GPUs by architecture, for messages.
 GPUS = {"nvptx64": "NVIDIA GPU", "amdgcn": "AMD GPU"}
 DRIVERS: dict[Model, tuple[str, ...]] = {
     "cuda": NODES["nvptx64"][1:],

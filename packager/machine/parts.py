@@ -21,7 +21,7 @@ from packager.machine.dynamic_loader import Library
 from packager.model import FatBinary, Model
 from packager.records import NamedTuple
 
-# Libraries that are the runtimes themselves.
+# Prefixes of libraries that are runtimes themselves.
 RUNTIMES = ("libomptarget.", "libomp.", "libiomp5.", "libgomp.", "libtarget.so")
 ASKED = ("libomptarget.so", "libtarget.so")
 OTHER_CONTAINERS: dict[str, Model] = {

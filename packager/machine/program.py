@@ -15,15 +15,15 @@ from packager.files.reader import Reader
 from packager.records import NamedTuple
 
 LIBTARGET = "libtarget.so"
-# A program that uses the libtarget.so of the 2013 proposal has these among its dynamic strings.
+# Dynamic strings, one of which a program of the 2013 proposal has.
 NAMES_2013 = (b"\0__tgt_", b"\0LIBTARGET_2013\0")
 
 
-# Names of clang's regions and of what GCC's call, and those of calls of an offload runtime.
+# Marks of clang's and GCC's regions, and of calls of an offload runtime.
 MARKS = (b"__omp_offloading_", b"GOMP_target")
 CALLS = b"\0__tgt_"
 
-# The loader and omptool's runtime ignore these variables where a program has raised rights.
+# Prefixes of variables that the loader and omptool's runtime ignore in a setuid program.
 IGNORED = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "OMPTOOL_", "LIBOMPTARGET_", "OMP_TOOL")
 
 
@@ -36,7 +36,7 @@ class Program(NamedTuple):
 
     is_static: bool
     needed: tuple[str, ...]  # DT_NEEDED, in order
-    # Of two libraries called libtarget.so, it means the one for offloading.
+    # True if a needed libtarget.so is the offload runtime, not another library of that name.
     calls_2013: bool = False
     has_offload_code: bool = False  # of a static program alone: others are asked by what they need
 
@@ -108,7 +108,7 @@ def inspect_program(path: Path, data: Reader) -> Program | None:
     is_static = not any(segment.type == headers.PT_INTERP for segment in file.segments)
     if not is_static:
         return _dynamic(file)
-    # Imported here, as most programs are not static.
+    # Imported here because few programs are static.
     from packager.hosts.load import read_file
 
     return Program(True, (), has_offload_code=not read_file(str(path), data).is_empty)

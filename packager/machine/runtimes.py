@@ -16,13 +16,13 @@ from packager.machine.dynamic_loader import Library, find_library, libraries
 from packager.records import NamedTuple
 
 NAME, STEM = "libomptarget.so", "libomptarget"
-# The version of the interface documents' calls, which LLVM's libraries do not have.
+# Version of the interface documents' functions, which LLVM's libraries lack.
 OURS = b"\0OMPTARGET_4.5\0"
-# The last LLVM whose library has no release in its name.
+# Last LLVM without a release in its library's name.
 UNNAMED = 14
-# LLVM 14's library lacks this symbol, and all later ones have it.
+# Symbol that LLVM 14's library lacks, and all later ones have.
 KERNEL_CALL = b"\0__tgt_target_kernel\0"
-# Up to this LLVM the code for each kind of device is a library of its own.
+# Last LLVM whose code for each kind of device is a separate library.
 LAST_WITH_PLUGINS = 18
 
 
@@ -45,7 +45,7 @@ def picked(
     library = next((lib for lib in loaded if lib.path and is_asked(lib, asked)), None)
     if library is None or library.path is None:
         return None
-    # A stub of omptool's needs the core, which its name stands for.
+    # A stub of omptool's needs the core, whose name decides.
     needed = [lib for lib in loaded if lib.name in library.needed and lib.name.startswith(STEM)]
     for path in (library.path, *(lib.path for lib in needed if lib.path)):
         if _is_core(path):

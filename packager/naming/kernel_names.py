@@ -15,7 +15,8 @@ _NAME = re.compile(
     r"__omp_offloading__?([0-9a-f]{1,16})_([0-9a-f]{1,16})_(.+)_l([0-9]{1,10})"
     r"(?:_([0-9]{1,10}|ctor|dtor))?(?:_debug__)?"
 )
-# GCC's: the function and a number, with dots on the host, and dollars where names have no dots.
+# GCC's kernel names: function and number, joined by dots, or by dollars where names cannot have
+# dots.
 _GCC = re.compile(r"(.+)[.$]_omp_fn[.$][0-9]+")
 
 

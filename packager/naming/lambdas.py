@@ -10,7 +10,7 @@ import re
 
 LAMBDA = "::{lambda#"
 LONGEST = 1 << 12  # characters of a name that is shortened: the time grows with their square
-# Behind the parameters of a function that is a scope.
+# Qualifiers after the parameters of a function that is a scope.
 _QUALIFIERS = re.compile(r"(?: const| volatile| &&?|\[abi:\w+\])*(?=::)")
 _OPENING, _CLOSING = "(<{[", ")>}]"
 

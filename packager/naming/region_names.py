@@ -11,7 +11,7 @@ from packager.naming.demangle import demangled
 from packager.naming.kernel_names import decode, gcc_function
 from packager.naming.lambdas import with_short_scopes, without_types_of_scopes
 
-# A demangler writes these behind the parameters of a function.
+# Qualifiers that demanglers write after the parameters of a function.
 _QUALIFIERS = re.compile(r"(?: (?:const|volatile|&&?|noexcept)| \[[^\]]*\])*$")
 _OPERATOR = re.compile(r"\boperator(?:\(\)|\[\]|[<>=!+\-*/%^&|~,]+|(?= ))")
 _REGION = re.compile(r"(\S+)(:\d+)")  # function and line

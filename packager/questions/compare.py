@@ -18,7 +18,8 @@ from packager.questions.wanted import Wanted
 from packager.records import NamedTuple
 from packager.wording import runs
 
-# Longer lists are compared as sets: difflib's time grows with the square of their length.
+# Longest lists for difflib, whose time grows with the square of the length; longer ones are
+# compared as sets.
 MAX_ORDERED = 5000
 UNMOVED: Mapping[str, str] = MappingProxyType({})
 

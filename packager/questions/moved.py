@@ -9,7 +9,7 @@ from operator import attrgetter
 from packager.naming.kernel_names import KernelName, decode
 from packager.records import NamedTuple
 
-# Limits the pairs of regions that are compared for one function. Beyond it only the order counts.
+# Most pairs of regions compared for one function; with more, only the order counts.
 MAX_PAIRS = 1 << 10
 TOO_FAR = 1 << 60
 UNLIKE = 1000  # lines by which kernels of other needs count as apart

@@ -20,9 +20,10 @@ from packager.same_kernel.reached import reached
 
 MAX_CODE = 1 << 24  # bytes, of a GPU's kernel, and of all functions of an object
 REACH = Struct("<i")
-# Compilers number these as they come in a source: .omp_outlined..3, .L.str.1, switch.table.f.2.
+# Matches suffixes that compilers number in source order: .omp_outlined..3, .L.str.1,
+# switch.table.f.2.
 NUMBERED = re.compile(r"\..*|(.*?)(?:\.\d+)+", re.DOTALL)
-# A relocation, of which the place within its function and what it refers to count.
+# A relocation: offset in its function, type, referenced name and addend.
 Reference = tuple[int, int, str, int]
 Row = tuple[int, int, int]  # of a table of relocations: place, info, addend
 
@@ -98,7 +99,7 @@ class _Functions:
         self._names: list[str] = []
         self._symbols: list[Symbol] = []
         self._by_name: dict[str, list[int]] = defaultdict(list)
-        # Of a section: offset to the symbol there.
+        # Symbols by offset, for each section.
         self._starts: dict[int, dict[int, int]] = defaultdict(dict)
         for table in elf.of_type(headers.SHT_SYMTAB):
             names = elf.strings(table.link, "symbol names")

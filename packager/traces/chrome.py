@@ -55,7 +55,7 @@ class _Events:
 
     def __init__(self) -> None:
         self.recorder = Recorder()
-        # By the values as they are in the file: most events have those of an earlier one.
+        # Cache by the values in the file: most events repeat those of an earlier one.
         self._places: dict[tuple[object, ...], tuple[Lane, int]] = {}
         self._open: dict[object, list[tuple[int, dict[str, Any]]]] = {}  # begun, not ended
         self._names: dict[tuple[object, ...], str] = {}  # of processes and threads

@@ -28,7 +28,7 @@ class JsonText:
         self.is_cut = False
         self._pieces = data.pieces()
         self._seen = seen
-        # Bytes that are not UTF-8 stay what they are, so that offsets can be counted.
+        # Keeps bytes that are not UTF-8, so that offsets can be counted.
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self._decode = JSONDecoder(parse_constant=_refused).raw_decode
         self._text = ""

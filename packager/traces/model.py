@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from packager.records import NamedTuple
 
-# The kinds of events; an event has an index into this.
+# Kinds of events; an event has an index into this.
 KINDS = (
     "construct",
     "routine",

@@ -34,8 +34,8 @@ DEEPEST = 1 << 10  # slices of a track that have begun and not ended
 MOST_NAMES = 1 << 22
 MOST_KEPT = 1 << 16  # decoded arguments
 PACKET = 0x0A
-# Nearly all packets: a begin or an instant with numbers and interned texts; and an end. Sizes have
-# one byte, the sequence is 1.
+# Patterns of nearly all packets: a begin or an instant with numbers and interned texts, and an end.
+# Sizes have one byte, and the sequence is 1.
 _SIZE, _NUMBER = rb"([\x00-\x7f])", rb"([\x80-\xff]{0,9}[\x00-\x7f])"
 _TEXT_FIELD = b"\x88\x01"
 USUAL = re.compile(

@@ -90,7 +90,7 @@ class Recorder:
             lane.name = f"{name}, transfers" if lane.of_transfers else name
             device = DEVICE.match(lane.process)
             lane.device = int(device[1]) if device else None
-            # Threads come first, as they start what queues do.
+            # Threads precede queues, whose work they start.
             ranks[lane] = (rank, not name.startswith("thread"), _natural(name), lane.of_transfers)
         lanes = sorted((lane for lane in ranks if lane), key=ranks.__getitem__)
         return Trace(lanes, list(self._labels), list(self._sizes), list(notes))

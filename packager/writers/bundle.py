@@ -81,7 +81,7 @@ def emit(
     """
     inputs, images = for_openmp(requests, files, force=force)
     chosen = _sized(_chosen(entries, images, None) or [], abi)
-    # Objects that clang made entries in say what they require.
+    # Objects with entries by clang register their own requirements.
     says_requires = bool(chosen)
     wrapper = build(
         inputs, chosen, abi, machine, alone=True, says_requires=says_requires, kept=kept
@@ -162,7 +162,8 @@ def _write(
 ) -> list[Finding]:
     """Write beside `out`, check, and rename only what is sound. A text is checked as an object."""
     with replacing(out) as temporary:
-        # "r+b": it is empty, and ext4 writes a truncated file back before close returns.
+        # "r+b" because the file is empty, and ext4 writes a truncated file back before close
+        # returns.
         with temporary.open("r+b") as file:
             kept = {abi.entries_section}
             told = ignore if as_text else copied

@@ -11,7 +11,7 @@ from packager.errors import FindingError
 from packager.hosts.load import load
 from packager.model import Finding
 
-# The warning of images that are registered as LLVM 15 to 17 do: it is what was asked for.
+# Warning of images registered as LLVM 15 to 17 do, which the user requested here.
 WRAPPED = "OMP113"
 
 

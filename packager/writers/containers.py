@@ -33,9 +33,9 @@ CONTAINER_FORMS: tuple[ContainerForm, ...] = get_args(ContainerForm)
 Method = Literal["zstd", "zlib"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
-# The newest that LLVM 16 and all later releases read.
+# Newest format that LLVM 16 and all later releases read.
 DEFAULT = of_release(19)
-# The numbers of models, and those of releases that number by bits.
+# Numbers of models, and bits in releases that use them.
 MODEL_NUMBERS: dict[Model, int] = {"openmp": 1, "cuda": 2, "hip": 3}
 MODEL_BITS: dict[Model, int] = {"hip": 4, "sycl": 8}
 BUNDLE_KINDS: dict[Model, str] = {"openmp": "openmp", "hip": "hipv4"}

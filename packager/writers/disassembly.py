@@ -193,7 +193,7 @@ def _objdump(file: str, kernel: str) -> list[str]:
 
 
 _OBJDUMP = Tool("llvm-objdump", _objdump, _of_objdump)
-# In the order in which they are tried.
+# Disassemblers in the order of trying.
 TOOLS: dict[ImageKind, Sequence[Tool]] = {
     "cubin": (
         Tool("nvdisasm", lambda file, _: ["-c", file], _of_sections),

@@ -37,7 +37,7 @@ class FilePart(NamedTuple):
 
 
 Content = tuple[bytes | FilePart, ...]
-# The parts of a host that stay are read from the file that is already open.
+# Content that may include unchanged parts of a host, read from its open file.
 KeptContent = tuple[bytes | FilePart | Reader, ...]
 
 

@@ -26,9 +26,9 @@ from packager.writers.elf_types import (
     KeptContent,
 )
 
-# Padding is written out, so a hostile alignment must not become a huge file. 2 MiB pages fit.
+# Largest alignment: padding is written, so a hostile one would make a huge file. 2 MiB pages fit.
 MAX_ALIGNMENT = 1 << 24
-# GCC and clang keep an object's intermediate code there, beside or instead of machine code.
+# Sections in which GCC and clang keep intermediate code, beside or instead of machine code.
 LTO_SECTIONS = (".gnu.lto_", ".llvm.lto")
 
 

@@ -34,7 +34,7 @@ from packager.writers.wrapper import (
     image_range,
 )
 
-# P is a pointer; the rest is as in packager.layouts.
+# Records of packager.layouts as LLVM types; P is a pointer.
 RECORDS = {
     PROPOSAL_ENTRY: "{ P, i32, i32 }",
     INTERFACE_ENTRY: "{ P, P, i64 }",

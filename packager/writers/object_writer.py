@@ -43,7 +43,7 @@ from packager.writers.elf_types import (
 from packager.writers.host_object import HostObject
 from packager.writers.streams import Copied, ignore, pieces
 
-# A relocation record keeps its symbol index there, in 32-bit words: r_info follows r_offset.
+# Offset of the symbol index in a relocation record, in 32-bit words: r_info follows r_offset.
 SYMBOL_WORD = 3
 REL_SIZE = 16
 MAX_INDEX_BITS = 64

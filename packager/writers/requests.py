@@ -63,7 +63,7 @@ def _of_list(text: str) -> ImageRequest:
             raise UsageError(f"image {text!r}: {part!r} is not KEY=VALUE")
         if key in said and key in OURS:
             raise UsageError(f"image {text!r} gives {key} twice")
-        # Clang says each feature by itself, and its packager joins them.
+        # Clang passes each feature in a word of its own, and its packager joins them.
         said[key] = f"{said[key]},{value}" if key in said else value
     if not said.get(FILE) or not said.get(TRIPLE):
         raise UsageError(f"image {text!r} has no file and triple; it is not {FORMS}")

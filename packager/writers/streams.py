@@ -9,8 +9,8 @@ from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.writers.elf_types import FilePart, KeptContent
 
-# 128 KiB take a quarter longer, more than 1 MiB no less. Copying inside the kernel
-# (copy_file_range) is no faster here, because an image does not start on a page of the output.
+# Size of a copy: 128 KiB take a quarter longer, more than 1 MiB no less. copy_file_range is no
+# faster, because an image does not start at a page of the output.
 PIECE = 1 << 20
 Copied = Callable[[int], None]
 

@@ -205,7 +205,7 @@ def _descriptor(
         Relocation(array_size + 24, end),
     ]
     relocations += [Relocation(array_size, name, NO_RELOCATION) for name in kept]
-    # Linkers that collect sections count what is really stored.
+    # Linkers that collect sections follow stored pointers only.
     end_at = array_size + BIN_DESC.size
     relocations += [Relocation(end_at + n * WORD, name) for n, name in enumerate(used)]
     data = bytes(array_size) + BIN_DESC.pack(len(images), 0, 0, 0, 0) + bytes(WORD * len(used))

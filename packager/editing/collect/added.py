@@ -18,7 +18,7 @@ from packager.records import NamedTuple
 from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE, FilePart
 from packager.writers.wrapper import ImageInput, offload_header
 
-# Images of more bytes begin where the kernel copies them fastest.
+# Size from which an image is aligned to the block that the kernel copies fastest.
 LARGE = 1 << 20
 RECORDS_SECTION = ".omptool.images"
 
@@ -80,7 +80,7 @@ def records(file: LinkedFile, record: Struct, entries: Bounds, places: Sequence[
             fields += [(at + IMAGE_ENTRIES, entries.begin)]
             fields += [(at + IMAGE_ENTRIES + WORD.size, entries.end)]
     return Part(
-        # Where nothing relocates pointers, nobody writes them.
+        # In a file without relocations no record is written at run time.
         "data" if file.is_relocated else "rest", RECORDS_SECTION,
         (bytes(record.size),) * len(places), WORD.size,
         flags=SHF_ALLOC | (SHF_WRITE if file.is_relocated else 0),

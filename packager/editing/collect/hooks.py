@@ -30,7 +30,7 @@ from packager.records import NamedTuple
 from packager.writers.elf_types import SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE
 
 ALIGNMENT = 16
-# A function that the array had, at its address or by a slot that the loader fills in.
+# A constructor or destructor of the file: its address, or a slot that the loader fills in.
 Function = int | Part
 
 

@@ -13,7 +13,7 @@ from packager.records import NamedTuple
 from packager.writers.requests import ImageRequest, for_openmp, own_formats
 from packager.writers.wrapper import ImageInput
 
-# Asks the plugins on this machine about images of no known format; returns the same requests.
+# Asks the plugins on this machine about images of unknown formats; returns the requests.
 Judge = Callable[[Sequence[ImageRequest]], Sequence[ImageRequest]]
 
 

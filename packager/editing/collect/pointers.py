@@ -29,7 +29,7 @@ def point(file: LinkedFile, place: int, target: Address) -> Plan:
     if not file.relocations.is_relative(row):
         raise UsageError(f"the pointer at {place:#x} is bound by a symbol's name")
     (word,) = file.data.unpack(WORD, offset, "pointer")
-    # Linkers may write it in both places.
+    # Linkers may store the addend in the relocation and in the word.
     is_twice = word and word == file.relocations.addend(row)
     patches = (Patch(offset, target),) if is_twice else ()
     return Plan(patches=patches, pointers=(Pointer(place, target),))

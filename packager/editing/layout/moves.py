@@ -82,7 +82,7 @@ def _block(file: LinkedFile, sections: Sequence[Section]) -> Move:
     alignment = max(max(s.alignment for s in sections), 8)
     if alignment > file.machine.page:
         raise UsageError(f"section {start.name} is aligned to {alignment} bytes; it cannot move")
-    # The first of them may be less aligned than those behind it.
+    # The first section may be less aligned than the sections behind it.
     shift = start.address % alignment
     content = bytes(shift), Kept(offset, end - start.address)
     is_written = any(s.flags & SHF_WRITE for s in sections)

@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 MAX_PART = 1 << 30
 MAX_BLOCK = 1 << 28  # of LZ4, which is inflated in one piece
-# Code for many processors, each part much like the others, gets to a hundredth; an image that is
-# nearly all zeros to less, and is not large.
+# Largest ratio of a large part. Code for many similar processors is compressed to a hundredth; only
+# small images of zeros are compressed more.
 MAX_RATIO = 300
 ANY_RATIO = 1 << 23
-# Of all parts together: NVIDIA's libraries inflate to 2 GiB, or to nine times their size.
+# Most bytes of all parts together: NVIDIA's libraries inflate to 2 GiB, or nine times their size.
 MAX_INFLATED = 1 << 30
 MAX_TIMES = 32
 IN_MEMORY = 1 << 25  # of all that one file inflates to
 HELD = 1 << 24  # of an image
 PIECE = 1 << 20
-# A zstd block inflates to at most 128 KiB and may take 4 bytes: what one piece can become.
+# Input size of a piece: a zstd block of 4 bytes inflates to 128 KiB at most.
 SMALL_PIECE = 1 << 12
 MAX_WINDOW = 1 << 27
 MARKED = b"!"
@@ -93,7 +93,7 @@ def pieces(
     frame = data.bytes(what="compressed data") if is_small and method == "zstd" else None
     whole = None if frame is None else zstd_frame(frame, size - len(head))
     found = _pieces(data, method, size, where) if whole is None else (whole,)
-    # Without a head one piece stays as it is: the join of two is a copy.
+    # Without a head the single piece is not joined, which would copy it.
     return expected(chain((head,), found) if head else found, size, where)
 
 
@@ -194,8 +194,8 @@ def zstd_pieces(data: Reader, where: str) -> Generator[bytes, None, None]:
         raise FormatError(f"{where} is a zstd stream that is cut off")
 
 
-# The last inflater that a stream is done with. Its window has up to as many bytes as a frame
-# inflates to: for new memory the kernel takes half as long as zstd for the frame.
+# The decompressor of the last finished stream, for reuse. Its window has as many bytes as a frame
+# inflates to; allocating it takes half as long as decompressing the frame.
 _SPARE: list[zstandard.ZstdDecompressor] = []
 
 

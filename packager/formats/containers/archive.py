@@ -145,7 +145,7 @@ def _member(field: bytes, size: int, body: Reader | None, names: Reader, at: int
         name = body.bytes(0, length, where).rstrip(b"\0")
         return Member(text(name), body.slice(length, size - length, "archive member"), size)
     if field.startswith(b"/"):
-        # "/12", in an archive of another's members "/12:640"
+        # "/12"; in a thin archive of another archive's members "/12:640"
         offset, _, inside = field[1:].partition(b":")
         start = _number(offset, where)
         header = _number(inside, where) if inside else None

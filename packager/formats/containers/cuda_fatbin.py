@@ -82,7 +82,7 @@ class _Image(NamedTuple):
             TRIPLE,
             self.arch,
             self.kind,
-            # NVIDIA's own container of bitcode; compressed ones are scrambled, too.
+            # NVIDIA's own container of bitcode; compressed ones are scrambled as well.
             Contents(self.kind, "nvptx64", self.arch, is_opaque=True, newer=self.newer)
             if is_lto or self.newer
             else None,

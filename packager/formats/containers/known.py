@@ -56,7 +56,7 @@ if TYPE_CHECKING:
             """Return the function that yields the images in a section."""
 
 
-# Tried in order.
+# Formats in the order of probing.
 FILES: tuple[FileContainer, ...] = (
     offload_binary,
     clang_bundle,

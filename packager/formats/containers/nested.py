@@ -15,10 +15,10 @@ from packager.model import Contents, Level
 
 Parse = Callable[[Reader], Iterator[Payload]]
 
-# Deeper than any tool nests them: in a compressed archive of ocloc's a file that holds a module is
-# in the third.
+# Deepest nesting that is read. Tools nest less: a module in a file in ocloc's compressed archive
+# has depth three.
 MAX_DEPTH = 4
-# Of one container; what is wrong everywhere is no container any more.
+# Most malformed parts of a container; beyond that it is not taken for one.
 MAX_DAMAGE = 64
 MAX_BLANK = 1 << 12  # bytes of a member that only aligns the next one
 

@@ -23,7 +23,8 @@ from packager.records import NamedTuple
 NAME = "offload-binary"
 MAGIC = b"\x10\xff\x10\xad"
 ALIGNMENT = 8
-# magic, version, size, offset of the entries, in version 1 the entry's size and later their count
+# magic, version, size, offset of the entries, then in version 1 the entry's size and later their
+# count
 HEADER = Struct("<4sIQQQ")
 INFLATED = Struct("<Q")  # follows it in version 3; 0: nothing is compressed
 ENTRY = Struct("<HHIQQQQ")  # image kind, offload kind, flags, strings at, count, image at, size
@@ -36,10 +37,10 @@ MAX_VALUE = 1 << 16
 MAX_HEADER = 1 << 12  # with the strings, in front of an image
 MAX_MAGICS = 16  # there; only one is real
 KIND_OPENMP = 1
-# Numbers in LLVM 19 (HIP is 3), bits in LLVM 22 (HIP is 4).
+# Programming models by LLVM's number: LLVM 19 counts (HIP is 3), LLVM 22 uses bits (HIP is 4).
 PRODUCERS: dict[int, Model] = {1: "openmp", 2: "cuda", 3: "hip", 4: "hip", 8: "sycl"}
 IMAGE_KINDS = {0: "none", 1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv"}
-# The kinds of code that an entry declares; "none" declares nothing.
+# Kinds of images by LLVM's number; "none" declares nothing.
 DECLARED: dict[int, ImageKind] = {
     1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv",
 }  # fmt: skip

@@ -16,7 +16,7 @@ from packager.formats.containers.payload import Payload
 from packager.model import ImageKind
 
 NAME = "opencl-elf"
-# Source, objects, libraries, executables and debugging.
+# e_type values: source, objects, libraries, executables and debug information.
 TYPES = range(0xFF01, 0xFF06)
 HELD: dict[int, ImageKind] = {0xFF000003: "bitcode", 0xFF000009: "spirv"}
 DEVICE_BINARY = 0xFF000005

@@ -43,7 +43,7 @@ def _names(elf: Elf, table: Section) -> bytes | None:
         return None
     text, last = strings.bytes(), 0
     for words in elf.words(SYMBOL.size, symbols, table.name):
-        # The first half of a symbol's first word. A loop over the words takes ten times as long.
+        # First halves of the symbols' first words; a loop over the words takes ten times as long.
         halves = memoryview(words).cast("B").cast("I")
         last = max(last, max(halves[:: SYMBOL.size // HALF]))
     is_ended = last < len(text) and text.endswith(END)

@@ -7,7 +7,7 @@ import re
 
 from packager.elf.headers import Elf
 
-# Flang's code is that of the clang of its release.
+# Names of clang and flang, whose code follows clang's conventions of the same release.
 _CLANG = re.compile(rb"(?:clang|flang|flang-new) version (\d{1,4})\.")
 _LLVM = re.compile(rb"(?:(?:clang|flang|flang-new) version|Linker: LLD) (\d{1,4})\.")
 MAX_SIZE = 1 << 16  # linkers keep each string once

@@ -43,16 +43,17 @@ from packager.model import Contents, DeviceSymbol, ElfForm, ImageKind, Links
 
 KINDS: dict[str, ImageKind] = {"nvptx64": "cubin", "amdgcn": "amdgcn"}
 STO_CUDA_ENTRY = 0x10
-# Variables of cubins that nvlink is to link (`ptxas -c`), in global or constant memory.
+# Variables in global or constant memory of cubins for nvlink (`ptxas -c`).
 STT_CUDA_OBJECT, STO_CUDA_MEMORY = 13, 0x20 | 0x80
-# Textures, surfaces and samplers, which CUDA's runtime binds when the program runs.
+# Textures, surfaces and samplers, which CUDA's runtime binds at run time.
 STT_CUDA_REFERENCES = (10, 11, 12)
 FOUND = (STT_OBJECT, STT_FUNC, STT_CUDA_OBJECT)
 STB_WEAK = 2
 DF_1_PIE = 0x08000000
 TARGET = Struct("<8xB39xI")  # ABI version and flags, which say the architecture
 CUDA_V2_ABI = 8  # EI_ABIVERSION from CUDA 13 on
-# Code for one architecture alone ("sm_90a"): a flag of each ABI, and since ptxas 13 a record.
+# Marks of code for one architecture alone ("sm_90a"): a flag of each ABI, and since ptxas 13 a
+# record.
 SPECIFIC_FLAGS, SPECIFIC_FLAGS_V2 = 0x800, 0x8
 FIRST_SPECIFIC = 90  # older code of NVIDIA's own libraries has the flag for another reason
 COMPATIBILITY, SPECIFIC_KEY, SIZED_RECORD = ".nv.compat", 9, 4
@@ -60,7 +61,7 @@ COMPATIBILITY_RECORD = Struct("<BBH")  # form, key, value; of a sized one: its s
 MAX_COMPATIBILITY = 1 << 12
 AMD_DESCRIPTOR = ".kd"  # beside each kernel of an AMD code object
 HIDDEN = (1, 2)  # STV_INTERNAL, STV_HIDDEN
-# Every linked shared object defines these beside the user's functions.
+# Symbols that linkers define in every shared object.
 LINKER_SYMBOLS = frozenset(
     ("_init", "_fini", "_edata", "_end", "__bss_start", "_start", "__data_start")
 )
@@ -264,8 +265,8 @@ def _symbols(elf: Elf) -> tuple[_Symbols, _Symbols | None, _Places | None]:
         return tuple(exports.values()), None, None
     places = tuple(symbol for table in tables for symbol in _listed(memory, table, exports))
     listed = tuple(symbol for symbol in places if symbol and symbol.name)
-    # The documents' table is the whole truth; clang's runtimes look names up in the symbol table
-    # whether they are listed or not.
+    # The documents' table is complete. Clang's runtimes find names in the symbol table, listed or
+    # not.
     is_whole = all(table.layout.flags is None for table in tables)
     names = {symbol.name for symbol in listed}
     others = [s._replace(listed=not is_whole) for s in exports.values() if s.name not in names]
@@ -350,7 +351,7 @@ def _kind(symbol: Symbol, is_cuda: bool) -> Literal["kernel", "global"] | None:
     if not symbol.section:
         return None
     if is_cuda and symbol.type == STT_FUNC:
-        # The driver finds static kernels, too: CUDA's runtime asks it for them by name.
+        # The driver also finds static kernels: CUDA's runtime looks them up by name.
         return "kernel" if symbol.other & STO_CUDA_ENTRY else None
     if symbol.binding == STB_LOCAL or symbol.other & 3 in HIDDEN:
         return None

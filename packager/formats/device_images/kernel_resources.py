@@ -22,7 +22,7 @@ from packager.files import msgpack
 from packager.files.names import text
 from packager.model import Resources
 
-# Format, attribute, and of format 4 (a sized value) the size; values that matter are a symbol's
+# Format, attribute, and the size in format 4 (a sized value). The values read here are a symbol's
 # index and a number.
 ATTRIBUTE = Struct("<BBH")
 VALUE = Struct("<II")
@@ -30,7 +30,7 @@ SIZED = 4
 REGISTERS, FRAME, STACK = 0x2F, 0x11, 0x12
 _WANTED = re.compile(b"%c[%c%c%c]" % (SIZED, REGISTERS, FRAME, STACK))
 INFO, INFO_PREFIX, SHARED_PREFIX = ".nv.info", ".nv.info.", ".nv.shared."
-# group and private segment of a kernel descriptor
+# sizes of the group and private segment in a kernel descriptor
 DESCRIPTOR = Struct("<II56x")
 NOTE = Struct("<III")  # size of the owner's name, of the description, type
 AMD_OWNER, AMD_METADATA = b"AMDGPU\0", 32  # since code object version 3
@@ -38,7 +38,7 @@ NOTE_ALIGNMENT = 4
 MAX_METADATA = 1 << 26
 AMD_KERNELS, AMD_SYMBOL, AMD_SUFFIX = "amdhsa.kernels", ".symbol", ".kd"
 KEY = bytes([0xA0 + len(AMD_SYMBOL)]) + AMD_SYMBOL.encode()  # as MessagePack has it
-# In the order of Resources.
+# Keys of AMD's metadata, in the order of Resources.
 AMD_NUMBERS = (
     ".vgpr_count",
     ".group_segment_fixed_size",

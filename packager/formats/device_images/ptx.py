@@ -15,26 +15,26 @@ from packager.files import helper
 from packager.files.reader import Reader
 from packager.model import Contents, DeviceSymbol
 
-# The text is read in pieces that end where a line ends.
+# Size of the pieces in which the text is read; a piece ends with a line.
 PIECE = 1 << 20
-# An initialised array is one line of any length; its beginning says all that is asked.
+# Bytes kept of a line: an initialised array is one line of any length.
 LONG_LINE = 1 << 16
-# From ".entry" to where the body begins, parameters and all.
+# Largest header of a kernel, from ".entry" to its body.
 MAX_HEADER = 1 << 20
-# Comments before the first directive; the first lines of most texts.
+# Bytes searched for the first directive behind comments, and first bytes of most texts.
 HEAD, SHORT_HEAD = 1 << 16, 1 << 10
 MAX_SYMBOLS = 1 << 20
 MACHINES = {b"32": "nvptx"}  # by the size of addresses; "nvptx64" without one
 
 _BLANK = re.compile(rb"(?:\s+|//[^\n]*\n|/\*.*?\*/)*", re.S)
-# With the newline in front of it, which is looked for much faster than the beginning of a line.
+# Matches the newline before a directive: a search for it is much faster than for "^".
 _DIRECTIVE = re.compile(
     rb"\n[ \t]*\.(?:visible|weak|common|entry|target|address_size)\b[^\n={]{0,65535}"
 )
 _TARGET = re.compile(rb"\s*\.target\s+(\w+)")
 _ADDRESS_SIZE = re.compile(rb"\s*\.address_size\s+(\d+)\b")
 _KERNEL = re.compile(rb"\s*(?:\.(?:visible|weak)\s+)?\.entry\s+([\w$%]+)")
-# A kernel's header may hold what looks like its end, and has its end.
+# A kernel's header may contain text that looks like its end.
 _HEADER_END = re.compile(rb"//[^\n]*|\.pragma\b[^;]*;|([;{])")
 _VARIABLE = re.compile(
     rb"\s*\.(?:visible|weak|common)\s+\.(?:global|const)\s+"

@@ -22,12 +22,12 @@ WORD = 4
 HEADER = 5 * WORD
 MEMORY_MODEL, ENTRY_POINT, CAPABILITY, FUNCTION = 14, 15, 17, 54
 LINKAGE = 5  # the capability without which nothing is exported
-# These begin only where entry points and their modes have ended ("Logical Layout of a Module"):
-# sources and names, decorations, types, constants and variables, functions.
+# Opcodes that must follow entry points and their modes ("Logical Layout of a Module"): sources and
+# names, decorations, types, constants and variables, functions.
 LATER = frozenset((*range(2, 9), *range(19, 53), FUNCTION, 59, *range(71, 76), 330, 332))
 KERNEL = 6  # the execution model of OpenCL's kernels
 ADDRESSING = {0: "spirv", 1: "spirv32", 2: "spirv64"}
-# A module with more in front of what comes later is made to waste time.
+# Most instructions before LATER: only a hostile module has more.
 MAX_INSTRUCTIONS = 1 << 16
 
 

@@ -21,14 +21,14 @@ WORD = 4
 WINDOW = 1 << 16
 TYPE_INT, TYPE_FLOAT, TYPE_VECTOR, TYPE_ARRAY, TYPE_POINTER = 21, 22, 23, 28, 32
 CONSTANT, FUNCTION, VARIABLE, DECORATE = 43, 54, 59, 71
-# The words, behind the first, that each has at least.
+# Least number of operands, by opcode.
 LEAST = {
     TYPE_INT: 3, TYPE_FLOAT: 2, TYPE_VECTOR: 3, TYPE_ARRAY: 3, TYPE_POINTER: 3, CONSTANT: 3,
     VARIABLE: 3, DECORATE: 4,
 }  # fmt: skip
 CROSS_WORKGROUP, LINKAGE_ATTRIBUTES, EXPORT, IMPORT = 5, 41, 0, 1
 POINTER_SIZES = {"spirv32": 4, "spirv64": 8}
-# A module with more in front of its functions is made to waste time.
+# Most instructions before the functions: only a hostile module has more.
 MAX_INSTRUCTIONS = 1 << 22
 
 

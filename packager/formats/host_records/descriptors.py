@@ -27,15 +27,15 @@ from packager.host_machines import MACHINES
 from packager.layouts import BIN_DESC, DEVICE_IMAGE, PROPOSAL_ENTRY, PROPOSAL_IMAGE, EntryLayout
 from packager.records import NamedTuple
 
-# Descriptors have an image per triple and arch; candidates come of pointers, which are many.
+# Most images of a descriptor, one per triple and arch. Pointers yield many wrong candidates.
 MAX_IMAGES = 1024
 MAX_CANDIDATES = 1 << 16
 MAX_FOUND = 1 << 12  # in a file without section headers
 MAX_RECORDS = 1 << 14  # of images, in all descriptors of a file
 MAX_CONSTRUCTORS = 1 << 16
-# Data that is searched at a time.
+# Size of a piece of data that is searched.
 PIECE = 1 << 16
-# A number of images, as a word of 64 bits.
+# Matches a number of images, as a 64-bit word.
 _COUNT = re.compile(rb"(?=[\x01-\x40]\x00{7})", re.S)
 
 # Offsets of pointers in the records.
@@ -261,7 +261,7 @@ def registering(space: Space, wanted: Set[int]) -> dict[int, str]:
     for refer in (space.references, space.loads):
         rest = wanted - found.keys()
         for function, address in refer(slots, rest) if rest else ():
-            # The beginning of a short function is followed by that of the next: the last refers.
+            # A short function is followed by the next one in the window: the last function refers.
             found[address] = max(function, found.get(address, 0))
     names = space.symbol_names(set(found.values()))
     return {

@@ -31,7 +31,7 @@ from packager.layouts import (
 from packager.model import Model
 from packager.records import NamedTuple
 
-# Sections of entries that are read, and the records that they are expected to hold.
+# Names of sections of entries, and their expected records.
 SECTIONS = {
     ENTRIES_SECTION: INTERFACE_ENTRY,
     PROPOSAL_ENTRIES_SECTION: PROPOSAL_ENTRY,
@@ -41,9 +41,9 @@ SECTIONS = {
     "hip_offloading_entries": CLASSIC_ENTRY,
 }
 WORD = "entries"  # in the names of all
-# Of records that do not say so, by section; all others are OpenMP's.
+# Models of records without a model field, by section; all others are OpenMP's.
 MODELS: dict[str, Model] = {"cuda_offloading_entries": "cuda", "hip_offloading_entries": "hip"}
-# LLVM's numbers; HIP had another one until LLVM 20.
+# LLVM's numbers of models; HIP had another one until LLVM 20.
 NUMBERED: dict[int, Model] = {1: "openmp", 2: "cuda", 3: "hip", 4: "hip", 8: "sycl"}
 
 _HASH = re.compile(r"[0-9a-f]{8,}")

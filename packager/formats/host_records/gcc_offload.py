@@ -24,12 +24,12 @@ from packager.records import NamedTuple
 
 NAME = "gcc"
 FUNCTIONS, VARIABLES = ".gnu.offload_funcs", ".gnu.offload_vars"
-# Intermediate code, which is in objects only.
+# Address and size of a variable.
 VARIABLE = Struct("<QQ")
 LINK_BIT = 1 << 63  # of a variable's size: `declare target link`
 TABLE_SIZE = 4 * WORD.size  # the bounds of the functions and of the variables
 MAX_REGISTRATIONS = 16  # one for each kind of device; each is read by itself
-# The kind of device in a constructor's code, which is short.
+# Size of code that contains the kind of device in a constructor.
 CODE = 48
 KINDS = range(5, 9)
 
@@ -95,7 +95,7 @@ def _registrations(
 ) -> list[Registration]:
     """Return the constructors that refer to a table of these sections, with the data."""
     slots = descriptors.constructors(space)
-    # The code behind a short function is seen with it.
+    # A window around a short function includes the code behind it.
     spans = pairwise([*sorted(slots), sys.maxsize])
     referred = {at: sorted(space.targets(at, end)) for at, end in spans}
     real = _real_tables(
@@ -103,7 +103,8 @@ def _registrations(
     )
     found: dict[tuple[int, int | None], Registration] = {}
     names = space.symbol_names(set(slots))
-    # A destructor that refers to the same may follow another constructor: the last one registers.
+    # A destructor that refers to the same data may follow another constructor: the last one
+    # registers.
     for function, targets in referred.items():
         tables = [at for at in targets if at in real]
         if not tables:
@@ -133,7 +134,7 @@ def _registration(
                 try:
                     return Registration(table, name, device, device.read(space, at + start))
                 except FormatError as error:
-                    # Constants among the candidates are smaller than addresses.
+                    # Some candidates are constants smaller than any address.
                     fault = fault if start else f"GCC's data of a device at {at:#x}: {error}"
     return Registration(table, name, fault=fault)
 

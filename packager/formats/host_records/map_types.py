@@ -13,7 +13,7 @@ from itertools import islice
 from packager.elf.headers import SHT_SYMTAB, STT_OBJECT, WORD, Elf, Symbol
 
 _NAMES = re.compile(rb"(?<=\0)(?:\.L)?\.offload_maptypes[.\d]*(?=\0)")
-# The bits of a map type in LLVM 23 and before, NON_CONTIG, and the number of the enclosing row.
+# Bits of a map type up to LLVM 23, NON_CONTIG, and the number of the enclosing row.
 KNOWN = 0xFFFF | 1 << 44 | 0xFFFF << 48
 MAX_NAMES = 1 << 26  # bytes of names that are looked through
 MAX_ARRAYS = 1 << 16

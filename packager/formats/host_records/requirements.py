@@ -9,9 +9,9 @@ from packager.elf import headers
 from packager.host_machines import MACHINES
 from packager.model import OffloadEntry
 
-# All objects with device constructs have to ask for these, or none (OpenMP 5.2, 8.2).
+# Requirements that all objects with device constructs must share (OpenMP 5.2, 8.2).
 FOR_ALL = {0x2: "reverse_offload", 0x4: "unified_address", 0x8: "unified_shared_memory"}
-# Until clang 18 a constructor tells the runtime; since then an entry does.
+# Constructor that passes the mask to the runtime, up to clang 18; since then an entry has it.
 TELLS = ".omp_offloading.requires_reg"
 
 

@@ -20,7 +20,7 @@ from packager.records import NamedTuple
 
 NAME = "sycl"
 MAX_CANDIDATES = 1 << 18
-# The kinds that a record declares; native code and compressed images declare no more.
+# Kinds of images by a record's format; native code and compressed images have no format.
 FORMATS: dict[int, ImageKind] = {2: "spirv", 3: "bitcode"}
 
 

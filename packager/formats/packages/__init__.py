@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from packager.files.reader import Reader
 
-# Of a zip file; without any files its end is all there is.
+# Magic of a zip file, and of one without files.
 ZIP_FILE, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"
 DEBIAN = b"!<arch>\ndebian-binary"  # an archive and the name of its first member
-# Names of packages in packages; other zip files there are data of whoever made them.
+# Names of packages inside packages; other zip files there are data.
 NAMES = (".whl", ".deb", ".conda", ".tar.bz2")
 BZIP2, BZIP2_BLOCK = b"BZh", b"1AY&SY"  # with the size of blocks between them
 

@@ -29,7 +29,8 @@ from packager.hosts.windows import coff_headers
 from packager.model import DeviceImage, FatBinary
 
 NAMES = (llvm_offloading.NAMES[0], *cuda_fatbin.SECTIONS, ".hip_fatbin")
-# Linkers leave of them the first eight characters; lld leaves what precedes the second dot.
+# Section names in linked files: most linkers keep eight characters, lld the text before the second
+# dot.
 CUT_BY_LLD = ".llvm"
 WHOLE = {CUT_BY_LLD: NAMES[0]} | {name[: coff_headers.NAME]: name for name in NAMES}
 

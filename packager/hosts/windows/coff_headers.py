@@ -24,11 +24,12 @@ HEADER = Struct("<HHIIIHH")
 # symbols at, symbols
 BIG = Struct("<HHHHI16sIIIIIII")
 BIG_CLASS = bytes.fromhex("c7a1bad1eebaa94baf20faf66aa4dcb8")
-# name, virtual size, address, bytes, place, relocations at, lines at, their counts, characteristics
+# name, virtual size, address, size in the file, offset, offsets of relocations and lines, their
+# counts, characteristics
 SECTION = Struct("<8sIIIIIIHHI")
 MAGIC, BASE = Struct("<H"), Struct("<24xQ")
 PE32_PLUS = 0x20B
-# Fields of the optional header: count of directories; offset and size of the certificates.
+# Optional header: count of directories; offset and size of the certificates.
 DIRECTORIES, CERTIFICATES = Struct("<108xI"), Struct("<144xII")
 CERTIFICATE_DIRECTORY = 4
 SYMBOL, BIG_SYMBOL = 18, 20

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 
 from llvmlite import binding as llvm
 
-# OpenMP's runtimes look these up in an image, beside kernels and variables (abi-facts 9.1, 9.3).
+# Symbols that OpenMP's runtimes look up beside kernels and variables (abi-facts 9.1, 9.3).
 _BY_RUNTIMES = re.compile(
     r"__omp_offloading_.*_(?:kernel_environment|exec_mode|nested_parallelism)"
     r"|__omptool_(?:thread_state|device_runtime)"
@@ -19,7 +19,7 @@ _BY_RUNTIMES = re.compile(
 )
 _KERNEL = "__omp_offloading_"  # its constructors and destructors of variables, too
 _KERNEL_CALL = re.compile(r"^define [^@\n]*?\b(?:ptx|amdgpu|spir)_kernel ", re.MULTILINE)
-# LLVM's OpenMP optimisations make calls of these anew, in what called none of them.
+# Functions whose calls LLVM's OpenMP optimisations insert.
 _BY_OPTIMISATIONS = re.compile(
     "__kmpc_(?:get_hardware_num_threads_in_block|get_hardware_thread_id_in_block|get_warp_size"
     "|barrier_simple_spmd|barrier_simple_generic|kernel_parallel|kernel_end_parallel"
@@ -27,7 +27,7 @@ _BY_OPTIMISATIONS = re.compile(
 )
 _TEAMS = "addrspace(3)"  # of teams' own memory, which no host can name, on NVIDIA's GPUs and AMD's
 _MODE = re.compile(r"__omp_offloading_.*_(?:kernel_environment|exec_mode)")
-# The third of a kernel's settings, or the byte alone (abi-facts 9.1).
+# Execution mode of a kernel: third field of its environment, or a single byte (abi-facts 9.1).
 _SPMD = re.compile(r"EnvironmentTy \{ i8 \d+, i8 \d+, i8 2,|constant i8 2(?:,|$)")
 _LOCAL = (llvm.Linkage.internal, llvm.Linkage.private)
 _SHARED = (
@@ -118,5 +118,6 @@ def internalise(module: llvm.ModuleRef, kept: Collection[str], *, shares: bool) 
             continue
         if shares and value.linkage in _SHARED:
             continue
-        # Linkage first: LLVM dies of an internal definition that is not of default visibility.
+        # Change the linkage first: LLVM aborts on an internal definition without default
+        # visibility.
         value.linkage = llvm.Linkage.internal

@@ -45,7 +45,7 @@ from packager.triples import code_of
 _MULTIPLE = re.compile(r"Linking globals named '(.*)': symbol multiply defined")
 _SETTING = re.compile(r"__omp_rtl_(?:debug_kind|assume_\w+)")
 _OTHER_POINTERS = re.compile(r"-p(?:0)?:(?!64)")  # of no device here
-# LLVM's OpenMP optimisations then call only what is there.
+# With this flag LLVM's OpenMP optimisations call only functions that are present.
 _IS_LINKED = '!llvm.module.flags = !{!0}\n!0 = !{i32 1, !"LTOPostLink", i32 1}\n'
 
 

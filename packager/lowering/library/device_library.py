@@ -20,7 +20,7 @@ _PART = re.compile(
     re.MULTILINE,
 )
 _MENTION = re.compile(r"@([\w.$]+)")
-# Variables of an image for its plugin to find, beside the entries, begin so.
+# Prefix of an image's variables that its plugin looks up, beside the entries.
 EXPORTED = "__omptool_"
 
 

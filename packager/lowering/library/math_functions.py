@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-# Every GPU has these as an instruction or two: name to LLVM's intrinsic, and its operands' number.
+# Functions that every GPU has as one or two instructions: LLVM's intrinsic and the number of
+# operands.
 _NATIVE = {
     "ceil": ("ceil", 1),
     "copysign": ("copysign", 2),
@@ -24,7 +25,8 @@ _NATIVE = {
     "trunc": ("trunc", 1),
 }
 _TO_INTEGER = {"lrint": "rint", "llrint": "rint", "lround": "round", "llround": "round"}
-# The others, by what they take: x the type itself, i an i32, p a pointer. They return x or i.
+# Other functions by signature: result, then parameters; x is the type itself, i an i32, p a
+# pointer.
 _LIBRARY = {
     **dict.fromkeys(
         (
@@ -41,7 +43,7 @@ _LIBRARY = {
     "frexp": "x:xp",
     "modf": "x:xp",
 }
-# LLVM's intrinsics that a GPU has no instruction for: each is the function of that name.
+# LLVM's intrinsics without an instruction on GPUs, replaced by the function of that name.
 _INTRINSICS = (
     *("acos", "asin", "atan", "atan2", "cos", "cosh", "exp", "exp10", "exp2", "log", "log10"),
     *("log2", "pow", "sin", "sinh", "tan", "tanh"),

@@ -8,7 +8,7 @@ import re
 from packager.errors import UsageError
 
 _ORDER = r"(?:unordered|monotonic|acquire|release|acq_rel|seq_cst)"
-# An atomic operation without a scope, up to its order.
+# Matches an atomic operation without a scope, up to its memory order.
 _WITHOUT_SCOPE = re.compile(
     rf"^( *(?:%\S+ = )?(?:atomicrmw|cmpxchg|load atomic|store atomic|fence)\b"
     rf"(?:(?!syncscope\().)*?)( {_ORDER}(?: {_ORDER})?(?:,| *$).*)$",
@@ -52,7 +52,7 @@ done:
 }}
 """
 
-# LLVM 22 makes plain loads and stores of these for SPIR-V.
+# Atomic loads and stores, which LLVM 22 compiles to plain ones for SPIR-V.
 _LOAD = re.compile(
     r"^  (%\S+) = load atomic (?:volatile )?(float|double|i\d+|ptr), ptr (.+?)"
     rf"(?: syncscope\(\"[^\"]*\"\))? ({_ORDER}), align \d+.*$",
@@ -63,7 +63,7 @@ _STORE = re.compile(
     rf"(?: syncscope\(\"[^\"]*\"\))? ({_ORDER}), align \d+.*$",
     re.MULTILINE,
 )
-# LLVM's names for SPIR-V's own.
+# Mangled names of SPIR-V's atomic loads and stores, as LLVM knows them.
 SPIRV_ATOMICS = r"_Z1[89]__spirv_Atomic(?:Load|Store)PU3AS4[il]ii[il]?"
 _DEVICE = 1  # the scope
 _SEMANTICS = {"acquire": 0x302, "release": 0x304, "acq_rel": 0x308, "seq_cst": 0x310}

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence, Set
 
 _PLAIN_NAME = re.compile(r"[-a-zA-Z$._][-a-zA-Z$._0-9]*")
 SYMBOL = r'@(?:"[^"]*"|[-a-zA-Z$._0-9]+)'
-# A function definition, and a variable with its linkage and the word for what it is.
+# Match a function definition, and a variable with its linkage and kind.
 BODY = re.compile(r"^define .*\n(?:(?!\}$).*\n)*\}$", re.MULTILINE)
 VARIABLE = re.compile(
     rf"^({SYMBOL}) = ((?:(?!global |constant |alias |ifunc |externally_init)\w+(?:\([^)]*\))? )*)"
@@ -21,7 +21,7 @@ VARIABLE = re.compile(
 )
 _DECLARATION = re.compile(rf"^declare .*?({SYMBOL})\(", re.MULTILINE)
 _KERNEL_CONVENTION = re.compile(r"\b(ptx|amdgpu|spir)_kernel $")
-# These may stand before the result type of a kernel that any caller can call.
+# Attributes that may precede the result type of a kernel that any caller can call.
 _PLAIN_HEAD = re.compile(r"define (?:(?:weak|weak_odr|protected|hidden|dso_local|dllexport|ccc) )*")
 _TARGET_ATTRIBUTES = re.compile(r' ?"(?:target-cpu|tune-cpu|target-features)"="[^"]*"')
 _ATTRIBUTES = re.compile(r"^attributes #\d+ = .*$", re.MULTILINE)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from packager.errors import UsageError
 from packager.lowering.rewriting.ir_text import BODY, SYMBOL, VARIABLE
 
-# The instructions that make the plain pointer: of the local name that it is to have.
+# Returns the instructions that compute the plain pointer into a local name.
 Address = Callable[[str], str]
 
 _NAME_OR_STRING = re.compile(rf'({SYMBOL})|"[^"]*"')

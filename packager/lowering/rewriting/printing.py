@@ -9,7 +9,7 @@ from packager.errors import UsageError
 from packager.lowering.rewriting.ir_text import SYMBOL, bytes_of, quoted
 
 _CONSTANTS = 2  # LLVM's address space of OpenCL's constants
-# LLVM's name for it. What follows makes a function of each list of types: it has no variable ones.
+# LLVM's name of printf. With a suffix for each list of types: SPIR-V has no variadic functions.
 PRINTF = "_Z18__spirv_ocl_printf"
 _LETTERS = {
     "i32": "i",

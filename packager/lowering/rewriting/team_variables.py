@@ -24,7 +24,7 @@ _MOST_ALIGNMENT = 128  # of a team's block on a CPU
 _VALUE = re.compile(r"(?:global|constant) .*?(zeroinitializer|undef|poison),")
 _ALIGNMENT = re.compile(r", align (\d+)")
 
-# Until a plugin stores its function, a kernel is alone with a block of the image's own.
+# Until a plugin stores its function, a kernel runs alone on the image's own block.
 _BLOCK = """
 @__omptool_team_memory = protected global ptr @.omptool.alone.team
 @.omptool.alone.memory = internal global [{size} x i8] zeroinitializer, align 128

@@ -34,7 +34,7 @@ FAMILY = Family(
     ),
     kernel_convention="amdgpu_kernel",
     linker="code object",
-    # LLVM's linker has them.
+    # ld.lld defines these symbols.
     provides=re.compile("__(?:init|fini)_array_(?:start|end)").fullmatch,
     renamed=tuple(math_functions.INTRINSICS.items()),
     flags=_flags,

@@ -10,7 +10,7 @@ from packager.lowering.library.reductions import reductions
 from packager.lowering.targets.family import Family
 
 _LIBRARY = DeviceLibrary(lambda: (module_text("cpu"), reductions()))
-# Version scripts read quotes, braces, wildcards and "@" as their own.
+# Names without quotes, braces, wildcards and "@", which have a meaning in version scripts.
 _NAMES = re.compile(r"[\w.$+-]+", re.ASCII)
 
 X86_64 = Family(

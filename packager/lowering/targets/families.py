@@ -10,7 +10,7 @@ from packager.errors import UsageError
 from packager.lowering.targets.family import Family
 from packager.triples import code_of, normalise
 
-# Triples, each with the module of its family, which is loaded for that alone, and its name there.
+# Triple to the module of its family and the name there; only the needed module is imported.
 FAMILIES = {
     "x86_64-pc-linux-gnu": ("cpus", "X86_64"),
     "aarch64-unknown-linux-gnu": ("cpus", "AARCH64"),

@@ -21,7 +21,7 @@ from packager.records import NamedTuple
 
 NAME = "clang-bundle"
 MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
-# Sections of objects by clang 14 and `-type=o`: one for each target.
+# Prefix of sections, one for each target, in objects by clang 14 and `-type=o`.
 SECTION_PREFIX = MAGIC.decode()
 
 COUNT = Struct("<Q")
@@ -189,6 +189,6 @@ def _lines(data: Reader) -> Iterator[tuple[bytes, str, int, int]]:
         found = None
         for found in _LINE.finditer(chunk):
             yield found[1], text(found[2]), at + found.start(), at + found.end()
-        # The newline that ends one line may begin the next.
+        # The newline at the end of one line may begin the next match.
         kept = max(found.end() - 1 if found else 0, len(chunk) - MAX_ID)
         at, rest = at + kept, chunk[kept:]

@@ -20,7 +20,7 @@ from packager.records import NamedTuple
 NAME = "compressed-bundle"
 MAGIC = b"CCOB"
 HEAD = Struct("<4sHH")
-# By version: what follows HEAD. A version 1 file has no size of its own, so nothing follows it.
+# Rest of the header by version. Version 1 has no file size, so no bundle can follow it.
 SIZES = {1: Struct("<I8s"), 2: Struct("<II8s"), 3: Struct("<QQ8s")}
 NEWEST = max(SIZES)
 METHODS = {0: "zlib", 1: "zstd"}

@@ -17,7 +17,7 @@ from packager.records import NamedTuple
 
 WORD = 32
 WRAPPER = Struct("<IIII")  # magic, version, offset and size of the bitcode
-# The first bits of everything in a block, and their meaning.
+# Abbreviation IDs that every block has.
 END_BLOCK, ENTER_BLOCK, DEFINE_ABBREVIATION, UNABBREVIATED = 0, 1, 2, 3
 FIRST_ABBREVIATION = 4
 FIXED, VBR, ARRAY, CHAR6, BLOB = 1, 2, 3, 4, 5

@@ -14,7 +14,8 @@ from packager.files.reader import Reader
 from packager.formats.device_images.bitcode.bitstream import Block, Cursor, Record, Stream, items
 
 VALUE, NODE, NAME, NAMED_NODE, STRINGS = 2, 3, 4, 10, 35
-# Records without a number: names, kinds, attachments, where the index is, the index, lists.
+# Metadata records that have no number: names, kinds, attachments, offset of the index, index,
+# lists.
 UNNUMBERED = (NAME, 6, NAMED_NODE, 36, 38, 39, 46)
 ANNOTATIONS, KERNEL = "nvvm.annotations", b"kernel"
 MAX_STRINGS = 1 << 20

@@ -24,14 +24,14 @@ SUMMARIES = (20, 24)  # of -flto=thin, and of -flto
 VERSION, TRIPLE, GLOBAL, FUNCTION, ALIAS = 1, 2, 7, 8, 14
 STRTAB_BLOB = 1
 WITH_STRING_TABLE = 2  # the first version of a module whose names are there
-# The calling conventions of kernels: ptx_kernel, spir_kernel, amdgpu_kernel.
+# Calling conventions of kernels: ptx_kernel, spir_kernel, amdgpu_kernel.
 KERNEL_CALLS = (71, 76, 91)
 LOCAL = (3, 9, 13, 14)  # linkage: internal and private
 ELSEWHERE = 12  # linkage available_externally
 WEAK = 7  # linkage extern_weak
 HIDDEN = 1  # visibility
 CLANG_KERNEL = "__omp_offloading_"
-# Clang's prefix of the names of entry records; the name of what each stands for follows.
+# Clang's prefixes of entry records; the name of the entry follows.
 ENTRIES = (".offloading.entry.", ".omp_offloading.entry.")
 INTRINSIC = "llvm."
 MACHINES = {"powerpc64le": "ppc64le"}

@@ -12,7 +12,7 @@ from packager.records import NamedTuple
 NUMBER_OF, NAME_OF_STRUCT = 1, 19  # records that are no types
 FLOAT, DOUBLE, INTEGER, POINTER, HALF, ARRAY = 3, 4, 7, 8, 10, 11
 STRUCT, NAMED_STRUCT, FUNCTION, OPAQUE_POINTER = 18, 20, 21, 25
-# Integers whose size and alignment are the same on every target.
+# Alignment of integers by size, the same on every target.
 INTEGERS = {8: 1, 16: 2, 32: 4, 64: 8}
 SCALARS = {HALF: 2, FLOAT: 4, DOUBLE: 8}
 POINTER_SIZE = 8
