@@ -150,7 +150,7 @@ def executable(work: Path, mib: int) -> Path:
     image.unlink()
     libdir = call("omptool", "config", "--libdir").strip()
     program = folder / "program"
-    # Of the linkers lld alone keeps code and data together around 2 GB of read-only sections.
+    # Only lld links code and data together around 2 GB of read-only sections.
     call("clang-19", "-fuse-ld=lld", bundled, f"-L{libdir}", "-lomptarget", "-o", program)
     bundled.unlink()
     return program

@@ -36,7 +36,7 @@ class Measured:
         self.runs.append(figures(self.command))
 
 
-# A process starts with its parent's peak memory on its account, so a small one starts the command.
+# A process inherits its parent's peak memory, so a small process starts the command.
 STARTER = """
 import resource, subprocess, sys, time
 start = time.perf_counter()

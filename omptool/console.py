@@ -13,7 +13,7 @@ import click
 from packager.files.names import text
 from packager.files.reader import called
 
-# Characters that are printed at a time.
+# Number of characters printed at a time.
 PIECE = 1 << 16
 SEVERITIES = {"error": "red", "warning": "yellow", "info": "cyan", "note": "cyan", "hint": "cyan"}
 

@@ -18,7 +18,7 @@ from typing import NoReturn
 
 import click
 
-# Windows has no signals but the first two, and no process dies of one there.
+# Windows has only the first two signals, and no process ends by one.
 HAS_SIGNALS = hasattr(signal, "SIGHUP")
 STOPPING = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if HAS_SIGNALS else ()))
 SIGPIPE = 13

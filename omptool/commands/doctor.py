@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from packager.machine.region_run import RegionRun
     from packager.model import FatBinary, Finding, KernelArchives
 
-# Code that reads images may expect this alignment of them, as in a program's own memory.
+# Alignment that plugins may expect of images, as in a program's own memory.
 ALIGNMENT = 8
 WRONG_USAGE = 2
 # Functions by which programs choose a device, and by which they open libraries.
 CHOOSING = ("omp_set_default_device", "omp_get_num_devices")
 OPENING = ("dlopen", "dlmopen")
-# Checks of what other runtimes than omptool's make of a program: doctor predicts that by itself.
+# Checks about other runtimes than omptool's, whose outcome doctor predicts itself.
 OF_OTHER_RUNTIMES = ("OMP102", "OMP104", "OMP113", "OMP117")
 TOLD_ANYWAY = ("OMP131",)  # as OMP202
 

@@ -14,7 +14,7 @@ from packager.errors import UsageError
 from packager.files.reader import STANDARD_INPUT
 
 PROCESS, RANK = "%p", "%r"  # in the name of an output: the process, and its rank in an MPI job
-# The runtime's list is in observe/trace/rank.h.
+# Variables of an MPI rank; the runtime's list is in observe/trace/rank.h.
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 GIVEN = "omptool.options.paths"  # a key of click's: names as they were given, by path
 
@@ -40,7 +40,7 @@ class FileName(click.Path):
         path = Path(name)
         if ctx:
             ctx.meta.setdefault(GIVEN, {})[path] = name
-        # Pathlib would make "-" of "./-".
+        # Pathlib would shorten "./-" to "-".
         return path.absolute() if path == STANDARD_INPUT and name != str(path) else path
 
 

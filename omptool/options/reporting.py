@@ -17,7 +17,7 @@ from packager.errors import UsageError
 from packager.records import NamedTuple
 
 SUMMARY = "--summary"
-# The runtime's values for OMPTOOL_SUMMARY, by level.
+# Values of OMPTOOL_SUMMARY by level.
 SUMMARIES = {"some": "1", "all": "all"}
 
 

@@ -12,17 +12,17 @@ from packager.errors import UsageError
 
 NAME = "clang-linker-wrapper"
 _LINKER = "--linker-path="
-# Of the form --bitcode-library=openmp-nvptx64-nvidia-cuda-sm_90=FILE and --builtin-bitcode=T=FILE.
+# Matches --bitcode-library=openmp-nvptx64-nvidia-cuda-sm_90=FILE and --builtin-bitcode=T=FILE.
 _LIBRARY = r"--(?:bitcode-library|builtin-bitcode)=[^=]*=((?s:.*))"
-# Since clang 21 as a word for its compiler, of one triple or of all.
+# Optimisation level; since clang 21 an option for the device compiler, of one triple or of all.
 _LEVEL = r"--opt-level=O([0-3])|--device-compiler=(?:[^=]*=)?-O([0-3])"
-# Options of clang's wrapper that do not change its result: ignored.
+# Options of clang's wrapper that do not change its result, and are ignored.
 _INNER = (
     r"--(host-triple|wrapper-jobs|wrapper-time-trace|wrapper-time-trace-granularity|cuda-path|"
     r"compression-level|should-extract|device-compiler|clang-backend|compress|device-debug|"
     r"offload-opt)(=.*)?|--pass-remarks.*"
 )
-# Options of clang's wrapper that omptool lacks and that change the result: an error.
+# Options of clang's wrapper that change its result and that omptool lacks: an error.
 _REFUSED = r"--(override-image|embed-bitcode|print-wrapped-module|emit-fatbin-only)(=.*)?"
 
 

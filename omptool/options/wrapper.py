@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from packager.layouts import WrittenAbi
     from packager.writers.bundle import EntrySource, ImageRequest
 
-# Bytes that take a second or more to copy to a slow disk.
+# Size from which a copy takes a second or more on a slow disk.
 WORTH_A_BAR = 1 << 28
 
 LLVM = "llvm"  # of the generation that the host is of

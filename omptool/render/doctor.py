@@ -39,7 +39,7 @@ STARTED = {
     "fails": "it fails",
     "unknown": "not foreseen",
 }
-# Variables that change where regions run, as they are shown.
+# Variables shown because they change where regions run.
 VARIABLES = (
     "OMP_TARGET_OFFLOAD",
     "OMP_DEFAULT_DEVICE",
@@ -52,11 +52,11 @@ VARIABLES = (
     "OMPTOOL_PLUGIN_PATH",
     "OMPTOOL_HOST_DEVICES",
 )
-# Findings that say why there is no offload code, where else some may be, and what other code lacks.
+# Findings about missing offload code: why there is none, where else it may be, and what code lacks.
 OF_NO_CODE = ("OMP134", "OMP210", "OMP211")
-# The columns of entries that a terminal cuts, and then those that it has no place for.
+# Columns of entries that a narrow terminal truncates, and columns that it omits.
 CUT, SPARE = ("name", "file"), ("kind", "file")
-# Characters of a rule that a table has room for; a longer one is a note.
+# Longest rule that fits into a table; a longer one becomes a note.
 SHORT_RULE = 40
 
 

@@ -26,9 +26,9 @@ from packager.questions.wanted import Wanted
 from packager.records import NamedTuple
 from packager.wording import runs
 
-# More images than this make a table of states too wide: then only exceptions are listed.
+# Most images with a column each in the table of states; with more, only exceptions are listed.
 WIDE = 4
-# The columns that give way to a terminal's width, and then those that are left out.
+# Columns that a narrow terminal truncates, and columns that it omits.
 CUT = ("name", "kernel", "file", "symbol", "architectures", "images", "raw name")
 SPARE = (
     "file",
@@ -41,7 +41,7 @@ SPARE = (
     "architectures",
 )
 SPARE_OF_ENTRIES = ("file", "model", "flags", "symbol", "size", "address", "kind")
-# Columns that give way in the tables of images, containers and archives.
+# Columns that a narrow terminal truncates in the tables of images, containers and archives.
 CUT_OF_IMAGES = ("where", "container", "triple", "entries", "registered by", "path")
 CUT_OF_ARCHIVES = ("archive", "path", "architectures")
 SPARE_OF_IMAGES = (
@@ -56,7 +56,7 @@ SPARE_OF_IMAGES = (
     "kind",
     "triple",
 )
-# The columns of a kernel's resources, in the order of Resources.
+# Columns of a kernel's resources, in the order of Resources.
 NEEDS = ("registers", "shared", "stack", "SGPRs", "AGPRs", "VGPR spills", "SGPR spills")
 
 
@@ -218,7 +218,7 @@ def _kernels(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> 
     """Yield the table of kernels, and what is to be said of it."""
     found = [one for one in merged(binary, images) if parts.wanted.names(one.name)]
     found = in_order(found, KERNELS, parts.sort)
-    # Architectures and images in words, by the images: many kernels have the same.
+    # Architectures and images as text, by indices of images: many kernels share them.
     places: dict[tuple[int, ...], tuple[str, str]] = {}
     names = parts.called(kernel.name for kernel in found)
     machines = list(dict.fromkeys(machine(image) for one in found for image in one.images))

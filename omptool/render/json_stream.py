@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
-# Values nested deeper stay on one line; the levels: document, files, a file, entries, an entry.
+# Values nested deeper stay on one line. Levels: document, files, a file, entries, an entry.
 DEPTH = 4
 
 

@@ -13,7 +13,7 @@ from packager.naming.demangle import LIBRARY, MANGLED, demangled, is_possible
 from packager.naming.kernel_names import decode, gcc_function
 from packager.naming.region_names import short_names, titles
 
-# Matches what may be a kernel's name, or a mangled one.
+# Matches a kernel's name or another mangled name.
 _NAME = re.compile(r"\b_[\w$.]+\b")
 
 

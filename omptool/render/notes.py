@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable
 
 WIDTH = 100  # of notes that no terminal shows
-# Shorter reasons stay in their sentences.
+# Length from which a reason becomes a note.
 LONG = 24
 ABOVE = "see the first line"
 

@@ -38,7 +38,7 @@ def _size(count: int) -> Number:
     return _in_units(count, SIZES, "B")
 
 
-# Columns of programs, in their order, with the title and the form that people see.
+# Columns of programs in order, with title and form for people.
 COLUMNS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "name": ("region", str),
     "what": ("what", str),
@@ -61,7 +61,7 @@ COLUMNS: dict[str, tuple[str, Callable[[Any], object]]] = {
 
 
 OFTEN_ZERO = ("fallbacks", "copies", "to_device_bytes", "to_host_bytes", "between_bytes")
-# On a narrow terminal the first are cut, and the second are left out in their order.
+# Columns that a narrow terminal truncates, and columns that it omits, in order.
 CUT = ("region", "source", "device")
 SPARE = ("between devices", "shortest", "median", "copies", "longest", "source", "mean")
 

@@ -11,17 +11,17 @@ from omptool.render.cut_names import shortened, told_apart
 
 Row = dict[str, Any]
 Columns = dict[str, Sequence[Any]]
-# A column is as wide as its widest cell in every row: characters of one, and room for one in a
-# table of many rows. Documents have names whole.
+# Most characters in a table: each cell is padded to the widest one of its column. JSON documents
+# have names whole.
 LARGEST = 1 << 24
 NARROW = 256
-# A name that is cut to the terminal's width keeps this many characters.
+# Least length of a truncated name.
 SHORTEST = 16
-# Part of the width that names have before other columns, where they do not fit whole.
+# Part of the width that names get before other columns.
 PART_OF_NAMES = 0.75
 PIECE = 400  # rows that are laid out together
 GAP = 2  # spaces between columns
-# Colours of a cell's first word: how an entry stands in an image, where it runs, a plugin's state.
+# Colours by a cell's first word: state of an entry, of a plugin, or where a region runs.
 STATES = {
     "present": "green",
     "missing": "red",
@@ -113,7 +113,7 @@ def _lines(
     In each piece a row of the `widest` cells keeps the columns as wide as in all others. No line
     ends in spaces.
     """
-    # Imported where a table is shown: starting is a feature.
+    # Imported here to keep start-up fast.
     import tabulate
 
     length = len(next(iter(columns.values())))

@@ -19,8 +19,8 @@ from packager.naming.region_names import short_names
 from packager.traces.model import CONSTRUCT, FALLBACK, KINDS, Label, Lane, Trace
 from packager.traces.recorder import clean
 
-# Name, type and bytes of a column: `start` and `duration` in nanoseconds; `label` and `size` are
-# numbers in tables, `construct` is 0 for none, `kind` is an index into KINDS.
+# Name, type and size of a column. `start` and `duration` are in nanoseconds; `label` and `size` are
+# indices of tables, `construct` is 0 for none, `kind` is an index into KINDS.
 COLUMNS = (
     ("start", "d", 8),
     ("duration", "f", 4),

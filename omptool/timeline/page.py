@@ -15,7 +15,7 @@ from pathlib import Path
 from omptool.timeline.encoder import Encoded
 
 FOLDER = Path(__file__).parent
-# In this order they are one program.
+# Scripts in the order of concatenation.
 SCRIPTS = (
     "data",
     "colours",

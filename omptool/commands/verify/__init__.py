@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from packager.dwarf.sources import Asked
     from packager.files.reader import Reader
 
-# Where a host has no entries, no check asks for symbols: only for what is wrong with an image.
+# Checks need symbols only of images whose host has entries; otherwise they look for damage only.
 LOOK = Look(for_entries=True, damage=True, code=True, host_only=True)
 TEXT = "text"
 FORMS = (TEXT, "json", "sarif", "github")

@@ -14,7 +14,7 @@ from omptool.render.runs.check_run import region, remarks
 from packager.machine.run_check.check_codes import CODES
 from packager.machine.run_check.check_run import CheckFinding, CheckRun, SourceLine
 
-# SARIF's words for severities.
+# SARIF's levels by severity.
 LEVELS = {"error": "error", "hint": "note"}
 MOST = (1 << 31) - 1  # of numbers that viewers count with
 

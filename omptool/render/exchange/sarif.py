@@ -27,10 +27,10 @@ from packager.questions.source_places import place_of
 Results = Sequence[tuple[FatBinary, Sequence[Finding]]]
 Json = dict[str, Any]
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-# SARIF's words for severities.
+# SARIF's levels by severity.
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 EXITS = {0: "no finding is an error", 1: "a finding is an error", 2: "a file was not read whole"}
-# Relative file names are relative to this base, which viewers take for the root of the sources.
+# Base of relative file names, which viewers map to the root of the sources.
 BASE = "%SRCROOT%"
 
 
