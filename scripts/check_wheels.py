@@ -18,9 +18,10 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 
 MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
-# Each wheel with the runtime has these, and more, which are the same in all.
+# Libraries in each wheel with the runtime; all other files are the same in all wheels.
 RUNTIME = ("libomptarget.so", "libomptarget.rtl.host.so", "libtarget.so", "libomptool_inspect.so")
-# Of this machine: the sources, what pip unpacks them to, and the user's folder.
+# Paths of this machine that no wheel may contain: the sources, pip's temporary folders, the user's
+# home.
 PLACES = (str(Path(__file__).parents[1]), "/pip-", str(Path.home()) + "/")
 
 

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-# From the top. A file includes what is in its own room or in one of a line below.
+# Rooms from the top. A file includes files of its own room and of the lines below.
 LEVELS = (
     ("worker",),
     ("libomptarget/abi/interface", "libomptarget/abi/proposal", "libomptarget/abi/routines"),

@@ -19,7 +19,7 @@ def files(wheel: ZipFile) -> Iterator[tuple[str, ZipInfo]]:
         first, _, rest = member.filename.partition("/")
         if member.is_dir() or first.endswith(".dist-info"):
             continue
-        # NAME.data/data/bin/clang goes to bin/clang; what has no such folder keeps its name.
+        # NAME.data/data/bin/clang goes to bin/clang; files outside such folders keep their names.
         yield rest.partition("/")[2] if first.endswith(".data") else member.filename, member
 
 
