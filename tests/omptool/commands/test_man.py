@@ -159,6 +159,17 @@ def test_man_formats_it_without_a_warning(page: Path) -> None:
     assert len(done.stdout) > 1000
 
 
+def test_each_macro_begins_a_line() -> None:
+    macro = re.compile(r"\S\s+\.[A-Z]{1,2}\b")
+    wrong = [
+        f"{page.name}: {line}"
+        for page in sorted((ROOT / "man").glob("*.1"))
+        for line in page.read_text().splitlines()
+        if macro.search(line)
+    ]
+    assert wrong == []
+
+
 def test_nothing_else_is_in_the_folder() -> None:
     pages = {page.name for page in (ROOT / "man").glob("*.1")}
     assert pages == {"omptool.1", *(page.name for page in PAGES.values())}
