@@ -15,7 +15,7 @@ from linking import needs_gold
 from outcomes import Programs
 from products import Products, of_this_run
 
-# pytest's processes have a width of their own, and tables for pipes would have it, too.
+# COLUMNS sets a width for pytest's processes, and would change tables for pipes.
 os.environ.pop("COLUMNS", None)
 
 
@@ -56,7 +56,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Mapp
 def products(tmp_path_factory: pytest.TempPathFactory) -> Products:
     """Make a product once, for all workers of the run."""
     own = tmp_path_factory.getbasetemp()
-    # pytest-xdist gives each worker a folder of its own, in one of the run's.
+    # pytest-xdist gives each worker a folder of its own, below the folder of the run.
     run = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
     shared = Products(run / "products")
     of_this_run[:] = [shared]

@@ -30,7 +30,7 @@ SAXPY = [FIXTURES / "saxpy" / name for name in ("host.c", "kernels.ll")]
 METADATA = "Metadata-Version: 2.1\nName: saxpy\nVersion: 1.0\n"
 WHEEL = f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: {TAG}\n"
 ASKED = "import saxpy; print(saxpy.saxpy(1000))"
-# Prints what a process has loaded of the runtime, and of libomp.
+# Prints which files of the runtime and of libomp a process has loaded.
 LOADED = """
 import re
 paths = {line.split()[-1] for line in open("/proc/self/maps")}

@@ -24,13 +24,13 @@ from twins import KINDS, both
 
 pytestmark = pytest.mark.slow
 
-# Larger files are not damaged and looked at again.
+# Largest file that is damaged and read again.
 MAX_DAMAGED = 64 << 20
-# Of the disk stays free.
+# Bytes of the disk that stay free.
 ROOM = 1 << 30
 RESULTS = FETCHED / "results.tsv"
-# The files for which a check was changed, by their names in their packages, and what it still has
-# to find in a damaged copy of each.
+# Checks that must still find damage in a copy of these files, after they were relaxed for the files
+# themselves.
 STILL_FOUND = {
     ("librocrand1==5.3.3-4", "librocrand.so.1.1"): "OMP114",  # memory of teams that nothing uses
     ("bitsandbytes==0.50.2", "libbitsandbytes_cuda130.so"): "OMP114",  # names of NVIDIA's own
@@ -38,7 +38,8 @@ STILL_FOUND = {
     ("nvidia-cuda-runtime-cu12==12.9.79", "libcudadevrt.a"): "OMP108",  # declared, then defined
     ("nvidia-cuda-runtime==13.5.37", "libcudadevrt.a"): "OMP108",
 }
-# In dpnp's libraries, and others of SYCL's, images lie end to end: each damage is found in its own.
+# Codes of damage. In SYCL's libraries, such as dpnp's, images lie end to end, so each damage is in
+# its own image.
 UNSOUND = {"OMP110", "OMP111", "unread"}
 
 

@@ -20,8 +20,8 @@ from packager.slimming.slimmed import Slimmed
 
 OVERHEAD = 64 << 10
 LISTED = re.compile(r"sm_\d+[af]?")
-# Endings of listed files, and architectures for which every container has native code. All of
-# those with the most bytes follow.
+# Endings of listed files, with architectures for which every container has native code, sorted by
+# bytes.
 FIELD = {
     "bitsandbytes==0.50.2/libbitsandbytes_cuda128.so": ("sm_90", "sm_80,sm_120"),
     "bitsandbytes==0.50.2/libbitsandbytes_cuda130.so": ("sm_90", "sm_75,sm_100"),

@@ -31,11 +31,11 @@ from omptool.installation import libdir  # noqa: E402
 SPIRV = "spirv64-unknown-unknown"
 SOURCES = HERE / "sources"
 APPLICATIONS = {"stream": ("30000", "3"), "stencil": ("20", "70", "11"), "nbody": ("60", "5")}
-# PTX for sm_75 is assembled for these; other GPUs have the driver compile it.
+# Architectures that PTX for sm_75 is assembled for; the driver compiles it for other GPUs.
 ARCHITECTURES = ("sm_90", "sm_80", "sm_75")
-# The machine's C++ library need not be this one.
+# Link libstdc++ statically: the machine with the GPU may have another one.
 STATIC = ("-static-libstdc++", "-static-libgcc")
-# The driver's compiler has these functions itself.
+# Functions that the driver's compiler defines.
 OF_THE_DRIVER = {"malloc", "free", "vprintf", "__assertfail"}
 TOO_NEW = ".version 9.9"
 
@@ -224,7 +224,8 @@ def programs_of_figures(kit: Path, tools: Tools) -> None:
         folder = Path(name)
         host, ptx = sides(tools, INSTALLED, SOURCES / "constructs.c", folder)
         images = tools.cubins(ptx) or {nvptx.ARCHITECTURE: ptx}
-        # Routines are libomp's before ours, whose versions of them LLVM's libomptarget has not.
+        # libomp precedes our library: both define routines, and ours have versions that LLVM's
+        # libomptarget lacks.
         first = (*STATIC, f"-L{libomp().parent}", "-lomp")
         nvptx.registered(INSTALLED, host, images, folder / "app", *first)
         shutil.copy(folder / "app", figures / "constructs")

@@ -32,10 +32,10 @@ from omptool import __version__  # noqa: E402
 from omptool.installation import libdir  # noqa: E402
 
 BUILD = ROOT / "build" / "gpu-kit"
-# Where `make gpu-kit`, and pip, put NVIDIA's assembler of CUDA 12.
+# Folders in which `make gpu-kit` and pip install NVIDIA's assembler of CUDA 12.
 PLACES = (ROOT / "build" / "cuda12", Path(sysconfig.get_path("purelib")))
 MOST = 64 << 20  # bytes of the tarball
-# Libraries of every Linux whose C library is glibc.
+# Libraries of every Linux with glibc.
 OF_THE_MACHINE = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1")
 LOADER = "ld-linux-x86-64.so.2"
 

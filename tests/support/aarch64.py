@@ -17,18 +17,18 @@ HOST, REQUIRES = SOURCES / "aarch64_host.c", SOURCES / "aarch64_requires.c"
 TARGET = "aarch64-linux-gnu"
 GCC = f"{TARGET}-gcc"
 PAGES = (4096, 65536)
-# qemu 7.2 leaves the rest of the last page of the loader unmapped, where glibc has thread-local
-# memory if it fits: with this it does not.
+# qemu 7.2 leaves the rest of the loader's last page unmapped. glibc would place thread-local memory
+# there; with this setting it is too large.
 TUNABLES = "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=131072"
 QEMU = ("qemu-aarch64", "-L", f"/usr/{TARGET}", "-E", TUNABLES)
 NOT_EMULATED = TESTS / "not_emulated.txt"
-# scripts/test.sh builds the one, scripts/compilers.sh unpacks the other.
+# Libraries that scripts/test.sh builds, and that scripts/compilers.sh unpacks.
 RUNTIME = ROOT / "build" / "aarch64" / "libomptarget.so"
 LIBOMP = UNPACKED / "arm64" / "usr" / "lib" / "llvm-19" / "lib" / "libomp.so.5"
 OFFLOADING = ("-fopenmp", f"-fopenmp-targets={TARGET}")
 LINKERS = {"bfd": (), "lld": (f"--ld-path={LLD_FOLDER}/ld.lld",), "mold": ("-fuse-ld=mold",)}
 LIBOMPTARGET = "libomptarget.so"
-# The program prints this, between what the runtime is told at the begin and at the end.
+# Output of the program, between the runtime's lines at its begin and at its end.
 RAN = ["constructor with 2 words, word", "region with arguments 1", "42", "destructor"]
 
 

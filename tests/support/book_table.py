@@ -30,7 +30,7 @@ OUTPUT = (66,)
 COMMENT = re.compile(r"/\* Figures? (?P<numbers>[0-9., and]+): (?P<what>.+?)\*/", re.DOTALL)
 BEGIN, END = "<!-- begin: python tests/support/book_table.py --write -->\n", "<!-- end -->\n"
 
-# The table's names of the builds that are alike but for the clang.
+# Names of builds in the table; they differ only in the clang.
 SORTS = {
     ("wrapper", "-O2"): "by the clang's own linker wrapper, `-O2`",
     ("link", "-O2"): "by `clang -c` and `omptool link`, `-O2`",

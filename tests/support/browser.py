@@ -187,7 +187,7 @@ def page(browser: str, width: int = 1200, height: int = 800) -> Iterator[Page]:
         commands, to = os.pipe()
         answers, back = os.pipe()
         stack.callback(os.close, answers)
-        # The kernel's sandbox of the browser refuses to work for root.
+        # The browser's sandbox does not start as root.
         own = ("--no-sandbox",) if os.geteuid() == 0 else ()
         words = [browser, *FLAGS, *own, f"--user-data-dir={profile}", "about:blank"]
         redirected = f'exec "$@" 3<&{commands} 4>&{back}'

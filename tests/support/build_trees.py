@@ -14,7 +14,7 @@ from typing import NamedTuple
 from fixture_programs import OMPTOOL
 from places import FIXTURES
 
-# A build system keeps these for itself.
+# Files of build systems themselves.
 OWN = ("CMakeFiles", "build.ninja", ".ninja_log", ".ninja_deps", "CMakeCache.txt", "Makefile")
 
 Build = Callable[[Path], object]

@@ -14,10 +14,10 @@ from fixture_programs import OMPTOOL, call
 
 from omptool.installation import libdir
 
-# By the clang's own linker wrapper; by `clang -c` and `omptool link`; by `omptool cc`.
+# Ways to link: the clang's own linker wrapper; `clang -c` and `omptool link`; `omptool cc`.
 WAYS = ("wrapper", "link", "cc")
 LEVELS = ("-O1", "-O0", "-O2")
-# A link is given what is for the compilation, too.
+# The link also gets the options of the compilation.
 QUIET = "-Wno-unused-command-line-argument"
 
 
@@ -121,7 +121,7 @@ def _build(build: Build, out: Path, source: Path, words: list[str]) -> None:
         command = [OMPTOOL, "cc", "--cc", shlex.join(words[:clang]), "--", *words[clang:]]
         call(*command, source, "-o", out)
         return
-    # Two ways have it, which differ in the link alone.
+    # Two ways share the object, as they differ only in the link.
     one = made(out.with_name(f"{source.name}.o"), *words, QUIET, "-c", source)
     if build.way == "link":
         call(OMPTOOL, "link", "--", *words, QUIET, one, "-lomptarget", "-o", out)

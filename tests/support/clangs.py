@@ -21,31 +21,31 @@ from products import of_this_run
 from packager.generations import of_release
 
 INSTALLED = "19"
-# scripts/compilers.sh unpacks other clangs here.
+# Folder into which scripts/compilers.sh unpacks other clangs.
 UNPACKED = ROOT / "build" / "compilers"
-# A test of each clang runs with all of these in `make test`, or with some in turn: they differ the
-# most.
+# Clangs of each test in `make test`, all or in turn: they differ the most.
 FULL = ("14", "16", INSTALLED, "22", "23")
 NEWEST = FULL[-1]
 OTHERS = tuple(version for version in FULL if version != INSTALLED)
-# Packages of these have lld and no OpenMP: they link with the runtime of another release. They lack
+# Clangs whose packages have lld but no OpenMP, with the release whose runtime they link. These lack
 # all code generators for GPUs but AMD's, too.
 PACKAGED = {"17": INSTALLED, "18": INSTALLED, "20": "22", "21": "22", "23": "22"}
-# Debian's, which come with LLVM's runtime.
+# Debian's clangs, which come with LLVM's runtime.
 WITH_RUNTIME = tuple(version for version in FULL if version not in PACKAGED)
 # Snapshots that only `make test-all` unpacks. They have no runtime that runs here.
 SNAPSHOTS = ("24",)
 UNPACKED_SNAPSHOTS = tuple(version for version in SNAPSHOTS if (UNPACKED / version).exists())
 WITH_SNAPSHOTS = (*FULL, *UNPACKED_SNAPSHOTS)
-# The others take turns with the features' programs in `make test`, and have all in `make test-all`.
+# All clangs: those outside of FULL take turns in `make test`, and run all programs in `make
+# test-all`.
 EVERY = tuple(sorted({*FULL, *PACKAGED}))
 TRIED = (*EVERY, *UNPACKED_SNAPSHOTS)
-# The columns of the tables in the documentation, on every machine.
+# Columns of the tables in the documentation, on every machine.
 DOCUMENTED = (*EVERY, *SNAPSHOTS)
 CLANG = {".c": "clang-19", ".cpp": "clang++-19"}
 OFFLOADING = ("-fopenmp", f"-fopenmp-targets={X86_64}", "-fopenmp-extensions")
 FLAGS = (*OFFLOADING, FAST_LINKER)
-# Loops that clang did not make vectors of are no fault of a program's.
+# Warnings for programs. Loops that clang cannot vectorise are no fault.
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-but-set-variable", "-Wno-pass-failed")
 
 
@@ -89,7 +89,7 @@ def program_of(version: str, text: str, source: Path) -> Path:
 
 def compiler(version: str, source: Path, level: str = "-O1") -> list[str]:
     """Return the command that compiles `source` by a clang, without file names."""
-    # Clang 14 links images as the program: what tests change in them is as ld lays it out.
+    # Clang 14 links images like the program, and tests that change images rely on ld's layout.
     own_linker = version == "14" or version in PACKAGED
     flags = [level, *(OFFLOADING if own_linker else FLAGS), "-fopenmp-version=51"]
     name = "clang++" if source.suffix == ".cpp" else "clang"
@@ -101,7 +101,7 @@ def tool(version: str, name: str = "clang") -> list[str]:
     if version == INSTALLED:
         return [f"/usr/lib/llvm-{version}/bin/{name}"]
     tools = unpacked(version) / "lib" / f"llvm-{version}" / "bin"
-    # The bundlers look for llvm-objcopy on PATH, and PyPI's packages have none.
+    # Bundlers look up llvm-objcopy on PATH; PyPI's packages lack it.
     path = f"PATH={tools}:{os.environ['PATH']}:/usr/lib/llvm-{INSTALLED}/bin"
     return ["env", path, f"LD_LIBRARY_PATH={libraries(version)}", str(tools / name)]
 

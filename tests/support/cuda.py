@@ -12,7 +12,7 @@ from machine import lacks
 from toolchain import run
 
 TOOLS = UNPACKED / "cuda" / "nvidia" / "cu13" / "bin"
-# Code for one processor of each class; "a" code runs on one architecture alone.
+# A processor of each class; "a" code runs on one architecture alone.
 SPECIFIC = ("sm_90a", "sm_100a", "sm_103a", "sm_107a", "sm_110a", "sm_120a", "sm_121a")
 KERNEL = "__global__ void first(float *p) { *p = 1; }"
 

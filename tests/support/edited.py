@@ -24,7 +24,7 @@ GPU = "nvptx64-nvidia-cuda"
 ON_DEVICE, ON_HOST = "device 10\n", "host 10\n"
 Images = list[tuple[str, bytes]]
 
-# The ways to link programs; the addresses of their images are relocated in as many ways.
+# Ways to link programs; each relocates the addresses of images differently.
 LINKS = {
     "pie": ["--ld-path=/usr/bin/ld"],
     "no-pie": ["-fno-pie", "-no-pie", "--ld-path=/usr/bin/ld"],
@@ -34,7 +34,7 @@ LINKS = {
     "gold": ["--ld-path=/usr/bin/gold"],
     "mold": ["--ld-path=/usr/bin/mold"],
 }
-# One of each in `make test`.
+# Clang and way for `make test`.
 SOME = [("14", "no-pie"), ("16", "lld"), ("19", "pie"), ("22", "relr"), ("19", "mold"),
         ("23", "pie")]  # fmt: skip
 REST = [(v, link) for v in FULL for link in LINKS if (v, link) not in SOME]

@@ -19,7 +19,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Symbol, SymbolTableSection
 
 Image = dict[str, Any]
-# The image, or None if it has nothing that could be damaged so.
+# Returns the damaged image, or None if the image has nothing to damage.
 Damage = Callable[[Image, bytes], bytes | None]
 LARGEST = 64 << 20
 TRIED = 40  # images, until one has what is to be damaged

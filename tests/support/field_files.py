@@ -24,7 +24,7 @@ from places import ROOT, TESTS
 
 LIST = TESTS / "field" / "files.tsv"
 FETCHED = ROOT / "build" / "field"
-# As the wheels of the list are tagged; pip takes none but these when a platform is named.
+# Tags of the listed wheels; with --platform, pip accepts only wheels with these tags.
 LINUX = ("_2_34", "_2_31", "_2_28", "_2_27", "_2_24", "_2_17", "2014", "2010", "1")
 WINDOWS = "win_amd64"
 KEEP = os.environ.get("KEEP_FIELD") == "1"

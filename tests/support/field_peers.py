@@ -32,7 +32,7 @@ WINDOWS = (".dll", ".pyd")
 FATBIN = b"\x50\xed\x55\xba\x01\0\x10\0"  # its version and the size of its header
 BUNDLE, PACKED = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"
 ENTRY_POINT, KERNEL = 15, 6
-# Intel's compiler puts this beside the kernels' code.
+# Symbol that Intel's compiler adds to the kernels.
 NO_KERNEL = "Intel_Symbol_Table_Void_Program"
 _ENTRY = re.compile(rb"\.entry\s+([\w$.]+)")
 _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -72,7 +72,7 @@ def _cuda(path: Path, images: Sequence[Image], files: Sequence[Path]) -> Iterato
             listed = _cuobjdump(peer, "-lelf", path) or ""
             text = f"Fatbin elf code:\narch = {listed.split('.')[-2]}\n{text}"
         found = _kernels_of(text)
-        # Frames in large data are no fat binaries, and cuobjdump does not see them.
+        # Frames in large data are not fat binaries, and cuobjdump does not read them.
         cubins = (i for i in images if i["kind"] == "cubin" and i["container"] != large_data.NAME)
         ours = Counter((i["arch"], len(i["kernels"])) for i in cubins)
         same(ours, found, "cubins by cuobjdump")

@@ -47,7 +47,7 @@ def bundled(name: str, into: Path, *flags: str, host: str = "host", ir: str = "k
     image = lower(FIXTURES / name / f"{ir}.ll", into / f"{ir}.so")
     object_file = compile_host(source, into / f"{host}.o", *flags)
     out = into / f"{host}-bundled.o"
-    # Only missing_kernel lacks something on purpose.
+    # Only missing_kernel lacks a kernel on purpose.
     more = {"missing_kernel": ("--force",), "proposal": ("--abi", "proposal")}.get(name, ())
     call(OMPTOOL, "bundle", object_file, "--image", f"{X86_64}={image}", *more, "-o", out)
     return out

@@ -21,7 +21,8 @@ def compiled(source: str, out: Path, *flags: str, targets: Sequence[str] = (NVPT
     """Compile C source to a program, or with "-c" an object, for these kinds of device."""
     path = out.with_suffix(".c")
     path.write_text(source)
-    # A ptxas of a newer CUDA that is on PATH would be asked to check code for archs it dropped.
+    # Hide a ptxas of a newer CUDA on PATH: GCC would use it to check code for architectures that it
+    # dropped.
     where = _with_gcn() if GCN in targets else ["PATH=/usr/bin:/bin"]
     offload = [f"-foffload={','.join(targets)}", *(OPTIONS[target] for target in targets)]
     call("env", *where, "gcc-12", "-O1", "-fopenmp", *offload, *flags, path, "-o", out)

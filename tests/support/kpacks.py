@@ -14,7 +14,7 @@ from toolchain import run
 
 IMAGE = (CORPUS / "seed-image.co").read_bytes()
 LIBRARY = "lib/libone.so"
-# The names have the number of the library's fat binary.
+# Names end in the number of the library's fat binary.
 TABLE = {f"{LIBRARY}#0": ("gfx1100", "gfx90a"), "bin/two#0": ("gfx90a",)}
 SOURCE = TESTS / "support" / "sources" / "kpack_library.c"
 

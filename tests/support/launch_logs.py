@@ -18,7 +18,7 @@ NO_ENVIRONMENT = 2**64 - 1
 ENVIRONMENT = 16  # bytes of it
 STACK = 8 << 20
 WORD = 8
-# A line of the driver's may begin behind half a line of the runtime's.
+# A line of the driver may follow half a line of the runtime.
 DRIVER = re.compile(r"(cuLaunchKernel|cuMemAlloc\w*) (.*) = (\d+)$")
 TOLD = re.compile(r"# (program|memory|region|runs)\b ?(.*)$")
 MAPPED = re.compile(
@@ -44,7 +44,7 @@ class Launch:
     grid: list[int]  # blocks, threads, memory of each block's own
     result: int
     arguments: list[str] = field(default_factory=list)
-    # Bytes of the driver's memory from the address on that a reduction is lent.
+    # Bytes from the address of driver memory lent to a reduction.
     lent: int = field(default=0, compare=False)
 
 

@@ -18,10 +18,10 @@ from places import TESTS
 SOURCES = TESTS / "packager" / "linking" / "sources"
 PROGRAM = ("calls", "summed", "scaled")
 PRINTED = "10 150\n"
-# Bitcode, which needs no CUDA; the options that come last count.
+# Options for bitcode, which needs no CUDA; the last options count.
 GPU = ("-Xopenmp-target=" + NVPTX, "-march=sm_90", "-foffload-lto", "-nogpulib")
 TWO_TARGETS = (f"-fopenmp-targets={NVPTX},{X86_64}", *GPU, "--cuda-path=/nowhere")
-# The runtime's way to the device is no matter here.
+# Any way to the device will do.
 DEVICES = {**running.MANDATORY, "OMPTOOL_PLUGINS": "host"}
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from machine import lacks
 
 LINKERS = ("bfd", "gold", "lld", "mold")
-# Debian keeps an unversioned ld.lld, which is what -fuse-ld=lld looks for, only here.
+# Folder of Debian's unversioned ld.lld, which -fuse-ld=lld requires.
 LLD_FOLDER = "/usr/lib/llvm-19/bin"
-# For clang, which takes twice as long with its own choice: ld loads LLVM to look for bitcode.
+# Clang's default ld takes twice as long: it loads LLVM to look for bitcode.
 FAST_LINKER = f"--ld-path={LLD_FOLDER}/ld.lld"
 OWN_LINKER = "--ld-path=/usr/bin/ld"
 

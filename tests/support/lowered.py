@@ -12,7 +12,7 @@ from omptool.cli import cli
 X86_64 = "x86_64-pc-linux-gnu"
 NVPTX = "nvptx64-nvidia-cuda"
 
-# A team takes every num_teams-th element; `scale` and the table are there to be exported.
+# A team computes every num_teams-th element; `scale` and the table exist to be exported.
 SAXPY = """
 @factors = global [3 x i32] zeroinitializer
 @scale = global double 1.0

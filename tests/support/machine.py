@@ -18,7 +18,7 @@ def lacks(what: str) -> NoReturn:
     pytest.skip(what)
 
 
-# A build step prints this on a distribution that lacks a part of clang 19, the value.
+# Output of build steps on distributions that lack a part of clang 19, and the name of the part.
 LACKING = {
     # Debian 13: glibc 2.41's <stdlib.h>, compiled for NVIDIA's GPUs.
     "unsupported machine mode '__TC__'": "a clang 19 that compiles this glibc's headers for GPUs",
@@ -38,7 +38,7 @@ def output(*command: object) -> str:
     return done.stdout
 
 
-# Files of /tmp are found here under `with_tmp`.
+# Folder in which files of /tmp appear under `with_tmp`.
 OLD_TMP = Path("/mnt")
 
 

@@ -23,7 +23,7 @@ from omptool.installation import libdir
 ARCHITECTURE = "sm_75"
 REGISTERED = TESTS / "support" / "sources" / "registered_image.c"
 VERSIONS = ("16", INSTALLED)
-# The device's code by itself.
+# Options that compile device code alone.
 ALONE = (f"--target={NVPTX}", "-nogpulib", f"-march={ARCHITECTURE}", "--cuda-path=/nowhere")
 
 

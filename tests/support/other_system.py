@@ -33,7 +33,7 @@ SIGNALS_OF_WINDOWS = {
     "SIGABRT", "SIGFPE", "SIGILL", "SIGINT", "SIGSEGV", "SIGTERM", "SIG_DFL", "SIG_IGN",
 }  # fmt: skip
 FUNCTIONS_OF_WINDOWS = {"signal", "getsignal", "raise_signal", "strsignal", "valid_signals"}
-# These choose their ways by the system when they are loaded: they are loaded before it changes.
+# Modules that choose their implementation by the system at import, so they are imported first.
 BEFORE = (
     "asyncio", "click", "ctypes", "importlib.metadata", "json", "lzma", "pathlib", "platform",
     "shlex", "shutil", "subprocess", "tempfile", "zipfile",

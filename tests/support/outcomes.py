@@ -21,12 +21,12 @@ from builds import Build, built
 from clangs import INSTALLED, WARNINGS, run
 from products import Products
 
-# A league has as many teams as its program says, however few cores there are.
+# Let a league have all teams of its program, however few cores there are.
 ENVIRONMENT = {"KMP_TEAMS_THREAD_LIMIT": "64"}
 
-# libomp 16 now and then ends a program in which a thread waits for dependences of tasks, or hangs
-# (llvm-project issue 85963, mended in 19; docs/runtime.md says how often, on LLVM's too).
-# No other program is started twice.
+# libomp 16 occasionally ends or hangs a program in which a thread waits for dependences of tasks
+# (llvm-project issue 85963, fixed in 19; docs/runtime.md has the rate, on LLVM's runtime, too).
+# Only such programs are started twice.
 RACING = "16"
 ADDRESS = re.compile("0x[0-9a-f]+")
 WAITS = re.compile(r"\bdepend\s*\(")

@@ -21,7 +21,8 @@ from places import TESTS
 
 ROOMS = ("applications", "book", "openmp")
 LIST = TESTS / "not_over_workers.txt"
-# Each tries something else: classes, globals, what ends with the program, mapping, tasks, updates.
+# Programs that differ in what they exercise: classes, globals, ends of programs, mapping, tasks,
+# updates.
 SAMPLE = {"classes", "declare_target", "lifetimes", "mapping", "stencil", "tasks", "updates"}
 
 

@@ -62,5 +62,5 @@ class Products:
         return Path(shutil.copy(folder / out.name, out))
 
 
-# Those of the run of tests that this process is part of, if it is.
+# Products of the test run that this process is part of, if any.
 of_this_run: list[Products] = []

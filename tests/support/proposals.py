@@ -21,7 +21,7 @@ from verifying import findings
 
 from omptool.installation import libdir
 
-# Of mold 1.10 a versioned reference finds no default version: it needs the other library, too.
+# With mold 1.10 a versioned reference finds no default version, so it needs the other library, too.
 RUNTIMES = dict.fromkeys(LINKERS, ("-ltarget",)) | {"mold": ("-ltarget", "-lomptarget")}
 SOURCE = (TESTS / "support" / "sources" / "proposal_host.c").read_text()
 ENTRIES = (TESTS / "support" / "sources" / "proposal_entries.c").read_text()
@@ -53,7 +53,7 @@ def program(folder: Path, *images: object, linker: str = "bfd", source: str | No
     return link(folder / f"app-{linker}", inputs, linker=linker, flags=flags)
 
 
-# The rows of a sound program.
+# Rows of a correct program.
 SOUND = [
     ("global", None, "table", 32, ["present"]),
     ("kernel", None, "first", 0, ["present"]),

@@ -23,13 +23,13 @@ QUEUED = {VARIABLE: "1"}
 IDS = ("at-once", "queued")
 NO_DEVICE = {"OMPTOOL_PLUGINS": "only-of-tests-that-offload"}
 
-# Tests in these rooms are about the runtime, and the way to the device may change how they end.
+# Rooms of tests about the runtime, whose results may depend on the way to the device.
 ROOMS = (
     *("applications", "book", "checking", "faults", "fortran", "messages", "observing", "openmp"),
     "runtime",
 )
 LIST = TESTS / "not_over_queues.txt"
-# A sweep is a test of compilers, by its parameters, or one that has many cases.
+# Parameters of sweeps over compilers; tests with many cases are sweeps, too.
 SWEPT = {"build", "version"}
 MANY = 4
 

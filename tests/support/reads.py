@@ -44,7 +44,7 @@ def reads(
     if not shutil.which("strace"):
         lacks("strace is not here: apt-get install strace")
     log = folder / "reads.strace"
-    # -y shows a descriptor's file, -z drops calls that failed; no other call is stopped at.
+    # -y shows a descriptor's file, -z drops failed calls; strace stops at no other call.
     options = ["-f", "--seccomp-bpf", "-y", "-z", "-qq", "-s", "0", "-e"]
     traced = ["strace", *options, f"trace={CALLS}", "-o", str(log)]
     words = [*traced, *map(str, command)]

@@ -15,7 +15,7 @@ from clangs import CLANG, made
 from places import TESTS
 
 OBSERVING = TESTS / "programs" / "observing"
-# Each callback that has begin and end, or needs none; and the same with those that have not.
+# Callbacks that report begin and end, or need no end. PLAIN has the older forms, which report once.
 EMI = ["device_initialize", "device_finalize", "device_load", "device_unload"]
 EMI += ["target_emi", "target_data_op_emi", "target_submit_emi", "target_map_emi"]
 PLAIN = [name.removesuffix("_emi") for name in EMI]
@@ -150,7 +150,7 @@ def _faults(events: list[Event]) -> Iterator[str]:
             yield f"out of its construct: {event}"
         if values.get("code", "program") != "program":
             yield f"not called by the program: {event}"
-        # Another thread may have an address at once: it is free from the begin of its end on.
+        # Another thread may get the address as soon as its deletion begins.
         if event.name == "data_op" and values["endpoint"] == ("1" if values["op"] == "4" else "2"):
             yield from _faults_of_memory(event, memory)
     yield from (f"does not end: {number}" for number in (*open_targets, *open_operations))
@@ -158,7 +158,7 @@ def _faults(events: list[Event]) -> Iterator[str]:
 
 
 def _faults_of_memory(event: Event, memory: dict[str, str]) -> Iterator[str]:
-    """Allocations and the copies to and from them agree."""
+    """Yield deletions of unallocated memory and empty copies; update `memory`."""
     operation, size = event.values["op"], int(event.values["size"])
     source, there = (event.values[side].partition("@")[0] for side in ("from", "to"))
     if operation == "1":

@@ -24,7 +24,7 @@ from packager.hosts.host_file import open_host
 from packager.writers.host_object import HostSymbol
 
 SYSTEM = Path("/usr/lib/x86_64-linux-gnu")
-# Other wheels than these are beside this Python's modules.
+# Wheels to fetch, besides those installed with this Python.
 FETCHED = {
     "cffi": "cffi==2.1.1",
     "cryptography": "cryptography==50.0.2",

@@ -67,7 +67,7 @@ def fatbin(data: Reader, at: int, archs: Collection[int]) -> Rewritten:
 
 SOURCES = TESTS / "packager" / "slimming" / "sources"
 SOURCE = SOURCES / "registers.c"
-# The ways to link; those of PROGRAMS run, those of LIBRARIES are loaded.
+# Ways to link; PROGRAMS are run, LIBRARIES are loaded.
 COMMON = {
     "pie": ["-fuse-ld=bfd"],
     "no-pie": ["-fno-pie", "-no-pie", "-fuse-ld=bfd"],

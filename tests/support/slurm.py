@@ -127,7 +127,7 @@ def running() -> Iterator[Slurm]:
     missing = [name for name in ("munged", "slurmctld", "slurmd") if not shutil.which(name)]
     if missing or os.geteuid() != 0:
         lacks(f"Slurm cannot be started here: apt-get install slurm-wlm munge, as root: {missing}")
-    # Sockets have short paths.
+    # Paths of sockets are limited in length.
     with tempfile.TemporaryDirectory(prefix="slurm-") as name, ExitStack() as stack:
         folder = Path(name)
         _configure(folder)
@@ -142,7 +142,7 @@ def running() -> Iterator[Slurm]:
                 ("seed-file", "seed"),
             )
         ]
-        # --force: the folder is nobody else's.
+        # --force skips munged's check of the folder, which only this test uses.
         munged = ("munged", "--foreground", "--force", *files)
         stack.enter_context(_daemon(*munged, **slurm.environment))
         stack.enter_context(_daemon("slurmctld", "-D", **slurm.environment))

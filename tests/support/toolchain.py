@@ -20,7 +20,7 @@ X86_64 = "x86_64-pc-linux-gnu"
 NVPTX = "nvptx64-nvidia-cuda"
 CLANG = "clang-19"
 
-# One global and two kernels, on both sides in one order.
+# A source with one global and two kernels, in the same order on both sides.
 HOST = (TESTS / "support" / "sources" / "host.c").read_text()
 MAIN = (TESTS / "support" / "sources" / "host_main.c").read_text()
 PTX = """// a kernel may be named in a comment: .visible .entry comment()

@@ -15,7 +15,7 @@ from packager.look import WHOLE, Look
 from packager.model import Contents
 
 Inspect = Callable[[Reader], Contents]
-# The functions that look into the kinds of images that the helper knows.
+# Functions that read the kinds of images that the helper supports.
 KINDS: dict[str, Inspect] = {"cubin": device_elf.inspect, "ptx": ptx.inspect}
 
 

@@ -28,7 +28,7 @@ MODULE = f'open({MARK!r}, "a").write(__name__)\nraise ImportError("hostile " + _
 SCRIPT = f"#!/bin/sh\necho $0 >>{MARK}\nexit 1\n"
 STARTING = {"sitecustomize", "usercustomize"}  # Python imports them where they are found
 OWN = {"omptool", "packager", "llvmlite"}
-# Commands look these up on PATH. It has an empty element here, which means the current folder.
+# Tools that commands look up on PATH, which has an empty element here: the current folder.
 TOOLS: tuple[str, ...] = (
     "cc",
     "clang",

@@ -29,7 +29,7 @@ DECOY = (TESTS / "omptool" / "commands" / "sources" / "decoy.c").read_text()
 LAUNCHER = (TESTS / "omptool" / "commands" / "sources" / "launcher.c").read_text()
 STATIC = (TESTS / "omptool" / "commands" / "sources" / "static.c").read_text()
 
-# `omptool run` whose runtime lies in the folder argv[1].
+# Runs `omptool run` with the runtime in the folder argv[1].
 SPACED = """
 import pathlib, sys
 import omptool.installation

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.slow
 
 NASTY = "</script><img src=x onerror=\"document.title='run'\">"
 KERNEL = "__omp_offloading_fe00_5368f3_main_l6"
-# Of the first picture and of one zoom; a loaded machine is slower than the figures of bench/.
+# Limits of the first picture and of one zoom; loaded machines are slower than the figures of
+# bench/.
 SECONDS, MILLISECONDS = 5, 100
 
 
@@ -175,7 +176,7 @@ def test_each_kind_has_its_colour_in_both_schemes(page: Page) -> None:
             f"#{int.from_bytes(one.to_bytes(4, 'little')[:3], 'big'):06x}" for one in found
         }
 
-    # The construct's edge, the copy, and both stripes of the fallback.
+    # Pixels of the construct's edge, the copy, and both stripes of the fallback.
     light, dark = (
         ("#5b6f86", "#3b4652", "#d3002f", "#8f0020"),
         ("#93a7bd", "#b7c1cb", "#ff4d6a", "#a3203a"),

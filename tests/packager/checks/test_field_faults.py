@@ -121,7 +121,7 @@ def test_linked_without_flags_and_runtime(folder: Path, tmp_path: Path, version:
     part = part_of(version, folder)
     failed = subprocess.run(["gcc", part, "-o", tmp_path / "x"], capture_output=True, check=False)
     assert b"undefined reference to `__tgt_target_" in failed.stderr
-    # Clang 14 and 19 compile for executables by default.
+    # Clang 14 and 19 compile position-dependent code by default.
     object_of(version, PART, folder / f"part-{version}.o")
     clang(version, "-fPIC", "-c", folder / f"part-{version}.c", "-o", tmp_path / "pic.o")
     run("gcc", "-shared", tmp_path / "pic.o", "-o", tmp_path / "alone.so")
@@ -151,7 +151,7 @@ def test_one_archive_twice(folder: Path, tmp_path: Path, version: str) -> None:
     if version not in ("14", "16"):
         words = (main, part, part, "-o", tmp_path / "x")
         said = refused(version, *words)
-        # The words of bfd, and of clang 23's own lld.
+        # Messages of bfd, and of clang 23's own lld.
         assert "multiple definition of `other'" in said or "duplicate symbol: other" in said
     else:
         clang(version, main, part, part, "-o", tmp_path / "x")

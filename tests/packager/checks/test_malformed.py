@@ -72,7 +72,8 @@ def text(made: Containers) -> tuple[Path, int]:
     return path, path.read_bytes().rindex(b"__END__")
 
 
-# A change in the second part, the message about it, and the number of images that are left.
+# A change in the second part: offset and bytes, the message about it, and the number of images
+# left.
 Change = tuple[int, bytes, str, int]
 Cases = dict[str, tuple[Callable[[Containers], tuple[Path, int]], Change]]
 CASES: Cases = {
@@ -99,7 +100,7 @@ SECTIONS = {
     "compressed-hash": ".hip_fatbin",
     "fatbin-header": ".nv_fatbin",
 }
-# Sound parts of formats that are not known: the message, and how many images are listed.
+# Sound parts of unknown formats: the message, and the number of images listed.
 NEWER: Cases = {
     "newer-blob-version": (blobs, (4, b"\7", "OffloadBinary .* has version 7; versions 1 to 3", 2)),
     "newer-compressed-version": (wide, (4, b"\7", "has version 7; versions 1 to 3", 3)),

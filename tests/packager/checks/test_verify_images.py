@@ -210,8 +210,8 @@ def test_a_region_of_a_header_in_two_objects(tmp_path: Path, version: str) -> No
     assert omptool("verify", "--select", "OMP108", objects[0], tmp_path / "same.o").exit_code == 0
 
 
-# Of rocrand 5.3: a symbol of memory of teams that no relocation names. The loader asks for none
-# that is not used; one that is used is missing.
+# A symbol of team memory that no relocation uses, as in rocrand 5.3. The loader does not resolve
+# unused symbols; a used one is missing.
 UNUSED = f'.amdgcn_target "{AMDGCN}--gfx90a"\n.globl vectors\n.text\n s_endpgm\n'
 USED = f"{UNUSED}.data\n.globl table\ntable: .quad vectors\n"
 

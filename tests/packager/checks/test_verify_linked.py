@@ -144,7 +144,7 @@ def test_a_relocatable_link_that_drops_the_symbol_version(bench: Bench) -> None:
         run(linker, "-r", bench.object("relocatable"), "-o", out)
         assert found(out) == expected
         program = linked([out], bench.folder / f"from-{linker}", runtime=bench.runtime)
-        # The stand-in for the runtime has one version only, which the linker then takes.
+        # The stand-in for the runtime has only one version, to which the linker binds.
         assert findings(program) == []
         flags = (f"-L{libdir()}", "-lomptarget")
         program = link(bench.folder / f"from-{linker}", out, flags=flags)

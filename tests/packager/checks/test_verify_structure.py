@@ -107,7 +107,7 @@ def test_two_images_for_one_target(clang_program: Path) -> None:
     assert check("OMP112", twice) == ["warning"]
     other = twice._replace(images=(image, image._replace(index=1, arch="other")))
     assert check("OMP112", other) == check("OMP112", sound) == []
-    # A program of objects by clang and gcc: libgomp links what is gcc's.
+    # A program of objects by clang and gcc: libgomp links GCC's part.
     theirs = tuple(image._replace(container="gcc") for image in twice.images)
     assert check("OMP112", twice._replace(images=theirs)) == []
 

@@ -155,7 +155,7 @@ def test_cmakes_database_has_the_compilers_own_commands(products: Products) -> N
 )
 def test_another_clang_for_a_triple(triples: list[str], products: Products, tmp_path: Path) -> None:
     """Of the host's compiler is the table of entries, and what no other makes."""
-    # Clang 22's library is not there; for a CPU it needs none.
+    # Clang 22's library is not installed, and its images for a CPU need none.
     other = shlex.join(tool("22"))
 
     def make(folder: Path) -> Path:

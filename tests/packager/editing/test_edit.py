@@ -43,13 +43,13 @@ def test_an_image_of_any_size_takes_the_place_of_another(
     out = edited.edited(app, tmp_path / "out", "--replace", f"0={large}")
     assert [data for _, data in images(out)] == [large.read_bytes()]
     assert on_llvms(out, version) == ON_DEVICE
-    # The record is where it was, so the loader protects it.
+    # The record stays in place, where the loader makes it read-only.
     assert b".omptool.images" not in out.read_bytes()
     own = app.with_name("own.so")
     back = edited.edited(out, tmp_path / "back", "--replace", f"x86_64-pc-linux-gnu={own}")
     assert [data for _, data in images(back)] == [data for _, data in before]
     assert on_llvms(back, version) == ON_DEVICE
-    # The parts of the second edit have taken the place of those of the first.
+    # The second edit replaces the parts of the first.
     assert back.stat().st_size < out.stat().st_size
 
 

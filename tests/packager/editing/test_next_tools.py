@@ -26,24 +26,24 @@ pytestmark = pytest.mark.slow
 LARGE = 20 << 20  # of larger files not every pair is tried
 LLVM = "/usr/lib/llvm-19"
 FILES = (
-    # Programs that move, by binutils' linker, gold and lld.
+    # Position-independent programs, by binutils' linker, gold and lld.
     "cp", "mawk", "openssl", "dpkg", "apt-get", "readelf", "objdump", "eu-readelf", "cmake",
     "ninja", "mold", "man", f"{LLVM}/bin/llvm-nm",
-    # Programs of fixed addresses.
+    # Position-dependent programs.
     "/usr/bin/python3", "node", "x86_64-linux-gnu-gcov-tool-12", "x86_64-linux-gnu-cpp-12",
-    # Debian's libraries: one that can be started, one for large pages, some of gold's.
+    # Debian's libraries: an executable one, one for large pages, some by gold.
     "libcrypto.so.3", "libgmp.so.10", "libexpat.so.1", "libcap.so.2", "libXdmcp.so.6",
     "libsqlite3.so.0", "libquadmath.so.0", "libxml2.so.2", f"{LLVM}/lib/libomp.so.5",
     f"{LLVM}/lib/libarcher.so",
     # Wheels' libraries that begin with code.
     "mypy:librt/time.*.so", "mypy:librt/vecs.*.so", "mypy:librt/base64.*.so",
     "mypy:*__mypyc.*.so",
-    # Of Rust, linked by lld.
+    # Rust's libraries, linked by lld.
     "rpds:rpds/rpds.*.so", "hypothesis:hypothesis/_native.*.so", "orjson:orjson/orjson.*.so",
     "pydantic_core:pydantic_core/*.so", "cryptography:cryptography/hazmat/bindings/*.so",
-    # Not repaired by auditwheel.
+    # Libraries that auditwheel has not repaired.
     "charset_normalizer:charset_normalizer/cd.*.so", "cffi:_cffi_backend.*.so",
-    # Repaired by auditwheel, some of them twice.
+    # Libraries that auditwheel has repaired, some of them twice.
     "numpy:numpy/linalg/lapack_lite.*.so", "numpy:numpy/_core/_multiarray_umath.*.so",
     "numpy:numpy.libs/libquadmath*",
     "numpy:numpy.libs/libscipy_openblas*", "pillow:PIL/_imaging.*.so", "pillow:pillow.libs/libxcb*",

@@ -59,7 +59,7 @@ def test_clangs_objects_need_no_wrapper_at_the_link(
     """Any linker links them; their images come afterwards."""
     whole = edited.program(products, version, "pie")
     app = products.made(f"unregistered-{version}", lambda folder: unregistered(version, folder))
-    # The same source file: its number is in the names of its kernels.
+    # The source file is the same, because its inode is in the names of its kernels.
     out = given(app, tmp_path / "out", whole.with_name("own.so"), "--abi", "llvm")
     assert load(out).tables[0].abi == load(whole).tables[0].abi
     assert on_llvms(out, version) == ON_DEVICE

@@ -96,7 +96,7 @@ def test_parts_that_have_given_way_are_inflated_again(monkeypatch: pytest.Monkey
         for number in rng.choices(range(len(parts)), k=3):
             start = rng.randrange(len(originals[number]))
             assert parts[number].bytes(start) == originals[number][start:]
-    # One in another: the outer gives way while the inner is written.
+    # The outer part is dropped from memory while the inner one is inflated.
     outer = inflate(Reader(zlib.compress(whole), context=data.context), "zlib", len(whole), "outer")
     at = 0
     for original in originals:

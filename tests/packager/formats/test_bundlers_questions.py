@@ -19,7 +19,7 @@ from documents import dumped_images
 from host_bytes import ZLIB, bundle, compressed_bundle
 from toolchain import compile_c, omptool, run
 
-# The bundler adds a dash to these, for the processor that they do not name.
+# Targets without a processor, to which the bundler appends a dash.
 HOST = "host-x86_64-unknown-linux-gnu"
 POWER, X86 = "openmp-powerpc64le-ibm-linux-gnu", "openmp-x86_64-pc-linux-gnu"
 CPUS = [HOST, POWER, X86]
@@ -137,7 +137,7 @@ def test_basic_missing(bundler: Bundler) -> None:
     assert refused.exit_code == 1
     assert "no image has the arch gfx906; the archs are gfx900" in refused.stderr
     assert not (bundler.folder / "none").exists()
-    # LLVM's takes all or nothing; omptool's --arch means any of those that it is given.
+    # LLVM's tool requires a match of all; omptool's --arch matches any of its values.
     assert extracted(path, "--arch", "gfx900", "--arch", "gfx906") == [ONE]
 
 

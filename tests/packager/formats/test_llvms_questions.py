@@ -329,7 +329,8 @@ def test_binary_nested(tmp_path: Path) -> None:
     ]  # fmt: skip
     flat = Asked(tmp_path, mixed, "mixed")
     assert flat.extracted("--all") == [ONE, TWO, b"last\n"]
-    # LLVM's takes the inner OffloadBinary out by the outer one's processor: no image for omptool.
+    # LLVM's tool extracts the inner OffloadBinary by the outer processor; omptool does not count it
+    # as an image.
     assert omptool("extract", "--arch", "nested", "-o", tmp_path, flat.path).exit_code == 1
 
 

@@ -63,7 +63,7 @@ def module(folder: Path, kind: str, system: str, version: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     text = done.stdout + done.stderr
     lines = text[text.index("; ModuleID") :].splitlines()
-    # The commands that it would run are among the lines.
+    # The output includes the commands that the wrapper would run.
     return "\n".join(line for line in lines if not line.startswith(' "'))
 
 

@@ -20,7 +20,7 @@ from packager.files.reader import Reader
 from packager.formats.containers import archive, cuda_fatbin, offload_binary
 from packager.formats.containers.bundles import clang_bundle, compressed_bundle
 
-# Formats begin with these magics; a reader starts there.
+# Magics of formats, where readers start.
 MAGICS = (
     headers.MAGIC,
     offload_binary.MAGIC,
@@ -36,7 +36,7 @@ MAGICS = (
 )
 _MAGIC = re.compile(b"|".join(map(re.escape, MAGICS)))
 BEHIND = 64  # bytes of a header that follow a magic
-# Sections whose contents are words, beside those of symbols and relocations.
+# Sections of words, besides symbols and relocations.
 WORDS = re.compile(
     r"\.(init_array|dynamic|data\.rel\.ro|gnu\.offload|tgtimg|omptool|nvFatBin|hipFatBin)"
     r"|\w*(offload|target)\w*entries"

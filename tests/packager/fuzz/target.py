@@ -19,7 +19,7 @@ COMMANDS = (
     ("verify", "--sarif"),
     ("extract", "--kernels"),
 )
-# click keeps every stream that it has ever written to.
+# click keeps references to all streams that it wrote to, so these are reused.
 OUT, ERR = StringIO(), StringIO()
 
 
@@ -29,7 +29,7 @@ class FaultError(Exception):
 
 def check(path: Path) -> None:
     """Every command on one file; raises what a command raised, or FaultError."""
-    # The peak is from here on: other tests of this process may have taken more.
+    # Reset the peak: other tests of this process may have used more memory.
     Path("/proc/self/clear_refs").write_text("5", "ascii")
     before = _peak()
     for command in COMMANDS:

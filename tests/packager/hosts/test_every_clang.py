@@ -69,7 +69,7 @@ def test_what_it_holds(folder: Path, version: str) -> None:
 def test_it_is_sound(folder: Path, version: str) -> None:
     path = program(version, folder)
     codes = {str(finding["code"]) for finding in findings(path)}
-    # Clang 16 registers containers; clangs that are unpacked leave the folder that they are in.
+    # Clang 16 registers containers; unpacked clangs add their own folder to RUNPATH.
     assert codes <= ({"OMP113", "OMP115"} if version == "16" else {"OMP115"})
     codes = {str(finding["code"]) for finding in findings(without_headers(path))}
     assert "OMP122" in codes
@@ -207,7 +207,7 @@ def test_images_that_clang_23_registers(folder: Path) -> None:
     program = of_each("23", folder)
     (image,) = dumped(program)["images"]
     assert (image["container"], image["container_version"]) == ("offload-binary", 2)
-    # Its own driver found no library of 23 here.
+    # Clang 23's driver found no device library here.
     assert {str(finding["code"]) for finding in findings(program)} <= {"OMP104"}
     (image,) = dumped(of_each("22", folder))["images"]
     assert image["container_version"] == 1

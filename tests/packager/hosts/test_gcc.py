@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 SOURCE = (TESTS / "packager" / "hosts" / "gcc_program.c").read_text()
 FORMS = ("-pie", "-no-pie")
-# The kind of image of each kind of device, and its names of the functions and variables.
+# Kind of image for each kind of device, with its names of the functions and variables.
 NAMED = {
     NVPTX: ("ptx", {"main$_omp_fn$0", "main$_omp_fn$1"}, {"table", "linked$linkptr"}),
     GCN: ("amdgcn", {"main._omp_fn.0", "main._omp_fn.1"}, {"table", "linked.linkptr"}),
@@ -257,7 +257,7 @@ def test_a_table_that_nothing_registers(program: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("triple", [NVPTX, GCN])
 def test_a_program_with_variables_alone(tmp_path: Path, triple: str) -> None:
     source = "".join(SOURCE.split("#pragma omp target map")[0]) + "return table[0]; }"
-    # libgomp is called by what the linker plugin adds
+    # The linker plugin adds the calls of libgomp.
     flags = ("-Wl,--no-as-needed",)
     path = compiled(source, tmp_path / "program", *flags, targets=[triple])
     file = dumped(path)

@@ -55,7 +55,7 @@ NAMES = (
     "packed.whl",
     "packed.deb",
 )
-# Headers and tables count on these values: small numbers, all ones, signs, one off.
+# Values that are significant in headers and tables: small numbers, all ones, signs, one off.
 BYTES = st.one_of(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]), st.integers(0, 255))
 BOUNDED = settings(
     max_examples=30,

@@ -82,7 +82,7 @@ ENVIRONMENTS: list[dict[str, str]] = [
     {"CUDA_VISIBLE_DEVICES": "", "ROCR_VISIBLE_DEVICES": "-1"},
     {"OMPTOOL_PLUGIN_PATH": "/nowhere"},
 ]
-# The programs of two clangs in turn in `make test`, of each in `make test-all`.
+# Programs in environments: two clangs in turn in `make test`, each in `make test-all`.
 IN_ENVIRONMENTS = [
     pytest.param(
         version,
@@ -347,7 +347,7 @@ def test_it_is_right_about_real_programs(programs: Programs, program: Path, buil
     assert programs.outcome(build, program).ran
     made = programs.path(build, program)
     document = diagnosis(made)
-    # Of interop objects, clangs up to 17 make no region.
+    # Clangs up to 17 make no region for interop objects.
     has_none = program.stem == "interop" and build.version in ("14", "16", "17")
     assert document["entries"] or has_none
     assert {entry["runs_on"] for entry in document["entries"]} <= {"device 0 (host)"}

@@ -44,7 +44,7 @@ from packager.machine.facts import NODES, Answer, Machine
 
 pytestmark = pytest.mark.offloads
 
-# Every plugin has these functions, named without __tgt_rtl_.
+# Functions that every plugin has, without __tgt_rtl_.
 RTL_FUNCTIONS = (
     "number_of_devices",
     "init_device",

@@ -179,7 +179,7 @@ def test_a_bundle_is_that_of_clangs_bundler(work: Path, tmp_path: Path, version:
         ("19", "compressed-bundle", ("--compression", "zlib")),
         ("22", "compressed-bundle", ("--abi", "llvm-22")),
         ("22", "compressed-bundle", ("--abi", "llvm-22", "--compression", "zlib")),
-        # Its package has no zstd.
+        # The package of clang 23 lacks zstd.
         ("23", "compressed-bundle", ("--abi", "llvm-23", "--compression", "zlib")),
     ],
 )
@@ -188,7 +188,7 @@ def test_a_bundler_takes_it_apart(
 ) -> None:
     images = [f"{NVPTX}:sm_70={work}/kernel.s", f"{CPU}={work}/cpu.o"]
     out = emitted(tmp_path / "out", form, images, *more)
-    # Up to 17 a name is looked for as it stands; 19 and later complete it.
+    # Up to 17 the bundler matches a name as it stands; 19 and later complete it.
     targets = [f"openmp-{NVPTX}--sm_70", f"openmp-{CPU}" + "-" * (version in ("14", "16"))]
     source_option, out_option = ("inputs", "outputs") if version == "14" else ("input", "output")
     for kind in ("bc", "o"):
@@ -355,6 +355,6 @@ def test_clang_links_what_emit_packs(tmp_path: Path, version: str) -> None:
     run(*command, "-fPIC", "-shared", tmp_path / "host.o", "-o", tmp_path / "whole.so")
     binary = load(tmp_path / "whole.so")
     assert [image.triple for image in binary.images] == [CPU]
-    # A package without a runtime of its own links another release's, which ends such programs.
+    # Packages without a runtime link that of another release, which ends such programs.
     expected = {"OMP104"} if version in clangs.PACKAGED else set()
     assert {one.code for one in verify(binary) if one.severity == "error"} <= expected

@@ -51,7 +51,7 @@ def linked(
     version: str, out: Path, *objects: Path, linker: str = "bfd", flags: tuple[str, ...] = ()
 ) -> Path:
     """Link a program with LLVM's runtime, without clang's driver."""
-    # The needs of LLVM's libraries are no matter of the program.
+    # Undefined symbols in LLVM's own libraries do not concern the program.
     search = f"-Wl,-rpath-link,{clangs.own_runtime(version)}"
     options = (*flags, "-Wl,--allow-shlib-undefined", search)
     link(out, *objects, *clangs.linked_libraries(version), linker=linker, flags=options)

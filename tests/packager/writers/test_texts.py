@@ -22,7 +22,7 @@ from packager.writers.llvm_ir import name as in_ir
 
 SOURCES = TESTS / "packager" / "writers"
 ABIS = ("interface", "proposal", *NAMES)
-# Clang 14 has typed pointers, which all later ones still read.
+# Clang 14 writes typed pointers, which all later releases still read.
 READ_BY = {"llvm-14": ("14", "16", NEWEST)}
 LISTED = "first\nsecond\ntable\n"
 IMAGE = b"\0\x01\x7f\x80\xff\"\\'%\n image of any bytes, of an odd number \0"

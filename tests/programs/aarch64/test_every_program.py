@@ -32,7 +32,7 @@ from whole_programs import PROGRAMS, expected
 pytestmark = [pytest.mark.offloads, pytest.mark.exhaustive]
 PATIENCE = 600  # seconds
 FLAGS = (*OFFLOADING, "-fopenmp-extensions", "-fopenmp-version=51")
-# qemu adds this where a program ends by a signal.
+# Line that qemu adds when a program ends by a signal.
 ADDED = re.compile(r"^qemu: uncaught target signal .*\n", re.MULTILINE)
 EMULATED = [program for program in PROGRAMS if program.stem not in reasons(NOT_EMULATED)]
 

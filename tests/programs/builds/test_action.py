@@ -24,7 +24,7 @@ ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 SOURCE = ROOT / "tests" / "omptool" / "commands" / "sources" / "moved.cpp"
-# GitHub's shell for `shell: bash`.
+# GitHub's command for `shell: bash`.
 BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c")
 
 

@@ -44,7 +44,7 @@ BUILDS: dict[str, Build] = {
     "cmake": build_of("CMake"),
     "cmake-make": by_make_of_cmake,
 }
-# One image, the object with it, and the program.
+# Files made from one kernel: the image, the object that contains it, and the program.
 OF_ONE_KERNEL = {
     "make": {IMAGE, "scale.bundled.o", "scale.bundled.o.d", "scale"},
     "ninja": {"scale.image", "scale.bundled.o", "scale"},  # it reads the .d and removes it

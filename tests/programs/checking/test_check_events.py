@@ -32,7 +32,7 @@ from packager.machine.run_check.check_run import CheckFinding
 pytestmark = pytest.mark.offloads
 
 MISTAKES = sources(Path(__file__).parent / "events")
-# The figures that show an error: what the checker says of them, at which line.
+# Figures with an error: the checker's finding, and its line.
 FIGURES = {
     "fig_6_08_error": {("OMP313", 12, 1)},
     "fig_6_39_error": {("OMP305", 14, 1)},

@@ -31,12 +31,12 @@ pytestmark = pytest.mark.offloads
 REFUSED = Path(__file__).with_name("full_refused.c")
 HOISTED = Path(__file__).with_name("hoisted.c")
 MISTAKES = sorted({*Path(__file__).parent.glob("full_*.c")} - {REFUSED})
-# Regions with `nowait` and `depend` hang on LLVM 14's and 16's own runtime, or wait all the same.
+# First LLVM whose runtime handles `nowait` with `depend`: earlier ones hang, or wait.
 OLDEST = {"full_early": 19, "full_sound": 19}
-# All that is found in these is marked; in the others, what is more than a hint about copies.
+# Programs in which all findings are marked; in the others, all but hints about copies.
 HINTED = ("full_copies", "full_lost", "full_sound")
 OF_MEMORY = ("OMP321", "OMP322", "OMP323", "OMP324", "OMP325")
-# These need watchpoints of the processor, which the kernel may refuse.
+# Findings that need watchpoints of the processor, which the kernel may refuse.
 OF_HOST = {"OMP323", "OMP324"}
 
 

@@ -38,14 +38,14 @@ FULL = {"FAKEFAIL_ON": "1", "FAKEFAIL_IN": "data_alloc"}
 DEAF = {"FAKEFAIL_ON": "1", "FAKEFAIL_IN": "data_submit"}
 MANDATORY = {"FAKEFAIL_ON": "0", "OMP_TARGET_OFFLOAD": "MANDATORY"}
 FAULTS = {"one call": ONE, "device lost": LOST, "memory full": FULL, "takes no data": DEAF}
-# A sample of the calls, in `make test`.
+# Sample of the calls for `make test`.
 SAMPLED = [(fault, 5) for fault in FAULTS]
 EVERY_CALL = [pytest.param(fault, 1, marks=pytest.mark.exhaustive) for fault in FAULTS]
 
 # Every reason to end; OBJECT is a mapped one or a global variable, REGION a kernel.
 OBJECT = r"(the object at 0x[0-9a-f]+|\w+ at 0x[0-9a-f]+) \(\d+ bytes\)"
 REGION = r"region [\w: ()]+:\d+"
-# A wait for a queue reports the construct alone.
+# A failed wait for a queue reports only the construct.
 ENDS = [
     rf"{REGION} failed on device 0 \(fakefail\) (with error 1|\(error 1)",
     rf"{REGION}: copying objects back failed \(error 1",
@@ -61,7 +61,7 @@ ENDS = [
     rf"({REGION} cannot run on a device|the data of a construct cannot be mapped), "
     r"and OMP_TARGET_OFFLOAD is MANDATORY: .+",
 ]
-# The device's own word for it follows, where the end does not hold it already.
+# The device's own error follows, unless the message has it already.
 WORD = r"( \((error 1 \()?FAKE failure\)+)?"
 END = re.compile(rf"^omptarget fatal error: ({'|'.join(ENDS)}){WORD}$", re.MULTILINE)
 FELL_BACK = re.compile(r"^omptarget: (region .+?) runs on the host: ", re.MULTILINE)

@@ -50,7 +50,7 @@ PROGRAMS = {
     "vectors": Program(),
     "workdistribute": Program((OPENMP_60,)),
 }
-# `make test` has these.
+# Programs of `make test`.
 SAMPLE = {
     ("schedules", "driver", "-O2"),
     ("teams", "driver", "-O2"),
@@ -105,7 +105,7 @@ def test_teams_on_a_worker(tmp_path: Path) -> None:
 def test_more_arguments_than_a_region_can_pass(tmp_path: Path) -> None:
     source = TESTS / "programs" / "fortran" / "many_arguments.c"
     runtime = (f"-L{libdir()}", "-lomptarget.devicertl.host", LIBOMP)
-    # The host's version of the region is never run, and the archive is nothing for it.
+    # The host's version of the region never runs, and needs nothing of the archive.
     absent = ("__kmpc_target_init", "__kmpc_parallel_60")
     host = [f"-Wl,--defsym={name}=0" for name in absent]
     program = made(tmp_path / "many", *tool("22"), *OFFLOADING, source, *runtime, *host)

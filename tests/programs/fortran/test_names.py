@@ -21,7 +21,7 @@ from running import run
 pytestmark = pytest.mark.offloads
 
 SOURCE = TESTS / "programs" / "fortran" / "sources" / "names.f90"
-# The name of a variable is clang's expression, which may have a slash.
+# A variable's name is clang's expression, which may contain a slash.
 IN_C = """
 #include <stdlib.h>
 void work(int n, double *a) {

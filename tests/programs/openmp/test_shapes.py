@@ -37,7 +37,7 @@ def ran(program: Path, **environment: str) -> tuple[str, list[str]]:
     return done.stdout, done.stderr.splitlines()
 
 
-# Of the constructs in their order: teams, threads, iterations.
+# Teams, threads and iterations of the constructs, in order.
 SHAPES = [
     ("1 1 1", "0 1 1", 0),
     ("4 1 1", "8 1 1", 0),

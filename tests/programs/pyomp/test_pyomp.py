@@ -65,7 +65,7 @@ def test_its_own_tests_pass_as_on_its_own_runtime() -> None:
     ours, own = suite(ours=True), suite(ours=False)
     assert (ours.ran, ours.skipped) == (own.ran, own.skipped) == (72, 4)
     assert ours.failed <= own.failed
-    # libomp makes no more teams than it has threads for.
+    # libomp makes at most as many teams as it has threads.
     assert own.failed <= {"test_target_teams_distribute_set_num_teams"}
 
 

@@ -21,9 +21,9 @@ from omptool.installation import libdir
 
 N = 10000
 REGIONS = TESTS / "support" / "sources" / "nvptx_regions.c"
-# Of the device library: by this, images are known as clang's.
+# A variable of the device library, by which images are recognised as clang's.
 LIBRARY = ".visible .const .align 8 .b8 __omp_rtl_device_environment[48];\n"
-# LLVM 22 does not know these parts of 23's IR.
+# Parts of clang 23's IR that LLVM 22 cannot parse.
 NEW = (", target_mem: none", "target_mem: none, ")
 
 

@@ -31,8 +31,8 @@ TEAM_MEMORY = TESTS / "programs" / "runtime" / "team_memory.ll"
 FUNCTIONS = re.findall(
     r"^  X\((cl\w+)", (ROOT / "runtime/plugins/opencl/cl.h").read_text(), re.MULTILINE
 )
-# Of other kinds of memory than the device's own, of earlier drivers, of binaries and of modules
-# that are wrong, and at the end of contexts: this program calls none of them.
+# Functions that this program does not call: for memory other than the device's own, earlier
+# drivers, binaries, wrong modules, and the end of contexts.
 NOT_CALLED = {
     *(name for name in FUNCTIONS if "SVM" in name or "Fill" in name),
     "clCreateProgramWithBinary",

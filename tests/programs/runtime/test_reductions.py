@@ -51,7 +51,8 @@ define internal i64 @rank() {
   ret i64 %rank
 }
 """
-# Twice: the second must not disturb what some threads still read of the first.
+# Reduce twice: the second reduction must not disturb values of the first that some threads still
+# read.
 KERNEL = """
 declare {type} @omptool_team_reduce_{op}_{name}({type})
 declare void @omptool_league_reduce_{op}_{name}(ptr, {type})

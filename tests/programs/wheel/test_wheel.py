@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 README = (ROOT / "README.md").read_text()
 FIXTURE = ROOT / "fixtures" / "two_images"
 TRIPLES = ("x86_64-pc-linux-gnu", "nvptx64-nvidia-cuda")
-# These files make an object an executable; a C library brings them, not a compiler.
+# Files that make an object an executable; the C library brings them, not a compiler.
 STARTUP = ("Scrt1.o", "crti.o", "crtn.o", "libc.so.6", "libm.so.6")
 
 
@@ -186,7 +186,7 @@ def test_wheel_needs_no_library_that_a_compiler_brings(omptool: Installed) -> No
         assert str(ROOT) not in run("strings", library)
 
 
-# Each knows the runtime by another name; one maps, one looks, one runs a region.
+# Libraries that need the runtime under different names: one maps, one looks up, one runs a region.
 USER_16 = (TESTS / "programs" / "wheel" / "user_16.c").read_text()
 USER_19 = (TESTS / "programs" / "wheel" / "user_19.c").read_text()
 USER_2013 = (TESTS / "programs" / "wheel" / "user_2013.c").read_text()

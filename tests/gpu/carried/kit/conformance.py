@@ -10,7 +10,7 @@ from pathlib import Path
 from kit.machine import Machine, at_once
 from kit.report import Report
 
-# Kernels that run at once for sure: a driver has as many queues to its GPU by default.
+# Number of kernels in flight: a driver's default number of queues to a GPU.
 IN_FLIGHT = "8"
 PATIENCE = 20.0  # seconds, for each case
 COMMON = {
@@ -18,7 +18,7 @@ COMMON = {
     "CONFORMANCE_KNOWS_EVENTS": "1",
     "CONFORMANCE_LOST_BY_FORK": "1",
     "CUDA_DEVICE_MAX_CONNECTIONS": "32",
-    # A kernel that is loaded at its first launch may have to wait for those that run, and some of
+    # Eager loading: a kernel loaded at its first launch may wait for kernels that run, and some of
     # these wait for others.
     "CUDA_MODULE_LOADING": "EAGER",
 }
@@ -29,7 +29,7 @@ def run(machine: Machine, report: Report) -> None:
     for image in sorted((machine.kit / "images").glob("conformance.*")):
         if image.suffix == ".spv":
             if machine.has_opencl:
-                # A CPU's driver may run one kernel at a time, and its exit wait for those.
+                # A CPU's driver may run one kernel at a time, and wait for kernels at exit.
                 more = {"CONFORMANCE_IN_FLIGHT": "1", "CONFORMANCE_EXIT_WAITS": "1"}
                 _suite(machine, report, "opencl", image.name, more)
             else:

@@ -26,7 +26,7 @@ class Goal:
     asked: str
 
 
-# Times are in nanoseconds and speeds in GB/s; a ratio is ours by theirs.
+# Times are in nanoseconds and speeds in GB/s. A ratio is ours divided by theirs.
 GOALS = (
     Goal("a launch and its wait, by the bare calls", "launch", "launch", "bare", "at most 1.3"),
     Goal("a launch and its wait, by LLVM's", "launch", "launch", "llvm", "at most 0.5"),

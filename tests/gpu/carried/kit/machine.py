@@ -24,7 +24,7 @@ Found = TypeVar("Found")
 PATIENCE = 120.0  # seconds
 AT_ONCE = 4
 NOTHING: Mapping[str, str] = {}
-# Tells whether the plugin has a device, in a process of its own.
+# Prints whether the plugin has a device, in a process of its own.
 OPENCL = """
 import ctypes, sys
 plugin = ctypes.CDLL(sys.argv[1])
@@ -33,7 +33,7 @@ count = plugin.__tgt_rtl_number_of_devices()
 print("ready" if count > 0 else (plugin.__tgt_rtl_last_error() or b"none").decode())
 """
 MAJOR, MINOR = 75, 76  # attributes of a device: its compute capability
-# In the folder of LLVM's libraries: they were unpacked whole.
+# File in the folder of LLVM's libraries that marks a complete unpacking.
 UNPACKED = ".unpacked"
 
 

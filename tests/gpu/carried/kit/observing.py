@@ -13,7 +13,7 @@ from kit.machine import Machine, at_once
 from kit.programs import LACKS, MANDATORY
 from kit.report import Report
 
-# One form of each program is enough.
+# One form of each program suffices.
 FORM = ", clang 19, cubin"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from kit.machine import Done, Machine, at_once
 from kit.report import Report
 
-# Of a program whose memory a GPU may not reach.
+# Message of a program that requires memory out of the GPU's reach.
 LACKS = "it requires unified_shared_memory (the GPU reaches no pageable memory"
 MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY", "OMP_NUM_THREADS": "4"}
 

@@ -79,7 +79,7 @@ def hashed(path: Path) -> list[dict[str, Any]]:
     return list(file["images"])
 
 
-# The digests of what CUDA 13.5's `cuobjdump -xelf all` extracts.
+# Digests of the files that CUDA 13.5's `cuobjdump -xelf all` extracts.
 GROUPED = {
     "sm_80": "766bc0ceb74cc790689968a0a6c080be59e6e201418542ea311885661fdc2d45",
     "sm_90a": "06e7567d855d6e4f7cc550b585ece3964e5ce32baa64c51ce8c652f5f2e7274c",

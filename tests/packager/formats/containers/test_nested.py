@@ -163,7 +163,7 @@ def test_an_archive_in_an_archive(library: Library, command: tuple[str, ...], na
     assert [file["path"] for file in found] == [f"{library.folder / name}({m})" for m in members]
     assert [file["images"][0]["member"] for file in found] == members
     assert [len(file["entries"]) for file in found] == [3, 3]
-    # The kernels of one source file have one name, and one body.
+    # Kernels of one source file have the same name and code.
     assert omptool("verify", library.folder / name).exit_code == 0
 
 

@@ -13,7 +13,7 @@ from verifying import findings
 
 pytestmark = pytest.mark.slow
 
-# Two classes of processors: nvcc groups the images of each.
+# Two classes of processors; nvcc groups the images of each.
 MIXED = ("sm_80", "sm_90", "sm_100", "sm_103a")
 TILE = "__tile_global__ void tiled(float *p) {}"
 

@@ -107,7 +107,7 @@ def test_processors_are_spelled_once() -> None:
     assert len(set(amdgpu.ARCHES.values())) == len(amdgpu.ARCHES)
 
 
-# The numbers of LLVM 24's BinaryFormat/ELF.h that LLVM 19, which the tests have, does not know.
+# Numbers of LLVM 24's BinaryFormat/ELF.h that the tests' LLVM 19 does not know.
 LATER = {
     0x50: "gfx1310",
     0x57: "gfx1154",

@@ -68,7 +68,7 @@ def test_entry_points_of_other_kinds_are_no_kernels() -> None:
 
 
 LINKAGE = instruction(17, 5)
-# A pointer to 64 bits in the memory of the device, and four of those.
+# Types: a pointer to 64 bits of device memory, and an array of four.
 TYPES = (instruction(21, 2, 64, 0), instruction(32, 3, 5, 2))
 VARIABLES = (*TYPES, *(instruction(59, 3, number, 5) for number in (5, 6, 7, 8)))
 ELSEWHERE = instruction(59, 3, 9, 4)  # in the memory of a team

@@ -56,7 +56,7 @@ for _ in range(5):
 smoothed(old, np.zeros(64), 5)
 np.testing.assert_array_equal(old, expected)
 
-# libomp makes as many teams as it has threads for, at most.
+# libomp makes at most as many teams as it has threads.
 team_of = np.full(1000, -1)
 spread(team_of)
 teams, sizes = np.unique(team_of, return_counts=True)
