@@ -202,7 +202,7 @@ class _Header(NamedTuple):
 
 
 class Elf:
-    """An ELF file whose headers have been read; its tables are read when they are asked for."""
+    """An ELF file with its headers; tables are read on demand."""
 
     def __init__(
         self, data: Reader, header: _Header, sections: list[Section], segments: list[Segment]
@@ -376,7 +376,7 @@ def is_foreign(elf: Elf) -> bool:
 
 
 def is_debug_only(elf: Elf) -> bool:
-    """Return whether it is what `objcopy --only-keep-debug` leaves, whose code has no bytes."""
+    """Return whether the file is output of `objcopy --only-keep-debug`: its code has no bytes."""
     code = [s for s in elf.sections if s.is_allocated and s.flags & SH_FLAGS.SHF_EXECINSTR]
     is_linked = not elf.is_object and bool(code)
     return is_linked and all(section.type == SHT_NOBITS for section in code)

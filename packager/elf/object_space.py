@@ -134,7 +134,7 @@ class ObjectSpace(Space):
         return self.symbol_address(symbol)
 
     def _bound(self, name: str) -> int | None:
-        """Return the address that the linker gives `__start_X` or `__stop_X` of section X."""
+        """Return the address of the linker's `__start_X` or `__stop_X` of section X."""
         for prefix, at_end in (("__start_", False), ("__stop_", True)):
             if not name.startswith(prefix):
                 continue

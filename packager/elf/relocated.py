@@ -16,7 +16,7 @@ _store_word = WORD.pack_into
 
 
 class Range(NamedTuple):
-    """Part of the address space, and what it holds in the words of an error message."""
+    """A range of the address space, with a name for error messages."""
 
     address: int
     size: int

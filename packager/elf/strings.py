@@ -15,7 +15,7 @@ FEW = 1 << 10
 
 
 class Strings:
-    """A string table; a small one is read once, since each name asks for it."""
+    """A string table; a small one is read at once, since every name needs it."""
 
     def __init__(self, data: Reader, what: str) -> None:
         self._data = data

@@ -145,7 +145,7 @@ class _Finder:
         return at
 
     def _symbols(self) -> int:
-        """Return the number of dynamic symbols, which only the hash tables tell."""
+        """Return the number of dynamic symbols, which only the hash tables contain."""
         data = self._elf.data
         if table := self._value(DT_HASH):
             count = int(data.unpack(HASH, self._at(table), "hash table")[1])

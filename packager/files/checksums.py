@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checksums that tell files apart, taken beside other work."""
+"""Compute checksums of files in another thread."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PIECE = 2 << 20
 
 
 class Checksums(Thread):
-    """Reads files from the beginning of the block on, and stops at its end, whatever is left.
+    """Reads files in the background during the block; its end stops the reading.
 
-    It is for who needs to know them late, if at all: both the reading and the sums are the work of
-    another core, while this one loads modules and waits for the kernel.
+    It serves callers that need the checksums late, or never. Reading and hashing use another core
+    while the caller loads modules and waits for the kernel.
     """
 
     def __init__(self, files: OpenFiles, paths: Iterable[Path]) -> None:
@@ -32,7 +32,7 @@ class Checksums(Thread):
         self._is_wanted = True
 
     def run(self) -> None:
-        """Read every file, unless nobody wants them any more."""
+        """Read every file, unless the block has ended."""
         buffer = memoryview(bytearray(PIECE))
         for path in self._paths:
             try:

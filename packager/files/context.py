@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The context of reading one file: quotas, how far images are looked into, and what is kept."""
+"""The context of reading one file: quotas, the depth of reading images, and caches."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Closing(Protocol):
 
 
 class Context:
-    """Shared by all views of a file of `size` bytes and of what it inflates to.
+    """Shared by all views of a file of `size` bytes, and of its inflated parts.
 
-    It counts what they read, so that small files cannot ask for much: their tables may all point to
-    one place. `look` says how much of the images is read, and has a function for progress.
+    It counts what they read, so that small files cannot cost much: their tables may all refer to
+    one place. `look` limits how much of the images is read, and has a callback for progress.
     """
 
     def __init__(self, size: int = 0, look: Look = WHOLE) -> None:
@@ -46,7 +46,7 @@ class Context:
         self.ahead: Closing | None = None  # what inflates images ahead of their readers
 
     def close(self) -> None:
-        """Take away what was kept."""
+        """Free the caches."""
         if self.ahead:
             self.ahead.close()
         self.room.close()
@@ -74,7 +74,7 @@ class Context:
             self.look = before
 
     def image(self, size: int, available: int) -> None:
-        """Count a device image; images of a file cannot be larger together than what holds them."""
+        """Count a device image: together, images cannot be larger than the bytes that hold them."""
         self.images += 1
         self.in_images += size
         if self.in_images > available + self.inflated:

@@ -41,7 +41,7 @@ def copy(
 
 
 def _in_kernel(source: int, start: int, size: int, out: int, at: int) -> int:
-    """Return how many bytes the kernel has copied; none where it does not."""
+    """Copy inside the kernel; return the number of bytes, or 0 if the kernel cannot."""
     if not hasattr(os, "copy_file_range"):  # Linux alone has it
         return 0
     try:

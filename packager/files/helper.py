@@ -43,10 +43,10 @@ class Memory:
 
 
 class Image(NamedTuple):
-    """An image in memory, or both ends of one that is larger than the memory.
+    """An image in memory, or both ends of one that exceeds the memory.
 
-    Then the end takes the last eighth of the memory, and the bytes between the ends pass through
-    the eighth in front of it: so runtime/inspect/image.h has it.
+    Then its end is in the last eighth of the memory, and the bytes between pass through the eighth
+    before it, as runtime/inspect/image.h expects.
     """
 
     memory: bytes | mmap
@@ -84,9 +84,9 @@ def whole(content: bytes) -> Image:
 
 
 class _Own(threading.local):
-    """A thread's memory, used again: new memory takes longer than inflating into it.
+    """A thread's buffer, reused: allocating takes longer than inflating into it.
 
-    Nobody else reads it, and the thread reads it before its next call.
+    The thread reads the results before its next call.
     """
 
     answer: Memory | None = None
@@ -122,15 +122,15 @@ class Helper:
         return Image(memory.bytes, memory.address, memory.size, size)
 
     def inflate(self, block: bytes | int, stored: int, image: Image) -> bool:
-        """Inflate a block of LZ4 of `stored` bytes, which may be given by its address.
+        """Inflate an LZ4 block of `stored` bytes, passed as bytes or as an address.
 
-        Returns False for one that is damaged or unusual.
+        Returns False for a damaged or unusual block.
         """
         found: int = self._lz4(block, stored, image.place, image.room, image.size, False)
         return found == image.size
 
     def cubin(self, image: Image, depth: int) -> bytes | None:
-        """Return what it writes of a cubin."""
+        """Return the helper's records of a cubin."""
         out = self._out()
         found = self._cubin(image.place, image.room, image.size, depth, out.address, ROOM)
         return out.bytes[:found] if found >= 0 else None

@@ -25,7 +25,7 @@ def decode(data: bytes) -> Value:
 
 
 def check(data: bytes) -> None:
-    """Raise FormatError where bytes are missing or mean nothing; faster than `decode`."""
+    """Raise FormatError if bytes are missing or invalid; faster than `decode`."""
     _read(data, lambda reader: reader.skip())
 
 

@@ -29,7 +29,7 @@ FEW_FILES = 200  # that any process may have open: on macOS it is 256
 
 
 def called(path: Path | str) -> str:
-    """Return what messages call a file, or a member of what is on standard input."""
+    """Return the name of a file for messages, or of a member of standard input."""
     name = str(path)
     if name == str(STANDARD_INPUT) or name.startswith(f"{STANDARD_INPUT}("):
         return "standard input" + name.removeprefix(str(STANDARD_INPUT))
@@ -53,8 +53,8 @@ class NewerError(FormatError):
 class Reader:
     """A view of `size` bytes of a file; `at` is the file offset of its first byte.
 
-    Every access names what it reads, and one that would leave the view raises FormatError with
-    that name and the file offsets, so no caller checks bounds itself.
+    Every access names the part that it reads. An access that would leave the view raises
+    FormatError with this name and the file offsets, so no caller checks bounds itself.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Reader:
             yield self.bytes(start, min(PIECE, self._size - start))
 
     def holds(self, word: builtins.bytes) -> bool:
-        """Return whether `word` is anywhere in the view."""
+        """Return whether the view contains `word`."""
         rest = b""
         for piece in self.pieces():
             if word in piece or (rest and word in rest + piece[: len(word)]):
@@ -133,11 +133,11 @@ class Reader:
 
     @property
     def is_stored(self) -> bool:
-        """Return whether its bytes are those of the file at `at`, not inflated or piped."""
+        """Return whether the bytes are stored in the file at `at`, not inflated or piped."""
         return type(self._source) is File
 
     def fileno(self) -> int:
-        """Return the descriptor of the file that it is a view of, for whoever copies from it.
+        """Return the file's descriptor, to copy from.
 
         Raises ValueError for a view of bytes that are in no file.
         """
@@ -146,7 +146,7 @@ class Reader:
         return self._source.fd
 
     def answer(self, depth: int) -> builtins.bytes | None:
-        """Return what the helper has said of an image, if it has been inflated and read so far."""
+        """Return the helper's records of an image, if it has been inflated and read so far."""
         source = self._source
         if isinstance(source, Kept) and self._size == source.size:
             return source.answer(depth)
@@ -235,7 +235,7 @@ def _reader(fd: int, look: Look) -> Iterator[Reader]:
 
 
 class OpenFiles:
-    """Opens each file once, when it is first asked for; closes all at the end of the block."""
+    """Opens each file once, on demand; closes all at the end of the block."""
 
     def __init__(self) -> None:
         self._opened = ExitStack()

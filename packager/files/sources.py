@@ -37,7 +37,7 @@ class Bytes:
 
 
 class File:
-    """Reads by pread, so that a 2 GB executable costs only the bytes that are asked for."""
+    """Reads by pread, so that a 2 GB executable costs only the bytes read."""
 
     def __init__(self, fd: int, start: int = 0) -> None:
         self.fd = fd
@@ -57,7 +57,7 @@ class File:
 
 
 class Kept(File):
-    """Inflated bytes in a Room; who reads them when they have given way has them inflated again."""
+    """Inflated bytes in a Room; a read after they were evicted inflates them again."""
 
     def __init__(self, room: Room, make: Callable[[], Iterable[bytes]], size: int) -> None:
         super().__init__(-1)
@@ -83,12 +83,12 @@ class Kept(File):
         return super().read(offset, min(size, max(0, self.size - offset)))
 
     def answer(self, depth: int) -> bytes | None:
-        """Return what the helper has said of these bytes, if it was asked as much."""
+        """Return the helper's records of these bytes, if it read as deep as `depth`."""
         return None
 
 
 class Room:
-    """A file without a name, in which the newest parts take the place of the oldest."""
+    """A nameless file in which the newest parts replace the oldest."""
 
     def __init__(self) -> None:
         self._opened = ExitStack()
@@ -105,7 +105,7 @@ class Room:
         self._drop = drop
 
     def close(self) -> None:
-        """Take away what was kept."""
+        """Free the file."""
         self._drop = None
         self._opened.close()
 
@@ -133,7 +133,7 @@ class Room:
             self._writing -= 1
 
     def _taken(self, size: int) -> int:
-        """Return where there is room now: the parts that were there have given way."""
+        """Return an offset with room for `size` bytes, and evict the parts there."""
         if self._end + size > ROOM and not self._writing:
             while self._kept and self._kept[0].begin() >= self._end:
                 self._kept.popleft().is_there = False

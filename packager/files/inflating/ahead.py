@@ -27,7 +27,7 @@ ELF = b"\x7fELF"
 
 
 class Answer(NamedTuple):
-    """Keeps of an image its beginning, its end, and of a cubin what the helper writes."""
+    """Keeps the beginning and the end of an image, and the helper's records of a cubin."""
 
     head: bytes
     tail: bytes
@@ -60,7 +60,7 @@ class Free:
 
 
 class Job:
-    """An image to be inflated by whoever comes first, the second thread or the reader."""
+    """An image to inflate, by the background thread or by the reader, whichever comes first."""
 
     def __init__(
         self, free: Free, stored: Reader, method: str, size: int, depth: int | None

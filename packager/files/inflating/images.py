@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device images that are compressed: as much of each is inflated as is asked for, and kept."""
+"""Inflate device images on demand, and keep them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ METHODS = ("lz4", "zstd")  # which are inflated ahead
 
 
 class Begun:
-    """An image that is being inflated, as far as it is asked for."""
+    """An image that is inflated as far as it is read."""
 
     def __init__(self, data: Reader, method: str, size: int, what: str, *, is_text: bool) -> None:
         """Begin. Raises FormatError when it claims to inflate to more than the limit."""
@@ -96,7 +96,7 @@ class _Image(Kept):
         self._head = head or self._passed(0, min(HEAD, self.size))
 
     def answered(self, answer: Answer, depth: int | None) -> None:
-        """Keep the ends for all time, and what the helper has said."""
+        """Keep the ends permanently, and the helper's records."""
         self._head, self._tail, code = answer
         self._code = None if code is None or depth is None else (depth, code)
         self.is_answered = self._code is not None
@@ -110,7 +110,7 @@ class _Image(Kept):
         self._held = None
 
     def answer(self, depth: int) -> bytes | None:
-        """Return what the helper has said of it, if it was asked as much."""
+        """Return the helper's records, if it read as deep as `depth`."""
         return self._code[1] if self._code and self._code[0] == depth else None
 
     def read(self, offset: int, size: int) -> bytes:

@@ -109,7 +109,7 @@ def expect_ratio(stored: int, size: int, where: str, limit: int) -> None:
 
 
 def count(data: Reader, size: int, where: str) -> None:
-    """Count what a part of a file inflates to. Raises LimitError when all of it is too much."""
+    """Count the inflated size of a part. Raises LimitError if the sum is too large."""
     data.context.inflated += size
     limit = max(MAX_INFLATED, MAX_TIMES * data.whole)
     if data.context.inflated > limit:
@@ -140,7 +140,7 @@ def _stored(data: Reader, size: int = PIECE) -> Iterator[bytes]:
 
 
 def zlib_pieces(data: Reader, where: str, form: int = 15) -> Iterator[bytes]:
-    """Yield what a stream of zlib inflates to; `form` is zlib's wbits."""
+    """Yield the inflated bytes of a zlib stream; `form` is zlib's wbits."""
     import zlib
 
     stream = zlib.decompressobj(form)
@@ -169,7 +169,7 @@ def _is_frame(data: bytes) -> bool:
 
 
 def zstd_pieces(data: Reader, where: str) -> Generator[bytes, None, None]:
-    """Yield what all frames inflate to: nothing of those to skip; what is no frame is padding."""
+    """Yield the inflated bytes of all frames; skippable frames and padding yield nothing."""
     import zstandard
 
     stream, rest = None, b""  # what of the next frame has been read
@@ -210,11 +210,11 @@ def _spare_inflater() -> zstandard.ZstdDecompressor:
 
 
 class _Local(threading.local):
-    """A thread's own: making one takes as long as inflating a small image."""
+    """A thread's decompressor: creating one takes as long as inflating a small image."""
 
     @cached_property
     def inflater(self) -> zstandard.ZstdDecompressor:
-        """Return what inflates frames, one at a time."""
+        """Return the decompressor, for one frame at a time."""
         import zstandard
 
         return zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
@@ -224,7 +224,7 @@ _LOCAL = _Local()
 
 
 def zstd_frame(frame: bytes | memoryview, size: int) -> bytes | None:
-    """Return what one frame inflates to, if it is all there is and declares this size."""
+    """Return the inflated bytes of a single frame of this declared size, else None."""
     import zstandard
 
     try:
@@ -236,9 +236,9 @@ def zstd_frame(frame: bytes | memoryview, size: int) -> bytes | None:
 
 
 def zstd_image(frames: memoryview, image: Image) -> bool:
-    """Inflate frames, the last of which is MARK. Returns False where anything is unusual.
+    """Inflate frames, the last of which is MARK. Returns False for anything unusual.
 
-    A frame that is cut off would take bytes of the mark: zstandard itself says nothing of it.
+    The mark detects a truncated frame, which would consume its bytes: zstandard reports none.
     """
     import zstandard
 

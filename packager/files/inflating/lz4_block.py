@@ -31,9 +31,9 @@ def inflated(block: bytes, size: int, where: str) -> bytes:
 
 
 def beginning(block: bytes, size: int) -> bytes | None:
-    """Return the first `size` bytes of a block, whose own beginning is `block`.
+    """Return the first `size` bytes of a block that begins with `block`.
 
-    None: more of it is needed, or it is damaged.
+    Return None if it is damaged or needs more input.
     """
     compiled = helper.built()
     return compiled.beginning(block, size) if compiled else _beginning(block, size)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Static archives (ar, GNU and BSD names), and thin ones, whose members are files beside them."""
+"""Read static archives (ar, GNU and BSD names), and thin ones, whose members are other files."""
 
 from __future__ import annotations
 

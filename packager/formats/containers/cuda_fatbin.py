@@ -153,7 +153,7 @@ def _ahead(fatbins: Iterator[_Fatbin]) -> Iterator[_Fatbin]:
 
 
 class Whole(NamedTuple):
-    """A fatbin: all its bytes, those of its entries, and its version."""
+    """A fatbin: all its bytes, the bytes of its entries, and its version."""
 
     data: Reader
     body: Reader
@@ -184,7 +184,7 @@ class Entry(NamedTuple):
 
 
 def whole(data: Reader, start: int = 0) -> Whole:
-    """Return the fatbin at `start`. Raises FormatError when there is none."""
+    """Return the fatbin at `start`. Raises FormatError if none is there."""
     magic, version, header, size = data.unpack(HEADER, start, "CUDA fatbin header")
     where = f"CUDA fatbin at {data.at + start:#x}"
     if magic != MAGIC:
@@ -293,7 +293,7 @@ def _method(flags: int) -> str | None:
 def _group(entry: Reader, stored: Reader, packed: int, flags: int, inflated: int) -> _Group:
     """Return the images of a group, whose header and table are `entry`.
 
-    Raises FormatError where the table does not fit them.
+    Raises FormatError if the table does not match them.
     """
     where = f"group of CUDA images at {entry.at:#x}"
     method = _method(flags)
@@ -324,9 +324,9 @@ def _group(entry: Reader, stored: Reader, packed: int, flags: int, inflated: int
 
 
 def _end_of_header(table: Reader, at: int) -> int:
-    """Return where the header of an image in a group ends, which does not give its own size.
+    """Return the end of an image's header in a group, which does not record its size.
 
-    The name of the source and the options of ptxas follow it, each with a NUL, if they are there.
+    It may be followed by the source's name and the options of ptxas, each with a NUL.
     """
     what = "header in a CUDA group"
     options, name, length = table.unpack(OPTIONAL, at + OPTIONAL_AT, what)

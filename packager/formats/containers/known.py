@@ -30,7 +30,7 @@ from packager.formats.containers.payload import Payload
 if TYPE_CHECKING:
 
     class FileContainer(Protocol):
-        """A module of formats/ whose images are in files of their own."""
+        """Interface of modules for containers that are whole files."""
 
         NAME: str
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
             """Return the function that yields the images in a file."""
 
     class SectionContainer(Protocol):
-        """A module of formats/ whose images are in sections of host files."""
+        """Interface of modules for containers in sections of host files."""
 
         NAME: str
 

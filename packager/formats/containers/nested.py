@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Containers in containers, down to the images, and past what is malformed on the way."""
+"""Read containers in containers, down to the images, and past malformed ones."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _past_damage(parse: Parse, data: Reader) -> Iterator[Payload | Damage]:
 
 
 def _unread(error: FormatError) -> Payload | Damage:
-    """Return what stands for a part: damage, or as a whole one of a newer format."""
+    """Return a part's replacement: damage, or the whole part if its format is newer."""
     if isinstance(error, NewerError):
         contents = Contents("unknown", is_opaque=True, newer=str(error))
         return Payload(error.part, contents=contents, version=error.version)
@@ -105,9 +105,9 @@ def _is_blank(data: Reader) -> bool:
 
 
 def _inherited(outer: Payload, inner: Payload, name: str) -> Payload:
-    """Return `inner` with the target of its container, as far as it names none.
+    """Return `inner` with its container's target, as far as it names none.
 
-    Of compressed bytes the outermost are those that are in the file.
+    If both are compressed, the outer compressed bytes are those in the file.
     """
     unit = outer.stored.at if outer.unit is None and outer.stored else outer.unit
     return inner._replace(

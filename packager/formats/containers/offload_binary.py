@@ -47,7 +47,7 @@ DECLARED: dict[int, ImageKind] = {
 
 
 class Blob(NamedTuple):
-    """One entry of an OffloadBinary: what it says of its image, and where the image is."""
+    """One entry of an OffloadBinary: its strings and its image."""
 
     image_kind: int
     offload_kind: int
@@ -211,7 +211,7 @@ def _entries(blob: Reader, version: int, at: int, count: int) -> Iterator[Blob]:
 
 
 def _expect_apart(blob: Reader, places: list[tuple[int, int, int]]) -> None:
-    """Raise FormatError for two entries, each (begin, size, number), whose images overlap."""
+    """Raise FormatError if the images of two entries, each (begin, size, number), overlap."""
     for (begin, size, one), (following, _, other) in pairwise(sorted(p for p in places if p[1])):
         if following < begin + size:
             what = f"the images of entries {min(one, other)} and {max(one, other)} overlap"
@@ -265,10 +265,10 @@ class Item(NamedTuple):
 
 
 def header(items: Sequence[Item], version: int) -> tuple[bytes, int]:
-    """Return the bytes that precede images, and how many zero bytes follow them.
+    """Return the bytes that precede images, and the number of zero bytes that follow them.
 
-    The caller writes header, images, padding: no image is ever held in memory. The bytes are those
-    of LLVM's packagers, but for the order of the keys; version 1 is for one image.
+    The caller writes header, images and padding, so no image is in memory. The bytes equal those of
+    LLVM's packagers except for the order of keys. Version 1 holds one image.
     """
     string = STRING if version == 1 else SIZED_STRING
     inflated = INFLATED.pack(0) if version > 2 else b""
@@ -296,7 +296,7 @@ def header(items: Sequence[Item], version: int) -> tuple[bytes, int]:
 
 
 def compressed_head(version: int, packed: int, inflated: int, count: int) -> bytes:
-    """Return the header of a binary whose rest, `packed` bytes, is compressed."""
+    """Return the header of a binary with `packed` bytes of compressed data."""
     entries_at = HEADER.size + INFLATED.size
     head = HEADER.pack(MAGIC, version, entries_at + packed, entries_at, count)
     return head + INFLATED.pack(inflated)

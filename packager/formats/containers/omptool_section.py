@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`.omptool.image.<triple>[.<arch>]`: what this project writes, one OffloadBinary in each."""
+"""Read `.omptool.image.<triple>[.<arch>]`: omptool's sections, each with one OffloadBinary."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Judge AMD code objects, where nobody asks for their symbols.
+"""Judge AMD code objects without reading their symbols.
 
-A library has hundreds of code objects with thousands of kernels each. The usual ones are judged by
-whole tables; every other one is left to device_elf, which names the fault.
+A library has hundreds of code objects with thousands of kernels each. Usual code objects are judged
+by whole tables. All others are left to device_elf, which names the fault.
 """
 
 from __future__ import annotations

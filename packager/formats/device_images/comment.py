@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`.comment`: what each compiler that had a part in an ELF file says of itself, as strings."""
+"""Read `.comment`: a version string of each compiler that contributed to an ELF file."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Found(NamedTuple):
 
 
 def cubin(data: Reader, depth: int) -> Found | None:
-    """Return what a cubin has for a host; None: it is for the twin."""
+    """Return the host's view of a cubin; None leaves it to the twin in Python."""
     answer = data.answer(depth) or _answer(data, depth)
     if answer is None:
         return None

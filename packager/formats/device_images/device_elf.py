@@ -112,7 +112,7 @@ def _inspect(data: Reader, look: Look) -> Contents:
 
 
 def _first(data: Reader) -> Elf:
-    """Return the headers that a glance needs: a cubin's sections, too, if it is not compressed."""
+    """Return the headers for a quick look: with sections for a cubin that is not compressed."""
     first = headers.first(data)
     is_read = first.machine == "nvptx64" and first.abi_version >= CUDA_V2_ABI and data.is_stored
     try:
@@ -198,18 +198,18 @@ def _relocated(elf: Elf) -> set[int]:
 
 
 def _is_asked_for(symbol: Symbol, elf: Elf) -> bool:
-    """Return whether an undefined symbol is what another file must define."""
+    """Return whether an undefined symbol must be defined by another file."""
     is_bound = elf.machine == "nvptx64" and symbol.type in STT_CUDA_REFERENCES
     return symbol.binding not in (STB_LOCAL, STB_WEAK) and not is_bound
 
 
 def _symbol_table(elf: Elf) -> int:
-    """Return what a plugin looks symbols up in: .dynsym, in a cubin or an object .symtab."""
+    """Return the type of the table in which a plugin looks symbols up: .dynsym or .symtab."""
     return SHT_SYMTAB if elf.machine == "nvptx64" or elf.is_object else SHT_DYNSYM
 
 
 def _form(elf: Elf) -> ElfForm:
-    """Return what dlopen goes by: it refuses programs, position-independent ones by their flag."""
+    """Return the form that dlopen checks: it refuses programs, recognised by a flag if PIE."""
     if elf.is_object:
         return "relocatable object"
     flags = elf.dynamic().get(DT_FLAGS_1, [0])
@@ -255,7 +255,7 @@ _Places = tuple[DeviceSymbol | None, ...]
 
 
 def _symbols(elf: Elf) -> tuple[_Symbols, _Symbols | None, _Places | None]:
-    """Return what a host can find, the table of entries, and the same record by record."""
+    """Return the symbols that a host can find, the table of entries, and the table by record."""
     exports = {symbol.name: symbol for symbol in _exports(elf)}
     if elf.machine == "amdgcn":
         exports = _with_amd_kernels(elf, exports)
@@ -276,7 +276,7 @@ def _symbols(elf: Elf) -> tuple[_Symbols, _Symbols | None, _Places | None]:
 def _listed(
     memory: Space, table: FoundTable, exports: dict[str, DeviceSymbol]
 ) -> Iterator[DeviceSymbol | None]:
-    """Yield what a table lists; without an address the image lacks the entry."""
+    """Yield the symbol of each record; a record without an address has no symbol."""
     records = list(entries.records(memory, table))
     names: dict[int, str] = {}
     if table.layout.name is None:  # what stands at the address has one, as a rule
@@ -295,7 +295,7 @@ def _listed(
 
 
 def _agreed(listed: DeviceSymbol, export: DeviceSymbol) -> DeviceSymbol:
-    """Return what a table lists, with what the symbol table says of it."""
+    """Return a listed symbol, completed by the symbol table."""
     if listed[:3] == export[:3] and listed.address == export.address:
         return export  # which need not be there twice
     return listed._replace(symbol_kind=export.kind, symbol_size=export.size, code=export.code)

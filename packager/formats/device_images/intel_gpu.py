@@ -52,7 +52,7 @@ def inspect(data: Reader) -> Contents:
 
 
 def _info(elf: Elf) -> str:
-    """Return the list of kernels; the driver takes code without one, which has variables alone."""
+    """Return the list of kernels; "" for code without one, which has only variables."""
     sections = list(elf.named(INFO))
     if not sections:
         return ""
@@ -63,7 +63,7 @@ def _info(elf: Elf) -> str:
 
 
 def _kernels(info: str) -> Iterator[DeviceSymbol]:
-    """Yield what is listed as kernels, each with the numbers that follow its name."""
+    """Yield the listed kernels, each with the numbers that follow its name."""
     name, numbers, is_kernels = "", dict[str, int](), False
     for line in info.split("\n"):
         if found := _LIST.match(line):

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
         @property
         def inspect(self) -> Callable[[Reader], Contents]:
-            """Return what they say about themselves."""
+            """Return the function that reads an image's contents."""
 
 
 HASH_PIECE = 1 << 20
 
 
 def contents(data: Reader) -> Contents:
-    """Return what `data` says about itself; a damaged image has a `problem`, and raises nothing."""
+    """Return the contents of `data`; a damaged image has a `problem`, and raises nothing."""
     image_format = _format_of(data)
     if image_format is None:
         is_own = bool(len(data))
@@ -102,22 +102,22 @@ def bare(data: Reader) -> DeviceImage:
 
 
 def from_payload(payload: Payload, index: int, container: str, address: int | None) -> DeviceImage:
-    """Return the image that a container holds, looked into as far as is asked for.
+    """Return the image in a payload, read as far as the context's `look` allows.
 
-    Raises LimitError when the images of the file are larger together than the file.
+    Raises LimitError if the images of a file are larger together than the file.
     """
     return record(payload, looked_into(payload), index, container, address)
 
 
 class Inside(NamedTuple):
-    """The facts that the bytes of an image state, and their SHA-256 where that is asked for."""
+    """Facts from the bytes of an image, and their SHA-256 if requested."""
 
     contents: Contents
     sha256: str | None
 
 
 def looked_into(payload: Payload) -> Inside:
-    """Return what is in an image; it counts. Raises LimitError as `from_payload` does."""
+    """Return the facts of an image, and count it. Raises LimitError like `from_payload`."""
     data = payload.image
     data.context.look.seen((payload.stored or data).at)
     data.context.image(len(data), data.whole)
@@ -161,7 +161,7 @@ def record(
 
 
 def contents_of(payload: Payload) -> Contents:
-    """Return what the bytes of an image say, as far as its container does not."""
+    """Return the contents of an image: its container's, or those in its bytes."""
     data = payload.image
     said = payload.contents or _of_text(payload) or _of_plugin(data, _normalised(payload.triple))
     found = said or contents(data)

@@ -119,5 +119,5 @@ def _note_sequence(opcode: int, words: tuple[int, ...], found: _Found) -> None:
 
 
 def _string(words: tuple[int, ...]) -> str:
-    """Return a literal of whole words, whose first byte is the lowest, in either order."""
+    """Return a literal of whole words, the lowest byte first, in either byte order."""
     return text(b"".join(word.to_bytes(WORD, "little") for word in words).split(b"\0", 1)[0])

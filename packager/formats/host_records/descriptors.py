@@ -96,10 +96,10 @@ def find(
 def _registered(
     space: Space, forms: RecordForms, bounds: Set[tuple[int | None, int | None]] = frozenset()
 ) -> list[FoundDescriptor]:
-    """Return what constructors of position-dependent code refer to and is a descriptor.
+    """Return the descriptors that constructors of position-dependent code refer to.
 
-    Clang 14 leaves it among the constants there, behind images that are too large to be searched.
-    One without images, as an edit may leave it, is known by the `bounds` of its entries.
+    Clang 14 places them among constants, behind images that are too large to search. A descriptor
+    without images, which an edit may leave, is recognised by the `bounds` of its entries.
     """
     if not space.elf.is_executable or space.elf.machine not in MACHINES:
         return []
@@ -249,10 +249,10 @@ def _descriptor(head: _Head, images: tuple[ImageRange, ...]) -> FoundDescriptor:
 
 
 def registering(space: Space, wanted: Set[int]) -> dict[int, str]:
-    """Return who registers: a descriptor's address to the name of a constructor that refers to it.
+    """Return the registering constructor's name for each descriptor's address.
 
-    A stripped file has no name for it: then its place, ".init_array[2]". Empty for a machine whose
-    code is not understood.
+    In a stripped file it is the place in the array, ".init_array[2]". Empty for a machine without a
+    code reader.
     """
     if not wanted or space.elf.machine not in MACHINES:
         return {}

@@ -49,10 +49,10 @@ def find(space: Space) -> Iterator[FoundWrapper | Damage | Unknown]:
 
 
 def of_coff(sections: Sequence[Section], file: Reader) -> Iterator[int]:
-    """Yield where fat binaries begin, by the wrappers of a linked file of Windows.
+    """Yield the offsets of fat binaries, from the wrappers in a linked file of Windows.
 
-    Linkers leave eight characters of a section's name, and may add zeros between wrappers. Raises
-    FormatError for more of them than any file has: sections may overlap.
+    Linkers keep eight characters of a section's name, and may add zeros between wrappers. Raises
+    FormatError for too many wrappers: sections may overlap.
     """
     mine = [section for section in sections if _may_have_wrappers(section)]
     size = sum(section.size for section in mine)

@@ -129,9 +129,9 @@ def _gcn(space: Space, address: int) -> DeviceData:
 
 
 def listed_variables(image: Reader, count: int) -> tuple[str, ...]:
-    """Return what the first `count` variables in the table of a code object are called there.
+    """Return the device names of the first `count` variables in a code object's table.
 
-    Raises FormatError when it is malformed.
+    Raises FormatError if it is malformed.
     """
     if not count:
         return ()

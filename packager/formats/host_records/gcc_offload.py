@@ -122,7 +122,7 @@ def _registrations(
 def _registration(
     space: Space, kind: int | None, table: int, name: str, candidates: Sequence[int]
 ) -> Registration:
-    """Return what a constructor registers with a table, if that is all the data of a device."""
+    """Return a constructor's registration of a table, if all its data is valid."""
     devices = [device for device in DEVICES if kind in (None, device.number)]
     if not devices:
         what = f"data of a device of kind {kind}, for libgomp, which this version does not read"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Map types of regions, where symbols tell of them: `.offload_maptypes` of clang, 64 bits each.
+"""Read map types of regions from clang's symbols: `.offload_maptypes`, 64 bits each.
 
-Objects have the symbols, and programs that some linkers made of them; stripped ones have none.
+Objects have the symbols, and so do programs of some linkers; stripped files have none.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _arrays(elf: Elf) -> Iterator[bytes]:
 
 
 def _array(elf: Elf, symbol: Symbol) -> bytes:
-    """Return the bytes of an array, whole words; none, if it lies outside its section."""
+    """Return an array's bytes in whole words; b"" if it lies outside its section."""
     if not 0 < symbol.section < len(elf.sections):
         return b""
     section = elf.sections[symbol.section]

@@ -22,7 +22,7 @@ class Stream(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """A file in a package. A stream can be read until the next file is asked for."""
+    """A file in a package. Its stream is valid until the next file."""
 
     name: str  # its path, safe to print; nothing is ever written to it
     data: Reader | Stream | Damage

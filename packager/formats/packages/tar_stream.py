@@ -55,14 +55,14 @@ class _Stream:
 
 
 class _Taken:
-    """The bytes of one file, as far as they have been asked for."""
+    """The bytes of one file, as far as they have been read."""
 
     def __init__(self, stream: _Stream, size: int) -> None:
         self._stream = stream
         self.left = size
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield what has not been asked for."""
+        """Yield the bytes that have not been read."""
         while self.left:
             for piece in self._stream.take(min(self.left, PIECE)):
                 self.left -= len(piece)

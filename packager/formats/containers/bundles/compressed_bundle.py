@@ -60,7 +60,7 @@ def parse(data: Reader) -> Iterator[Payload]:
 
 
 class Packed(NamedTuple):
-    """The compressed part of a bundle, and what it must inflate to."""
+    """The compressed part of a bundle, and its inflated size."""
 
     data: Reader
     size: int
@@ -120,7 +120,7 @@ class Sum:
         self._is_done = False
 
     def add(self, piece: bytes | memoryview) -> None:
-        """Add a piece; after the sum was taken a bundle may be inflated again."""
+        """Add a piece; ignored after the checksum, as a bundle may be inflated again."""
         if not self._is_done:
             self._digest.update(piece)
             self._size += len(piece)

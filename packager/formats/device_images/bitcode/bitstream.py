@@ -73,7 +73,7 @@ class Record(NamedTuple):
 
 @dataclass
 class Stream:
-    """A bitstream, and what all its blocks share."""
+    """A bitstream, with the state shared by its blocks."""
 
     data: Reader
     inherited: dict[int, list[Abbreviation]] = field(default_factory=dict)
@@ -143,9 +143,9 @@ def outermost(data: Reader) -> tuple[Stream, Block]:
 
 
 def items(stream: Stream, block: Block) -> Iterator[Block | Record]:
-    """Yield what is in a block, blocks in it unread.
+    """Yield the records and blocks of a block, without descending.
 
-    Raises FormatError for what is malformed, and for more than any module has.
+    Raises FormatError for malformed items, and for more of them than any module has.
     """
     cursor = Cursor(stream, block.start, block.end)
     known = list(stream.inherited.get(block.number, ()))

@@ -17,9 +17,9 @@ IN_BITS = "bitcode"  # as a compression: the bytes of a constant begin within a 
 
 
 def images(data: Reader) -> Iterator[Payload | Damage]:
-    """Yield the images of the OffloadBinaries in the host's module in `data`, and what is damaged.
+    """Yield the images of OffloadBinaries in the host's module in `data`, and the damaged ones.
 
-    Raises FormatError when the module is malformed.
+    Raises FormatError if the module is malformed.
     """
     stream, whole = outermost(data)
     stream.few_bytes = 0

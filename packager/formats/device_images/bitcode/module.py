@@ -81,14 +81,14 @@ def inspect(data: Reader) -> Contents:
 
 
 def machine(data: Reader) -> str | None:
-    """Return what the module in `data` is code for; None if it does not say. Raises FormatError."""
+    """Return the machine of the module in `data`; None if it names none. Raises FormatError."""
     return _machine(_read(data, is_head=True)[1])
 
 
 def linked_names(data: Reader) -> tuple[set[str], set[str]]:
-    """Return what a link of modules in `data` looks for elsewhere, and what it finds there.
+    """Return the names that modules in `data` leave undefined, and those that they define.
 
-    Both are empty for a module of before LLVM 5. Raises FormatError for a damaged one.
+    Both are empty for a module from before LLVM 5. Raises FormatError for a damaged one.
     """
     _, modules, names = _read(data)
     if any(module.version < WITH_STRING_TABLE for module in modules):
@@ -100,11 +100,11 @@ def linked_names(data: Reader) -> tuple[set[str], set[str]]:
 
 
 def host_regions(data: Reader) -> tuple[str, ...] | None:
-    """Return the functions that are parts of regions, of a host's object by clang's -flto.
+    """Return the functions that are parts of regions, for a host's object by clang's -flto.
 
-    None for any other module, and for an object with device code: the summary for the link tells
-    an object from a device image for a CPU, and so does the lack of kernels. Raises FormatError
-    for a damaged module.
+    Return None for any other module, and for an object with device code. A summary for the link, or
+    the lack of kernels, distinguishes an object from a CPU's device image. Raises FormatError for a
+    damaged module.
     """
     _, modules, names = _read(data)
     if not any(module.has_summary for module in modules) or _machine(modules) not in OF_HOSTS:
@@ -242,15 +242,15 @@ def _mark_kernels(stream: Stream, module: _Module) -> None:
 
 
 def _told(values: list[_Global]) -> set[str]:
-    """Return what records of entries name; clang's kernels are known by their own names, too."""
+    """Return the names in records of entries; clang's kernels are also known by their prefix."""
     names = (value.name for value in values)
     return {n.removeprefix(prefix) for n in names for prefix in ENTRIES if n.startswith(prefix)}
 
 
 def _symbol(value: _Global, told: set[str] | None) -> DeviceSymbol | None:
-    """Return what a host can find.
+    """Return the symbol if a host can find it, else None.
 
-    `told` are the entries of a module for a CPU, of which any function may be called.
+    `told` has the entries of a module for a CPU, in which a host may call any function.
     """
     if not value.is_visible or value.name.startswith((INTRINSIC, *ENTRIES)):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The types of a bitcode module, as far as they tell how large a variable is."""
+"""Read the types of a bitcode module, as far as the sizes of variables need them."""
 
 from __future__ import annotations
 
