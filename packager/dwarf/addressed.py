@@ -18,7 +18,7 @@ WITHOUT_ADDRESSES = ("nvptx64",)
 
 
 def places(elf: Elf, sections: Sections, names: Collection[bytes]) -> dict[str, Place]:
-    """Return where the code of these functions begins, as far as line numbers say."""
+    """Return the source places of these functions, from line numbers."""
     if elf.is_object or elf.machine in WITHOUT_ADDRESSES or not (names and sections.lines):
         return {}
     wanted = _addresses(elf, names)

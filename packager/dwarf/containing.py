@@ -21,9 +21,9 @@ MAX_INSTRUCTIONS = 1 << 22
 
 
 def places(elf: Elf, addresses: Collection[int]) -> Iterator[tuple[int, Place]]:
-    """Yield addresses of a linked file with the lines that they belong to.
+    """Yield addresses of a linked file with their source lines.
 
-    Raises FormatError when debug information is malformed or larger than what is read.
+    Raises FormatError for debug information that is malformed or exceeds a limit.
     """
     is_readable = has_debug_information(elf) and not elf.is_object
     if not addresses or not is_readable or elf.machine in WITHOUT_ADDRESSES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads numbers and strings one after the other, and never beyond what it was given."""
+"""Read numbers and strings one after the other, within bounds."""
 
 from __future__ import annotations
 

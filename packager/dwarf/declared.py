@@ -28,9 +28,9 @@ SECTIONS = (".debug_info", ".debug_abbrev", ".debug_str", ".debug_line_str",
 
 
 def places(elf: Elf, names: Collection[str]) -> dict[str, Place]:
-    """Return where the functions of these names are declared, as far as debug information says.
+    """Return the declarations of these functions, from debug information.
 
-    Raises FormatError when it is malformed or larger than what is read.
+    Raises FormatError if it is malformed or exceeds a limit.
     """
     if not names or not has_debug_information(elf):
         return {}

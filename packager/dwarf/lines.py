@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The files of a line number program (DWARF 5, 6.2.4): what DW_AT_decl_file counts."""
+"""Read the file table of a line number program (DWARF 5, 6.2.4), which DW_AT_decl_file indexes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def files(data: bytes, at: int, compiled_in: bytes, texts: Texts) -> dict[int, b
 
 
 def header(data: bytes, at: int) -> tuple[Header, Cursor]:
-    """Return what stands in front of the files of the program at `at`, and where they are."""
+    """Read the header of the program at `at`; return it with a cursor at the file table."""
     cursor = Cursor(data, at, ".debug_line")
     length = cursor.number(4)
     offset = 4

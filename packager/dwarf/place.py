@@ -19,7 +19,7 @@ class Place(NamedTuple):
 
 
 def offsets(strings: bytes, wanted: set[bytes]) -> dict[int, bytes]:
-    """Return the offsets of names in a string table; linkers let a name end a longer string."""
+    """Return the offsets of names in a string table, in which a name may end a longer string."""
     if len(wanted) * len(strings) <= MAX_SEARCHED:
         return {
             found.start(): name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sections of debug information of objects: what they say of each other is to be relocated."""
+"""Relocate sections of debug information in objects, which refer to each other."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ Places = dict[str, SourcePlace]
 
 
 class Asked(NamedTuple):
-    """Whose sources are asked for."""
+    """Selection of the sources to look up."""
 
     image: Callable[[FatBinary, DeviceImage], bool] = lambda _binary, _image: True
     name: Callable[[str], bool] = lambda _: True  # of a kernel or an entry
@@ -78,7 +78,7 @@ def _kernels(image: DeviceImage) -> set[str]:
 
 
 def _host_name(entry: OffloadEntry) -> str:
-    """Return what debug information calls an entry: GCC's have other names on the device."""
+    """Return an entry's name in debug information: GCC's entries have other names on the device."""
     if entry.kind in ("kernel", "ctor", "dtor"):
         return (entry.symbol if "$" in entry.name else entry.name) or ""
     return ""

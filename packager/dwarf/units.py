@@ -47,7 +47,7 @@ class Sections(NamedTuple):
 
 @dataclass
 class Unit:
-    """A unit: what is compiled from one source file."""
+    """A unit: the debug information of one source file."""
 
     at: int  # of its first entry
     end: int
@@ -180,7 +180,7 @@ def _text(unit: Unit, form: int, value: int, sections: Sections) -> bytes:
 
 
 def string_at(unit: Unit, form: int, value: int, sections: Sections) -> int | None:
-    """Return the offset of an attribute's string in .debug_str; None if it is elsewhere."""
+    """Return the offset of an attribute's string in .debug_str; None for another section."""
     if form == forms.STRP:
         return value
     if form not in forms.STRX or unit.string_base is None:

@@ -20,7 +20,7 @@ Kind = Literal["page", "address", "number", "load", "call"]
 
 
 class _Known(NamedTuple):
-    """The value that a register has from an instruction on, or what the instruction does."""
+    """The value that a register has after an instruction, or the effect of the instruction."""
 
     kind: Kind
     register: int
@@ -65,7 +65,7 @@ class _Walk:
         self.registers: dict[int, _Known] = {}
 
     def steps(self, code: bytes, start: int) -> Iterator[_Known]:
-        """Yield what each instruction makes known, and a call before it changes anything."""
+        """Yield the new value of each instruction, and calls before they change registers."""
         for at in range(0, len(code) - WORD + 1, WORD):
             word = int.from_bytes(code[at : at + WORD], "little")
             found = self._made(word, start + at)
@@ -74,7 +74,7 @@ class _Walk:
             self._apply(word, found)
 
     def _made(self, word: int, place: int) -> _Known | None:
-        """Return what an instruction makes, if it is one of those that are read."""
+        """Return the value that an instruction computes, or None if it is not modelled."""
         to, base = word & 31, word >> 5 & 31
         known = self.registers.get(base)
         if word & 0x1F000000 == 0x10000000:  # adr, adrp
@@ -126,7 +126,7 @@ class _Walk:
 
 
 def _is_store(word: int) -> bool:
-    """Return whether an instruction stores registers, so that it makes none unknown."""
+    """Return whether an instruction stores registers, and so changes none."""
     if word & 0x0A000000 != 0x08000000:
         return False  # neither loads nor stores
     if word & 0x3A000000 == 0x28000000:  # pairs

@@ -26,7 +26,7 @@ class Field(NamedTuple):
 
 
 class Instruction(NamedTuple):
-    """An instruction: its bytes, and its text as assemblers read it, with {} for what it names."""
+    """An instruction: its bytes, and its assembly text with {} for the operand."""
 
     code: bytes
     text: str
@@ -66,7 +66,7 @@ class Code(ABC):
 
 
 class CodeReader(ABC):
-    """Reads a machine's code as far as finding out what constructors hand over needs."""
+    """Reads machine code as far as the arguments of constructors' calls require."""
 
     behind: int  # bytes from a relative field of an object to where its distance counts from
 

@@ -28,7 +28,7 @@ class GccParts(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A registration with its images, and what the functions and variables are called there."""
+    """A registration with its images, and the device names of functions and variables."""
 
     registration: Registration
     images: tuple[DeviceImage, ...]

@@ -86,9 +86,9 @@ class _Found(NamedTuple):
 
 
 def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
-    """Return what a host file says about offloading, and the bytes of its images in their order.
+    """Read the offload code of a host file, and the bytes of its images in order.
 
-    None if the file is a device image itself. Raises FormatError when it is malformed.
+    Return None if the file is a device image itself. Raises FormatError if it is malformed.
     """
     # Read the sections, or stand-ins for them, and the address space of the file.
     memory = space(without_headers.completed(file))
@@ -275,7 +275,7 @@ def _indices(descriptor: FoundDescriptor, places: Places) -> tuple[int, ...]:
 def _evidence(
     found: _Found, images: Sequence[DeviceImage], needed: tuple[str, ...]
 ) -> abi.Evidence:
-    """Return what tells the generation; of OpenMP's images alone, other models have theirs."""
+    """Return the evidence of the generation, from OpenMP's images only."""
     mine = [image for image in images if image.producer in (None, "openmp")]
     is_told = any(descriptor.images for descriptor in found.descriptors)
     # omptool's sections of generations without a version hold the first version.
@@ -299,10 +299,10 @@ def _releases(found: _Found) -> tuple[int, ...]:
 
 
 def _registration(found: _Found) -> abi.Registration | None:
-    """Return how the file unregisters; None if that says nothing of its compiler.
+    """Return how the file unregisters; None if this does not show its compiler.
 
-    Until 18, clang's objects call for their requirements, and the wrapper is unregistered by an
-    array. It may be by an array in any generation where an edit has added the images.
+    Up to 18, clang's objects call for their requirements, and an array unregisters the wrapper. An
+    edit may add such an array in any generation.
     """
     asks = any(name.partition("@")[0] == REQUIRES for name in found.imports)
     if found.is_object:
@@ -420,7 +420,7 @@ def _descriptors(found: _Found, used: Sequence[tuple[int, ...]]) -> tuple[Descri
 
 
 def _can_register(found: _Found) -> bool:
-    """Return whether a constructor that knows a descriptor has a runtime to tell it to."""
+    """Return whether a constructor that refers to a descriptor can call a runtime."""
     if any(name.startswith(REGISTER) for name in found.imports):
         return True
     return bool(found.descriptors) and imports.defines(found.memory.elf, REGISTER)

@@ -51,9 +51,9 @@ GCC_CURE = "build with a GCC that has an offload compiler (-foffload=), or with 
 
 
 def found(data: Reader, named: Collection[str] | None = None) -> HostOnly | None:
-    """Return what the file of this Reader shows; None if that is nothing, or it is no ELF file.
+    """Return the host-only regions that this file shows; None if it shows none.
 
-    `named` has the names of the file's entries; without it a file for devices shows nothing.
+    `named` has the names of the file's entries; without it a file with device code shows nothing.
     """
     if not headers.probe(data):
         return None
@@ -64,7 +64,7 @@ def found(data: Reader, named: Collection[str] | None = None) -> HostOnly | None
 
 
 def of_functions(names: Collection[str]) -> HostOnly | None:
-    """Return what the names of an object's functions show, of an object without entries."""
+    """Return the host-only regions of an object without entries, from its function names."""
     bases = (name.partition(".")[0].removesuffix(_DEBUG) for name in names)
     regions = tuple(dict.fromkeys(base for base in bases if decode(base)))
     return (
@@ -103,9 +103,9 @@ def has_functions(data: Reader) -> bool:
 
 
 def headline(regions: Sequence[str]) -> str:
-    """Return how many regions the host alone has, by the names of their kernels.
+    """Return the number of host-only regions, from the names of their kernels.
 
-    The optimizer may have left nothing of others.
+    The optimizer may have removed others.
     """
     places = _places(regions)
     were = "was" if len(places) == 1 else "were"
@@ -207,7 +207,7 @@ def _calls(elf: Elf) -> list[str]:
 
 
 def _texts(elf: Elf, *, is_openmp: bool) -> Iterator[Reader]:
-    """Yield the names of symbols, and those of debug information where regions may be."""
+    """Yield the names of symbols, and the names in debug information."""
     for table in elf.symbol_tables():
         yield elf.string_table(table.link, "names of symbols")
     for section in sections(elf, ".debug_str") if is_openmp else ():

@@ -41,7 +41,7 @@ class PlacedImage(NamedTuple):
 
 
 class FoundImages(NamedTuple):
-    """Images, and what is malformed where they are."""
+    """Images, and the malformed parts where images should be."""
 
     images: list[PlacedImage]
     faults: list[str]
@@ -65,7 +65,7 @@ def in_sections(memory: Space, told: Collection[int], limits: Limits) -> FoundIm
 def _in_containers(
     memory: Space, told: Collection[int]
 ) -> Iterator[tuple[Section, str, Payload | Damage]]:
-    """Yield what sections hold, each with the name of its container."""
+    """Yield the contents of sections, each with the name of its container."""
     for section in memory.elf.sections:
         container = containers.of_section(section)
         if container and not _is_told(memory, section, container, told):
@@ -81,7 +81,7 @@ def _in_containers(
 def payloads(
     section: Section, data: Reader, container: containers.SectionContainer
 ) -> Iterator[Payload | Damage]:
-    """Yield what is in a section that a container claims, and what is malformed there."""
+    """Yield the payloads of a section that a container claims, and malformed parts."""
     if container is llvm_offloading and _is_bare(section, data):
         return
     if _is_unbundled(container, data):
@@ -114,9 +114,9 @@ def _is_bare(section: Section, data: Reader) -> bool:
 
 
 def _is_unbundled(container: containers.SectionContainer, data: Reader) -> bool:
-    """Return whether an image is there by itself, or in another container.
+    """Return whether a section has a bare image, or one in another container.
 
-    LLVM's wrapper of images puts what it is given into CUDA's and HIP's sections.
+    LLVM's wrapper puts any input into CUDA's and HIP's sections.
     """
     probe = BUNDLES.get(container.NAME)
     if probe is None or probe(data):
@@ -125,7 +125,7 @@ def _is_unbundled(container: containers.SectionContainer, data: Reader) -> bool:
 
 
 class _Origin(NamedTuple):
-    """The places of images: what they are in, where that is in memory, and where in the file."""
+    """Origin of images: their container, its address, and its file offset."""
 
     container: str
     start: int | None  # None if it is not loaded
@@ -206,7 +206,7 @@ def numbered(
 
 
 def looked_into(found: Sequence[PlacedImage]) -> list[PlacedImage]:
-    """Return the same, further: it has turned out that their symbols are asked for."""
+    """Return the images with their symbols, which entry tables found later need."""
     return [
         item._replace(inside=item.inside._replace(contents=images.contents_of(item.payload)))
         for item in found

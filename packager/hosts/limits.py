@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Limits that reading has met: what came before each is shown, and that it was met is said."""
+"""Record the limits that stopped reading; parts read before stay."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Limits:
             self._met[str(error)] = None
 
     def of(self, read: Callable[[], Found], otherwise: Other) -> Found | Other:
-        """Return what a pass finds, or where it meets a limit, something else."""
+        """Return the result of a pass, or `otherwise` if it exceeds a limit."""
         with self.noted():
             return read()
         return otherwise

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A file to FatBinaries: what kind of file it is, and who reads it."""
+"""Read a file of any kind into FatBinaries."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from packager.triples import GPUS
 
 
 class Loaded(NamedTuple):
-    """A file or a member of an archive: its contents, its bytes and those of its images, in order.
+    """A file or archive member: its contents, its bytes, and the bytes of its images in order.
 
-    The bytes can be read until the next one is asked for.
+    The bytes can be read until the next one is requested.
     """
 
     binary: FatBinary
@@ -37,10 +37,10 @@ class Loaded(NamedTuple):
 
 
 def load(path: Path, look: Look = WHOLE) -> FatBinary:
-    """Return what the file at `path`, which is no archive, says about offloading.
+    """Read the offload code of the file at `path`, which is no archive.
 
-    Image bytes are not read but for their headers, symbols and tables, and what else `look` asks
-    for. Raises FormatError, without the file's name, when the file cannot be read or is malformed.
+    Of images only headers, symbols and tables are read, and what `look` adds. Raises FormatError,
+    without the file's name, if the file cannot be read or is malformed.
     """
     with open_reader(path, look) as data:
         return read_file(str(path), data)

@@ -29,7 +29,7 @@ def files(data: Reader) -> Iterator[Packed]:
 
 @contextmanager
 def opened(package: Reader, packed: Stream) -> Iterator[Reader | None]:
-    """Keep the bytes of a file for the block; None of one that nobody would look into."""
+    """Keep the bytes of a file for the block; yield None for a file without offload code."""
     pieces = filter(None, packed.pieces())
     head = b""
     while len(head) < min(HEAD, packed.size) and (piece := next(pieces, b"")):

@@ -67,9 +67,9 @@ def of_runtimes(
 
 
 def _registered(images: Sequence[PlacedImage], numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """Return those of a wrapper's images that its runtime reads.
+    """Return the images of a wrapper that its runtime reads.
 
-    HIP's reads one compressed bundle. More may follow it, where a linker joins objects.
+    HIP's runtime reads one compressed bundle. A linker that joins objects may append others.
     """
     payloads = [images[number].payload for number in numbers]
     if not payloads or payloads[0].producer != "hip" or payloads[0].compression is None:

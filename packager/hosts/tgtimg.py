@@ -26,7 +26,7 @@ MAX_PAIRS = 1 << 18
 
 
 def ranges(space: Space) -> Iterator[ImageRange | Damage]:
-    """Yield where the images are, or what is wrong with a pair."""
+    """Yield the ranges of images, or the fault of a pair."""
     for section in space.elf.named(f".{NAME}"):
         if section.has_bytes and section.is_allocated:
             yield from _ranges(space, section)
@@ -72,7 +72,7 @@ def _stored(space: Space, start: int, size: int) -> int:
 
 
 def stored(rest: Reader, size: int) -> int:
-    """Return how many bytes of `rest` an image has, for which a list gives this size."""
+    """Return the size in `rest` of an image for which a list records `size`."""
     if not zstd_frame.probe(rest):
         return size
     frame = zstd_frame.measure(rest)

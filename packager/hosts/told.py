@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images that only addresses tell of: those of descriptors, and of Intel's compilers' lists."""
+"""Find images that only addresses refer to: in descriptors, and in lists of Intel's compilers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def sycl(space: Space) -> Sycl:
 
 
 def _of_wrapper(space: Space) -> Iterator[int]:
-    """Yield where the first image of LLVM's linker wrapper is; its records tell of the others."""
+    """Yield the address of the first image of LLVM's linker wrapper; records lead to the others."""
     for section in space.elf.sections:
         if section.is_allocated and llvm_offloading.claims(section) and section.size:
             yield space.address(section)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Offload code in forms that are recognised by name but not read: better said than overlooked."""
+"""Report offload code in forms that are recognised by name but not read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CUT = 8
 
 
 def traces(elf: Elf) -> Iterator[str]:
-    """Yield what a host file holds and this version does not read, once for each section."""
+    """Yield a sentence for each section of a host file that this version does not read."""
     for section in elf.sections:
         is_read = section.type == SHT_LLVM_OFFLOADING  # whatever it is called
         for prefix, what in SECTIONS.items() if section.size and not is_read else ():

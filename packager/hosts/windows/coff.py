@@ -38,9 +38,9 @@ probe = coff_headers.probe
 
 
 def read_host(path: str, data: Reader) -> tuple[FatBinary, list[Reader]]:
-    """Return what a host file says about offloading, and the bytes of its images in their order.
+    """Read the offload code of a host file, and the bytes of its images in order.
 
-    Raises FormatError when it is malformed.
+    Raises FormatError if it is malformed.
     """
     headers = coff_headers.read(data)
     found: list[DeviceImage] = []

@@ -71,7 +71,7 @@ def probe(data: Reader) -> bool:
 
 
 def begins(data: Reader) -> bool:
-    """Return whether the first bytes may be those of one."""
+    """Return whether the first bytes may begin a COFF file."""
     head = data.bytes(0, min(4, len(data)))
     is_big = head == b"\0\0\xff\xff"
     return head.startswith(MZ) or int.from_bytes(head[:2], "little") in MACHINES or is_big
