@@ -61,7 +61,7 @@ def recorded_entries(module: llvm.ModuleRef) -> list[str]:
 def internalise(
     module: llvm.ModuleRef, entries: Sequence[Entry], *, keep_records: bool = False
 ) -> None:
-    """Make everything internal but `entries` and what plugins find, which become protected."""
+    """Make all symbols internal, but `entries` and those that plugins look up protected."""
     public = {entry.name for entry in entries}
     for value in _definitions(module):
         if keep_records and _RECORD.fullmatch(value.name):

@@ -28,10 +28,10 @@ _NO_LINKER = re.compile(r"cannot find 'ld'|unable to execute command|invalid lin
 def link_shared(
     object_file: Path, output: Path, answer: Answer, arch: str, *, libraries: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Make `output` of `object_file`, exporting what `answer` says, and no more; returns warnings.
+    """Link `object_file` to `output`, exporting only the symbols of `answer`; return warnings.
 
-    libm, libc and `libraries` ("-lstdc++") become NEEDED where they are used. Raises
-    MissingToolError without a linker, and UsageError naming the symbols that nothing defines.
+    libm, libc and `libraries` ("-lstdc++") become NEEDED if used. Raises MissingToolError without a
+    linker, and UsageError with the undefined symbols.
     """
     script = object_file.with_suffix(".exports")
     names = " ".join(("global:", *(f"{name};" for name in answer.exports)))

@@ -88,7 +88,7 @@ def retarget(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
 
 
 def link(module: llvm.ModuleRef, other: llvm.ModuleRef) -> None:
-    """Move what `other` has into `module`."""
+    """Move the contents of `other` into `module`."""
     other.triple = module.triple
     other.data_layout = module.data_layout
     try:
@@ -98,7 +98,7 @@ def link(module: llvm.ModuleRef, other: llvm.ModuleRef) -> None:
 
 
 def drop_unused(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
-    """Remove internal definitions and declarations that nothing uses."""
+    """Remove unused internal definitions and declarations."""
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
     passes = llvm.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()

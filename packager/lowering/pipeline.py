@@ -11,7 +11,7 @@ _VECTORISE_FROM = 2  # as clang does
 
 
 class Output(NamedTuple):
-    """The result that is asked for of a module."""
+    """Options of a module's result."""
 
     triple: str  # of the family
     emit: str  # as lower.request has it

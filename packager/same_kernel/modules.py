@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The code of a kernel in a module of LLVM's IR, without what the module numbers."""
+"""Return the code of a kernel in an LLVM module, without numbers of the module."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The code of a kernel in an object, without what depends on where its parts are."""
+"""Return the code of a kernel in an object, independent of the addresses of its parts."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ Row = tuple[int, int, int]  # of a table of relocations: place, info, addend
 
 
 def codes(data: Reader, kernels: Iterable[str]) -> dict[str, tuple[bytes, ...]]:
-    """Return digests of the kernels of the object `data`, each with the functions it leads to.
+    """Return digests of the kernels of the object `data` and of the functions that each reaches.
 
-    Kernels that `data` does not have are left out, and those beyond MAX_CODE; all, if it is no ELF
-    object.
+    Omits kernels that `data` lacks, and those beyond MAX_CODE; returns none if it is no ELF object.
     """
     objects = _functions(data)
     found: dict[str, tuple[bytes, ...]] = {}
@@ -46,8 +45,9 @@ def codes(data: Reader, kernels: Iterable[str]) -> dict[str, tuple[bytes, ...]]:
 def digests(binary: FatBinary, data: Sequence[Reader]) -> Iterator[KernelCode]:
     """Yield the digest of each kernel's code.
 
-    `data` is the bytes of the images. Images that the linker does not join have none: each of
-    CUDA's or HIP's objects has its own. Nor has code that cannot be read, as it equals none.
+    `data` has the bytes of the images. Images that the linker does not merge have no digest,
+    because each of CUDA's or HIP's objects has its own. Unreadable code has none, because it equals
+    no other.
     """
     joined = {index for table in binary.tables for index in table.images}
     for image, bytes_of in zip(binary.images, data, strict=True):
@@ -63,7 +63,7 @@ def _digest(content: bytes) -> bytes:
 
 
 def _kernels(image: DeviceImage, data: Reader) -> Iterator[tuple[str, tuple[bytes, ...]]]:
-    """Yield the kernels of an image whose code can be read: of a GPU's, their bytes alone."""
+    """Yield the kernels of an image with readable code; for a GPU, just its bytes."""
     try:
         objects = _functions(data) if image.kind == "elf" else None
     except FormatError:
@@ -116,7 +116,7 @@ class _Functions:
         }
 
     def reached(self, kernel: str) -> tuple[bytes, ...] | None:
-        """Return digests of the kernel, and of what its object has of what it leads to."""
+        """Return digests of the kernel and of the functions in its object that it reaches."""
         return reached(self._by_name.get(kernel, ()), self._function) or None
 
     def _function(self, number: int) -> tuple[bytes, tuple[int, ...]]:
@@ -147,7 +147,7 @@ class _Functions:
         return _digest(head + code), tuple(called)
 
     def _called_by_distance(self, symbol: Symbol, code: bytearray) -> Iterator[int]:
-        """Yield functions of the same section whose distance is in the code, and wipe it out."""
+        """Yield functions of the same section that distances in the code refer to; clear these."""
         starts = self._starts[symbol.section]
         base = symbol.value + REACH.size
         for at in sorted(_places(bytes(code), base, starts)):
@@ -208,6 +208,6 @@ def _places(code: bytes, base: int, starts: dict[int, int]) -> Iterator[int]:
 
 
 def _plain(name: str, symbol: Symbol) -> str:
-    """Return a symbol's name, of a local one without what depends on the rest of its object."""
+    """Return a symbol's name; for a local one, without suffixes that depend on its object."""
     numbered = NUMBERED.fullmatch(name) if symbol.binding == headers.STB_LOCAL else None
     return (numbered[1] or "") if numbered else name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The functions that a kernel leads to: those that it calls, those that they call, and so on."""
+"""Find the functions that a kernel reaches through calls, directly or not."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def definitions(module: llvm.ModuleRef) -> Iterator[llvm.ValueRef]:
 
 
 def declarations(module: llvm.ModuleRef) -> Iterator[llvm.ValueRef]:
-    """Yield what a module uses and does not define; LLVM's own functions are not among it."""
+    """Yield the names that a module uses but does not define, without LLVM's intrinsics."""
     for value in (*module.global_variables, *module.functions):
         is_own = not value.is_declaration and value.linkage != llvm.Linkage.available_externally
         if not is_own and not value.name.startswith("llvm."):
@@ -87,13 +87,13 @@ def is_for_optimisations(name: str) -> bool:
 
 
 def all_spmd(module: llvm.ModuleRef) -> bool:
-    """Return whether all threads of each kernel run all of it: no such call is made anew then."""
+    """Return whether each kernel is SPMD, so that optimisations insert no such call."""
     modes = [str(v) for v in module.global_variables if _MODE.fullmatch(v.name)]
     return bool(modes) and all(_SPMD.search(mode) for mode in modes)
 
 
 def used(module: llvm.ModuleRef) -> frozenset[str]:
-    """Return what `llvm.used` and `llvm.compiler.used` name: LLVM can't see who finds that."""
+    """Return the names in `llvm.used` and `llvm.compiler.used`, whose users LLVM cannot see."""
     texts = (str(v) for v in module.global_variables if v.name in _LISTS)
     found = (_NAME.finditer(text.partition("=")[2]) for text in texts)
     return frozenset(name[1] or name[2] for names in found for name in names)

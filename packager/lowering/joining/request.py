@@ -20,7 +20,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Device:
-    """The facts of a target: of its family, without the modules that say it."""
+    """Facts of a target, separate from the modules of its family."""
 
     triple: str  # of the family
     llvm_triple: str  # as LLVM wants to be told it
@@ -33,7 +33,7 @@ class Device:
 
 @dataclass(frozen=True)
 class JoinRequest:
-    """Modules of one target, and what they may need."""
+    """Modules of one target, and the libraries that they may need."""
 
     modules: tuple[Part, ...]
     output: str

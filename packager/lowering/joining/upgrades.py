@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Corrections of what LLVM gets wrong when it reads a module of an older release."""
+"""Correct modules of older releases that LLVM upgrades wrongly."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class _Program:
     libraries: list[str] = field(default_factory=list)
 
     def add(self, names: _Names, name: str) -> None:
-        """Note what the module of that name brings."""
+        """Record the definitions and uses of the module `name`."""
         for symbol in names.defined:
             self.definers.setdefault(symbol, name)
         for symbol in names.declared:
@@ -154,7 +154,7 @@ def _read(part: Part, device: Device, *, is_trusted: bool = False) -> llvm.Modul
 
 
 def _newer(part: Part) -> str:
-    """Return that a later LLVM wrote a module than the one that reads it; "" if none did."""
+    """Return a sentence if a later LLVM than this one wrote the module; else ""."""
     own = llvm.llvm_version_info[0]
     if not part.release or int(part.release) <= own:
         return ""
@@ -204,7 +204,7 @@ def _of_both(fault: FaultError, program: _Program, part: Part) -> FaultError:
 
 
 def _link_libraries(program: _Program, libraries: Sequence[Part], device: Device) -> None:
-    """Link those that define what is undefined, until no more do, as a linker takes archives."""
+    """Link libraries that define undefined names until none does, like a linker with archives."""
     pending: dict[Part, llvm.ModuleRef | None] = dict.fromkeys(libraries)
     found = True
     while found:
@@ -233,7 +233,7 @@ def _read_library(part: Part, device: Device) -> llvm.ModuleRef:
 
 
 def _definition(library: llvm.ModuleRef, value: llvm.ValueRef) -> llvm.ValueRef | None:
-    """Return what the library defines of the name that a program uses."""
+    """Return the library's definition of the name that a program uses, or None."""
     try:
         get = library.get_function if value.is_function else library.get_global_variable
         found = get(value.name)

@@ -26,7 +26,7 @@ EXPORTED = "__omptool_"
 
 @dataclass(frozen=True)
 class DeviceLibrary:
-    """One family's definitions and what they need: made when they are first asked for."""
+    """One family's functions and their helpers, created on demand."""
 
     modules: Callable[[], Iterable[str]]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Edits of a module as LLVM prints it, for what llvmlite has no call for.
+"""Edit modules as LLVM prints them, where llvmlite has no call.
 
-Each function takes and gives the text of `str(module)`, never a user's file: LLVM prints each
+Each function takes and returns the text of `str(module)`, never a user's file: LLVM prints each
 definition's head on one line and closes its body with "}" alone on a line.
 """
 
@@ -99,7 +99,7 @@ def with_functions_for(text: str, names: Mapping[str, str]) -> str:
 
 
 def unusual_convention(text: str, kernel: str) -> str:
-    """Return what `kernel`'s definition says that keeps it from being called as in C, or ""."""
+    """Return the calling convention or attribute that makes `kernel` uncallable from C; else ""."""
     head = _head(text, kernel)[0]
     return _PLAIN_HEAD.sub("", _KERNEL_CONVENTION.sub("", head), count=1).strip()
 
@@ -115,7 +115,7 @@ def with_convention(text: str, kernels: Sequence[str], convention: str) -> str:
 
 
 def _head(text: str, kernel: str) -> re.Match[str]:
-    """Return what stands before the result type in the definition of `kernel`."""
+    """Match the text before the result type in the definition of `kernel`."""
     pattern = rf"^define (?:[^\s(]+ )*?(?=void {re.escape(symbol(kernel))}\()"
     found = re.search(pattern, text, re.MULTILINE)
     if not found:
@@ -147,7 +147,7 @@ def _name(body: str) -> str:
 
 
 def mentions(text: str) -> dict[str, set[str]]:
-    """Return what each function and variable of the module names, as LLVM prints their names."""
+    """Return the names that each function and variable refers to, as LLVM prints them."""
     found = {_name(body[0]): _symbols(body[0]) for body in BODY.finditer(text)}
     for variable in VARIABLE.finditer(text):
         found[variable[1]] = _symbols(variable[0])

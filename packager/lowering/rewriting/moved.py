@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Uses of variables that stand elsewhere than a plain pointer leads.
+"""Rewrite uses of variables that are not in generic memory.
 
-A function that names such a variable gets the plain pointer to it by instructions at its begin; an
-expression of constants around the name becomes instructions, too.
+A function that names such a variable computes the plain pointer to it at its start; constant
+expressions around the name become instructions as well.
 """
 
 from __future__ import annotations

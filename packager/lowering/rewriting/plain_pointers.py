@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A module of plain pointers, `ptr`, for a target whose memory has several address spaces."""
+"""Convert a module of plain pointers, `ptr`, to a target with several address spaces."""
 
 from __future__ import annotations
 

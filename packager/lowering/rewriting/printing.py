@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls of printf for OpenCL, whose formats and texts are constants of a memory of their own."""
+"""Convert calls of printf for OpenCL, whose formats and strings are in constant memory."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Variables that each team has for itself: those of the section `omptool.team`.
+"""Place variables of each team, in the section `omptool.team`.
 
 On a GPU they are in the memory of a work-group. On a CPU they are parts of a block that the plugin
-has for each team (runtime/plugins/host/kernels/thread_state.h).
+allocates for each team (runtime/plugins/host/kernels/thread_state.h).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""CPUs: a shared object that the host plugin loads. Its C library has what kernels call."""
+"""Lower for CPUs: to a shared object that the host plugin loads, with the C library."""
 
 from __future__ import annotations
 

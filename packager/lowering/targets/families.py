@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The targets that `lower` knows: a new one is a module beside `cpus` and a place in the list."""
+"""List the targets that `lower` supports: a new one is a module here and a line in the list."""
 
 from __future__ import annotations
 
