@@ -26,7 +26,7 @@ CODES = (*AGAINST, *BUDGET)
 
 
 def name(code: str) -> str:
-    """Return the word for what a code finds."""
+    """Return the word for the findings of a code."""
     return (AGAINST[code] if code in AGAINST else BUDGET[code]).__name__
 
 

@@ -51,7 +51,7 @@ class Difference(NamedTuple):
 
 
 class _Key(NamedTuple):
-    """A construct without what differs from build to build: the numbers of its source file."""
+    """A construct without its source file's numbers, which differ between builds."""
 
     what: str
     is_region: bool
@@ -59,7 +59,7 @@ class _Key(NamedTuple):
 
 
 def differences(old: Statistics, new: Statistics) -> list[Difference]:
-    """Return the constructs that differ: those of the later run in its order, then those gone."""
+    """Return the constructs that differ: the later run's in order, then removed ones."""
     before, after = _sums(old), _sums(new)
     later = _later(old, new)
     earlier = {now: one for one, now in later.items()}
@@ -122,7 +122,7 @@ def _total(run: Statistics) -> _Values:
 
 
 def _later(old: Statistics, new: Statistics) -> dict[_Key, _Key]:
-    """Return what each construct of the earlier run is in the later one; none that is gone."""
+    """Return the later construct for each earlier one, without removed ones."""
     before, after = _sums(old), _sums(new)
     lines = moved(_entries(old), _entries(new))
     regions = (one for one in before if one.is_region and one.name in lines)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks OMP201 to OMP208: what a machine lacks for a program, or has in its way. No I/O.
-
-D01 to D08 in the docstrings are the checks that the field notes propose; D09 is libgomp's.
-"""
+"""Checks OMP201 to OMP208: what a machine lacks for a program, or has in its way. No I/O."""
 
 from __future__ import annotations
 
@@ -161,7 +158,7 @@ def _unfit(machine: Machine, images: Sequence[ImageFate]) -> Iterator[Finding]:
 
 
 def unfit(machine: Machine, fate: ImageFate) -> str:
-    """Return what code of an image may use and this machine's CPU lacks, in words."""
+    """Return the CPU features that an image may use and this machine lacks, in words."""
     image = fate.image
     sets = instruction_sets.MACHINES.get(image.contents.machine or "")
     if not (sets and image.kind == "elf" and fate.devices and machine.processor):

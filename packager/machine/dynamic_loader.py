@@ -46,7 +46,7 @@ class Library(NamedTuple):
 
     @property
     def lack(self) -> str:
-        """Return a sentence that says who needs the library, if it was not found; else ""."""
+        """Return a sentence that names the users of a missing library; "" if it was found."""
         return "" if self.path else f"{self.name}, which {self.wanted_by} needs, is not found"
 
 
@@ -69,11 +69,10 @@ def libraries(
     *,
     is_secure: bool = False,
 ) -> list[Library]:
-    """Return all that `program`, whose headers are `elf`, needs, in the order of loading.
+    """Return all libraries that `program` needs, in the order of loading; `elf` are its headers.
 
-    `is_secure`: the program has raised rights, so that its own $ORIGIN leads to system folders
-    alone.
-    Raises FormatError when the program itself cannot be read.
+    `is_secure`: the program has raised rights, so the loader accepts $ORIGIN only in system
+    folders. Raises FormatError if the program itself cannot be read.
     """
     first = _of_elf(program, elf)._replace(is_program=True)
     return list(_load(first, environment, preloaded, is_secure=is_secure))
@@ -109,9 +108,9 @@ def lack_of(
 
 
 def refusal(program: headers.Elf) -> str:
-    """Return why glibc (2.36 and later) does not start a program whose libraries are there, or "".
+    """Return why glibc (2.36 and later) refuses a program with all its libraries, or "".
 
-    Raises FormatError when the program cannot be read.
+    Raises FormatError if the program cannot be read.
     """
     dynamic = Dynamic(program)
     if DT_RELR not in dynamic or DT_VERNEED not in dynamic:
@@ -174,9 +173,9 @@ def _folders(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _expanded(file: _File, paths: Sequence[str], *, is_secure: bool = False) -> tuple[str, ...]:
-    """Return paths with $ORIGIN, the folder of the file, filled in.
+    """Return paths with $ORIGIN replaced by the folder of the file.
 
-    The kernel tells where a program is, without links; libraries are where they were found.
+    A program's folder has symlinks resolved, as the kernel passes it; a library's has not.
     """
     path = file.path.resolve() if file.is_program else file.path.absolute()
     origin = str(path.parent)
@@ -260,9 +259,9 @@ def _ldconfig() -> str:
 def find_library(
     name: str, environment: Mapping[str, str], caller: Path | None = None
 ) -> Path | None:
-    """Return the file that dlopen would open for a library name; None if it would find none.
+    """Return the file that dlopen would open for a library name; None if it would fail.
 
-    `caller` is the library that calls dlopen. Raises FormatError when `caller` cannot be read.
+    `caller` is the library that calls dlopen. Raises FormatError if `caller` cannot be read.
     """
     machine = os.uname().machine
     opener = _read(caller) if caller else None

@@ -92,7 +92,7 @@ class Machine:
     processor: frozenset[str] = frozenset()  # features of the CPU, as Linux names them
 
     def have_none(self, owners: Sequence[Owner]) -> str:
-        """Return a sentence that says that these plugins have no device, and why."""
+        """Return a sentence on why these plugins have no device."""
         names = (owner.plugin for owner in owners)
         said = (f"plugin {name} has none {self.deviceless.get(name, '')}" for name in names)
         return ", ".join(map(str.rstrip, said))
@@ -110,7 +110,7 @@ class Owner(NamedTuple):
 
 
 class ImageFate(NamedTuple):
-    """The outcome of an image: the plugins and the devices that take it."""
+    """Fate of an image: the plugins that accept it, and its devices."""
 
     image: DeviceImage
     owners: tuple[Owner, ...]  # in the order in which they are asked

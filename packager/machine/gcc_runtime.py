@@ -54,7 +54,7 @@ KINDS = (NVPTX, GCN)  # in the order in which libgomp asks them
 
 
 def part_of(program: FatBinary) -> FatBinary:
-    """Return what a file has for libgomp alone, without its tables for other runtimes."""
+    """Return the part of a file for libgomp, without its tables for other runtimes."""
     return program._replace(
         abi="gcc",
         tables=tuple(table for table in program.tables if table.abi == "gcc"),
@@ -64,7 +64,7 @@ def part_of(program: FatBinary) -> FatBinary:
 
 
 def without(program: FatBinary) -> FatBinary:
-    """Return the other part of a file, whose images come before those for libgomp."""
+    """Return the part of a file for other runtimes, whose images precede libgomp's."""
     return program._replace(
         abi=None if program.abi == "gcc" else program.abi,
         images=tuple(image for image in program.images if image.container != CONTAINER),

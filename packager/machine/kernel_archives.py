@@ -42,7 +42,7 @@ def why_not(archives: Sequence[KernelArchives], gpus: Sequence[str]) -> str:
 
 
 def _lack(archives: Sequence[KernelArchives], gpu: str) -> str:
-    """Return which archive with a library's kernels for a GPU is missing; "" if none is."""
+    """Return the missing archive with a library's kernels for a GPU; "" if none is missing."""
     if has_kernels(archives, gpu):
         return ""
     paths = wanted(archives, gpu)

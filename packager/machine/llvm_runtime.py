@@ -147,5 +147,5 @@ def _entries(program: FatBinary, release: int) -> Outcome:
 
 
 def _called(name: str) -> str:
-    """Return what people call a kernel or a variable."""
+    """Return a kernel's or variable's name for messages."""
     return short_name(name) or name

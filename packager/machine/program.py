@@ -56,7 +56,7 @@ class Program(NamedTuple):
 
 
 def raised_rights(path: Path) -> str:
-    """Return what gives the program at `path` more rights than this process; "" if nothing does.
+    """Return why the program at `path` has more rights than this process; "" if it has not.
 
     The kernel then sets AT_SECURE: the loader ignores LD_LIBRARY_PATH and LD_PRELOAD.
     """
@@ -93,7 +93,7 @@ def _has_no_new_privileges() -> bool:
 
 
 def secured(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what a program with raised rights minds of an environment."""
+    """Return the environment without variables that a program with raised rights ignores."""
     return {name: value for name, value in environment.items() if not name.startswith(IGNORED)}
 
 
@@ -115,16 +115,16 @@ def inspect_program(path: Path, data: Reader) -> Program | None:
 
 
 class Traces(NamedTuple):
-    """Names among a file's symbols that tell of target constructs."""
+    """Names in a file's symbols that indicate target constructs."""
 
     regions: bool = False  # clang's functions of regions, or the calls of GCC's
     calls: bool = False  # of an offload runtime: the compiler knew of devices
 
 
 def traces(data: Reader) -> Traces:
-    """Return which such names an ELF file has: this is quick, and `host_only.found` tells more.
+    """Search an ELF file for such names; quick, but `host_only.found` shows more.
 
-    Raises FormatError when the file is malformed.
+    Raises FormatError if the file is malformed.
     """
     if not headers.probe(data):
         return Traces()

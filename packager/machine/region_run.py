@@ -31,7 +31,7 @@ class Region(NamedTuple):
 
 
 class Idle(NamedTuple):
-    """A region of a file with entries that no call asked the runtime for."""
+    """A region of a file with entries that no call passed to the runtime."""
 
     name: str  # of the kernel
     file: str

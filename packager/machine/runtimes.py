@@ -37,10 +37,10 @@ class Runtime(NamedTuple):
 def picked(
     loaded: Sequence[Library], environment: Mapping[str, str], asked: Collection[str] = ()
 ) -> Runtime | None:
-    """Return the first runtime in the order in which libraries are loaded; None if none is found.
+    """Return the first runtime in the order of loading; None if there is none.
 
-    `asked` names libraries that the program asks for the versions of a runtime's calls: it may have
-    another name than LLVM's. Raises FormatError when the library is malformed.
+    `asked` names libraries from which the program needs versions of a runtime's functions: a
+    runtime may have another name than LLVM's. Raises FormatError if the library is malformed.
     """
     library = next((lib for lib in loaded if lib.path and is_asked(lib, asked)), None)
     if library is None or library.path is None:

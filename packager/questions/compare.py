@@ -25,7 +25,7 @@ UNMOVED: Mapping[str, str] = MappingProxyType({})
 
 
 class Fact(NamedTuple):
-    """A number that differs; None where a file does not say it."""
+    """A number that differs; None if a file does not record it."""
 
     what: str
     old: int | None
@@ -47,10 +47,10 @@ class Change(NamedTuple):
 
 
 def differences(old: FatBinary, new: FatBinary, wanted: Wanted) -> Iterator[Change]:
-    """Yield what is not the same in two files, of the images and kernels that are wanted.
+    """Yield the differences of two files' wanted images and kernels.
 
-    Images are compared by their bytes if both were loaded with hashes. A region is the same one
-    where an edit above it has moved its line.
+    Images are compared by their bytes if both were loaded with hashes. A region stays the same if
+    an edit above it has moved its line.
     """
     lines = moved(_regions(old), _regions(new))
     yield from _sequence("ABI", [old.abi or "none"], [new.abi or "none"])
@@ -104,7 +104,7 @@ def _hashes(images: Iterable[DeviceImage]) -> list[tuple[str, int]]:
 
 
 def _of_all(binary: FatBinary, images: Sequence[DeviceImage], *, is_new: bool) -> tuple[Fact, ...]:
-    """Return what there is of images that only one file has."""
+    """Return the figures of images that only one file has."""
     count = sum(len(kernels(binary, image)) for image in images)
     numbers = {"images": len(images), "bytes": sum(i.size for i in images), "kernels": count}
     return tuple(
@@ -184,7 +184,7 @@ def _numbers(kernel: DeviceSymbol) -> Numbers:
 def _changed(
     old: Sequence[Numbers], new: Sequence[Numbers]
 ) -> Iterator[tuple[How, tuple[Fact, ...]]]:
-    """Yield what became of the kernels of one name: those that are the same are left out."""
+    """Yield the changes of the kernels of one name; equal ones are omitted."""
     ours = [row for row in old if row not in new]
     theirs = [row for row in new if row not in old]
     if len(old) == len(new) or (ours and theirs):
@@ -207,7 +207,7 @@ def _lasting(name: str) -> str:
 
 
 def _regions(binary: FatBinary) -> dict[str, Numbers]:
-    """Return the names of all kernels, of entries and images, with what the first image says."""
+    """Return the names of all kernels, of entries and images, with the first image's resources."""
     found: dict[str, Numbers] = {e.name: {} for e in binary.entries if e.kind == "kernel"}
     for image in binary.images:
         for kernel in kernels(binary, image):

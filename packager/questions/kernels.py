@@ -29,7 +29,7 @@ def own(image: DeviceImage) -> Sequence[DeviceSymbol]:
 
 
 class Kernel(NamedTuple):
-    """A kernel, and what each image that has it says of it."""
+    """A kernel, and its symbol in each image that has it."""
 
     name: str
     symbols: Sequence[tuple[DeviceImage, DeviceSymbol]]

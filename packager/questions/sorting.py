@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The order of images and kernels that a user asks for: numbers from the largest, words by ABC."""
+"""Sort images and kernels by a column: numbers in descending order, words by alphabet."""
 
 from __future__ import annotations
 

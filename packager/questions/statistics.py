@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sum up a trace: what its constructs, kernels, copies and waits took and moved."""
+"""Sum up a trace: times and sizes of its constructs, kernels, copies and waits."""
 
 from __future__ import annotations
 

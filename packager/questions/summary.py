@@ -187,7 +187,7 @@ def _vendor(image: DeviceImage) -> str | None:
 
 
 def _fate(containers: Sequence[Sequence[DeviceImage]], gpu: str) -> tuple[Reach, int]:
-    """Return how a GPU runs what is in containers, and in how many there is something for it."""
+    """Return how a GPU runs the images of containers, and how many containers it can use."""
     found = [_best(images, gpu) for images in containers]
     covered = sum(how is not None for how in found)
     if not covered:

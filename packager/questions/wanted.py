@@ -16,7 +16,7 @@ _LINE = re.compile(r":\d+$")
 
 
 class Wanted:
-    """A selection of images: those that meet every condition; empty conditions do not count."""
+    """Conditions for images; empty ones always hold."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Wanted:
 
     @property
     def is_open(self) -> bool:
-        """Return whether nothing says which ones."""
+        """Return whether there is no condition."""
         named = self.indices or self.triples or self.archs or self.kinds or self.kernels
         return not (named or self.all)
 

@@ -37,7 +37,7 @@ def probe(data: Reader) -> bool:
 
 
 def read(data: Reader, seen: Callable[[int], None]) -> Trace:
-    """Return the trace. Raises FormatError with the place of what is malformed."""
+    """Read a trace. Raises FormatError with the place of a malformed part."""
     text = JsonText(data, seen)
     events = _Events()
     try:
@@ -146,7 +146,7 @@ class _Events:
             self._names[_thread(event)] = named
 
     def trace(self, is_cut: bool) -> Trace:
-        """Return the whole, with what is missing."""
+        """Return the trace, with notes on missing parts."""
         for begun in self._open.values():
             while begun:
                 start, event = begun.pop()

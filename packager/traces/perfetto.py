@@ -75,7 +75,7 @@ def probe(data: Reader) -> bool:
 
 
 def read(data: Reader, seen: Callable[[int], None]) -> Trace:
-    """Return the trace. Raises FormatError with the place of what is malformed."""
+    """Read a trace. Raises FormatError with the place of a malformed part."""
     packets = _Packets()
     rest, offset = b"", 0
     for piece in data.pieces():
@@ -305,7 +305,7 @@ class _Packets:
         return self._places[key]
 
     def trace(self, is_cut: bool) -> Trace:
-        """Return the whole, with what is missing."""
+        """Return the trace, with notes on missing parts."""
         unended = 0
         for begun in self._open.values():
             while begun:

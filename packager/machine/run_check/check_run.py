@@ -51,7 +51,7 @@ class CheckFinding(NamedTuple):
 
     @property
     def severity(self) -> Severity:
-        """Return "error" for what OpenMP forbids, "hint" for what is often a mistake."""
+        """Return "error" for a violation of OpenMP, "hint" for a frequent mistake."""
         return CODES[self.code].severity
 
     @property
@@ -120,7 +120,7 @@ class CheckRun:
             yield one.file_of(self.program), one.code, one.message
 
     def without(self, knows: Callable[[str, str, str], bool]) -> CheckRun:
-        """Return the outcome without the findings that somebody knows."""
+        """Return the outcome without findings that `knows` accepts."""
         known = [knows(*row) for row in self.rows()]
         fresh = (one for one, is_known in zip(self.findings, known, strict=True) if not is_known)
         return replace(self, recorded=self.recorded._replace(findings=tuple(fresh)))
