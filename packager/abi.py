@@ -31,7 +31,7 @@ Registration = Literal["init_array", "at_exit"]
 
 
 class Evidence(NamedTuple):
-    """The marks of a generation in a file: what the file registers, and how."""
+    """Evidence of a file's generation: the records that it registers, and how."""
 
     imports: tuple[str, ...]  # undefined __tgt_*
     needed: tuple[str, ...]  # DT_NEEDED
@@ -69,7 +69,7 @@ def _of(rows: Sequence[Generation], section: str, evidence: Evidence) -> Abi:
 
 
 def _tests(section: str, evidence: Evidence) -> Iterator[Callable[[Generation], bool]]:
-    """Yield what tells generations apart, from what the wrapper wrote to what may be exchanged."""
+    """Yield tests that tell generations apart, from the wrapper's records to replaceable parts."""
     calls = {name.partition("@")[0] for name in evidence.imports}
     version = min(evidence.container_version, NEWEST.container_version)
     if evidence.is_wrapped is not None:
@@ -88,7 +88,7 @@ def _tests(section: str, evidence: Evidence) -> Iterator[Callable[[Generation], 
 
 
 def release_of(library: str) -> int:
-    """Return the release of LLVM that the name of a libomptarget says; 0 for another name."""
+    """Return the LLVM release in the name of a libomptarget; 0 for any other name."""
     named = _LIBRARY.fullmatch(library)
     return int(named[1]) if named else 0
 

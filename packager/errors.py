@@ -19,7 +19,7 @@ class PackagerError(Exception):
 class FormatError(PackagerError):
     """A file is malformed: the message names the place and the fault. Exit code 2.
 
-    `resume` is the file offset of what follows the malformed part, where that is known.
+    `resume` is the file offset after the malformed part, if it is known.
     """
 
     def __init__(self, message: str, resume: int | None = None) -> None:
@@ -37,7 +37,7 @@ class LimitError(PackagerError):
 class UsageError(PackagerError):
     """The request itself is wrong: an unknown triple, two images for one target. Exit code 2.
 
-    `subject` is the file that is at fault, where it is not the one that is worked on.
+    `subject` is the file at fault, if it is not the input.
     """
 
     def __init__(self, message: str, subject: Path | None = None) -> None:

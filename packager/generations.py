@@ -19,9 +19,9 @@ GenerationName = Literal[
 
 
 class Generation(NamedTuple):
-    """The properties that programs of some releases of clang and their runtimes share.
+    """Properties that programs of some clang releases and their runtimes share.
 
-    `launch_environment` and what precedes it are the columns of the runtime's table, too.
+    The columns up to `launch_environment` are also in the runtime's table.
     """
 
     name: GenerationName
@@ -89,7 +89,7 @@ def of_release(release: int) -> Generation:
 
 
 def is_newer(release: int) -> bool:
-    """Return whether a release of LLVM came after those that this table knows."""
+    """Return whether a release of LLVM is newer than this table."""
     return release > NEWEST.last_release
 
 

@@ -28,7 +28,7 @@ class Look(NamedTuple):
 
     @property
     def is_inside(self) -> bool:
-        """Return whether more of images is read than the bytes that tell kind and architecture."""
+        """Return whether more of images is read than their kind and architecture."""
         return self.symbols or self.damage
 
     @property

@@ -30,7 +30,7 @@ UNKNOWN_PROCESSOR = "unknown processor"  # with its number: the arch of an image
 
 
 class Resources(NamedTuple):
-    """The resources that a kernel needs on a GPU; None where the image does not tell."""
+    """Resources that a kernel needs on a GPU; None for those that the image does not record."""
 
     registers: int | None  # of a thread; AMD's vector registers
     shared: int | None  # of a team, without what is asked for at the launch
@@ -70,7 +70,7 @@ ElfForm = Literal["shared object", "relocatable object", "executable", "ELF file
 
 
 class Links(NamedTuple):
-    """The symbols and libraries that an ELF image needs from elsewhere."""
+    """Symbols and libraries that an ELF image needs."""
 
     undefined: tuple[str, ...] = ()  # symbols, without weak ones
     needed: tuple[str, ...] = ()  # DT_NEEDED
@@ -112,7 +112,7 @@ class Contents(_Contents):
 
 
 class Level(NamedTuple):
-    """A container that is itself in one, as an image would be: what is said of it there."""
+    """A container inside another one, with the attributes that the outer one declares."""
 
     container: str  # a module of formats/
     triple: str  # as declared, "" when nothing declares one
@@ -130,7 +130,7 @@ class Place(NamedTuple):
 
 
 class DeviceImage(NamedTuple):
-    """One device image in a host file: what its container says, and what its bytes say."""
+    """One device image in a host file: the container's declarations, and facts of its bytes."""
 
     index: int  # type: ignore[assignment]  # instead of the method of tuples
     container: str  # a module of formats/, "raw" (an address tells of it) or "bare"
@@ -340,7 +340,7 @@ class _FatBinary(NamedTuple):
 
 
 class FatBinary(_FatBinary):
-    """Everything about offloading that one host file (or bare image) says."""
+    """The offload code of one host file or bare image."""
 
     @cached_property
     def entries(self) -> tuple[OffloadEntry, ...]:

@@ -25,7 +25,7 @@ class Newer(NamedTuple):
 
 
 def newer_compiler(binary: FatBinary) -> Newer | None:
-    """Return what a compiler that is not known wrote of the file; None if nothing shows one."""
+    """Return the traces of an unknown compiler in the file; None if there are none."""
     if not any(named(table.abi) for table in binary.tables):
         return None
     of_images = {n for image in binary.images for n in image.contents.clangs}

@@ -48,7 +48,7 @@ def counterparts(table: EntryTable, image: DeviceImage) -> Sequence[DeviceSymbol
 
 
 def is_opaque(table: EntryTable, image: DeviceImage) -> bool:
-    """Return whether the image does not show what it has for the entries."""
+    """Return whether the image hides its counterparts of the entries."""
     unplaced = not table.has_names and image.contents.places is None and image.kind != "elf"
     return image.contents.is_opaque or unplaced
 
@@ -77,7 +77,7 @@ def order_differences(table: EntryTable, image: DeviceImage) -> dict[str, str]:
 
 
 def listed(table: EntryTable) -> list[str]:
-    """Return what images must list for a table, in its order."""
+    """Return the names that images must list for a table, in order."""
     return [known_as(entry) for entry in table.entries if needs_device(entry)]
 
 

@@ -75,7 +75,7 @@ def normalise(triple: str) -> str:
 
 
 def code_of(triple: str) -> str:
-    """Return what a triple's code is for, by the name that all releases of LLVM know."""
+    """Return the architecture of a triple's code, by the name that all LLVM releases know."""
     first = triple.split("-")[0]
     return "amdgcn" if _AMDGPU.fullmatch(first) else first
 
@@ -88,7 +88,7 @@ def processor_in(triple: str) -> str:
 
 
 def is_known(triple: str) -> bool:
-    """Return whether omptool knows the code of a triple's images; else only a plugin may."""
+    """Return whether omptool supports the code of a triple; for others, only a plugin can."""
     code = code_of(triple)
     return code in (*CPUS, *GPUS) or bool(_VARIANT.fullmatch(code))
 
@@ -121,7 +121,7 @@ def _near(part: str, words: Sequence[str]) -> str:
 
 
 def is_meant(named: str, triple: str) -> bool:
-    """Return whether who names a triple means another one: amdgcn and amdgpu mean all of AMD's."""
+    """Return whether a named triple includes another; amdgcn and amdgpu include all of AMD's."""
     if named == triple:
         return True
     first, _, rest = named.partition("-")

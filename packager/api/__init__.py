@@ -74,12 +74,12 @@ Source = Name | FatBinary | Sequence[FatBinary]
 
 
 def load(path: Name, *, hashed: bool = False, sourced: bool = False) -> list[FatBinary]:
-    """Read the offload code of a file, or of each archive member that has some, or lacks it.
+    """Read the offload code of a file, or of each archive member that has some or lacks it.
 
     `hashed` adds the SHA-256 of each image. `sourced` adds the source files of kernels, from debug
-    information. A file without offload code gives one FatBinary that `is_empty`. Its `faults` and
-    `limits` name the parts that could not be read, its `host_only` target regions that were
-    compiled for the host alone. Raises FormatError where nothing can be read.
+    information. A file without offload code yields one FatBinary that `is_empty`. Its `faults` and
+    `limits` name unreadable parts, and its `host_only` target regions that were compiled for the
+    host alone. Raises FormatError if nothing can be read.
     """
     with _naming(path):
         found = load_all(Path(path), Look(hashed=hashed, code=True, host_only=True))
@@ -150,7 +150,8 @@ def verify(
 ) -> list[Verified]:
     """Check files, each by itself and with those before it, as objects of one program.
 
-    `select` and `ignore` are codes of checks, as in OMP105. Raises UsageError for one that is none.
+    `select` and `ignore` are codes of checks, such as OMP105. Raises UsageError for an unknown
+    code.
     """
     codes = checks.selected(list(select), list(ignore))
     found: list[Verified] = []
@@ -170,9 +171,9 @@ def extract(
     kind: str | None = None,
     kernel: str | None = None,
 ) -> list[Extracted]:
-    """Write device images, inflated, to files of their own in `folder`.
+    """Write device images, inflated, to separate files in `folder`.
 
-    Raises FindingError when no image is as asked for.
+    Raises FindingError if no image meets the conditions.
     """
     wanted = _wanted(triple, arch, kind, kernel, is_all=True)
     with _naming(path):
@@ -188,7 +189,7 @@ def image_bytes(path: Name) -> Iterator[tuple[DeviceImage, bytes]]:
 
 
 def compare(old: FatBinary, new: FatBinary) -> list[Change]:
-    """Return what changed between two builds; bytes count where both were loaded `hashed`."""
+    """Return the changes between two builds; bytes count if both were loaded with `hashed`."""
     return list(differences(old, new, Wanted()))
 
 

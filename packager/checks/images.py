@@ -81,7 +81,7 @@ def for_another_cpu(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _cpu(image: DeviceImage) -> str | None:
-    """Return the machine of an image that is what its triple says; None for other images."""
+    """Return the machine of an image if its triple names the same one, else None."""
     machine = image.contents.machine if image.kind == "elf" else None
     return machine if machine == MACHINES.get(code_of(image.triple)) else None
 
@@ -128,7 +128,7 @@ def _form(image: DeviceImage, binary: FatBinary) -> Iterator[tuple[str, str, Sev
 
 
 def _is_to_be_linked(image: DeviceImage, binary: FatBinary) -> bool:
-    """Return whether it is what clang puts into objects: the images are linked when the host is."""
+    """Return whether clang puts such an image into objects, to link it when it links the host."""
     return image.container in ("offload-binary", "clang-bundle") and binary.type in ("object", None)
 
 

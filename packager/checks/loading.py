@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Check that a runtime will be able to load an image, as far as its bytes say."""
+"""Check that a runtime will be able to load an image, from the image's bytes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def unlinked(binary: FatBinary) -> Iterator[Finding]:
 
 
 def undefined(image: DeviceImage) -> str:
-    """Return which functions an image needs and nothing defines, as a predicate; "" if none."""
+    """Return the functions that an image needs and nothing defines, as a predicate; "" if none."""
     names = _unresolved(image)
     some = f"{', '.join(names[:4])}{', …' if len(names) > 4 else ''}"
     return f"needs {some}, which nothing defines" if names else ""
@@ -128,7 +128,7 @@ def second_runtime(binary: FatBinary) -> Iterator[Finding]:
 def renamed_libraries(image: DeviceImage, host: Sequence[str]) -> Iterator[str]:
     """Yield a sentence for each OpenMP library of the image that auditwheel has renamed in `host`.
 
-    `host` is what the host needs.
+    `host` lists the libraries that the host needs.
     """
     for name in image.contents.links.needed:
         if name in host or not name.startswith(OPENMP_LIBRARIES):

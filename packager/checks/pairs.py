@@ -152,7 +152,7 @@ def misordered(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _has_all_names(table: EntryTable, image: DeviceImage) -> bool:
-    """Return whether names settle what the entries' order leaves open (DECISIONS 26)."""
+    """Return whether names can restore the order of the image's entries (DECISIONS 26)."""
     names = [symbol.name for symbol in image.table or ()]
     pairs = zip(table.entries, counterparts(table, image), strict=True)
     are_found = all(entry.name and symbol for entry, symbol in pairs if needs_device(entry))

@@ -110,7 +110,7 @@ def _is_covered(table: EntryTable, binary: FatBinary) -> bool:
 
 
 def _is_emptied(table: EntryTable, binary: FatBinary) -> bool:
-    """Return whether a descriptor with these entries has no image, which a finding of it says."""
+    """Return whether a descriptor with these entries has no image; another finding reports that."""
     return any(
         not descriptor.images
         and None not in (table.address, descriptor.entries_begin, descriptor.entries_end)

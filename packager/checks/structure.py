@@ -153,7 +153,7 @@ def same_target_twice(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _serves(one: DeviceImage, other: DeviceImage) -> bool:
-    """Return whether a device that `other` is for takes `one`, too."""
+    """Return whether the devices that load `other` also load `one`."""
     if not other.triple or one.triple != other.triple:
         return False
     mine, theirs = _SM.fullmatch(one.processor), _SM.fullmatch(other.processor)

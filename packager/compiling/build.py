@@ -43,9 +43,9 @@ class Options(NamedTuple):
 
 
 def build(command: CompileCommand, options: Options, tools: Tools) -> int:
-    """Do what `command` asks for; returns the exit code of the program that failed, or 0.
+    """Run the steps of `command`; return the exit code of the first failed program, or 0.
 
-    Raises what link(), lower() and bundle() raise, and MissingToolError without a compiler.
+    Raises the errors of link(), lower() and bundle(), and MissingToolError without a compiler.
     """
     if command.end == "other":
         tools.options_at = len(command.driver)
@@ -184,7 +184,7 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
 
 
 def _with_runtime(words: Sequence[str], options: Options) -> host_command.HostCommand:
-    """Return the link with our runtime, if it names none; needed only where something calls it."""
+    """Return the link command with omptool's runtime added, --as-needed, if it names none."""
     host = host_command.parse(words)
     if host.names_runtime or host.is_relocatable or host.is_static:
         return host

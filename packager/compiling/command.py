@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A compiler's command: which of its words are sources, and what it is to end in."""
+"""Parse a compiler's command: its sources, and the kind of its result."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ MADE: tuple[Kind, ...] = ("source", "fortran", "assembly")  # what the compiler 
 
 
 class Input(NamedTuple):
-    """A file that the command names, and the word which does."""
+    """A file named in the command, with the word that names it."""
 
     path: Path
     word: int
@@ -87,7 +87,7 @@ class Input(NamedTuple):
 
 
 class CompileCommand(NamedTuple):
-    """A command, as far as compiling for devices needs to know."""
+    """A compiler's command, in the parts that a compilation for devices needs."""
 
     compiler: tuple[str, ...]
     words: tuple[str, ...]  # behind it, without those that name devices
@@ -141,7 +141,7 @@ class CompileCommand(NamedTuple):
 
     @property
     def is_shown(self) -> bool:
-        """Return whether the compiler, and so who calls it, shows what it starts."""
+        """Return whether the compiler, and so omptool, prints the commands that it starts."""
         return any(self.words[at] == "-v" for at, _ in _options(self.words))
 
     @property
@@ -151,7 +151,7 @@ class CompileCommand(NamedTuple):
 
     @property
     def names_processors(self) -> bool:
-        """Return whether clang's own options may say for which processors of a GPU to compile."""
+        """Return whether clang's own options may name the processors of a GPU."""
         return any(word.startswith(("-march=", "-Xopenmp-target")) for word in self.words)
 
     def _kept(self, *dropped: re.Pattern[str]) -> Iterator[tuple[int, str]]:
@@ -241,7 +241,7 @@ def _plain(words: Iterable[str]) -> Iterator[str]:
 
 
 def _devices(words: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
-    """Return what clang's own options name, the last of them, and the other words."""
+    """Split off clang's own device options: return the last one's targets, and the other words."""
     triples = [word.split("=", 1)[1] for word in words if word.startswith(TARGETS)]
     if triples:
         return tuple(triples[-1].split(",")), [w for w in words if not w.startswith(TARGETS)]

@@ -29,7 +29,7 @@ PROBE = "#include <omp.h>\n"
 
 
 class Compiler(NamedTuple):
-    """A compiler's command, and a line that says who chose it; "" if the user did."""
+    """A compiler's command, and a line on why it was chosen; "" if the user chose it."""
 
     words: tuple[str, ...]
     choice: str = ""
@@ -58,9 +58,9 @@ def clangs_release(compiler: tuple[str, ...]) -> int | None:
 
 
 def release_in(compiler: Sequence[str], version: re.Pattern[bytes]) -> int | None:
-    """Return the number that a pattern finds in what `--version` prints, or None.
+    """Return the number that a pattern finds in the output of `--version`, or None.
 
-    Raises MissingToolError when the compiler cannot be started.
+    Raises MissingToolError if the compiler cannot be started.
     """
     try:
         done = subprocess.run(
@@ -88,12 +88,12 @@ def named(words: Sequence[str]) -> Compiler:
 
 
 def is_known(name: str) -> bool:
-    """Return whether a word is the name of a compiler that `named` finds."""
+    """Return whether a word is the name of a compiler that `named` can find."""
     return name in CLANGS and any(_candidates(name))
 
 
 def unnamed(is_cxx: bool) -> Compiler:
-    """Return the compiler where nobody names one: CC or CXX, a clang, or else the machine's."""
+    """Return the default compiler: CC or CXX, a clang, or else the machine's."""
     variable = "CXX" if is_cxx else "CC"
     words = words_of(os.environ.get(variable, ""))
     if words and not is_this(words):
@@ -141,9 +141,9 @@ def _on_path(name: str) -> Iterator[_Clang]:
 
 
 def _lack(clang: _Clang, language: str) -> str:
-    """Return why a clang cannot compile OpenMP: packages of some have no omp.h.
+    """Return why a clang cannot compile OpenMP: some packages lack omp.h.
 
-    One beside its own omp.h is not started, as that takes longer than the rest of the command.
+    A clang with its own omp.h is not started: that would take longer than the rest of the command.
     """
     program = Path(which(clang.name) or clang.name).resolve()
     if any(program.parent.parent.glob(f"lib/clang/{clang.release}*/include/omp.h")):

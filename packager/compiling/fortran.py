@@ -45,9 +45,9 @@ def flangs_release(compiler: tuple[str, ...]) -> int | None:
 
 
 def unnamed() -> Compiler:
-    """Return the compiler of Fortran where nobody names one: FC, or the newest flang on PATH.
+    """Return the default Fortran compiler: FC, or the newest flang on PATH.
 
-    Raises MissingToolError where both are missing.
+    Raises MissingToolError if both are missing.
     """
     words = words_of(os.environ.get(VARIABLE, ""))
     if words and not is_this(words):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels in LLVM IR beside a host's sources: an image for each target, and what registers them."""
+"""Add kernels in LLVM IR to a host: an image for each target, and their registration."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Make's rules of a compiler, where what it writes is not yet what they are to be of."""
+"""Correct the dependency rules of a compiler whose output is an intermediate file."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Compiling(NamedTuple):
         return self.compiles_fortran if self.command.fortran else self.compiles_devices
 
     def including(self) -> list[str]:
-        """Return what finds omptarget.h behind all other headers."""
+        """Return the options that put omptarget.h's folder after all other include folders."""
         return ["-idirafter", str(self.includes)]
 
 
@@ -145,7 +145,7 @@ def compile_elsewhere(how: Compiling, tools: Tools) -> int:
 
 
 def _offloading(targets: Sequence[Target]) -> list[str]:
-    """Return what tells the host's compiler of devices."""
+    """Return the options with which the host's compiler compiles calls of devices."""
     own = [target for target in targets if not target.compiler]
     return offloading(own) if own else _of_the_host(targets)
 

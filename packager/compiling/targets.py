@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The devices that sources are compiled for, and what clang is told of them."""
+"""Parse the devices to compile for, and return clang's options for them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TELLING = "nvptx64"
 
 
 class Target(NamedTuple):
-    """A triple, its processors in the order in which they were named, and who compiles for it."""
+    """A triple with its processors in the user's order, and its compiler."""
 
     triple: str
     archs: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Target(NamedTuple):
         return code_of(self.triple) in GPUS
 
     def named(self, archs: Sequence[str]) -> list[str]:
-        """Return what tells clang of its processors."""
+        """Return the options that pass the processors to clang."""
         if not archs:
             return []
         if len(archs) == 1:
@@ -85,7 +85,7 @@ def device_of(arch: str) -> str:
 
 
 def offloading(own: Sequence[Target]) -> list[str]:
-    """Return what tells clang to compile for targets."""
+    """Return the options with which clang compiles for targets."""
     words = [OPENMP, f"-fopenmp-targets={','.join(target.triple for target in own)}"]
     words += [word for target in own for word in target.named(target.archs)]
     return words + (list(FOR_GPUS) if any(target.is_gpu for target in own) else [])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The build-id of a file: an edited file is another one, and says so."""
+"""Update the build-id of an edited file: the file is not the old one any more."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ GCCS = "its images are GCC's, which pairs images by order and counts them in its
 
 
 class Held(NamedTuple):
-    """An image that the descriptor lists: where its record points, and what is around it."""
+    """An image in the descriptor's list: the range of its record, and its container."""
 
     image: DeviceImage
     start: int  # addresses, as the record has them
@@ -83,7 +83,7 @@ def _expect_openmp(binary: FatBinary) -> None:
 
 
 def _resolved(file: LinkedFile, binary: FatBinary, wanted: Descriptor) -> Described:
-    """Return the descriptor with what the file has around its images."""
+    """Return the descriptor with the containers of its images."""
     address, records = wanted.address, wanted.records
     begin, end = wanted.entries_begin, wanted.entries_end
     if address is None or records is None or begin is None or end is None:
@@ -100,7 +100,7 @@ def _resolved(file: LinkedFile, binary: FatBinary, wanted: Descriptor) -> Descri
 
 
 def _form(images: Sequence[Held], abi: Abi | None) -> Form:
-    """Return the ABI's form; what is registered is what the images that are there say."""
+    """Return the ABI's form; existing images decide whether containers are registered."""
     written = WRITTEN.get(abi or "", WRITTEN["interface"])
     wraps = images[0].image.is_wrapped if images else written.is_wrapped
     return Form(wraps, written.container_version)

@@ -40,9 +40,9 @@ def edit(
 ) -> Edited:
     """Write to `out`, which may be `host`, the file with the images of its descriptor changed.
 
-    `files` are the new images, `sums` theirs; `judged` asks plugins about those of no known format.
-    Raises FindingError, and leaves nothing, when verify finds an error in the result and `force` is
-    not set; UsageError or FormatError when the file or an image is unfit.
+    `files` are the new images, `sums` their checksums; `judged` asks plugins about unknown formats.
+    Raises FindingError, and writes nothing, if verify finds an error in the result and `force` is
+    not set; UsageError or FormatError if the file or an image is unfit.
     """
     binary = host.binary
     file = LinkedFile(host)
@@ -87,9 +87,9 @@ def list_images(file: LinkedFile, found: Described, places: Sequence[Bounds]) ->
 
 
 def _clear(file: LinkedFile, binary: FatBinary, listed: Listing) -> Plan:
-    """Take away the bytes of images that nothing points to any more.
+    """Remove the bytes of images that nothing refers to any more.
 
-    Images of an earlier edit go with their segments. Others leave a hole.
+    Images of an earlier edit disappear with their segments. Others leave a hole.
     """
     wanted = [h for h in listed.images if isinstance(h, Held)]
     ranges = [(h.offset, h.offset + h.size) for h in wanted]

@@ -128,12 +128,12 @@ class LinkedFile:
 
     @cached_property
     def cut(self) -> int:
-        """Return the end in the file of what is loaded, without the segments of an earlier edit."""
+        """Return the end of the loaded bytes in the file, without segments of an earlier edit."""
         return max((s.end for s in self.kept_loads), default=0)
 
     @cached_property
     def end(self) -> int:
-        """Return where the file ends by its own headers; what lies behind is somebody else's."""
+        """Return the end of the file according to its headers; bytes after it are not ELF's."""
         table_end = self.elf.sections_at + len(self.sections) * SECTION_HEADER.size
         return min(max(self.elf.end(), table_end), len(self.data))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes what an edit has made of a file: streamed, so that images of any size pass through."""
+"""Write the result of an edit, streamed, so that images may be of any size."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from packager.writers.elf_types import FilePart
 
 
 class Kept(NamedTuple):
-    """Bytes of the file that is edited, with what was changed in them."""
+    """A range of the edited file, with patches applied."""
 
     offset: int
     size: int
@@ -50,7 +50,7 @@ class Fixup(NamedTuple):
 
 
 class Binding(NamedTuple):
-    """A word of a part that the loader fills in by a symbol, as a relocation says."""
+    """A word of a part that the dynamic loader fills in with a symbol's address."""
 
     at: int
     info: int
@@ -75,9 +75,9 @@ class _Part(NamedTuple):
 
 
 class Part(_Part):
-    """Bytes that get a place in a new segment: a new section, or some that were elsewhere.
+    """Bytes that get a place in a new segment: a new section, or a moved one.
 
-    Two parts with the same bytes are two: each gets a place.
+    Parts are compared by identity: two parts with equal bytes get two places.
     """
 
     __eq__ = object.__eq__
@@ -101,7 +101,7 @@ class Patch(NamedTuple):
 
 
 class Pointer(NamedTuple):
-    """A word of the file that the loader relocates, by its address, and where it leads now."""
+    """A word of the file that the loader relocates: its address and its new target."""
 
     place: int
     target: Address
@@ -129,7 +129,7 @@ class Renamed(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """All that an edit asks for, or one part of it."""
+    """Changes of an edit, all or some of them."""
 
     parts: tuple[Part, ...] = ()
     patches: tuple[Patch, ...] = ()
@@ -141,5 +141,5 @@ class Plan(NamedTuple):
 
 
 def joined(plans: Iterable[Plan]) -> Plan:
-    """Return the plan of all that these ask for, in their order."""
+    """Return the plan that combines others, in order."""
     return Plan(*(tuple(chain.from_iterable(field)) for field in zip(*plans, strict=True)))

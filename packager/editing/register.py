@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device images for a finished executable or library that registers none yet (DECISIONS 16)."""
+"""Add device images to a finished executable or library that registers none yet (DECISIONS 16)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def register(
 ) -> Edited:
     """Write to `out`, which may be `host`, the file with images that it registers when it starts.
 
-    `files` are the images of `requests`, `sums` theirs. Errors are those of `edit`.
+    `files` are the images of `requests`, `sums` their checksums. Errors are those of `edit`.
     """
     binary = host.binary
     _expect_unregistered(binary)
@@ -102,7 +102,7 @@ def _expect_unregistered(binary: FatBinary) -> None:
 
 
 def _expect_loaded(file: LinkedFile) -> None:
-    """Raise UsageError for a program that nothing loads libraries for."""
+    """Raise UsageError for a static program, which loads no libraries."""
     table = file.dynamic
     has_interpreter = any(s.type == PT_INTERP for s in file.segments)
     flags = (table.value(DT_FLAGS_1) if table else 0) or 0

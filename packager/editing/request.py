@@ -30,7 +30,7 @@ class Named(NamedTuple):
 
 
 def triple_of(image: DeviceImage) -> str:
-    """Return the triple of an image; clang 14 writes none, then it is that of its code."""
+    """Return an image's declared triple; clang 14 declares none, so that of its code."""
     return image.triple or normalise(image.contents.machine or "unknown")
 
 
@@ -40,7 +40,7 @@ def name_of(image: DeviceImage) -> str:
 
 
 class Replacement(NamedTuple):
-    """An image of the file, and the file that takes its place."""
+    """An image of the file, and the file that replaces it."""
 
     named: Named
     path: Path

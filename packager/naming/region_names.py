@@ -35,7 +35,7 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def titles(names: Iterable[str]) -> dict[str, str]:
-    """Return what people call each of the names: as it is, demangled, where two would be equal."""
+    """Return each name for display: short, or demangled if two short names are equal."""
     known = list(dict.fromkeys(names))
     short = short_names(known)
     counts = Counter(short.values())

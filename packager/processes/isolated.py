@@ -39,7 +39,7 @@ def _is_current(folder: str) -> bool:
 
 
 def _bytecode_options() -> list[str]:
-    """Return the options that keep compiled modules where the user wants them, if at all."""
+    """Return the options that keep compiled modules in the user's folder for them, if any."""
     prefix = sys.pycache_prefix
     return [
         *(["-B"] if sys.dont_write_bytecode else []),

@@ -46,8 +46,8 @@ def bundle(
 ) -> list[Finding]:
     """Write to `out` the object `file` with the images wrapped for `abi`.
 
-    Returns what `verify` finds in the result. Raises FindingError, and leaves nothing, when that
-    holds an error and `force` is not set; UsageError or FormatError when an input is unfit.
+    Returns the findings of `verify` about the result. Raises FindingError, and writes nothing, if
+    one is an error and `force` is not set; UsageError or FormatError if an input is unfit.
     """
     host = read_host(file.data)
     if any(name.startswith(IMAGE_SECTION_PREFIX) for name in host.names):
@@ -118,7 +118,7 @@ def _has_entries(host: HostObject, abi: WrittenAbi) -> bool:
 
 
 def _where_entries(host: HostObject, abi: WrittenAbi) -> str:
-    """Return what to do about a host without entries."""
+    """Return a hint for a host without entries."""
     for other in WRITTEN.values():
         if _has_entries(host, other):
             name = "llvm" if other.is_llvm else other.name
@@ -160,7 +160,10 @@ def _write(
     own: Collection[tuple[str, int]],
     as_text: Callable[[BinaryIO], None] | None = None,
 ) -> list[Finding]:
-    """Write beside `out`, check, and rename only what is sound. A text is checked as an object."""
+    """Write the result beside `out`, check it, and rename it if it is sound.
+
+    A text is checked as the object that it stands for.
+    """
     with replacing(out) as temporary:
         # "r+b" because the file is empty, and ext4 writes a truncated file back before close
         # returns.

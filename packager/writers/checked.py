@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A result is checked before it takes its place."""
+"""Check a result before it replaces its output file."""
 
 from __future__ import annotations
 

@@ -65,10 +65,10 @@ def write_container(
     force: bool = False,
     copied: Copied = ignore,
 ) -> list[Finding]:
-    """Write to `out` a container of the images, for the readers of a generation of LLVM.
+    """Write a container of the images to `out`, for the readers of an LLVM generation.
 
-    Returns what `verify` finds in them. Raises FindingError, and leaves nothing, when that holds an
-    error and `force` is not set; UsageError or FormatError when an input is unfit.
+    Returns the findings of `verify` about them. Raises FindingError, and writes nothing, if one is
+    an error and `force` is not set; UsageError or FormatError if an input is unfit.
     """
     _expect_reader(form, generation)
     inputs, images = inspect(requests, files, force=force)
@@ -105,7 +105,7 @@ def _expect_reader(form: ContainerForm, generation: Generation) -> None:
 def _findings(
     out: Path, requests: Sequence[ImageRequest], images: Iterable[DeviceImage], form: ContainerForm
 ) -> list[Finding]:
-    """Return what verify would say of the file, which is not read for it."""
+    """Return the findings of verify about the file, without reading it."""
     container = offload_binary.NAME if form == "offload-binary" else clang_bundle.NAME
     held: list[DeviceImage] = []
     offset = 0

@@ -27,7 +27,7 @@ VERSIONED = re.compile(r"-(\d+)")
 
 
 class Tool(NamedTuple):
-    """A program, how it is asked for a kernel, and the part of its answer that is about it."""
+    """A disassembler: its arguments for a kernel, and the kernel's part of its output."""
 
     name: str
     arguments: Callable[[str, str], list[str]]  # file, kernel

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device images to files of their own: which ones, and under what names."""
+"""Write device images to separate files."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Outcome(NamedTuple):
 def extract(source: Path, wanted: Wanted, folder: Path | None) -> Outcome:
     """Write the images of `source` that are `wanted` into `folder`; with None, only choose.
 
-    Each file appears whole or not at all. Raises FormatError for a source that cannot be read,
-    UsageError when nothing says which of several images is meant or a file cannot be written,
-    FindingError when no image is as wanted.
+    Each file appears whole or not at all. Raises FormatError for an unreadable source, UsageError
+    if the choice among several images is ambiguous or a file cannot be written, FindingError if no
+    image meets the conditions.
     """
     faults: dict[tuple[str, str], None] = {}
     if wanted.is_open and (count := sum(1 for _ in _images(source, faults))) > 1:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A wrapper as LLVM IR, as clang-offload-wrapper writes it: a module for any part of LLVM to take.
+"""Write a wrapper as LLVM IR, like clang-offload-wrapper: a module for any LLVM tool.
 
-Releases before 15 read no opaque pointers: what is for them is written with typed ones, which those
-up to 22 still read. The bytes of an image are in the text, three characters each.
+Releases before 15 cannot parse opaque pointers. For them typed pointers are written, which releases
+up to 22 can still parse. The bytes of an image are in the text, three characters each.
 """
 
 from __future__ import annotations

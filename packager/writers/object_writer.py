@@ -68,9 +68,9 @@ def write_object(
 ) -> None:
     """Write `host` with `sections` and `symbols` added to `out`.
 
-    `symbols` are the added locals, and globals that are used unless the host has the same name.
-    Host sections named in `retain` are marked to survive --gc-sections. `copied` is told of every
-    piece of a file that was copied, in bytes.
+    `symbols` are the added locals, and globals, unless the host has a global of that name. Host
+    sections named in `retain` are marked to survive --gc-sections. Calls `copied` with the size of
+    each copied piece of a file.
     """
     merged = _merge_symbols(host, symbols)
     by = merged.local_count - host.local_count

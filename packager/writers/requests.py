@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device images as a command line names them: which file, and what it is for."""
+"""Parse device images on a command line: the file, and its target."""
 
 from __future__ import annotations
 
@@ -120,19 +120,19 @@ def inspect(
 
 
 def has_own_format(request: ImageRequest, files: OpenFiles) -> bool:
-    """Return whether an image is of no known format, which a plugin may take all the same."""
+    """Return whether an image is of an unknown format, which a plugin may accept."""
     data = _opened(request, files)
     return is_own(Payload(data, request.triple)) and _container(data) is None
 
 
 def own_formats(images: Iterable[DeviceImage]) -> frozenset[tuple[str, int]]:
-    """Return the images of no known format with which nothing is wrong, by triple and size."""
+    """Return the images of unknown formats without a fault, by triple and size."""
     own = (image for image in images if image.contents.is_own and not image.contents.problem)
     return frozenset((image.triple, image.size) for image in own)
 
 
 def _of_a_host(path: Path, image: DeviceImage, data: Reader) -> str:
-    """Return what is wrong with bitcode that is a host's object; "" of every other image."""
+    """Return the fault of bitcode that is a host's object; "" for every other image."""
     if image.kind != "bitcode":
         return ""
     from packager.hosts import bitcode
@@ -142,7 +142,7 @@ def _of_a_host(path: Path, image: DeviceImage, data: Reader) -> str:
 
 
 def _container(data: Reader) -> str | None:
-    """Return what a file is, if it is no image but holds some."""
+    """Return the container format of a file that is no image but holds some, or None."""
     from packager.formats.containers import archive
     from packager.formats.containers.known import of_file
 

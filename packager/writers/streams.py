@@ -53,7 +53,7 @@ def _of_file(part: FilePart, copied: Copied) -> Iterator[memoryview]:
 def told(
     parts: Iterable[bytes | memoryview], tell: Callable[[bytes | memoryview], None]
 ) -> Iterator[bytes | memoryview]:
-    """Yield parts, each of which `tell` has been given."""
+    """Yield the parts, and call `tell` with each one before."""
     for part in parts:
         tell(part)
         yield part

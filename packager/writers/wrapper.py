@@ -81,7 +81,7 @@ class EntryInput(NamedTuple):
 
     @property
     def host_symbol(self) -> str:
-        """Return what its address is."""
+        """Return the host symbol whose address the entry has."""
         return self.symbol or self.name
 
     @property
@@ -159,7 +159,7 @@ def offload_header(image: ImageInput, version: int) -> tuple[bytes, int]:
 
 
 def image_content(image: ImageInput, abi: WrittenAbi) -> tuple[int, Content]:
-    """Return what the section of an image holds, and its size."""
+    """Return the size and content of an image's section."""
     head, padding = offload_header(image, abi.container_version)
     content: Content = (head, FilePart(image.path, image.data), bytes(padding))
     return len(head) + image.size + padding, content

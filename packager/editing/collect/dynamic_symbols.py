@@ -49,7 +49,7 @@ class Import(NamedTuple):
 
 
 class _Tables(NamedTuple):
-    """The tables of dynamic symbols; those of versions may not be there."""
+    """The tables of dynamic symbols; those of versions may be absent."""
 
     symbols: Section
     strings: Section
@@ -58,7 +58,7 @@ class _Tables(NamedTuple):
 
 
 class _Needed(NamedTuple):
-    """The symbols that a file asks other libraries for, by version."""
+    """The versions that a file needs from other libraries."""
 
     numbers: dict[tuple[str, str], int]  # (library, version) to the number of the version
     records: int

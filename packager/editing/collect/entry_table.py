@@ -72,7 +72,7 @@ def _missing(binary: FatBinary, abi: WrittenAbi) -> str:
 
 
 def symbols_of(file: LinkedFile) -> dict[str, _Symbol]:
-    """Return the symbols that the file defines, by name; the full symbol table knows local ones."""
+    """Return the symbols that the file defines, by name; .symtab includes local ones."""
     found: dict[str, _Symbol] = {}
     is_preempted = _is_library(file)
     for table in reversed(file.elf.symbol_tables()):

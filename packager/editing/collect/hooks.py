@@ -47,7 +47,7 @@ LAST = Hook("fini", SHT_FINI_ARRAY, (DT_FINI_ARRAY, DT_FINI_ARRAYSZ))
 
 
 def hook(file: LinkedFile, descriptor: Part, slots: Part) -> Plan:
-    """Call what `slots` lead to, the first at the beginning and the second at the end."""
+    """Add calls of the functions in `slots`: the first at the start, the second at the end."""
     first, last = _slot(file, FIRST), _slot(file, LAST)
     code, machine, told = _Code(), file.machine.code, descriptor.at(0)
     code.add(machine.first(told, slots.at(0), _place(first), by_slot=isinstance(first, Part)))
@@ -97,7 +97,7 @@ def _by_name(file: LinkedFile, row: int, where: str) -> Part:
 
 
 def _lead(file: LinkedFile, which: Hook, code: Address, function: Function | None) -> Plan:
-    """Have the first slot of an array lead to our code; there may be none yet."""
+    """Point the first slot of an array to new code; add the array if there is none."""
     address, size = _array(file, which)
     if address and size:
         if isinstance(function, Part):  # by its name, which our slot has now
@@ -111,7 +111,7 @@ def _lead(file: LinkedFile, which: Hook, code: Address, function: Function | Non
 
 
 class _Code:
-    """Code that is put together: its bytes, and what its instructions refer to."""
+    """New code: its bytes, and the operands of its instructions."""
 
     def __init__(self) -> None:
         self.content = b""

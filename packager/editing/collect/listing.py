@@ -18,7 +18,7 @@ Judge = Callable[[Sequence[ImageRequest]], Sequence[ImageRequest]]
 
 
 class Listing(NamedTuple):
-    """The images of the descriptor after the edit, and those that go."""
+    """The images of the descriptor after the edit, and the removed ones."""
 
     images: tuple[Held | ImageInput, ...]
     gone: tuple[Held, ...]

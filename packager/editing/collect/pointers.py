@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pointers of the file that lead elsewhere after an edit."""
+"""Change pointers of the file to new targets."""
 
 from __future__ import annotations
 

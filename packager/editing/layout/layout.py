@@ -41,7 +41,7 @@ def lay_out(file: LinkedFile, plan: Plan) -> Layout:
 
 
 def _carried(file: LinkedFile, plan: Plan) -> Iterator[Move]:
-    """Take along what others have in the segments that go: sections that had moved."""
+    """Keep sections that an earlier edit moved into its segments, which this edit drops."""
     rewritten = [part.takes for part in plan.parts if part.takes]
 
     def stays_behind(section: Section) -> bool:

@@ -46,7 +46,7 @@ class Moves:
         return None
 
     def offset(self, address: int) -> int | None:
-        """Return where in the file those at `address` are now; None if they have not moved."""
+        """Return the new file offset of the bytes at `address`; None if they have not moved."""
         for start, end, _, new in self.rows:
             if start <= address < end:
                 return new + address - start

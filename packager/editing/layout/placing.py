@@ -16,7 +16,7 @@ from packager.records import NamedTuple
 
 
 class Placed(NamedTuple):
-    """The new segments with their places, and what has moved there."""
+    """The new segments with their places, and the moved sections."""
 
     room: Room
     places: dict[Part, Place]

@@ -57,7 +57,7 @@ class Rows(NamedTuple):
 
 
 def new_rows(file: LinkedFile, plan: Plan) -> Rows:
-    """Return the relocations: without those of words that go, with those of new ones."""
+    """Return the relocations: drop those of removed words, and add those of new parts."""
     pointers = dict(plan.pointers)
     table = file.relocations
     own = file.own

@@ -44,7 +44,7 @@ class Layout(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The tables of the loader; their parts, where they are written anew."""
+    """The loader's tables, each with its new part if it is rewritten."""
 
     rows: Rows
     relocations: Part | None

@@ -101,11 +101,11 @@ def _of_part(section: Section, part: Part, placed: Placed) -> Section:
 
 
 def _vacant(file: LinkedFile, placed: Placed) -> list[tuple[int, int]]:
-    """Return the places that something has left and nothing is in now: addresses, from and to.
+    """Return vacant address ranges, which sections have left and nothing occupies.
 
-    strip breaks segments that no section is in. In front of a program of fixed addresses
-    patchelf would put the dynamic table there, in a segment that nobody may write; in front of
-    others it gets the room, and in front of node room for names that do not fit below it.
+    strip breaks segments that no section is in. In front of a position-dependent program patchelf
+    would put the dynamic table into such a range, in a read-only segment. In front of other
+    programs it gets the room, as in node for names that do not fit below it.
     """
     front = file.front
     count = len(file.kept) + len(placed.added)

@@ -54,10 +54,10 @@ def _by_offset(section: Section) -> tuple[int, int]:
 
 
 def _is_last(file: LinkedFile, placed: Placed) -> bool:
-    """Return whether a segment becomes longer whose program header is the last one.
+    """Return whether an extended segment has the last program header.
 
-    patchelf stretches such a segment over all that is behind it in the file. llvm-strip writes no
-    section that a segment holds, so the sections' names must not be there.
+    patchelf stretches such a segment over all that follows it in the file. llvm-strip writes no
+    section that a segment holds, so the section names must not be there.
     """
     longer = placed.room.longer
     return longer is not None and file.kept[-1] == longer.data
