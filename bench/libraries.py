@@ -62,7 +62,7 @@ QUESTIONS = (
 
 
 def main() -> None:
-    """Measure what is there, and print a table for each library."""
+    """Measure the installed libraries, and print a table for each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--cuobjdump", default="cuobjdump")
@@ -100,7 +100,7 @@ def main() -> None:
 
 
 def each(folder: Path, peer: str, runs: int) -> None:
-    """Measure `dump --images` and `verify` on every library for which cuobjdump takes long."""
+    """Measure `dump --images` and `verify` on every library on which cuobjdump is slow."""
     ratios: list[float] = []
     for path in sorted(folder.rglob("*.so*")):
         theirs = Measured("cuobjdump", [peer, *LISTING, str(path)])

@@ -181,7 +181,7 @@ def main() -> None:
 
 
 def subprocess_version(mpi: Mpi) -> str:
-    """Return what the launcher says of itself."""
+    """Return the launcher's version line."""
     done = subprocess.run(
         [mpi.launcher[0], "--version"], stdout=subprocess.PIPE, text=True, check=True
     )

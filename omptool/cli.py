@@ -100,7 +100,7 @@ class LazyGroup(click.Group):
 
 
 def _elsewhere(name: str) -> click.Command:
-    """Return a command that says where the one of this name works, whatever its arguments are."""
+    """Return a stand-in for the command that prints on which system it works."""
 
     def tell() -> None:
         from omptool.errors import fail
@@ -114,7 +114,7 @@ def _elsewhere(name: str) -> click.Command:
 
 
 def _as_options(args: list[str]) -> list[str]:
-    """Return the arguments with `help` and `version`, words that many tools take, as options."""
+    """Return the arguments with the words `help` and `version` as options."""
     if args[:1] == ["help"]:
         return [*args[1:2], "--help"]
     return ["--version"] if args == ["version"] else args

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Printing what files say, and what they are called, on terminals of any encoding."""
+"""Print text and names from files on terminals of any encoding."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def echo(line: str, *, err: bool = False) -> None:
 
 
 def coloured(text: str, colour: str | None, *, err: bool = False) -> str:
-    """Return `text` in a colour, where one is given and wanted: on a terminal, or by --color."""
+    """Return `text` in a colour, if one is given and colours are on (terminal, or --color)."""
     return click.style(text, fg=colour) if colour and _has_colours(err) else text
 
 

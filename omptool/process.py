@@ -63,7 +63,7 @@ def ending_well() -> Iterator[None]:
 
 
 def in_a_line(error: click.ClickException) -> str:
-    """Return what is wrong with the command line, and where to read what would be right."""
+    """Return the fault of the command line, and where to read about its options."""
     message = " ".join(error.format_message().split())
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:
@@ -73,7 +73,7 @@ def in_a_line(error: click.ClickException) -> str:
 
 
 def _stop(number: int, _frame: FrameType | None) -> NoReturn:
-    """Raise StoppedError, once: the next signal must not stop what takes outputs away."""
+    """Raise StoppedError once: a second signal must not interrupt the removal of outputs."""
     for one in STOPPING:
         signal.signal(one, signal.SIG_IGN)
     raise StoppedError(number)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Check what `make dist` has made: each wheel's tags, machine, C library, and paths in its files.
+"""Check the output of `make dist`: each wheel's tags, machine, C library, and paths in its files.
 
-Usage: python scripts/check_wheels.py FOLDER GLIBC MACHINE...   (glibc's oldest release, as 2.28)
+Usage: python scripts/check_wheels.py FOLDER GLIBC MACHINE... (glibc's oldest release, as 2.28)
 Exits 1 with a line for each fault.
 """
 

@@ -29,7 +29,7 @@ Uses = Mapping[str, set[str]]
 
 @dataclass(frozen=True)
 class Tree:
-    """A tree: its rooms from the top, and what each uses."""
+    """A tree: its rooms from the top, and the rooms that each uses."""
 
     name: str
     levels: Sequence[Sequence[str]]

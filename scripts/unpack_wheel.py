@@ -24,7 +24,7 @@ def files(wheel: ZipFile) -> Iterator[tuple[str, ZipInfo]]:
 
 
 def links(wheel: ZipFile) -> Iterator[tuple[str, str]]:
-    """Yield each symbolic link that the wheel lists (wheels store none), and where it leads."""
+    """Yield each symlink that the wheel lists (wheels store none), and its target."""
     for member in wheel.namelist():
         if member.endswith(".dist-info/symlinks.txt"):
             for line in wheel.read(member).decode().split():

@@ -150,7 +150,7 @@ def _asking(program: Path, *, is_run: bool) -> AbstractContextManager[dict[str, 
 def _ran(
     program: str, args: tuple[str, ...], asking: dict[str, str] | None
 ) -> tuple[RegionRun, str]:
-    """Run the program; return what ran, and why nothing could, if that is known."""
+    """Run the program; return its report, and why no region could run, if known."""
     from omptool.probes import gcc_regions, launching, watching, workers
     from omptool.probes.reports import region_report
     from packager.files.reader import open_reader
@@ -204,7 +204,7 @@ def _predicted(said: Said, as_json: bool, is_wide: bool) -> str:
 
 
 def _diagnosed(program: Path, asking: dict[str, str] | None, *, is_verbose: bool) -> Said:
-    """Return the diagnosis, and what it is about."""
+    """Return the diagnosis, with the facts that it is based on."""
     from omptool.probes import machine
     from omptool.render.doctor import Said
     from packager.files.temporary import MemoryFile
@@ -240,9 +240,9 @@ def _diagnosed(program: Path, asking: dict[str, str] | None, *, is_verbose: bool
 
 
 class _Parts:
-    """The program, and the libraries with regions that the loader picks for it.
+    """The program, and its libraries with regions that the loader picks.
 
-    A file of debug information alone has no more than what stands here.
+    A file of debug information alone has only this content.
     """
 
     of_gcc: tuple[GccRegions, ...] = ()
@@ -360,7 +360,7 @@ def _check_is_program(main: Loaded, program: Path) -> None:
 
 
 def _weighed(finding: Finding, diagnosis: Diagnosis) -> Finding:
-    """Return the finding, of an image that no device here takes as a warning."""
+    """Return the finding, as a warning if no device loads its image."""
     image = next((one for one in diagnosis.images if one.image.index == finding.image), None)
     is_elsewhere = finding.code in _checks() and image is not None and not image.devices
     return finding._replace(severity="warning") if is_elsewhere else finding
@@ -374,12 +374,12 @@ def _checks() -> tuple[str, ...]:
 
 
 def _is_of_gcc(binary: FatBinary) -> bool:
-    """Return whether libgomp alone has a use for a file's parts, or there are none."""
+    """Return whether a file has parts for libgomp only, or none."""
     return binary.abi == "gcc" or not binary.has_parts
 
 
 def _without_gcc(part: Loaded) -> Loaded:
-    """Return what a file has for other runtimes than libgomp; the same if that is all."""
+    """Return the parts of a file for runtimes other than libgomp."""
     from packager.machine.gcc_runtime import without
 
     if not any(table.abi == "gcc" for table in part.binary.tables):
@@ -389,7 +389,7 @@ def _without_gcc(part: Loaded) -> Loaded:
 
 
 def _errors(parts: Sequence[Loaded]) -> Iterator[Finding]:
-    """Yield what `verify` calls errors, with the images' numbers in the whole of the parts."""
+    """Yield the errors of `verify`, with image numbers of the joined parts."""
     from packager import checks
 
     first = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`--baseline` and `--write-baseline`: findings that are known, and fail nothing."""
+"""The options `--baseline` and `--write-baseline`: known findings do not fail a build."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ OPTIONS = (
 
 
 class Baseline:
-    """A file of known findings, and those of them that this run found again."""
+    """A file of known findings, and those that this run found again."""
 
     def __init__(self, path: Path) -> None:
-        """Read the file. Raises FormatError for what is no baseline, and OSError."""
+        """Read the file. Raises FormatError if it is no baseline, and OSError."""
         from packager.gates import baseline
 
         self._path = path

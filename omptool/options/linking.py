@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def end_as(run: Callable[[], int]) -> NoReturn:
-    """End with the exit code of what `run` starts, and with what it said where it failed."""
+    """End with the exit code of `run`, or with its error."""
     try:
         code = run()
     except PackagerError as error:
@@ -37,9 +37,9 @@ def end_as(run: Callable[[], int]) -> NoReturn:
 def tools(kept: Path | None, *, is_shown: bool, is_dry: bool) -> Iterator[Tools]:
     """Yield the Tools that run commands in the folder `kept`, or in a temporary one.
 
-    A dry run leaves `kept` alone: the commands that it shows only name the folder. Where other
-    users may write to `kept`, they could replace the inputs of a command: the files get there when
-    all commands have ended.
+    A dry run does not change `kept`: the commands that it prints only name the folder. If other
+    users may write to `kept`, they could replace the inputs of a command, so the files are moved
+    there after all commands have ended.
     """
     from packager.files.replacing import is_private
     from packager.files.temporary import temporary_folder

@@ -52,7 +52,7 @@ def as_given(path: Path) -> str:
 
 
 class FolderName(click.Path):
-    """A path that can name a folder: "" cannot, and pathlib would take it for the current one."""
+    """A path of a folder; "" is an error, because pathlib would make it the current folder."""
 
     def __init__(self, *, or_file: bool = False) -> None:
         super().__init__(path_type=Path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The arguments of clang-linker-wrapper, of clang 15 to 22, as those of `omptool link`."""
+"""Translate the arguments of clang-linker-wrapper, of clang 15 to 22, to `omptool link`'s."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class WithResponseFiles(click.Command):
-    """A command whose words may be in a file: a build can name more images than a line has room."""
+    """A command that reads words from @FILE: a command line may be too short for all images."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments, with the words of response files in place of each @FILE."""
@@ -142,7 +142,7 @@ def _size(path: Path) -> int:
 
 @contextmanager
 def progress(paths: Iterable[Path]) -> Iterator[Callable[[int], None]]:
-    """Yield a function that takes the count of copied bytes, and moves a bar if they are many."""
+    """Yield a function that adds copied bytes, and shows a bar if there are many."""
     total = sum(map(_size, paths))
     if total < WORTH_A_BAR or not sys.stderr.isatty():
         yield lambda _size: None

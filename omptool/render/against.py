@@ -44,7 +44,7 @@ def _line(member: str, change: Change, is_demangled: bool) -> str:
 
 
 def _targets(targets: Sequence[str]) -> str:
-    """Return what they have in common once: "cubin for nvptx64-nvidia-cuda sm_80, sm_90"."""
+    """Return targets with their common part once: "cubin for nvptx64-nvidia-cuda sm_80, sm_90"."""
     found: dict[str, list[str]] = {}
     for target in targets:
         head, _, arch = target.rpartition(" ")

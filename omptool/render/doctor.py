@@ -71,7 +71,7 @@ class Said(NamedTuple):
 
     @property
     def is_well(self) -> bool:
-        """Return whether a device uses every entry, and nothing is wrong with the program."""
+        """Return whether a device uses every entry, and the program has no fault."""
         found = self.diagnosis
         return found.offloads and all(one.severity != "error" for one in found.findings)
 

@@ -78,7 +78,7 @@ class Parts(NamedTuple):
         return None if self.wide else terminal_width()
 
     def called(self, names: Iterable[str]) -> Mapping[str, str]:
-        """Return the names that tables show for those of kernels and variables."""
+        """Return the display names of kernels and variables."""
         return called(names) if self.is_demangled else {name: name for name in names}
 
 
@@ -125,7 +125,7 @@ def _blocks(binary: FatBinary, parts: Parts) -> Iterator[str]:
 
 
 def headline(binary: FatBinary) -> str:
-    """Return what a file is."""
+    """Return the kind of a file, in words."""
     if binary.machine is None:
         return "device images without a host"
     abi = f", ABI {binary.abi}" if binary.abi else ""
@@ -176,7 +176,7 @@ def _levels(images: Iterable[DeviceImage]) -> list[Row]:
 
 
 def _is_other(image: DeviceImage) -> bool:
-    """Return whether a container says of an image that it is of another kind than its bytes are."""
+    """Return whether a container declares another kind of an image than its bytes have."""
     return image.declared_kind is not None and image.declared_kind != image.kind
 
 
@@ -210,12 +210,12 @@ def _entries(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> 
 
 
 def _is_obvious(entry: OffloadEntry) -> bool:
-    """Return whether the host symbol says no more than the name: clang has one for each region."""
+    """Return whether the host symbol adds nothing to the name: clang has one for each region."""
     return entry.symbol in (entry.name, f".{entry.name}.region_id")
 
 
 def _kernels(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> Iterator[str]:
-    """Yield the table of kernels, and what is to be said of it."""
+    """Yield the table of kernels, and notes on it."""
     found = [one for one in merged(binary, images) if parts.wanted.names(one.name)]
     found = in_order(found, KERNELS, parts.sort)
     # Architectures and images as text, by indices of images: many kernels share them.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The JSON documents of the reading commands, a piece at a time: those of large files are long."""
+"""Write the JSON documents of the reading commands in pieces: those of large files are long."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pieces(value: object, depth: int = 0) -> Iterator[str]:
 
 @cache
 def _encoder() -> Callable[[object], str]:
-    """Return what writes one value; most commands write tables, and do not wait for json."""
+    """Return a function that writes one value; json is imported only for JSON output."""
     from json import JSONEncoder
 
     return JSONEncoder().encode

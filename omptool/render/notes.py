@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Notes below tables: what a cell would say at length, each once."""
+"""Collect notes below tables, each text once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Notes:
         self._shown = 0
 
     def mark(self, text: str | None) -> str | None:
-        """Return what stands in a cell for `text`: "[1]"; None for nothing."""
+        """Return the cell for `text`: "[1]"; None for no text."""
         if not text:
             return None
         short = self.said(text)
@@ -45,7 +45,7 @@ class Notes:
         return ABOVE if len(text) >= LONG and text in self._first else self.shortened(text)
 
     def shortened(self, text: str) -> str:
-        """Return `text` with references in place of what the report has said already."""
+        """Return `text` with references to notes in place of text that the report has already."""
         if text in self._numbers:
             return text
         for note, number in self._numbers.items():

@@ -38,7 +38,7 @@ STATES = {
 
 
 class Number(str):
-    """A number with its unit, as text: its column is aligned as those of numbers."""
+    """A number with its unit, as text; its column is aligned like numbers."""
 
 
 def table(
@@ -49,12 +49,12 @@ def table(
     spare: Sequence[str] = (),
     states: Container[str] = (),
 ) -> str:
-    """Return a table with its title; columns that are empty throughout are left out.
+    """Return a table with its title, without empty columns.
 
-    Where it is wider than `width`, the columns `cut` are shortened. Where that is not enough, those
-    of `spare` are left out, in their order, and a line below names them. The first column, if it
-    may be cut, has the names of the rows: it stays whole as long as others can be cut or left out.
-    Cells of the columns `states` have the colours of STATES.
+    If it is wider than `width`, the columns `cut` are shortened. If that is not enough, columns of
+    `spare` are omitted in order, and a line below names them. The first column, if in `cut`, has
+    the names of the rows: it stays whole as long as others can be cut or omitted. Cells of the
+    columns `states` have the colours of STATES.
     """
     return "\n".join(table_pieces(title, rows, width, cut, spare, states))
 
@@ -131,7 +131,7 @@ def _lines(
 
 
 def _coloured(cells: list[str], has_states: bool) -> list[str]:
-    """Return the cells of a column of states in their colours; those of others as they are."""
+    """Return the cells of a column of states in their colours; others unchanged."""
     if not has_states:
         return cells
     return [coloured(cell, STATES.get(cell.split(" ")[0])) for cell in cells]
@@ -140,7 +140,7 @@ def _coloured(cells: list[str], has_states: bool) -> list[str]:
 def _fitted(
     shown: dict[str, list[str]], width: int, cut: Sequence[str], spare: Sequence[str]
 ) -> tuple[dict[str, list[str]], list[str]]:
-    """Return columns, those that may be cut so short that a row fits, and those left out."""
+    """Return columns cut so that a row fits, and the omitted ones."""
     widths = {name: max(len(name), *map(len, cells)) for name, cells in shown.items()}
     least = {n: min(w, max(SHORTEST, len(n))) if n in cut else w for n, w in widths.items()}
     names = next(iter(shown))

@@ -111,7 +111,7 @@ def _named(label: Label) -> str:
 
 
 def _shown(label: Label, short: Mapping[str, str]) -> str:
-    """Return what people call an event: of a kernel, its function and line."""
+    """Return an event's display name: for a kernel, its function and line."""
     name = _named(label)
     return clean(short[name]) if name in short else name
 

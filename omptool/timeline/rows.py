@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sorts a lane's events into rows: in none of them does one event overlap another.
+"""Sort a lane's events into rows without overlaps.
 
-An event that lies within another one is a row below it. Instants have a row of their own, the last.
+An event within another one is a row below it. Instants have a row of their own, the last.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def command(
 
 
 def _form(form: str | None, as_json: bool, as_sarif: bool) -> str:
-    """Return the form of the output. Raises UsageError where options ask for several."""
+    """Return the form of the output. Raises UsageError if options name several."""
     asked = {
         one for one in (form, "json" if as_json else None, "sarif" if as_sarif else None) if one
     }
@@ -126,7 +126,7 @@ def _form(form: str | None, as_json: bool, as_sarif: bool) -> str:
 
 
 def _sourced(form: str) -> Asked | None:
-    """Return whose sources are asked for: those of entries, for forms that point to them."""
+    """Return the sources to look up: those of entries, for output forms that refer to them."""
     if form not in ("sarif", "github"):
         return None
     from packager.dwarf.sources import Asked
@@ -191,7 +191,7 @@ def _of_parts(
 def _of_whole(
     path: Path, parts: Sequence[FatBinary], files: Files, gates: Gates
 ) -> Iterator[Result]:
-    """Yield what the gates find about a file, unless it could not be read: then nothing is gone."""
+    """Yield the gates' findings about a file; none for an unreadable one: no part of it is gone."""
     if files.failed:
         return
     for whole, findings in gates.of_file(path, parts):

@@ -64,7 +64,7 @@ def whole(
 
 
 def rule(code: str, name: str, explanation: str) -> Json:
-    """Return what viewers show of a code: a line, the cause, and with the cure as help."""
+    """Return a code's rule for viewers: a line, the cause, and the cure as help."""
     cause, _, _ = explanation.partition("\n\nCure: ")
     return {
         "id": code,

@@ -47,7 +47,7 @@ def _without_lines(run: CheckRun) -> Iterator[str]:
 
 
 def remarks(run: CheckRun) -> list[str]:
-    """Return what keeps the findings from being all that there were."""
+    """Return the reasons why the findings may be incomplete."""
     recorded = run.recorded
     said = []
     if not recorded.is_whole:
