@@ -20,5 +20,5 @@ def test_it_is_shown(bench: Bench, feature: Feature) -> None:
 
 
 def test_the_page_is_up_to_date() -> None:
-    """It says yes of each feature, as the test of each does."""
+    """The page says yes for each feature that the tests find."""
     assert PAGE.read_text() == page([feature.name for feature in FEATURES])

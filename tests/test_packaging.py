@@ -121,7 +121,7 @@ def renamed_runtime(folder: Path) -> Path:
 
 
 def test_a_renamed_runtime_is_known(renamed: Path) -> None:
-    """Its name is not libomptarget.so, and the module asks it for the versions of its calls."""
+    """The runtime has another name; the module needs versions of its functions."""
     module = renamed / "saxpy" / "_saxpy.so"
     (libomp,) = renamed.glob("saxpy.libs/libomp-*")
     fault = f"image 0 needs libomp.so.5, which its host needs as {libomp.name}: "
@@ -146,7 +146,7 @@ def test_a_renamed_runtime_names_the_folder_and_the_cure(renamed: Path) -> None:
 
 
 def test_a_runtime_without_plugins_says_where_they_go(tmp_path: Path) -> None:
-    """Under its own name: plugins beside it are all that it lacks."""
+    """The runtime has its own name; only plugins beside it are missing."""
     shutil.copy(libdir() / "libomptarget.so", tmp_path)
     runtime = tmp_path / "libomptarget.so"
     output(OMPTOOL, "cc", "--cc", "gcc", "--", *SAXPY, "-o", tmp_path / "app")

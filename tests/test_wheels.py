@@ -141,7 +141,7 @@ def emulated(folder: Path, code: str, *words: object) -> str:
 
 @pytest.mark.exhaustive
 def test_commands_of_the_wheel_for_aarch64(arm: Path) -> None:
-    """They run by qemu, and say what those of this machine say."""
+    """qemu runs the commands, whose output equals that on this machine."""
     assert emulated(arm, HELPER) == "True\n"
     for words in ("dump --json both.o", "verify both.o", "extract both.o -o out", "--version"):
         own = output("env", "-C", arm, OMPTOOL, *words.split())

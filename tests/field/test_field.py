@@ -52,7 +52,7 @@ def ran(*words: object, codes: tuple[int, ...] = (0,)) -> str:
 
 
 def check(file: Shipped, path: Path, folder: Path) -> str:
-    """All that is asked of one file; what was found, and which peers agree."""
+    """Check one file with every command; return the counts, and the peers that agree."""
     dumped = document("dump", ran("dump", "--json", path))
     images = [image for one in dumped["files"] for image in one["images"]]
     assert images, "no image is found"
@@ -130,7 +130,7 @@ def errors_in(path: Path) -> set[str]:
 
 
 def checked(package: Package, folder: Path) -> None:
-    """Every file of a package, with a line of each in build/field/results.tsv."""
+    """Check every file of a package, and add a line for each to build/field/results.tsv."""
     faults = []
     for file, path in unpacked(package):
         start, size = time.monotonic(), path.stat().st_size

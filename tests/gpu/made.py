@@ -52,7 +52,7 @@ class Tools:
     libdevice: Path | None
 
     def cubins(self, ptx: Path) -> dict[str, Path]:
-        """Of each architecture, if there is an assembler."""
+        """Assemble PTX for each architecture, if there is an assembler."""
         made = {}
         for architecture in ARCHITECTURES if self.ptxas else ():
             cubin = ptx.with_suffix(f".{architecture}")
@@ -62,7 +62,7 @@ class Tools:
 
 
 def all_programs(kit: Path, tools: Tools, only: str = "") -> tuple[list[Any], list[Any]]:
-    """Those of clang's and the portable ones: the manifest's lines, and of what is not built."""
+    """Build clang's and portable programs; return manifest lines of the built and unbuilt ones."""
     wanted: list[Callable[[], list[dict[str, Any]]]] = []
     names = []
     for version in nvptx.VERSIONS[::-1]:
@@ -93,7 +93,7 @@ def _outcome(make: Callable[[], list[dict[str, Any]]]) -> list[dict[str, Any]] |
 
 
 def _of_clang(kit: Path, tools: Tools, version: str, source: Path) -> list[dict[str, Any]]:
-    """With cubins, and once more with PTX alone."""
+    """Build a program with cubins, and another with PTX alone."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         host, ptx = sides(tools, version, source, folder)
@@ -132,7 +132,7 @@ def sides(tools: Tools, version: str, source: Path, folder: Path) -> tuple[Path,
 
 
 def _portable(kit: Path, tools: Tools) -> list[dict[str, Any]]:
-    """fixtures/portable, with each kind of image in a program of its own."""
+    """Build fixtures/portable, with each kind of image in a program of its own."""
     fixture = ROOT / "fixtures" / "portable"
     expected = (fixture / "expected.txt").read_text()
     lines = []
@@ -158,7 +158,7 @@ def _portable(kit: Path, tools: Tools) -> list[dict[str, Any]]:
 
 
 def nvidias(tools: Tools, ir: Path, folder: Path, as_cubins: bool) -> dict[str, Path]:
-    """Portable kernels for NVIDIA's GPUs, by where `omptool bundle` puts them."""
+    """Lower portable kernels for NVIDIA's GPUs; return the images by target."""
     ptx = lower(ir, folder / f"{ir.stem}.ptx", "--cpu", nvptx.ARCHITECTURE, triple=NVPTX)
     if not as_cubins or not tools.ptxas:
         return {f"{NVPTX}:{nvptx.ARCHITECTURE}": ptx}
@@ -259,7 +259,7 @@ def _readelf(option: str, file: Path) -> str:
 
 
 def libomp() -> Path:
-    """Clang's runtime for the host, which its programs use."""
+    """Return libomp of the clang whose programs use it."""
     return Path(libraries(INSTALLED)) / "libomp.so.5"
 
 

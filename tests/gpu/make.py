@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def found_tools(ptxas: Path | None, libdevice: Path | None) -> Tools:
-    """Those that were named, of CUDA 12, or of PATH; `omptool lower` finds them, too."""
+    """Return ptxas and libdevice: the named ones, CUDA 12's, or those on PATH."""
     package = [place / "nvidia" / "cuda_nvcc" for place in PLACES]
     if not ptxas:
         on_path = shutil.which("ptxas")
@@ -111,7 +111,7 @@ def copy_fixed(kit: Path) -> None:
 
 
 def build_suite(kit: Path) -> None:
-    """conformance_tests, which needs no C++ library of the machine's."""
+    """Build conformance_tests, linked statically with the C++ library."""
     folder = BUILD / "runtime"
     flags = f"-DCMAKE_EXE_LINKER_FLAGS={' '.join(made.STATIC)}"
     call("cmake", "-S", ROOT / "runtime", "-B", folder, "-G", "Ninja", "-DOMPTOOL_TESTS=ON", flags)
@@ -120,7 +120,7 @@ def build_suite(kit: Path) -> None:
 
 
 def pack_llvm(kit: Path) -> str:
-    """LLVM 19's runtime and what it needs, packed by itself and kept; or why it is not there."""
+    """Pack LLVM 19's runtime and its libraries once; return why not, or ""."""
     first = Path(libraries(INSTALLED)) / f"libomptarget.so.{INSTALLED}.1"
     if not first.exists():
         return f"LLVM {INSTALLED}'s libomptarget was not there"
@@ -146,7 +146,7 @@ def pack_llvm(kit: Path) -> str:
 
 
 def check_libraries(kit: Path) -> str:
-    """Everything is in the kit that it needs; the C library's version that it asks for."""
+    """Check that the kit contains all needed libraries; return the newest glibc version needed."""
     own = {path.name for path in (kit / "lib").iterdir()}
     files = [
         path for path in kit.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"
@@ -181,7 +181,7 @@ def report(path: Path, manifest: dict[str, Any]) -> None:
 
 
 def assembler(tools: Tools) -> str:
-    """Its version."""
+    """Return the assembler's version line."""
     if not tools.ptxas:
         return ""
     said = subprocess.run([tools.ptxas, "--version"], capture_output=True, text=True, check=True)
@@ -189,7 +189,7 @@ def assembler(tools: Tools) -> str:
 
 
 def commit() -> str:
-    """Of the tree, where git knows."""
+    """Return the tree's commit, if git knows it."""
     done = subprocess.run(
         ["git", "-C", ROOT, "describe", "--always", "--dirty"],
         capture_output=True,

@@ -102,7 +102,7 @@ def test_a_failure_is_counted(kit: Path, tmp_path: Path, products: Products) -> 
 
 
 def test_on_opencl_it_runs(kit: Path, tmp_path: Path) -> None:
-    """On Intel's driver for CPUs; there is no GPU of NVIDIA's in these tests."""
+    """The kit runs on Intel's driver for CPUs, because no test machine has a GPU."""
     vendors = opencl.vendors(tmp_path / "vendors")
     nowhere = ("--driver", tmp_path)
     done = _started(kit, tmp_path, "--part", "programs", *nowhere, **vendors)
@@ -112,7 +112,7 @@ def test_on_opencl_it_runs(kit: Path, tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_the_whole_kit(tmp_path: Path, products: Products) -> None:
-    """Without LLVM's runtime, whose library takes minutes to pack."""
+    """The kit lacks LLVM's runtime, which takes minutes to pack."""
     call(sys.executable, TESTS / "gpu" / "make.py", "--without-llvm", "--out", tmp_path)
     (packed,) = tmp_path.glob("*.tar.gz")
     assert packed.stat().st_size < make.MOST

@@ -30,7 +30,7 @@ class Rebuilt(NamedTuple):
 
 
 def environment() -> dict[str, str]:
-    """Ours, with omptool on PATH, and nothing that a build around this one says to make."""
+    """Return our environment with omptool on PATH, without variables of an enclosing make."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return kept | {"PATH": f"{Path(OMPTOOL).parent}:{os.environ['PATH']}"}
 

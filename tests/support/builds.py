@@ -76,7 +76,7 @@ def by_two_clangs(programs: Sequence[Path], oldest: Mapping[str, int] | None = N
 
 
 def some_clangs(turn: int, every: Sequence[str] = FULL) -> list[Any]:
-    """Clangs of a test's program: two of FULL in turn, and in `make test-all` all of `every`."""
+    """Return the clangs of a test: two of FULL in turn, and in `make test-all` all of `every`."""
     chosen = two_clangs(turn, [version for version in every if version in FULL])
     return [
         pytest.param(version, marks=() if version in chosen else pytest.mark.exhaustive)

@@ -132,7 +132,7 @@ def runtime(version: str) -> Path:
 
 
 def llvm_library(version: str) -> Path:
-    """LLVM's libomptarget of the release of a clang that comes with it, or of 20, 22 or 23."""
+    """Return LLVM's libomptarget of a clang's release, or of 20, 22 or 23."""
     if version in PACKAGED:
         return runtime(version) / "libomptarget.so"
     usr = Path("/usr") if version == INSTALLED else unpacked(version)
@@ -140,9 +140,9 @@ def llvm_library(version: str) -> Path:
 
 
 def own_library(version: str) -> list[str]:
-    """Options for a clang's driver to link with the libomptarget of its release.
+    """Return the options with which a clang's driver links libomptarget of its release.
 
-    Without them clang 23 here links with that of 22, which verify and doctor warn of.
+    Without them clang 23 links that of 22, which verify and doctor warn of.
     """
     return [f"-L{llvm_library(version).parent}"] if version == "23" else []
 
@@ -163,7 +163,7 @@ def own_runtime(version: str) -> str:
 
 
 def linked_libraries(version: str) -> list[Path]:
-    """LLVM's libomp and libomptarget of a clang's release, for links that no driver makes."""
+    """Return LLVM's libomp and libomptarget of a clang's release, for links without a driver."""
     folders = own_runtime(version).split(":")
     found = min(path for folder in folders for path in Path(folder).glob("libomp.so*"))
     return [found, llvm_library(version)]

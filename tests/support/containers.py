@@ -56,7 +56,7 @@ class Containers:
         return out
 
     def joint(self, name: str, *inputs: Path) -> Path:
-        """One OffloadBinary with an entry for each input."""
+        """Make one OffloadBinary with an entry for each input."""
         out = self.folder / name
         words = ["emit", "--format", "offload-binary", "--abi", "llvm-23", "-o", str(out)]
         for path, arch in zip(inputs, ARCHS, strict=False):
@@ -72,7 +72,7 @@ class Containers:
         return out
 
     def joined(self, name: str, *inputs: Path) -> Path:
-        """Files end to end."""
+        """Concatenate files."""
         out = self.folder / name
         out.write_bytes(b"".join(path.read_bytes() for path in inputs))
         return out

@@ -86,7 +86,7 @@ def _binding(word: str) -> int:
 
 
 def _value(size: int, count: int, values: str) -> bytes:
-    """Of a variable. An address is an odd number that its name gives."""
+    """Return a variable's bytes. An address is an odd number derived from its name."""
     words = [word.strip() for word in values.split(",")] if values else []
     numbers = [int(word) if word.lstrip("-").isdigit() else _address(word) for word in words]
     mask = (1 << 8 * size) - 1
@@ -99,7 +99,7 @@ def _address(name: str) -> int:
 
 
 def _parameters(count: int) -> bytes:
-    """Of 8 bytes each."""
+    """Return records of parameters of 8 bytes each."""
     return b"".join(
         struct.pack("<HHIHHI", PARAMETER, 12, 0, i, 8 * i, 8 << 18) for i in range(count)
     )

@@ -26,7 +26,7 @@ def tool(name: str) -> Path:
 
 
 def code_for(*archs: str) -> list[str]:
-    """Options of nvcc for machine code of each architecture, "sm_90a"."""
+    """Return nvcc's options for machine code of each architecture, "sm_90a"."""
     return [f"-gencode=arch={arch.replace('sm', 'compute')},code={arch}" for arch in archs]
 
 

@@ -34,6 +34,6 @@ def group(*members: tuple[int, int, bytes]) -> bytes:
 
 
 def fatbin(*entries: bytes) -> bytes:
-    """Images that are alternatives."""
+    """Return a fatbin of alternative images."""
     body = b"".join(entries)
     return cuda_fatbin.HEADER.pack(cuda_fatbin.MAGIC, 1, cuda_fatbin.HEADER.size, len(body)) + body

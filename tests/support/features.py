@@ -149,7 +149,7 @@ def swapped(text: str) -> str:
 
 
 def mixed(bench: Bench) -> Path:
-    """Clang 19 links an object of clang 22's with one of its own."""
+    """Link an object of clang 22 with one of clang 19, by clang 19."""
     (bench.folder / "new.c").write_text(REGION)
     flags = ("-fopenmp", f"-fopenmp-targets={X86_64}")
     run(*tool("22"), *flags, "-c", bench.folder / "new.c", "-o", bench.folder / "new.o")

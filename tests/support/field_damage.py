@@ -72,7 +72,7 @@ def _is_undefined(symbol: Symbol) -> bool:
 
 
 def twice(_: Image, data: bytes) -> bytes | None:
-    """Two kernels of PTX have one name."""
+    """Rename a kernel of PTX to the name of another."""
     names = [match.span(1) for match in _ENTRY.finditer(data)]
     if len(names) > 1:
         (start, end), (other, its_end) = names[:2]
@@ -107,7 +107,7 @@ def copies(
 
 
 def _place(image: Image) -> tuple[bool, int]:
-    """First what asks for names, and what is small."""
+    """Return a sort key: images with undefined names first, then small ones."""
     return not image["undefined"], image["size"]
 
 

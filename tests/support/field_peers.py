@@ -60,7 +60,7 @@ def compare(path: Path, images: Sequence[Image], files: Sequence[Path]) -> list[
 
 
 def _cuda(path: Path, images: Sequence[Image], files: Sequence[Path]) -> Iterator[str]:
-    """Cubins with their kernels, and PTX, each by architecture; the bytes of cubins."""
+    """Count cubins with their kernels, and PTX, by architecture; compare the cubins' bytes."""
     folder = files[0].parent
     parts = list(_fatbins(path, folder)) if path.suffix in WINDOWS else [path]
     for peer in (tool(CUOBJDUMP), shutil.which("cuobjdump-11.8")):
@@ -118,7 +118,7 @@ def _hashes(files: Iterable[Path]) -> Counter[str]:
 
 
 def _fatbins(path: Path, folder: Path) -> Iterator[Path]:
-    """Each fat binary of a file of Windows', which cuobjdump does not read itself."""
+    """Yield each fat binary of a Windows file, which cuobjdump cannot read as a whole."""
     data, at = path.read_bytes(), 0
     while (at := data.find(FATBIN, at)) >= 0:
         size = int.from_bytes(data[at + 6 : at + 8], "little")
@@ -188,13 +188,13 @@ def _pieces(data: bytes) -> Iterator[bytes]:
 
 
 def _packed_size(header: bytes) -> int:
-    """Of a compressed bundle: LLVM's OffloadBundler.h, versions 2 and 3."""
+    """Return a compressed bundle's size: LLVM's OffloadBundler.h, versions 2 and 3."""
     version = int.from_bytes(header[4:6], "little")
     return int.from_bytes(header[8 : 12 if version == 2 else 16], "little")
 
 
 def _listed(path: Path, images: Sequence[Image]) -> Iterator[str]:
-    """SYCL's images: a linked file's section .tgtimg has an address and a size for each."""
+    """Check SYCL's images by section .tgtimg, which has an address and a size for each."""
     if path.suffix in WINDOWS:
         said = run("llvm-readobj-19", "--sections", path)
         found = re.search(r"Name: \.tgtimg .*?VirtualSize: 0x(\S+)", said, re.DOTALL)
@@ -213,7 +213,7 @@ Pairs = list[tuple[Image, Path]]
 
 
 def _amdgcn(pairs: Pairs) -> str:
-    """By the notes, which name the target, too."""
+    """Check the kernels by notes, which also name the target."""
     for (image, path), said in _readelf(pairs, "--notes"):
         target = re.search(r"amdhsa\.target: +'?amdgcn-amd-amdhsa-[^-]*-([\w:+-]+)", said)
         if target:
@@ -225,7 +225,7 @@ def _amdgcn(pairs: Pairs) -> str:
 
 
 def _cubin(pairs: Pairs) -> str:
-    """By symbols with NVIDIA's STO_CUDA_ENTRY."""
+    """Check the kernels by symbols with NVIDIA's STO_CUDA_ENTRY."""
     for (image, path), said in _readelf(pairs, "-sW"):
         table = said.partition(".symtab'")[2] or said
         found = re.findall(r" FUNC +\w+ +\w+ +\[<other: 0x[0-9a-f]?[13579bdf][0-9a-f]>\]", table)
@@ -234,7 +234,7 @@ def _cubin(pairs: Pairs) -> str:
 
 
 def _zebin(pairs: Pairs) -> str:
-    """Each kernel's code is in a section of its own."""
+    """Check the kernels by their sections: each kernel has its own."""
     for (image, path), said in _readelf(pairs, "-SW"):
         found = set(re.findall(r" \.text\.(\S+) +PROGBITS", said)) - {NO_KERNEL}
         same(len(image["kernels"]), len(found), f"kernels of {path.name} by llvm-readelf")
@@ -272,7 +272,7 @@ def _spirv(pairs: Pairs) -> str:
 
 
 def _bitcode(pairs: Pairs) -> str:
-    """Clang 22 reads what LLVM up to its own release has written."""
+    """Check the kernels by clang 22, which reads bitcode up to its release."""
     clang = (*of_clang("22", "clang"), "-x", "ir", "-Xclang", "-disable-llvm-passes", "-w")
     for image, path in pairs:
         said = run(*clang, "-S", "-emit-llvm", path, "-o", "-")

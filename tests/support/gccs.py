@@ -35,7 +35,7 @@ def gcn_plugins() -> Path:
 
 
 def _with_gcn() -> list[str]:
-    """Variables with which gcc finds the compiler for AMD's GPUs and its assembler, LLVM 14's."""
+    """Return the variables by which gcc finds AMD's compiler and LLVM 14's assembler."""
     unpacked("14")
     usr = UNPACKED / "gcn" / "usr"
     compilers = usr / "lib" / "gcc" / "x86_64-linux-gnu" / "12"

@@ -26,7 +26,7 @@ def undefined(path: Path) -> set[str]:
 
 
 def needed(path: Path) -> list[str]:
-    """Its DT_NEEDED."""
+    """Return the DT_NEEDED names."""
     with path.open("rb") as file:
         elf = ELFFile(file)
         for section in elf.iter_sections():

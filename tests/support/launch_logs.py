@@ -28,7 +28,7 @@ MAPPED = re.compile(
 
 @dataclass(frozen=True)
 class Parameter:
-    """Of a region, as the program passes it."""
+    """Parameter of a region, as the program passes it."""
 
     base: int
     begin: int

@@ -51,7 +51,7 @@ def linked(out: Path, *words: object, options: Sequence[object] = ()) -> str:
 
 
 def searched() -> str:
-    """Debian keeps an unversioned ld.lld only there."""
+    """Return PATH with the folder of Debian's unversioned ld.lld."""
     return f"{LLD_FOLDER}:{os.environ['PATH']}"
 
 

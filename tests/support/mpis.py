@@ -35,7 +35,7 @@ class Mpi(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """The library's file, beside the launcher."""
+        """Return the library's file, beside the launcher."""
         found = shutil.which(self.launcher[0])
         if not found:
             lacks(f"{self.launcher[0]} is not here: apt-get install openmpi-bin mpich, make mpis")

@@ -100,9 +100,9 @@ def device_ptx(
 
 
 def _with_library(version: str, code: Path) -> Path:
-    """Bitcode with what clang 19's optimiser calls of its library when the rest of that is gone.
+    """Link the functions of the device library that clang 19's optimiser calls.
 
-    Users get it from libomptarget.devicertl.a, by nvlink.
+    Users get them from libomptarget.devicertl.a, by nvlink.
     """
     if version != INSTALLED:
         return code

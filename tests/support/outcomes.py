@@ -48,7 +48,7 @@ class Outcome:
 
     @property
     def ran(self) -> bool:
-        """It checked its results, they held, and nobody had anything to say about it."""
+        """Return whether the program checked its results and printed nothing else."""
         return self == Outcome(stdout="ok\n")
 
     def __str__(self) -> str:

@@ -19,7 +19,7 @@ EXPECTED = (FIXTURES / "portable" / "expected.txt").read_text()
 
 
 def four_images(products: Products) -> Path:
-    """With images for CPU, NVIDIA, AMD and OpenCL."""
+    """Build a program with images for CPU, NVIDIA, AMD and OpenCL."""
 
     def build(folder: Path) -> Path:
         return with_images(folder, SOURCE, images_of(folder, KERNELS))
@@ -28,7 +28,7 @@ def four_images(products: Products) -> Path:
 
 
 def left_as_bitcode(products: Products) -> Path:
-    """With bitcode for CPU, NVIDIA and OpenCL."""
+    """Build a program with bitcode for CPU, NVIDIA and OpenCL."""
 
     def build(folder: Path) -> Path:
         triples = (X86_64, NVPTX, SPIRV)
@@ -43,7 +43,7 @@ def bitcode(folder: Path, triple: str) -> Path:
 
 
 def images_of(folder: Path, ir: Path) -> dict[str, Path]:
-    """Of portable kernels, by target and processor."""
+    """Lower portable kernels; return the images by target and processor."""
     return {
         X86_64: lower(ir, folder / "kernels.so"),
         f"{NVPTX}:sm_75": lower(ir, folder / "kernels.ptx", "--cpu", "sm_75", triple=NVPTX),

@@ -48,9 +48,9 @@ class Products:
         return self.made(name, make)
 
     def copied(self, out: Path, words: Sequence[str], make: Callable[[Path], object]) -> Path:
-        """`out`, a copy of what `make` writes to the path that it gets.
+        """Return `out`, a copy of the file that `make` writes to its argument.
 
-        It is the same for all who give these words, as long as the files among them are the same.
+        Callers with the same words share the file, as long as files among the words are unchanged.
         """
         digest = hashlib.sha256()
         for word in words:

@@ -102,5 +102,5 @@ def only(path: Path, code: str) -> list[str]:
 
 
 def device(folder: Path, entries: str, source: str = SOURCE) -> Path:
-    """Another image for the CPU, with these entries."""
+    """Make another image for the CPU, with these entries."""
     return device_image(source + entries, folder / "other.so")

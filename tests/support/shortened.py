@@ -50,7 +50,7 @@ def of_range(data: Reader, start: int, end: int, archs: Collection[int]) -> Iter
 
 
 def fatbin(data: Reader, at: int, archs: Collection[int]) -> Rewritten:
-    """One fat binary with the images for these architectures alone."""
+    """Rewrite one fat binary with only the images for these architectures."""
     head = data.bytes(at, cuda_fatbin.HEADER.size)
     _, _, header_size, size = cuda_fatbin.HEADER.unpack(head)
     stop = at + header_size + size

@@ -70,7 +70,7 @@ def packed(data: bytes, target: str = "spir64") -> Part:
 
 
 def zebin(folder: Path, first: str = "first", second: str = "second") -> bytes:
-    """Native code for Intel's GPUs: an ELF file of the machine 205, for device 12.60.7."""
+    """Make native code for Intel's GPUs: an ELF file of machine 205, for device 12.60.7."""
     config = 12 << 22 | 60 << 14 | 7
     note = b"".join(
         struct.pack("<III", 8, 4, kind) + b"IntelGT\0" + struct.pack("<I", value)
@@ -124,7 +124,7 @@ def source(
     registers: bool = True,
     exported: bool = False,
 ) -> str:
-    """C with the images in sections by their targets, and a constructor that registers them."""
+    """Return C with images in sections by target, and a constructor that registers them."""
     lines = []
     for number, part in enumerate(parts):
         path = folder / f"part{number}"

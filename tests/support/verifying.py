@@ -69,7 +69,7 @@ def found(path: Path) -> set[tuple[str, str]]:
 
 
 def merging_script(out: Path, section: str, *emulation: str) -> Path:
-    """bfd's own script, with the entries at the start of .data."""
+    """Write bfd's own script with the entries at the start of .data."""
     script = run("ld.bfd", *emulation, "--verbose").split("=" * 50)[1]
     merged = (
         f".data : {{ __start_{section} = .; KEEP(*({section})) __stop_{section} = .;"

@@ -16,7 +16,7 @@ IR = "define void @k() {\n  ret void\n}\n"
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """host.o, image.so, both.o with that image, k.ll; and a pipe that nobody writes to."""
+    """Provide host.o, image.so, both.o with that image, k.ll, and a pipe without a writer."""
     folder = tmp_path_factory.mktemp("names")
     host = compile_c(HOST + MAIN, folder / "host.o", "-c")
     image = device_image(HOST, folder / "image.so")

@@ -149,7 +149,7 @@ def test_a_command_does_the_same_as_in_an_empty_folder(
 
 
 def test_doctor_loads_no_runtime_beside_the_program(tmp_path: Path) -> None:
-    """Its run path leads there. `omptool run` replaces that runtime."""
+    """The program's RUNPATH leads to the runtime, which `omptool run` replaces."""
     program = build("saxpy", tmp_path, "-Wl,-rpath,$ORIGIN")
     script = f"-Wl,--version-script={SOURCES / 'hostile_runtime.map'}"
     shared = ("-shared", "-fPIC", script)

@@ -77,7 +77,7 @@ def interrupted(words: list[str], step: float, end: float) -> Iterator[Interrupt
 
 
 def expect_silence(words: list[str], step: float, least: int) -> None:
-    """Every try ends by SIGINT, or as it does without one where it was too late."""
+    """Check that every interrupted run ends by SIGINT, or normally if the interrupt came late."""
     before = os.times()
     whole = subprocess.run([OMPTOOL, *words], capture_output=True)
     after = os.times()

@@ -34,7 +34,7 @@ def sections(page: Path) -> dict[str, str]:
 
 
 def plain(roff: str) -> str:
-    """Roff as one reads it; the tag after .TP stands on a line of its own behind "TP "."""
+    """Return roff as plain text, with each tag after .TP on a line of its own after "TP "."""
     lines = []
     tag = False
     for line in roff.splitlines():
@@ -135,7 +135,7 @@ def test_the_main_page_lists_the_commands_and_its_options() -> None:
 
 
 def test_the_variables_that_the_runtime_reads_are_documented() -> None:
-    """Those of LLVM's plugin for CUDA are in docs/plugins.md."""
+    """Variables of LLVM's CUDA plugin are in docs/plugins.md instead."""
     read = set()
     for room, prefixes in (
         ("libomptarget", "OMP|OMPTOOL|LIBOMPTARGET"),

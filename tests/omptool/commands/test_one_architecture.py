@@ -56,7 +56,7 @@ def shown(path: Path, folder: Path) -> list[str]:
 
 
 def code_object(folder: Path) -> Path:
-    """For gfx90a:xnack+."""
+    """Make a code object for gfx90a:xnack+."""
     Containers(folder)
     flags = ("-mcpu=gfx90a", "-mattr=+xnack", "-filetype=obj")
     run("llc-19", *flags, folder / "k.ll", "-o", folder / "x.o")

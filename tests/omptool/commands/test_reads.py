@@ -114,7 +114,7 @@ IMAGES = [
 
 @pytest.mark.parametrize("words", [words for words in IMAGES if "=" in words])
 def test_an_image_is_opened_once(work: Path, words: str) -> None:
-    """It is copied, and where the result has a build-id, its sum is taken."""
+    """The image is opened once for copying and, if the result has a build-id, for hashing."""
     image = Path(re.findall(r"=(\S+)", words)[0])
     (found,) = reads(work, [OMPTOOL, *words.split()], image)
     assert found.opens == 1
@@ -178,7 +178,7 @@ LINKED = {
 
 @pytest.mark.parametrize(("words", "files"), LINKED.values(), ids=LINKED)
 def test_each_object_of_a_link_is_opened_once(work: Path, words: str, files: str) -> None:
-    """Beside the host's linker, which reads them as often as it likes."""
+    """The host's linker may read objects more often."""
     for found in reads(work, [OMPTOOL, *words.split()], *map(Path, files.split())):
         assert found.opens == 1
         assert found.bytes <= TABLES

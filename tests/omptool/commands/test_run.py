@@ -75,7 +75,7 @@ def test_runtime_is_replaced_whatever_the_rpath(tmp_path: Path, tags: str, sonam
 
 @pytest.mark.parametrize("tags", ["--disable-new-dtags", "--enable-new-dtags"])
 def test_a_newer_llvm_s_name_is_an_alias_of_the_runtime(tmp_path: Path, tags: str) -> None:
-    """Of a made-up LLVM 26, whose own runtime the program would find by its DT_RPATH."""
+    """The program would find the runtime of a made-up LLVM 26 by its DT_RPATH."""
     soname = "libomptarget.so.26.0"
     program = build_against(tmp_path, soname, f"-Wl,{tags}", f"-Wl,-rpath,{tmp_path}/lib")
     cache = {"OMPTOOL_CACHE_DIR": str(tmp_path / "cache")}

@@ -18,7 +18,7 @@ from fixture_programs import OMPTOOL
 
 
 def heed_keys() -> None:
-    """In a child: heed signals that a shell's job in the background or one of nohup's ignores."""
+    """Reset signals that nohup and shells' background jobs ignore."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 

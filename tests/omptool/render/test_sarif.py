@@ -56,7 +56,7 @@ def verified(*arguments: object, exit_code: int) -> dict[str, Any]:
 
 
 def locations(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """All places that a run names."""
+    """Yield all locations in a run."""
     for result in found["results"]:
         yield from result["locations"]
         yield from result.get("relatedLocations", ())

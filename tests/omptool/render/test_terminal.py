@@ -60,7 +60,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def long_names(folder: Path) -> Path:
-    """PTX whose kernels differ at the ends of their names."""
+    """Write PTX whose kernels differ at the ends of their names."""
     kernels = (f"_Z{120 + 2}{'k' * 120}{number}IfEvPT_S0_i" for number in (12, 31))
     entries = "\n".join(f".visible .entry {name}() {{ ret; }}" for name in kernels)
     path = folder / "names.ptx"

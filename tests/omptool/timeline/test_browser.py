@@ -361,7 +361,7 @@ def test_names_are_shown_as_text(shown: Page, tmp_path: Path) -> None:
 
 
 def test_the_policy_forbids_other_scripts(shown: Page, tmp_path: Path) -> None:
-    """Were a name to become HTML, nothing would run."""
+    """Scripts do not run even if a name becomes HTML."""
     page = opened(shown, tmp_path, span("a", 0, 1))
     page.evaluate(
         "document.body.insertAdjacentHTML('beforeend',"

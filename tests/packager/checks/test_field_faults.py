@@ -146,7 +146,7 @@ def test_a_part_in_an_archive(folder: Path, tmp_path: Path, version: str) -> Non
 
 @pytest.mark.parametrize("version", some_clangs(3))
 def test_one_archive_twice(folder: Path, tmp_path: Path, version: str) -> None:
-    """With a variable of the device, clang 19 and later link its device code twice, and fail."""
+    """With a device variable, clang 19 and later link its device code twice and fail."""
     main, part = main_of(version, folder), archive(part_of(version, folder))
     if version not in ("14", "16"):
         words = (main, part, part, "-o", tmp_path / "x")
@@ -165,7 +165,7 @@ def test_one_archive_twice(folder: Path, tmp_path: Path, version: str) -> None:
 def test_an_object_of_clang_14_linked_by_a_later_one(
     folder: Path, tmp_path: Path, version: str
 ) -> None:
-    """Its device code is in a section that later linker wrappers do not look at."""
+    """Clang 14's device code is in a section that later linker wrappers do not read."""
     clang(version, main_of(version, folder), part_of("14", folder), "-o", tmp_path / "x")
     assert errors(tmp_path / "x") & {"OMP104", "OMP105"}
 

@@ -23,13 +23,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Containers:
 
 
 def blobs(made: Containers) -> tuple[Path, int]:
-    """OffloadBinaries; the offset of the second."""
+    """Make OffloadBinaries; return the offset of the second one."""
     whole = made.packed("packed", *made.images)
     return whole, whole.read_bytes().index(b"\x10\xff\x10\xad", 4)
 
 
 def joint(made: Containers) -> tuple[Path, int]:
-    """One OffloadBinary with two entries, as LLVM 23 writes it; the offset of the second entry."""
+    """Make an OffloadBinary with two entries, in LLVM 23's form; return the second one's offset."""
     return made.joint("joint", *made.images), 32 + 40
 
 
@@ -44,7 +44,7 @@ def compressed(made: Containers) -> tuple[Path, int]:
 
 
 def wide(made: Containers) -> tuple[Path, int]:
-    """Compressed bundles with the header of version 3, as a later one may have it."""
+    """Make compressed bundles with the header of version 3, as a later clang may write it."""
     path, start = compressed(made)
     one = path.read_bytes()[start:]
     magic, method, total, size, digest = struct.unpack_from("<4s2xHII8s", one)
@@ -142,7 +142,7 @@ def test_a_sound_part_of_a_newer_format(made: Containers, name: str) -> None:
 
 
 def expect_finding(path: Path, message: str, left: int) -> None:
-    """One finding with the fault, exit code 1, nothing on stderr; dump shows what is left."""
+    """Check for one finding with the fault, exit code 1, no stderr; dump shows the rest."""
     result = omptool("verify", path)
     assert (result.exit_code, result.stderr) == (1, "")
     assert re.search(f"OMP111 error: .*{message}", result.stdout), result.stdout
@@ -182,7 +182,7 @@ def test_a_file_of_which_nothing_can_be_read_is_no_finding(made: Containers, nam
 
 @pytest.mark.slow
 def test_a_program_whose_second_container_is_malformed(made: Containers, tmp_path: Path) -> None:
-    """Its entries are checked against the image that is whole."""
+    """The program's entries are checked against the sound image."""
     program = clang_offload(OPENMP, tmp_path / "program")
     bad, message, _ = damaged(made, "bundle-count")
     run("objcopy", "--add-section", f".hip_fatbin={bad}", program, tmp_path / "both")

@@ -65,7 +65,7 @@ def in_image(data: bytes, path: Path) -> bytes:
 
 
 def in_host(data: bytes, path: Path) -> bytes:
-    """Its ident is another's, as where an object of the later clang alone is linked."""
+    """Change the clang release in the host only, as if an object of the later clang were linked."""
     (image,) = load(path).images
     end = image.offset + image.size
     whole = everywhere(data, path)

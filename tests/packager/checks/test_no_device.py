@@ -130,7 +130,7 @@ def of_no_format(folder: Path) -> Path:
 
 
 def for_another_cpu(folder: Path) -> Path:
-    """As clang with -fopenmp-targets=aarch64-… makes it: the image says what it is for."""
+    """Make the image one for AArch64, in the bytes and not in the declaration."""
     assert omptool("extract", folder / "sound", "-o", folder / "images").exit_code == 0
     (path,) = (folder / "images").iterdir()
     image = bytearray(path.read_bytes())

@@ -111,7 +111,7 @@ def test_spirv_that_clang_declares_by_the_end_of_its_name(tmp_path: Path) -> Non
     ids=["another runtime", "a fixed folder", "neither"],
 )
 def test_what_an_image_brings(work: Path, tmp_path: Path, flags: list[str]) -> None:
-    """Beside a host that needs libomptarget.so."""
+    """The host needs libomptarget.so."""
     found = [llvm_libraries() / word if word.startswith("lib") else word for word in flags]
     words = ("-shared", "-fPIC", "-Wl,--no-as-needed", *map(str, found))
     image = compile_c(HOST, tmp_path / "image.so", *words)
@@ -139,7 +139,7 @@ def test_ptx_alone_and_beside_a_cubin(work: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("version", "expected"), [("19", "warning"), ("22", None)])
 def test_a_cubin_of_cuda_13(work: Path, tmp_path: Path, version: str, expected: str | None) -> None:
-    """For a program that needs the runtime of an LLVM that misreads it, or of one that does not."""
+    """Programs need an LLVM runtime that misreads the cubin, or one that does not."""
     out = bundled(work / "host.o", tmp_path / "bundled.o", {f"{NVPTX}:sm_80": CUBIN})
     folder = llvm_libraries() if version == "19" else Path(libraries(version).split(":")[-1])
     library = next(folder.glob("libomptarget.so.*"))
@@ -229,7 +229,7 @@ def test_what_an_amd_image_lacks(tmp_path: Path, source: str, expected: dict[str
 
 @pytest.mark.parametrize("word", ["amdhsa.kernels", ".symbol"])
 def test_metadata_that_is_malformed_or_lacks_a_kernel(tmp_path: Path, word: str) -> None:
-    """Of a code object without a host, whose kernels `verify` judges by whole tables."""
+    """`verify` judges kernels of a code object without a host by whole tables."""
     (tmp_path / "k.ll").write_text(KERNEL)
     made, wrong = tmp_path / "k.o", tmp_path / "wrong.co"
     run("llc-19", "-mcpu=gfx90a", "-filetype=obj", tmp_path / "k.ll", "-o", made)

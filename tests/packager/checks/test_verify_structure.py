@@ -328,7 +328,7 @@ def test_host_and_image_of_two_copies_of_a_source(work: Path, clang_program: Pat
 
 
 def two_orders(work: Path) -> list[Path]:
-    """Two bundled objects whose images are in different orders."""
+    """Bundle two objects whose images are in different orders."""
     image = device_image(HOST.replace("table", "t2"), work / "o.so")
     (work / "o.ptx").write_text(PTX.replace("table", "t2"))
     images = {X86_64: image, f"{NVPTX}:sm_70": work / "o.ptx"}

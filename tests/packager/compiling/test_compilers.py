@@ -61,7 +61,7 @@ def without_openmp(folder: Path, version: str) -> None:
 
 
 def cc(folder: Path, *words: str, more: str | None = None) -> subprocess.CompletedProcess[str]:
-    """`omptool cc`, with `bin` first on PATH, and then this machine's programs, or `more`."""
+    """Run `omptool cc` with `bin` first on PATH, then this machine's programs or `more`."""
     more = str(folder / "machine") if more is None else more
     environment = {name: value for name, value in os.environ.items() if name not in ("CC", "CXX")}
     environment["PATH"] = f"{folder / 'bin'}:{more}"

@@ -57,7 +57,7 @@ def dumped(path: Path) -> dict[str, Any]:
 
 
 def sources(path: Path) -> set[tuple[str | None, int | None]]:
-    """File and line of the kernels among the entries, which are those of the image's, too."""
+    """Return file and line of the kernels among the entries, which must equal the image's."""
     file = dumped(path)
     kernels = [entry for entry in file["entries"] if entry["kind"] == "kernel"]
     found = {(entry["file"], entry["line"]) for entry in kernels}
@@ -274,7 +274,7 @@ def functions(data: bytes) -> int:
     ],
 )
 def test_every_byte_of_debug_information(tmp_path: Path, flags: list[str], name: str) -> None:
-    """Whatever is wrong is a FormatError, or a file that is not found."""
+    """Each changed byte yields a FormatError, or a file that is not found."""
     image = compile_image(tmp_path, *flags)
     assert functions(image) == 2
     found = section(image, name)

@@ -75,7 +75,7 @@ def test_a_finished_library_registers(work: Path) -> None:
 
 @pytest.mark.parametrize("linker", LINKERS)
 def test_images_are_replaced_added_and_removed(work: Path, linker: str) -> None:
-    """Of what `bundle` made, which the next edit takes away, and of what a link made."""
+    """Edits change images of `bundle`, which the next edit removes, and images of a link."""
     (work / "gpu.ptx").write_text(PTX)
     image, gpu = work / "image.so", f"{NVPTX}:sm_70={work}/gpu.ptx"
     program = linked(work / "app", linker, work / "host.o")

@@ -77,7 +77,7 @@ def test_what_ends_in_many_zeros_is_refused(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["-static", "-static-pie"])
 def test_a_static_program_finds_its_relocations(tmp_path: Path, kind: str) -> None:
-    """Its own code reads some of them, where the linker has put them."""
+    """The program's start code reads some relocations where the linker put them."""
     image = compile_c("void kernel(void) {}", tmp_path / "image.so", "-shared", "-fPIC")
     wrapper, app = tmp_path / "wrapper.o", tmp_path / "app"
     done = omptool("emit", "--image", f"{X86_64}={image}", "--abi", "llvm-19", "-o", wrapper)

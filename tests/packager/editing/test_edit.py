@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 
 def runs(path: Path, version: str) -> None:
-    """On LLVM's runtime and on ours, the region runs on the device."""
+    """Check that the region runs on the device on LLVM's runtime and on ours."""
     assert on_llvms(path, version) == ON_DEVICE
     assert on_ours(path, **MANDATORY) == ON_DEVICE
 
@@ -164,7 +164,7 @@ def test_what_bundle_has_made_is_edited(products: Products, tmp_path: Path, name
 
 
 def test_each_result_has_a_build_id_of_its_own(products: Products, tmp_path: Path) -> None:
-    """Also where the same images have other places or names."""
+    """Equal images in other places or with other names change the build-id as well."""
     app = edited.program(products, "19", "pie")
     own, ptx = app.with_name("own.so"), app.with_name("gpu.ptx")
     changes = [

@@ -163,7 +163,7 @@ def test_all_tools(products: Products, tmp_path: Path, name: str) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("link", edited.LINKS)
 def test_programs_of_each_linker(products: Products, tmp_path: Path, link: str) -> None:
-    """Of clang's programs each linker puts the images elsewhere."""
+    """Each linker puts the images of clang's programs elsewhere."""
     app = edited.program(products, "19", link)
     kinds = {"kernel": STT_FUNC, "global": STT_OBJECT}
     symbols = [

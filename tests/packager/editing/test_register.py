@@ -38,7 +38,7 @@ def given(path: Path, out: Path, image: Path, *options: object) -> Path:
 @pytest.mark.offloads
 @pytest.mark.parametrize("flags", [(), ("-no-pie",)], ids=["pie", "no-pie"])
 def test_a_host_of_the_document_is_registered(tmp_path: Path, flags: tuple[str, ...]) -> None:
-    """Its table of entries is there; nothing has told a runtime of it."""
+    """The program has a table of entries that nothing registers."""
     source = FIXTURES / "saxpy" / "host.c"
     host = compile_host(source, tmp_path / "host.o", "-fno-pie" if flags else "-fPIE")
     app = link(tmp_path / "app", host, flags=(*flags, *runtime_flags()))
@@ -79,7 +79,7 @@ def unregistered(version: str, folder: Path) -> Path:
 @pytest.mark.offloads
 @pytest.mark.parametrize("linker", LINKERS)
 def test_a_program_that_never_knew_a_runtime(tmp_path: Path, linker: str) -> None:
-    """It needs the library, finds its calls, and gives its own constructors their arguments."""
+    """The program imports the library; its own constructors still get their arguments."""
     host = tmp_path / "plain.o"
     compile_c(PLAIN, host, "-c")
     app = link(tmp_path / "app", host, linker=linker)

@@ -82,7 +82,7 @@ def test_damaged_blocks() -> None:
 
 @pytest.mark.parametrize("stored", [1 << 30, 40])
 def test_beginnings(stored: int) -> None:
-    """With the helper and without, of sound blocks and damaged ones."""
+    """The helper and Python agree on sound and damaged blocks."""
     rng = random.Random(6)
     for content in contents():
         block = compressed(content)[:stored]

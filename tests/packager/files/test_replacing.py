@@ -22,7 +22,7 @@ def mode(path: Path) -> int:
 def test_a_file_that_nobody_may_write_is_replaced(
     tmp_path: Path, given: int | None, expected: int
 ) -> None:
-    """Its new bytes can be written all the same; then it is what it was."""
+    """The new bytes can be written; the file then is read-only again."""
     path = tmp_path / "file"
     path.write_text("old")
     path.chmod(0o444)

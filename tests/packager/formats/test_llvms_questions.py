@@ -86,7 +86,7 @@ class Asked:
 
     @property
     def levels(self) -> list[list[dict[str, Any]]]:
-        """The containers in containers around each image."""
+        """Return the nested containers around each image."""
         return [image["levels"] for image in self.images]
 
     def extracted(self, *options: object) -> list[bytes]:
@@ -103,7 +103,7 @@ class Asked:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Containers:
-    """Code objects of two of AMD's processors."""
+    """Provide code objects for two of AMD's processors."""
     return Containers(tmp_path_factory.mktemp("llvms"))
 
 
@@ -176,7 +176,7 @@ def zstd(body: bytes) -> bytes:
 def test_a_section_that_cannot_be_read(
     tmp_path: Path, section: Section, ours: str, theirs: str
 ) -> None:
-    """Both say that it failed; ours says what of the file, and where."""
+    """Both tools fail; omptool also names the part of the file, and the place."""
     asked = Asked(tmp_path, elf(EXECUTABLE, [section]))
     assert asked.exit_code == 2
     assert re.search(ours, asked.said)

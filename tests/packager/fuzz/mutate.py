@@ -57,7 +57,7 @@ class Field(NamedTuple):
 
 
 def fields(data: bytes) -> list[Field]:
-    """Those that readers go by, as far as they are found."""
+    """Return the fields that control readers, as far as they are found."""
     found = [Field(at, 4) for at in range(0, min(len(data), BEHIND), 4)]
     for match in _MAGIC.finditer(data):
         found += (Field(at, 4) for at in range(match.start(), match.end() + BEHIND, 4))

@@ -28,7 +28,7 @@ class FaultError(Exception):
 
 
 def check(path: Path) -> None:
-    """Every command on one file; raises what a command raised, or FaultError."""
+    """Run every command on a file; raise its exception, or FaultError."""
     # Reset the peak: other tests of this process may have used more memory.
     Path("/proc/self/clear_refs").write_text("5", "ascii")
     before = _peak()
@@ -44,7 +44,7 @@ def _peak() -> int:
 
 
 def invoked(*command: str) -> None:
-    """One command; raises what it raised, or FaultError."""
+    """Run one command; raise its exception, or FaultError."""
     start = time.process_time()
     code, errors = _invoke(*command)
     _judge(command[0], code, errors, time.process_time() - start)

@@ -158,7 +158,7 @@ def test_a_plain_object_is_no_device_image(tmp_path: Path, version: str, lto: st
 
 
 def test_a_device_image_for_a_cpu_stays_one(tmp_path: Path) -> None:
-    """It has kernels that a host can find, though it has a summary for a link, too."""
+    """The image has kernels for a host, although it has a summary for a link as well."""
     host = compiled(tmp_path, f"-fopenmp-targets={X86_64}", "-foffload-lto")
     omptool("extract", host, "-o", tmp_path / "out")
     (image,) = (tmp_path / "out").iterdir()

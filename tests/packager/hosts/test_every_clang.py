@@ -114,7 +114,7 @@ def test_however_it_is_linked(tmp_path: Path, flags: list[str]) -> None:
     ids=" ".join,
 )
 def test_code_models_of_clang_14(tmp_path: Path, flags: list[str]) -> None:
-    """Its wrapper is compiled with the flags of the link; the others' never is."""
+    """Clang 14 compiles its wrapper with the flags of the link; later clangs do not."""
     source = tmp_path / "openmp.c"
     source.write_text(OPENMP)
     path = tmp_path / "openmp"

@@ -121,7 +121,7 @@ def test_entries_beyond_the_file(program: Path, whole: bool) -> None:
 
 
 def test_entries_cut_off_with_their_segment(program: Path) -> None:
-    """All that lies behind the entries is gone."""
+    """All bytes after the entries are gone."""
     data = program.read_bytes()
     known = descriptor(program)
     assert known.entries_end is not None

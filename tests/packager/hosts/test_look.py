@@ -84,7 +84,7 @@ def test_damaged_symbols_are_not_looked_at(tmp_path: Path) -> None:
 def test_an_image_is_not_inflated_for_its_kind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of zstd's blocks the first alone: the last is damaged, and nothing is kept in a file."""
+    """Only zstd's first block is inflated: the last one is damaged, and nothing goes to a file."""
     noise = random.Random(3).randbytes(1 << 19)
     image = (DATA / "compiled.cubin").read_bytes() + noise
     good = entry(2, image)

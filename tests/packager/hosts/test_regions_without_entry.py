@@ -204,7 +204,7 @@ def test_a_report_on_the_run_says_what_it_lacks(
 
 @pytest.mark.offloads
 def test_a_region_whose_if_is_always_false(tmp_path: Path) -> None:
-    """It has no kernel by the program's own choice, wherever its source has entries."""
+    """The region has no kernel by the program's own choice, although its source has entries."""
     loop = "  for (int i = 0; i < 100; i++) a[i] = i;\n"
     never = "#pragma omp target teams distribute parallel for if(target : 0)\n"
     (tmp_path / "main.c").write_text(MAIN.replace("  work(100, a);\n", f"{never}{loop}"))

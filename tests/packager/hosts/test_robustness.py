@@ -133,7 +133,7 @@ def proposal(folder: Path) -> None:
 
 
 def check(path: Path) -> None:
-    """Both commands, as text and as JSON, on one file."""
+    """Run both commands on a file, as text and as JSON."""
     for command in (("dump",), ("dump", "--json", "--hash"), ("verify",), ("verify", "--json")):
         assert_documented(omptool(*command, path))
 
@@ -149,7 +149,7 @@ def assert_documented(result: Result) -> None:
 
 
 def interesting(path: Path) -> list[int]:
-    """Offsets of what a reader trusts: headers, tables, and the little data around them."""
+    """Return the offsets of bytes that readers trust: headers, tables, and the data around them."""
     with open_reader(path) as data:
         size = len(data)
         if not data.starts_with(b"\x7fELF"):

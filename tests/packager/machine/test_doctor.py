@@ -137,7 +137,7 @@ def test_an_image_whose_end_is_gone_stays_on_the_host(
 
 
 def test_an_image_without_section_headers_and_without_its_end(tmp_path: Path) -> None:
-    """Nothing but its dynamic section tells that it is not whole."""
+    """Only the dynamic section shows that the image is truncated."""
     path = program(INSTALLED, tmp_path)
 
     def change(image: bytearray) -> None:
@@ -343,7 +343,7 @@ def test_a_library_whose_name_no_file_can_have(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("program", "build"), DIAGNOSED)
 def test_it_is_right_about_real_programs(programs: Programs, program: Path, build: Build) -> None:
-    """They run where the device is mandatory, and nothing is on it without its plugin."""
+    """Programs run with a mandatory device, and fail without its plugin, as predicted."""
     assert programs.outcome(build, program).ran
     made = programs.path(build, program)
     document = diagnosis(made)

@@ -67,7 +67,7 @@ def test_an_archive_that_is_there(installed: Path, arch: str) -> None:
 
 
 def test_a_library_that_a_program_needs(installed: Path) -> None:
-    """Its code is for HIP's runtime alone, and is not looked into."""
+    """The library's code is for HIP's runtime only, and is not read."""
     flags = (f"-L{installed / 'lib'}", "-lone", f"-Wl,-rpath,{installed / 'lib'}")
     text = "int used_by_programs(void);\nint main(void) { return used_by_programs(); }"
     words = (*flags, "-Wl,--unresolved-symbols=ignore-in-shared-libs")

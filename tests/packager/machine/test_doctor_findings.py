@@ -245,7 +245,7 @@ def test_a_device_node_without_a_driver(tmp_path: Path) -> None:
     ],
 )
 def test_xnack(tmp_path: Path, arch: str, value: str, expected: set[str]) -> None:
-    """There is no driver here that would read the variable."""
+    """No driver on this machine reads the variable."""
     source = tmp_path / "k.c"
     source.write_text("void k(void) {}\n")
     target = ["--target=amdgcn-amd-amdhsa", f"-mcpu={arch}", "-nogpulib"]

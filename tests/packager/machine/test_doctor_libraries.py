@@ -57,7 +57,7 @@ def test_regions_that_are_all_in_a_library(library: Path, tmp_path: Path) -> Non
 
 @pytest.mark.offloads
 def test_regions_of_the_program_and_of_a_library(library: Path, tmp_path: Path) -> None:
-    """Those of the library are registered first; the numbers go through."""
+    """The library registers its regions first; numbers continue in the program."""
     source = tmp_path / "both.c"
     source.write_text(PROGRAM.replace("return 0; }", "return regions(); }"))
     text = source.read_text().replace("int main", "int regions(void);\nint main")

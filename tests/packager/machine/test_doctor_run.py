@@ -161,7 +161,7 @@ def of_host(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReq
 
 @pytest.mark.parametrize("opener", ["compiled", "python"])
 def test_an_opened_library_for_the_host_alone(of_host: Path, tmp_path: Path, opener: str) -> None:
-    """It registers nothing: its regions never reach the runtime."""
+    """The library registers nothing, so its regions never reach the runtime."""
     words: tuple[object, ...]
     words = (sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(of_host)!r}).add_one(1)")
     if opener == "compiled":
@@ -203,7 +203,7 @@ def unlinked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_opened_library_that_registers_nothing_is_named(
     unlinked: Path, library: Path, tmp_path: Path, is_stripped: bool
 ) -> None:
-    """By its entry table, which strip leaves; also beside a library that registers its regions."""
+    """Its entry table shows it, which strip keeps, even beside a library that registers regions."""
     plug = Path(shutil.copy(unlinked, tmp_path))
     if is_stripped:
         subprocess.run(["strip", plug], check=True)

@@ -318,7 +318,7 @@ def test_a_library_of_the_runtime_is_not_there(diagnosed: Path, tmp_path: Path) 
 def test_their_plugins_taken_away_and_put_back(
     diagnosed: Path, tmp_path: Path, version: str
 ) -> None:
-    """Up to LLVM 18 the code for each kind of device is a library of its own."""
+    """Up to LLVM 18 the code for each kind of device is a separate library."""
     path, folder = program(version, diagnosed), tmp_path / "lib"
     folder.mkdir()
     shutil.copy(library(version), folder)
@@ -372,7 +372,7 @@ def test_a_name_of_ours_that_finds_their_library(diagnosed: Path) -> None:
 
 @pytest.mark.parametrize(("version", "runtime"), [("16", "22"), ("16", "19"), ("22", "19")])
 def test_a_runtime_that_is_preloaded(diagnosed: Path, version: str, runtime: str) -> None:
-    """Under another name than the one that is asked for, which is loaded as well, but later."""
+    """The program needs another name, which is loaded as well, but later."""
     path = program(version, diagnosed)
     environment = {
         "LD_PRELOAD": str(library(runtime)),
@@ -383,7 +383,7 @@ def test_a_runtime_that_is_preloaded(diagnosed: Path, version: str, runtime: str
 
 
 def test_a_program_of_the_documents(tmp_path: Path) -> None:
-    """It asks for a version of the calls that LLVM's library does not have."""
+    """The program needs a version of the functions that LLVM's library lacks."""
     host = compile_c(HOST + MAIN, tmp_path / "host.o", "-c", "-fPIC")
     image = device_image(HOST, tmp_path / "image.so")
     out = bundled(host, tmp_path / "bundled.o", {X86_64: image})

@@ -257,7 +257,7 @@ def test_begins_are_limited(tmp_path: Path) -> None:
 
 
 def test_damage_is_an_error_or_read(trace: Path) -> None:
-    """Whatever a byte becomes, no other exception is raised."""
+    """No changed byte raises another exception."""
     data = trace.read_bytes()
     dice = random.Random(7)
     for _ in range(400):

@@ -80,7 +80,7 @@ def test_the_wrapper_keeps_the_features_of_the_code(work: Path) -> None:
 
 
 def test_entries_that_the_wrapper_lists(work: Path) -> None:
-    """Its table is for a host that has none: the records of the document's ABI."""
+    """The host has no table, so the wrapper has one with the document's records."""
     source, names = work / "plain.c", work / "names"
     source.write_text("void first(void) {}\nint table[4];\nint main(void) { return 0; }\n")
     names.write_text("first\ntable\n")

@@ -34,7 +34,7 @@ GENERATIONS = {
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Images with the endings that tell clang-offload-packager what they are."""
+    """Provide images with the file endings by which clang-offload-packager recognises them."""
     folder = tmp_path_factory.mktemp("containers")
     compile_c("int first(void) { return 1; }", folder / "cpu.o", "-shared", "-fPIC")
     compile_c("int second(void) { return 2; }", folder / "object.o", "-c")
@@ -82,7 +82,7 @@ def entries(path: Path) -> list[Entry]:
 def test_an_offload_binary_is_that_of_clangs_packager(
     work: Path, tmp_path: Path, version: str
 ) -> None:
-    """Its keys are in the order of hash tables; ours are triple, arch, and the others as given."""
+    """Only the order of keys differs: LLVM's is random; ours is triple, arch, then as given."""
     many = [f"key{number}={number % 7}" for number in range(60)]
     images = [
         f"file={work}/cpu.o,triple=x86_64-unknown-linux-gnu,kind=openmp",
@@ -344,7 +344,7 @@ def test_an_object_says_more_of_its_images_too(work: Path, tmp_path: Path) -> No
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("version", PACKAGERS)
 def test_clang_links_what_emit_packs(tmp_path: Path, version: str) -> None:
-    """In place of clang-offload-packager, between clang's own steps."""
+    """`emit` replaces clang-offload-packager between clang's own steps."""
     source = TESTS / "packager" / "writers" / "generations" / "library.c"
     command = [*clangs.compiler(version, source), "-Wno-unused-command-line-argument"]
     run(*command, "--offload-device-only", "-c", source, "-o", tmp_path / "device.o")

@@ -84,7 +84,7 @@ def written(out: Path, *arguments: object) -> Path:
 
 
 def _bundled(folder: Path) -> Path:
-    """Clang's object with its image."""
+    """Bundle clang's object with its image."""
     image = ("--abi", "llvm", "--image", f"{X86_64}={folder}/image.so")
     return written(folder / "bundled.o", "bundle", folder / "host.o", *image)
 
@@ -118,7 +118,7 @@ def _listed(version: str, folder: Path) -> Path:
 
 
 def prints_on_llvms(version: str, program: Path, expected: str, *arguments: Path) -> None:
-    """On LLVM's runtime every region is offloaded, and gives what is expected."""
+    """Check that every region runs on the device on LLVM's runtime, with the expected output."""
     done = subprocess.run(
         [program, *arguments],
         capture_output=True,
@@ -185,7 +185,7 @@ def test_a_table_of_ours(version: str, made: Path) -> None:
 def test_every_linker_keeps_its_entries(
     version: str, made: Path, tmp_path: Path, linker: str
 ) -> None:
-    """Beside a wrapper lld collects those of clang's objects, unless it is told not to."""
+    """lld collects the entries of clang's objects beside a wrapper, unless a flag forbids it."""
     flags = ("-Wl,--gc-sections", "-pie")
     options = ("-Wl,-z,nostart-stop-gc",) if linker == "lld" else ()
     for objects in (("bundled.o",), ("host.o", "emitted.o")):

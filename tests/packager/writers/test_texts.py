@@ -39,7 +39,7 @@ class Work(NamedTuple):
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Work:
-    """In each two images, with three entries."""
+    """Provide wrappers of two images and three entries in each form."""
     folder = tmp_path_factory.mktemp("texts")
     (folder / "any").write_bytes(IMAGE)
     (folder / "kernel.ptx").write_text(PTX)
@@ -146,7 +146,7 @@ def test_names(text: str, assembly: str, ir: str) -> None:
     ["object", "asm", "llvm-ir", "offload-binary", "offload-bundle", "compressed-bundle"],
 )
 def test_the_same_bytes_elsewhere(work: Work, tmp_path: Path, form: str) -> None:
-    """Nothing of where and when it was written is in it."""
+    """The text contains no place or time of its creation."""
     made = []
     for number, name in enumerate(("a", "another folder")):
         folder = tmp_path / name

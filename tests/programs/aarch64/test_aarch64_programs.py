@@ -113,7 +113,7 @@ def test_by_bundle_and_edit_of_a_program(work: Path) -> None:
 
 
 def test_the_device_runtime_in_bitcode_is_for_the_machine_of_the_runtime() -> None:
-    """It is by a clang of this machine where the runtime is by another compiler."""
+    """A clang of this machine compiles the bitcode, even if another compiler builds the runtime."""
     path = LIBRARIES / "devicertl" / "omptool-devicertl-host.bc"
     if not path.exists():
         lacks("the device runtime in bitcode is not here: no clang++ has compiled it")

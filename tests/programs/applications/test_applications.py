@@ -67,7 +67,7 @@ def on_llvm(program: Path, name: str, version: str) -> list[str]:
 
 @pytest.mark.parametrize(("source", "build"), CASES)
 def test_the_results_are_those_on_llvm(tmp_path: Path, source: Path, build: Build) -> None:
-    """On LLVM's runtime they are those of clang 22 or 23, whatever builds the application."""
+    """Results on LLVM's runtime come from clang 22 or 23, whatever builds the application."""
     program = built(build, tmp_path / "ours", source, *STRICT, "-lm")
     ours = on_ours(program, source.stem)
     by = build.version if build in ON_LLVM or build.version == "23" else "22"

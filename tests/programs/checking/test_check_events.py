@@ -64,7 +64,7 @@ def test_a_figures_error_is_found(source: Path, version: str, tmp_path: Path) ->
 def test_a_legal_program_has_no_error(
     programs: Programs, version: str, source: Path, tmp_path: Path
 ) -> None:
-    """It may deserve hints."""
+    """The program may have hints."""
     program = legal(programs, version, source, tmp_path)
     found, done = checked(program, *ARGUMENTS.get(source.stem, ()), **ENVIRONMENT)
     assert (errors(found), done.returncode, done.stderr) == ([], 0, "")

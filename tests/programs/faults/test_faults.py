@@ -79,7 +79,7 @@ class Outcome:
 
     @property
     def is_right(self) -> bool:
-        """The results are, and nothing is left of the device's memory or freed twice."""
+        """Return whether results are right, and no device memory is left or freed twice."""
         misused = re.search("FAKE: 0x", self.output)
         return self.code == 0 and "ok\n" in self.output and not misused
 
@@ -172,7 +172,7 @@ def test_where_offloading_is_mandatory_no_region_falls_back(
 
 
 def test_one_region_falls_back_between_two_that_do_not(program: Path, failing: Path) -> None:
-    """Of the three in between(), which share an object, the second needs one more."""
+    """Of three regions in between(), which share an object, the second needs one more."""
     alone = []
     for one in sweep(program, failing, 1, FAKEFAIL_ON="0", FAKEFAIL_IN="data_alloc"):
         regions = FELL_BACK.findall(one.output)

@@ -36,7 +36,7 @@ def built(name: str, into: Path, version: str = INSTALLED) -> Path:
 
 
 def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Directly on the runtime: what is tested is the process that the program has."""
+    """Start a program without `omptool run`: the test is about the program's own process."""
     return subprocess.run(
         [str(word) for word in command],
         capture_output=True,
@@ -191,7 +191,7 @@ def test_nothing_needs_to_be_written(tmp_path: Path) -> None:
 
 @pytest.fixture
 def lacking(tmp_path: Path) -> Path:
-    """regions.c with a kernel that its device image does not have: it is called otherwise there."""
+    """Provide regions.c with a kernel renamed in its device image."""
     program = compiled(SOURCES / "regions.c", tmp_path, OWN_LINKER)  # which puts the image last
     data = bytearray(program.read_bytes())
     image = data.index(b"\x7fELF", 4)

@@ -61,7 +61,7 @@ SURVIVING = pytest.mark.parametrize(
 
 @pytest.fixture(autouse=True)
 def _found_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers have images that need libomp."""
+    """Let workers find libomp, which images need."""
     monkeypatch.setenv("LD_LIBRARY_PATH", libraries("19"), prepend=os.pathsep)
 
 
@@ -141,7 +141,7 @@ def test_a_long_kernel_is_no_loss(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_hangs_is_lost_after_the_heartbeat(tmp_path: Path) -> None:
-    """It comes back when the program is gone, and ends."""
+    """The worker ends by itself when the program is gone."""
     done = lost(tmp_path, 1, "stopped", 4)
     assert done.stdout == ""
     assert "on device 0 (mpi) with error 3 (rank 1 on " in done.stderr

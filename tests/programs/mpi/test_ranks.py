@@ -24,7 +24,7 @@ OPENMPI = DEBIAN[0]
 
 @pytest.fixture(autouse=True)
 def _found_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers have images that need libomp."""
+    """Let workers find libomp, which images need."""
     monkeypatch.setenv("LD_LIBRARY_PATH", libraries("19"), prepend=os.pathsep)
 
 

@@ -72,7 +72,7 @@ def test_events_are_llvms(
 
 
 def test_a_copy_on_a_device_is_from_it(tmp_path: Path) -> None:
-    """As with LLVM's plugins for GPUs, whose tests ask for it; OpenMP has no kind of its own."""
+    """LLVM's plugins for GPUs report it so, as its tests require; OpenMP has no kind for it."""
     program = compiled(OBSERVING / "copies.c", tmp_path)
     events = named(of_device(recorded(program, on_ours(), EMI)), "data_op")
     done = [event.values for event in events if event.values["endpoint"] == "2"]
@@ -166,7 +166,7 @@ def without_private(events: list[Event]) -> list[Event]:
 
 @pytest.mark.parametrize("name", ALIKE)
 def test_operations_are_llvms(tmp_path: Path, name: str) -> None:
-    """By the two callbacks that a tool of transfers sets: how many, of which object, where."""
+    """The two callbacks of transfer tools show number, object and place of the copies."""
     folder = TESTS / "programs" / ("applications" if name in SMALL else "openmp")
     program = compiled(next(folder.glob(f"{name}.c*")), tmp_path, "-O2", "-lm")
     command = [str(program), *map(str, ALIKE[name])]
@@ -194,7 +194,7 @@ def vendors(tmp_path: Path) -> dict[str, str]:
 
 
 def check_record(events: list[Event], kinds: set[str]) -> None:
-    """Each callback has been called, as often as the others say, and in the right order."""
+    """Check that each callback was called, in the right order and number."""
     assert faults(events) == []
     assert {event.values["kind"] for event in named(events, "target")} == kinds
     sets = [event for event in events if event.name.startswith("set ")]
@@ -330,7 +330,7 @@ def test_each_object_is_filled_before_the_next_one_is_allocated(tmp_path: Path) 
 
 
 def test_a_device_traces_what_callbacks_tell(products: Products, tmp_path: Path) -> None:
-    """In buffers of the tool's, each record once, with times in the right order."""
+    """Records arrive in the tool's buffers, each once, with increasing times."""
     program = Path(shutil.copy(build_once("asynchronous", products), tmp_path))
     events = recorded(program, str(libdir()), RECORD_TRACE="1000")
     assert [str(event) for event in named(events, "set_trace")] == ["set_trace all=5 mutex=1"]
@@ -350,7 +350,7 @@ def test_a_device_traces_what_callbacks_tell(products: Products, tmp_path: Path)
 
 
 def test_a_buffer_without_room_loses_records(products: Products, tmp_path: Path) -> None:
-    """As the interface has it; nothing else goes wrong."""
+    """The interface permits it, and all else works."""
     program = Path(shutil.copy(build_once("asynchronous", products), tmp_path))
     events = recorded(program, str(libdir()), RECORD_TRACE="8")
     assert [event for event in events if event.name.startswith("traced")] == []
@@ -366,7 +366,7 @@ def test_no_tool_where_the_user_wants_none(products: Products, tmp_path: Path) -
 
 
 def test_the_program_is_its_own_tool(tmp_path: Path) -> None:
-    """Without libomp nobody but this runtime looks for it."""
+    """Without libomp only this runtime looks for a tool."""
     tool = made(tmp_path / "tool.o", CLANG[".c"], "-c", OBSERVING / "recorder.c")
     program = link(
         tmp_path / "app",
@@ -395,7 +395,7 @@ def test_a_tool_that_cannot_be_opened_is_named(products: Products, tmp_path: Pat
 
 
 def test_no_tool_in_a_setuid_program(products: Products, tmp_path: Path) -> None:
-    """Its loader ignores LD_LIBRARY_PATH: the runtime is where the program says."""
+    """The loader ignores LD_LIBRARY_PATH, so the runtime is found by the program's RUNPATH."""
     if os.geteuid() != 0:
         lacks("only root can give a program to another user")
     program = link(

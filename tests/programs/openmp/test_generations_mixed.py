@@ -131,7 +131,7 @@ def test_sections_of_bytes_are_those_that_their_clang_means(tmp_path: Path, vers
 
 
 def test_a_librarys_clang_is_known_as_long_as_it_is_loaded(tmp_path: Path) -> None:
-    """Its file is read once; the next library may be loaded where it was."""
+    """Its file is read once; the next library may be loaded at its address."""
     program = linked("22", tmp_path / "loaded_bytes", MIXED / "loaded_bytes.c")
     paths = []
     for number, version in enumerate(("23", "22", "23")):

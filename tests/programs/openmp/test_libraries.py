@@ -39,7 +39,7 @@ def ran(*command: Path, **environment: str) -> str:
 def test_one_process_holds_what_different_clangs_made(
     tmp_path: Path, main: str, parts: tuple[str, ...]
 ) -> None:
-    """They share a mapping table: what the program maps, each library finds."""
+    """Libraries share a mapping table: each finds the objects that the program maps."""
     libraries = []
     for step, by in enumerate(parts, start=1):
         defines = (f"-DNAME=part{by}", f"-DSTEP={step}")

@@ -126,7 +126,7 @@ def test_a_library_is_loaded_unloaded_and_loaded_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("before", ["libfirst.so", "libsecond.so"])
 def test_libomp_may_come_with_a_library_that_is_opened(tmp_path: Path, before: str) -> None:
-    """No other library sees it. The default device is its own, here the host; copies wait."""
+    """Other libraries do not see this libomp. Its default device is the host; copies wait."""
     shared = ("-shared", "-fPIC")
     runtime = (f"-L{libdir()}", "-lomptarget")
     call("gcc", LINKED / "default_device.c", *shared, "-o", tmp_path / "libfirst.so", *runtime)

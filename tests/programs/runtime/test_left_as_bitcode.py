@@ -41,7 +41,7 @@ def _bundle(folder: Path, *images: str) -> Path:
 
 @pytest.fixture(scope="module")
 def portable(products: Products) -> Path:
-    """One executable with bitcode of the same kernels for CPU, NVIDIA and OpenCL."""
+    """Provide one executable with bitcode of the same kernels for CPU, NVIDIA and OpenCL."""
     return left_as_bitcode(products)
 
 
@@ -78,7 +78,7 @@ def test_opencl_and_the_cpu_have_theirs(portable: Path, cache: Path, tmp_path: P
 def test_cudas_bitcode_becomes_ptx_for_its_gpu(
     portable: Path, cache: Path, products: Products, tmp_path: Path
 ) -> None:
-    """On the fake driver, which runs no kernel, and whose GPU is sm_90."""
+    """The fake driver runs no kernel, and its GPU is sm_90."""
     log = tmp_path / "log"
     environment = {"FAKE_CUDA_LOG": str(log), "OMPTOOL_PLUGINS": "cuda"}
     driver = nvptx.fake_driver(products)
@@ -94,7 +94,7 @@ def test_cudas_bitcode_becomes_ptx_for_its_gpu(
 def test_clangs_bitcode_for_nvidia_is_launched(
     cache: Path, products: Products, tmp_path: Path
 ) -> None:
-    """On the fake driver. Clang's linker has put the device's library into the bitcode."""
+    """Clang's linker has linked the device library into the bitcode, for the fake driver."""
     cuda = nvptx.looks_like_cuda(clangs.INSTALLED, tmp_path)
     command = [*clangs.tool(clangs.INSTALLED), *nvptx.offloading(clangs.INSTALLED), "-O2"]
     call(*command, f"--cuda-path={cuda}", "-fopenmp-target-jit", JIT_SOURCE, "-o", tmp_path / "app")

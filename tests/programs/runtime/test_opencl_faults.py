@@ -192,7 +192,7 @@ def test_a_native_binary_runs_and_a_broken_one_does_not(
 
 
 def _ends_well(done: subprocess.CompletedProcess[str]) -> bool:
-    """With the right result, wherever it ran, or by a line and SIGABRT."""
+    """Return whether the result is right, on either side, or a line and SIGABRT end the program."""
     if done.returncode == -signal.SIGABRT:
         return "omptarget fatal error: " in done.stderr
     return (done.returncode, done.stdout) in [(0, "device 7\n"), (0, "host 7\n")]
@@ -202,7 +202,7 @@ def _ends_well(done: subprocess.CompletedProcess[str]) -> bool:
 def test_a_device_is_lost_at_any_function(
     program: Path, loader: Path, vendors: dict[str, str], function: str
 ) -> None:
-    """From then on each call says CL_DEVICE_NOT_AVAILABLE."""
+    """Later calls return CL_DEVICE_NOT_AVAILABLE."""
     lost = {"FAKE_CL_FAIL_WITH": "-2", "FAKE_CL_FAIL_AT": "1", "FAKE_CL_FAIL_ON": "1"}
     chosen = lost | DEVICE | {"FAKE_CL_FAIL_IN": function} | vendors
     done = _run(program, "right", chosen, loader)

@@ -52,7 +52,7 @@ def picture(command: str) -> str:
 
 
 def shape(text: str) -> list[str]:
-    """Its lines without numbers, and without the width of columns."""
+    """Return the lines without numbers and without the width of columns."""
     plain = re.sub(r"0x[0-9a-f]+|\d+", "#", text)
     return [re.sub(r"-+", "-", re.sub(r"\s+", " ", line)).strip() for line in plain.splitlines()]
 
@@ -92,7 +92,7 @@ class Installed:
         self.shell(*(line.replace("omptool", str(self.wheel)) for line in commands("Install")))
 
     def shell(self, *lines: str, cwd: Path | None = None) -> str:
-        """Commands of the README, on a machine with Python and a C compiler."""
+        """Run commands of the README, on a machine with Python and a C compiler."""
         kept = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
         path = f"{self.folder / 'omp' / 'bin'}:{self.python}:/usr/bin:/bin"
         environment = {"PATH": path, "HOME": os.environ.get("HOME", "/"), **kept} | way()
@@ -136,7 +136,7 @@ def check_the_readme(omptool: Installed, folder: Path) -> None:
 
 
 def test_the_first_commands_are_right(omptool: Installed, tmp_path: Path) -> None:
-    """Those of the table at the top of README, on the example of its next section."""
+    """The commands in README's first table work on the example of the next section."""
     rows = README.partition("| to | type |\n")[2].partition("\n\n")[0].splitlines()[1:]
     lines = [line for row in rows for line in row.split("|")[2].split("`")[1::2]]
     assert len(lines) > 8

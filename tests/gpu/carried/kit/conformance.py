@@ -25,7 +25,7 @@ COMMON = {
 
 
 def run(machine: Machine, report: Report) -> None:
-    """Each image of the GPU's that the kit brings, and OpenCL."""
+    """Run the suite on each image for this GPU in the kit, and on OpenCL."""
     for image in sorted((machine.kit / "images").glob("conformance.*")):
         if image.suffix == ".spv":
             if machine.has_opencl:
@@ -39,7 +39,7 @@ def run(machine: Machine, report: Report) -> None:
 
 
 def _suite(machine: Machine, report: Report, plugin: str, image: str, more: dict[str, str]) -> None:
-    """Each test case in a process of its own: a fault of a GPU stays for its process."""
+    """Run each test case in its own process, because a GPU's fault stays with the process."""
     program = machine.kit / "bin" / "conformance_tests"
     environment = COMMON | more
     environment["CONFORMANCE_PLUGIN"] = str(machine.kit / "lib" / f"libomptarget.rtl.{plugin}.so")

@@ -48,7 +48,7 @@ GOALS = (
 
 
 def run(machine: Machine, report: Report) -> None:
-    """All programs in turn, medians of their runs."""
+    """Run all programs in turn, and report the medians."""
     program = machine.kit / "figures" / "constructs"
     if not machine.has_gpu:
         report.skipped("figures", machine.why_not)
@@ -98,7 +98,7 @@ def _compare(report: Report, values: dict[str, Figures], goal: Goal) -> None:
 
 
 def _read(output: str) -> Figures:
-    """Lines of a name and a number."""
+    """Parse lines of a name and a number."""
     words = (line.split() for line in output.splitlines())
     return {line[0]: float(line[1]) for line in words if len(line) == 2}
 

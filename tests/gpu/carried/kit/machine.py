@@ -176,7 +176,7 @@ def _attribute(cuda: ctypes.CDLL, what: int) -> int:
 
 
 def described(machine: Machine) -> dict[str, Any]:
-    """For the file of results."""
+    """Return the machine's facts for the file of results."""
     return {
         "gpu": machine.name,
         "gpus": machine.gpus,

@@ -17,7 +17,7 @@ MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY", "OMP_NUM_THREADS": "4"}
 
 
 def run(machine: Machine, report: Report) -> None:
-    """All of the manifest's."""
+    """Run all programs of the manifest."""
     for one in machine.manifest["not built"]:
         if report.wants(one["name"]):
             report.skipped(one["name"], f"is not in this kit: {one['why']}")
@@ -55,7 +55,7 @@ def _fault_of(machine: Machine, plugin: str, one: dict[str, Any]) -> tuple[str, 
 
 
 def _launches(machine: Machine, command: list[object]) -> tuple[str, str]:
-    """On the fake driver results are wrong, and programs may end as they like."""
+    """Count launches on the fake driver, where results are wrong and programs may abort."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         done = machine.start(command, {"FAKE_CUDA_LOG": str(log), "FAKE_CUDA_PAGEABLE": "1"})

@@ -41,7 +41,7 @@ class Report:
         self._say(f"\n== {part}")
 
     def test(self, name: str, fault: str, detail: str = "") -> None:
-        """A test that failed, if `fault` says why."""
+        """Record a test, which failed if `fault` names a reason."""
         self._verdict("failed" if fault else "passed", name, fault or detail)
 
     def skipped(self, name: str, why: str) -> None:
@@ -99,7 +99,7 @@ class Report:
 
 
 def _is_reached(ratio: float, goal: str) -> bool | None:
-    """Goals are "at most N" and "at least N"."""
+    """Return whether a goal "at most N" or "at least N" is reached; None without a goal."""
     if not goal:
         return None
     bound = float(goal.split()[2])

@@ -50,7 +50,7 @@ def test_code_for_a_family_of_processors() -> None:
 
 
 def test_bytecode_of_cuda_tile(tmp_path: Path) -> None:
-    """By cicc and fatbinary of CUDA 13.5, in their container and bare."""
+    """cicc and fatbinary of CUDA 13.5 made the bytecode, in their container and bare."""
     path = DATA / "tile.fatbin"
     (image,) = dumped_images(path)
     assert (image["kind"], image["arch"], image["compression"]) == ("tileir", "sm_100", "zstd")
@@ -216,7 +216,7 @@ def test_kernels_of_one_name_in_two_objects_of_cuda(tmp_path: Path) -> None:
 
 
 def test_cubins_in_large_data(tmp_path: Path) -> None:
-    """As cuBLASLt has them: frames of zstd anywhere, beside data and frames of other kinds."""
+    """As in cuBLASLt, frames of zstd lie among data and frames of other kinds."""
     cubins = [(DATA / name).read_bytes() for name in ("driver.cubin", "specific.cubin")]
     first, second = map(zstandard.compress, cubins)
     other = zstandard.compress(b"text" * 100)

@@ -65,7 +65,7 @@ def answer(content: bytes) -> bytes | None:
 
 
 def test_it_is_there() -> None:
-    """In an install, as the tests have one."""
+    """Tests use an installation, which includes the helper."""
     for name, content in CUBINS.items():
         assert (answer(content) is not None) == (name in ANSWERED)
 

@@ -147,7 +147,7 @@ def test_a_declared_processor_names_an_unknown_one(tmp_path: Path) -> None:
 
 
 def test_a_host_library_is_no_device_image(tmp_path: Path) -> None:
-    """It has a table as an image has, but calls the runtime."""
+    """The library has a table like an image, but calls the runtime."""
     call = "void use(void) { __tgt_target(-1, (void *)first, 0, 0, 0, 0, 0); }"
     library = compile_c(HOST + call, tmp_path / "library.so", "-shared", "-fPIC")
     assert load(library).type == "shared"
@@ -155,7 +155,7 @@ def test_a_host_library_is_no_device_image(tmp_path: Path) -> None:
 
 
 def test_what_kernels_of_amd_need(tmp_path: Path) -> None:
-    """Beside the metadata that the compiler writes for the driver."""
+    """Resources equal those in the metadata that the compiler writes for the driver."""
     (tmp_path / "k.ll").write_text(
         'target triple = "amdgcn-amd-amdhsa"\n'
         "@lds = internal addrspace(3) global [256 x i32] undef\n"
