@@ -36,9 +36,9 @@ class Evidence(NamedTuple):
     imports: tuple[str, ...]  # undefined __tgt_*
     needed: tuple[str, ...]  # DT_NEEDED
     is_wrapped: bool | None  # registered are containers; None: nothing is
-    registration: Registration | None  # None: that says nothing
-    container_version: int  # of the OffloadBinaries that it holds; 0: it holds none
-    releases: Sequence[int]  # of clang, that compiled parts of it
+    registration: Registration | None  # None: the file does not show it
+    container_version: int  # OffloadBinary version in it; 0: none
+    releases: Sequence[int]  # releases of clang that compiled parts of it
 
 
 def of_table(layout: EntryLayout, section: str | None, evidence: Evidence) -> Abi:

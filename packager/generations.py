@@ -27,20 +27,20 @@ class Generation(NamedTuple):
     name: GenerationName
     first_release: int
     last_release: int
-    soname: str  # of the library that the last of the releases links with
+    soname: str  # SONAME of the library that the last release links with
     record_size: int  # bytes of an entry
     entries_section: str
     is_wrapped: bool  # registered are the OffloadBinaries around images, not images
     registration: Literal["init_array", "at_exit"]  # how the program unregisters, by .fini_array or
-    pairing: Literal["position", "name"]  # of the host's entries and the image's
-    container_version: int  # of the OffloadBinaries that are written; 0: none
+    pairing: Literal["position", "name"]  # how host and image entries are paired
+    container_version: int  # version of written OffloadBinaries; 0: none
     kernel_environment: int  # bytes of a GPU kernel's own record; 0: none
     launch_environment: int  # bytes of what a GPU kernel is given per launch; 0: none
     # The fields below are for this package only.
     has_typed_pointers: bool  # in LLVM IR that its first release reads
     are_models_bits: bool  # programming models are numbered 1, 2, 4, 8 instead of 1, 2, 3
     bundle_names: Literal["bare", "dashed", "unknown"]  # targets without processor, environment
-    compression_version: int  # of the compressed bundles for its last release; 0: it reads none
+    compression_version: int  # of compressed bundles for the last release; 0: unsupported
 
     @property
     def releases(self) -> str:

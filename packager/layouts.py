@@ -22,7 +22,7 @@ class EntryLayout(NamedTuple):
     address: int
     name: int | None
     size: int
-    size_format: str  # as the array and struct modules call it
+    size_format: str  # type code of array and struct
     flags: int | None
     model: int | None = None  # u16: which programming model the entry is of
     data: int | None = None  # u32 that is looked at: the mask of a requires entry
@@ -64,7 +64,7 @@ class SyclBinary(NamedTuple):
     version: int
     size: int
     target: int
-    image: int  # its begin, and behind that its end
+    image: int  # offset of the begin, which the end follows
     kinds: tuple[int, ...] = (4, 8)  # Intel's, and LLVM's own since version 21
 
 
@@ -103,12 +103,12 @@ class WrittenAbi(NamedTuple):
     image: Struct
     register: str
     unregister: str
-    functions: tuple[str, str]  # of the wrapper, that call them
-    priority: int = 0  # of its constructor
+    functions: tuple[str, str]  # functions of the wrapper that call them
+    priority: int = 0  # priority of the constructor
     is_wrapped: bool = False  # the runtime is given the OffloadBinary around an image
     at_exit: bool = False  # unregistered through atexit, not .fini_array
     requires: str | None = None  # who is told of `requires` clauses, if not an entry
-    generation: Generation | None = None  # of LLVM's ABI
+    generation: Generation | None = None  # LLVM's generation
 
     @property
     def container_version(self) -> int:

@@ -20,7 +20,7 @@ class Look(NamedTuple):
     symbols: bool = True
     for_entries: bool = False  # symbols only where a host has entries, which pair with them
     damage: bool = False  # without symbols, too: damage anywhere, and what it needs from elsewhere
-    resources: bool = True  # what kernels need of a GPU, with their symbols
+    resources: bool = True  # kernels' resources on GPUs, with their symbols
     hashed: bool = False  # the SHA-256, for which all bytes are read
     host_only: bool = False  # regions of the host that were compiled for it alone
     code: bool = False  # digests of the code of an object's kernels

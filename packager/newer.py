@@ -9,7 +9,7 @@ from packager.generations import NEWEST, is_newer, named
 from packager.model import DeviceImage, FatBinary, Severity
 from packager.records import NamedTuple
 
-ENTRY_VERSION = 1  # of the records that have one
+ENTRY_VERSION = 1  # version of records that have one
 UNKNOWN_CALLS = (
     "its calls may have a version that omptool does not know, and such regions run on the host"
 )

@@ -70,7 +70,7 @@ def for_another_cpu(binary: FatBinary) -> Iterator[Finding]:
     edit --add`.
     """
     if binary.type == "object" or binary.machine is None:
-        return  # its images are not yet all of the program's
+        return  # a link adds images to an object
     machines = {_cpu(image) for image in binary.images}
     if machines and None not in machines and not machines & {binary.machine, *GPUS}:
         words = " and ".join(sorted(filter(None, machines)))

@@ -200,7 +200,7 @@ def unreferenced(binary: FatBinary) -> Iterator[Finding]:
     named = {entry.name for entry in binary.entries}
     for table in binary.tables:
         if not table.has_names:
-            continue  # what is in the image's table is an entry, by its place
+            continue  # each record of the image's table is an entry
         for index in table.images:
             image = binary.images[index]
             for name in _kernels(table, image):

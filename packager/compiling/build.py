@@ -35,9 +35,9 @@ class Options(NamedTuple):
     includes: Path
     runtime: Path
     warn: Callable[[str], None]
-    entries: EntrySource = "host"  # of kernels in LLVM IR
+    entries: EntrySource = "host"  # source of the entries of kernels in LLVM IR
     libraries: tuple[Path, ...] = ()  # bitcode of functions that kernels call
-    keeps_ptx: bool = False  # also where ptxas could assemble it
+    keeps_ptx: bool = False  # even if ptxas could assemble it
     force: bool = False
     sets_rpath: bool = True  # to the folder of `runtime`
 

@@ -40,7 +40,7 @@ LANGUAGES: dict[str, Kind] = {
     **dict.fromkeys(("f77", "f95", "fortran"), "fortran"),
     **dict.fromkeys(("cuda", "hip", "cl", "objective"), "foreign"),
 }
-INPUTS = re.compile(r".*\.(o|obj|a|so|lo)(\.\d+)*")  # what no compiler is called like
+INPUTS = re.compile(r".*\.(o|obj|a|so|lo)(\.\d+)*")  # names that no compiler has
 # Options with a separate value, which is no source.
 TAKES_WORD = re.compile(
     r"-([oxILDUFTuzelBGJ]|module-dir|fintrinsic-modules-path|M[FTQJ]|include|imacros|isystem|iquote|idirafter|isysroot|iprefix|"
@@ -72,10 +72,10 @@ LONG = {"--compile": "-c", "--assemble": "-S", "--preprocess": "-E", "--output":
 TARGETS = "-fopenmp-targets="  # the last one counts
 ARCHS = ("--offload-arch=", "-offload-arch=")  # without it they say for what, too
 LEVELS = {"": 1, "g": 1, "s": 2, "z": 2, "fast": 3}
-MOST = 3  # that LLVM has
+MOST = 3  # highest level of LLVM
 
 
-MADE: tuple[Kind, ...] = ("source", "fortran", "assembly")  # what the compiler makes objects of
+MADE: tuple[Kind, ...] = ("source", "fortran", "assembly")  # kinds that are compiled to objects
 
 
 class Input(NamedTuple):
@@ -91,7 +91,7 @@ class CompileCommand(NamedTuple):
 
     compiler: tuple[str, ...]
     words: tuple[str, ...]  # behind it, without those that name devices
-    triples: tuple[str, ...]  # these devices
+    triples: tuple[str, ...]  # targets of the device options
     host: str  # the triple of --target, or ""
     inputs: tuple[Input, ...]
     end: End
@@ -267,7 +267,7 @@ def _end(words: Sequence[str], inputs: Sequence[Input]) -> End:
     if any(OTHER.fullmatch(word) for word in options) or not inputs:
         return "other"
     kinds = {item.kind for item in inputs}
-    is_header = "header" in kinds and kinds.isdisjoint(MADE)  # it is made a precompiled one
+    is_header = "header" in kinds and kinds.isdisjoint(MADE)  # it is precompiled
     if is_header or any(TEXT.fullmatch(word) for word in options):
         return "text"
     if any(CODE.fullmatch(word) for word in options):

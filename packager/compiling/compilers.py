@@ -20,8 +20,8 @@ from packager.linking.host_command import program_at
 from packager.processes.programs import tool_environment, which
 from packager.records import NamedTuple
 
-NEWEST, OLDEST = 30, 14  # of the clangs that are looked for
-SCRIPT = 1 << 16  # what is read of one
+NEWEST, OLDEST = 30, 14  # clang releases to search for
+SCRIPT = 1 << 16  # longest script that is read
 CLANGS = {"clang": "c", "clang++": "c++"}  # names without a release, and their languages
 VERSION = re.compile(rb"clang version (\d+)")
 ERROR = re.compile(r"error: (.*)")
@@ -174,5 +174,5 @@ def is_this(words: Sequence[str]) -> bool:
     try:
         with Path(found or os.devnull).open("rb") as file:  # a script around it?
             return file.read(2) == b"#!" and b"omptool" in file.read(SCRIPT)
-    except OSError:  # it may be started, and not read
+    except OSError:  # executable, but not readable
         return False

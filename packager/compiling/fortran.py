@@ -20,7 +20,7 @@ from packager.errors import MissingToolError
 from packager.linking.host_command import program_at
 from packager.processes.programs import which
 
-OLDEST = 19  # of the flangs that are looked for
+OLDEST = 19  # oldest flang to search for
 FLANGS = ("flang", "flang-new")  # the second until 19
 VARIABLE = "FC"
 _VERSION = re.compile(rb"flang(?:-new)? version (\d+)")

@@ -34,8 +34,8 @@ class Compiling(NamedTuple):
     command: CompileCommand
     targets: Sequence[Target]
     compiles_devices: bool  # or the host alone
-    includes: Path  # where omptarget.h is
-    release: int | None = None  # of a clang
+    includes: Path  # folder of omptarget.h
+    release: int | None = None  # clang's release; None: another compiler
     compiles_fortran: bool = False  # for devices, too, by a flang
 
     def words(self) -> list[str]:
@@ -113,7 +113,7 @@ def _compile_devices(
         if code:
             return code
         if not tools.is_dry:
-            path.touch()  # so that no other has its name
+            path.touch()  # reserves the name
         made.append((target, arch, path))
     if not tools.is_dry:
         _add(host, made, out)

@@ -29,12 +29,12 @@ class Header(NamedTuple):
     """The header of a line-number program."""
 
     shape: Shape
-    start: int  # of its instructions
+    start: int  # offset of the instructions
     end: int
     unit: int  # bytes that addresses advance by
     line_base: int
     line_range: int
-    operands: tuple[int, ...]  # of the standard opcodes, from 1 on
+    operands: tuple[int, ...]  # number of operands of each standard opcode, from 1 on
 
 
 def files(data: bytes, at: int, compiled_in: bytes, texts: Texts) -> dict[int, bytes]:

@@ -31,8 +31,8 @@ class Asked(NamedTuple):
     """Selection of the sources to look up."""
 
     image: Callable[[FatBinary, DeviceImage], bool] = lambda _binary, _image: True
-    name: Callable[[str], bool] = lambda _: True  # of a kernel or an entry
-    kernels: bool = True  # of images; False: only if they are entries
+    name: Callable[[str], bool] = lambda _: True  # accepts a kernel's or an entry's name
+    kernels: bool = True  # include all kernels of images; False: only entries
 
 
 EVERY = Asked()
@@ -47,7 +47,7 @@ def with_sources(
     that cannot be read.
     """
     faults: list[str] = []
-    own: list[Places] = []  # of each image
+    own: list[Places] = []  # places from each image
     known: Places = {}
     units: dict[int, Places] = {}
     entries = {_host_name(entry) for entry in binary.entries if asked.name(entry.name)}

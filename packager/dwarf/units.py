@@ -31,7 +31,7 @@ class Abbreviation(NamedTuple):
     tag: int
     has_children: bool
     attributes: tuple[tuple[int, int, int], ...]  # attribute, form, value of an implicit one
-    size: int | None  # of an entry, if it is always the same
+    size: int | None  # an entry's size; None: it varies
 
 
 class Sections(NamedTuple):
@@ -49,7 +49,7 @@ class Sections(NamedTuple):
 class Unit:
     """A unit: the debug information of one source file."""
 
-    at: int  # of its first entry
+    at: int  # offset of the first entry
     end: int
     shape: Shape
     abbreviations: dict[int, Abbreviation]
@@ -62,7 +62,7 @@ class Function(NamedTuple):
     """A function that was looked for."""
 
     name: bytes
-    file: int | None  # its number in the unit's line number program
+    file: int | None  # number in the unit's line number program
     line: int
 
 
@@ -136,7 +136,7 @@ def _read_root(unit: Unit, sections: Sections) -> None:
     cursor = Cursor(sections.info, unit.at, ".debug_info", unit.end)
     code = cursor.leb()
     if not code:
-        return  # there is nothing in it
+        return  # the unit is empty
     abbreviation = _abbreviation(unit, cursor, code)
     folder: tuple[int, int] | bytes = b""
     for attribute, form, value in _values(cursor, unit.shape, abbreviation):

@@ -42,15 +42,15 @@ class Form(NamedTuple):
     """The container that an edit puts around the images that it adds."""
 
     wraps: bool  # records are of the container around an image
-    version: int  # of that container
+    version: int  # the container's version
 
 
 class Described(NamedTuple):
     """A descriptor, and the images that it lists in their order."""
 
     address: int
-    records: int  # where the records of images are
-    begin: int  # of the entries
+    records: int  # address of the records of images
+    begin: int  # address of the first entry
     end: int
     record: Struct
     form: Form

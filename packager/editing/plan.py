@@ -46,7 +46,7 @@ class Fixup(NamedTuple):
 
     at: int  # in the part
     target: Address
-    instruction: Instruction | None = None  # None: an address
+    instruction: Instruction | None = None  # None: a pointer
 
 
 class Binding(NamedTuple):
@@ -66,7 +66,7 @@ class _Part(NamedTuple):
     flags: int = 0
     entry_size: int = 0
     link: int = 0
-    info: int | None = None  # None: as the section has it whose header this takes over
+    info: int | None = None  # None: as in the header that the part replaces
     fixups: tuple[Fixup, ...] = ()
     bindings: tuple[Binding, ...] = ()
     takes: Section | None = None  # the section whose header it takes over

@@ -21,7 +21,7 @@ class Relocations:
         self._relative = relative
         self.address = address
         self.size = len(data)
-        self.count = count  # of the first rows, which are relative
+        self.count = count  # number of relative relocations, which come first
         self.words = _words(data)
         if count * WORDS > len(self.words):
             raise FormatError(f"{count} relative relocations in a table of {self.size} bytes")

@@ -52,7 +52,7 @@ class OffloadImports(NamedTuple):
     """The functions of an offload runtime that a file calls, and the libraries to have them."""
 
     names: tuple[str, ...] = ()  # with their versions: "__tgt_target@OMPTARGET_4.5"
-    libraries: tuple[str, ...] = ()  # of those versions, whatever they are called
+    libraries: tuple[str, ...] = ()  # libraries that provide these versions
 
 
 def offload_imports(elf: Elf) -> OffloadImports:

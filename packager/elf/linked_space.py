@@ -39,7 +39,7 @@ from packager.records import NamedTuple
 
 # Size of a piece of data that is searched for raw pointers.
 PIECE = 1 << 20
-MAX_NEEDLES = 64  # that are searched for one after the other
+MAX_NEEDLES = 64  # most values that are searched one by one
 
 
 class _Relocations(NamedTuple):
@@ -70,7 +70,7 @@ class LinkedSpace(Space):
         for relocations in self._relocations():
             places, kinds, addends = relocations
             if max(places) < index.low or min(places) >= index.high:
-                continue  # so it is with nearly all of a large program
+                continue  # true of nearly all relocations of a large program
             if index.is_single and kinds.count(self._relative) == len(kinds):
                 windows[0].rebase(places, addends)
                 continue

@@ -95,7 +95,7 @@ class ObjectSpace(Space):
                         yield starts[at], target
 
     def targets(self, function: int, end: int) -> set[int]:
-        return set()  # what is asked of linked files only
+        return set()  # only linked files need this
 
     def symbols_at(self, table: Section, addresses: Set[int]) -> Iterator[tuple[int, Symbol]]:
         for symbol in self.elf.symbols(table):

@@ -86,7 +86,7 @@ class Window:
         """
         offset = place - self.address
         if offset < 0 or offset > len(self.data) - WORD.size:
-            return  # it begins in this range but ends beyond it: not one of its pointers
+            return  # the pointer crosses the end of the range
         self._relocated[offset] = self.has_relocations = True
         if base is None:
             self._unresolved.add(offset)

@@ -22,7 +22,7 @@ class Strings:
         self._what = what
         self._context = data.context
         self._bytes: bytes | None = None
-        self._plain = ""  # the same, if each character is one to show
+        self._plain = ""  # all strings, if every character is printable
 
     def __getitem__(self, offset: int) -> str:
         if self._bytes is None:
@@ -49,7 +49,7 @@ class Strings:
             self._read()
         if self._plain.count("\0") > most:
             return {}
-        *parts, _ = self._plain.split("\0")  # what follows the last NUL does not end
+        *parts, _ = self._plain.split("\0")  # text after the last NUL is no string
         if max(map(len, parts), default=0) >= MAX_STRING:
             return {}
         starts = accumulate(map((1).__add__, map(len, parts)), initial=0)

@@ -43,7 +43,7 @@ class Context:
         self.inflated = 0  # bytes
         self.containers = 0  # bytes of those in others
         self.room = Room()  # for what was inflated and is large
-        self.ahead: Closing | None = None  # what inflates images ahead of their readers
+        self.ahead: Closing | None = None  # inflates images ahead of their readers
 
     def close(self) -> None:
         """Free the caches."""

@@ -76,7 +76,7 @@ def _data(source: int, start: int, end: int) -> Iterator[tuple[int, int]]:
             begin = min(max(os.lseek(source, at, os.SEEK_DATA), at), end)
             stop = min(os.lseek(source, begin, os.SEEK_HOLE), end) if begin < end else end
         except OSError as error:
-            if error.errno == errno.ENXIO:  # nothing but holes to the end
+            if error.errno == errno.ENXIO:  # only holes follow
                 return
             begin, stop = at, end
         if begin < stop:

@@ -50,7 +50,7 @@ class Image(NamedTuple):
     """
 
     memory: bytes | mmap
-    place: bytes | int  # the same, or its address
+    place: bytes | int  # the stored bytes, or their address
     room: int
     size: int
 

@@ -25,7 +25,7 @@ SHORT_STRING = 128
 STANDARD_INPUT = Path("-")
 PIECE = 1 << 20  # bytes that are copied at a time
 MAX_INPUT = 1 << 34  # through a pipe
-FEW_FILES = 200  # that any process may have open: on macOS it is 256
+FEW_FILES = 200  # open files that any process may have: macOS allows 256
 
 
 def called(path: Path | str) -> str:
@@ -114,7 +114,7 @@ class Reader:
         """Read all its bytes into `memory`, which is of the same size."""
         if type(self._source) is not File:
             memory[:] = self.bytes()
-        elif portable.read_into(self._source.fd, memory, self.at) != self._size:  # it shrank
+        elif portable.read_into(self._source.fd, memory, self.at) != self._size:  # the file shrank
             raise FormatError(f"data at {self.at:#x} could not be read whole")
 
     def pieces(self) -> Iterator[builtins.bytes]:
@@ -188,7 +188,7 @@ class Reader:
                 start, inside = offset, 0
                 block = self._source.read(self.at + offset, min(BLOCK, self._size - offset))
                 end = block.find(b"\0")
-            if end < 0:  # it is long, or not there
+            if end < 0:  # the string is long, or outside
                 yield self.string(offset, what(number))
             else:
                 yield context.string(block[inside:end])

@@ -14,10 +14,10 @@ from packager.errors import NO_ROOM, UsageError
 from packager.files.portable import NEW
 
 MODE = 0o777
-OWNERS = 0o600  # what the owner of a file needs to write it
+OWNERS = 0o600  # rights that an owner needs to write a file
 OTHERS_MAY_WRITE = 0o022
 ROOT = 0
-UNFINISHED = re.compile(r"\.(.{1,100})\.[0-9a-f]{12}")  # as `_beside` names files
+UNFINISHED = re.compile(r"\.(.{1,100})\.[0-9a-f]{12}")  # names by `_beside`
 MOST_LINKS = 40  # in a chain; Linux follows as many
 
 

@@ -93,7 +93,7 @@ class Room:
     def __init__(self) -> None:
         self._opened = ExitStack()
         self._file: IO[bytes] | None = None
-        self._end = 0  # of what was put there last
+        self._end = 0  # end of the newest part
         self._kept: deque[Kept] = deque()  # the oldest first
         self._writing = 0
         self._drop: Callable[[], None] | None = None  # has the part in memory forgotten
@@ -123,7 +123,7 @@ class Room:
     def _write(self, fd: int, one: Kept) -> None:
         one.put(fd, self._taken(one.size))
         self._kept.append(one)
-        self._writing += 1  # its pieces may be read from another part: that must not wrap around
+        self._writing += 1  # a part may be inflated from another: writing must not wrap around
         try:
             at = one.begin()
             for piece in one.make():

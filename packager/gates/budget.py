@@ -143,7 +143,7 @@ def lacking(budget: Budget, files: Sequence[FatBinary]) -> Iterator[Finding]:
 
 
 class _Kernel(NamedTuple):
-    name: str  # as people write it
+    name: str  # display name
     symbol: DeviceSymbol
     image: DeviceImage
     numbers: Mapping[str, int]

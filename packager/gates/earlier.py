@@ -78,7 +78,7 @@ def _whole(changes: Sequence[Change], how: str) -> Iterator[Change]:
 def _named(change: Change) -> str:
     words = " -> ".join(in_words(name) for name in (change.was, change.name) if name)
     targets = f" ({', '.join(change.targets)})" if change.targets else ""
-    kind = "" if change.what == "entry" else f"{change.what} "  # whose words begin with its kind
+    kind = "" if change.what == "entry" else f"{change.what} "  # the name has it
     return f"{kind}{words}{targets}"
 
 

@@ -18,9 +18,9 @@ from packager.questions.moved import Spot, aligned, moved
 from packager.questions.statistics import Called, Statistics
 from packager.records import NamedTuple
 
-FACTS = ("times", "copies", "bytes", "fallbacks")  # of a region the first is "launches"
+FACTS = ("times", "copies", "bytes", "fallbacks")  # the first one of a region is "launches"
 _PLACE = re.compile(r"(.*):([0-9]{1,9}):[0-9]{1,9}", re.DOTALL)  # file, line, column
-_Values = tuple[int, ...]  # of FACTS
+_Values = tuple[int, ...]  # values of FACTS
 _NONE: _Values = (0,) * len(FACTS)
 
 
@@ -41,9 +41,9 @@ class Difference(NamedTuple):
 
     change: Literal["added", "removed", "changed"]
     what: str  # the directive or routine
-    name: str  # of the region, else the place in the source
+    name: str  # name of the region, else the place in the source
     was: str  # the name in the earlier run, where the line has moved
-    facts: tuple[Fact, ...]  # those that differ
+    facts: tuple[Fact, ...]  # facts that differ
 
     def grew(self, tolerance: float) -> bool:
         """Return whether one of its facts grew by more percent than `tolerance`."""

@@ -30,7 +30,7 @@ AARCH64 = HostMachine(
 )  # fmt: skip
 MACHINES = {machine.name: machine for machine in (X86_64, AARCH64)}
 NAMES = " and ".join(MACHINES)
-OTHER_NAMES = {"amd64": X86_64.name, "arm64": AARCH64.name}  # those of Windows and macOS
+OTHER_NAMES = {"amd64": X86_64.name, "arm64": AARCH64.name}  # names on Windows and macOS
 
 
 def written(name: str) -> HostMachine:

@@ -97,7 +97,7 @@ class CodeReader(ABC):
 class HostMachine(NamedTuple):
     """A machine whose host files omptool writes."""
 
-    name: str  # as readers call it
+    name: str  # as in packager.elf
     number: int  # e_machine
     triple: str
     # Relocations: a pointer to a symbol, such a pointer in the GOT, and a pointer into the file's
@@ -107,9 +107,9 @@ class HostMachine(NamedTuple):
     relative: int
     page: int  # the largest that kernels have
     most: int  # bytes of address space that a process has
-    image_flags: int  # of sections that should not come between code and data
+    image_flags: int  # flags of sections that must not come between code and data
     property_type: int  # the GNU property of code features
-    features: int  # those of `code`: branch tracking, and shadow stacks or signed returns
+    features: int  # features of `code`: branch tracking, and shadow stacks or signed returns
     code: Code
     reader: CodeReader
 

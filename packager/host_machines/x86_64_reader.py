@@ -19,7 +19,7 @@ IMMEDIATE = re.compile(rb"(?=(?:[\xb8-\xbf]|\xc7[\xc0-\xc7])(.{4}))", re.S)
 # movabs reg,imm64: in the medium and large code models, distances from the GOT, and to it.
 MOVABS = re.compile(rb"(?=[\x48\x49][\xb8-\xbf](.{8}))", re.S)
 MOVE_TO = (b"\xbf", b"\xbe", b"\xba")  # mov edi, esi or edx: in front of the four bytes of a number
-MOST = 0xFFFF  # of such a number: constants are smaller than addresses
+MOST = 0xFFFF  # largest constant: addresses are larger
 
 
 class X86Reader(CodeReader):

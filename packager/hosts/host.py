@@ -144,7 +144,7 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
 def _brief(elf: Elf) -> Look:
     """Return how far images are looked into before all tables of entries are known."""
     look = elf.data.context.look
-    is_digested = look.code and elf.is_object  # which is done for each kernel
+    is_digested = look.code and elf.is_object  # needed for the digest of each kernel
     has_tables = any(entries.expected(section.name) for section in elf.sections)
     is_brief = look.for_entries and not is_digested and not has_tables
     return look._replace(symbols=False) if is_brief else look

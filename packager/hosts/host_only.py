@@ -36,14 +36,14 @@ _REGION = re.compile(
 _GCC_MARK = b"GOMP_target"
 _LIBGOMP = re.compile(rb"\0(GOMP_target\w*)\0")
 GCC_SECTIONS = ".gnu.offload"
-_OVERLAP = 8192  # of pieces: a longer name is not found where it is cut
+_OVERLAP = 8192  # overlap of pieces: a longer name is missed at a cut
 MAX_REGIONS = 1 << 12
 OPENMP = ("libomp.so", "libiomp5.so", "libgomp.so")
 SHOWN = 3
 _START = _MARK.decode()
-_ID = ".region_id"  # of the variable whose address stands for a region with device code
+_ID = ".region_id"  # suffix of the variable whose address identifies a region with device code
 _DEBUG = "_debug__"  # with -g, the function that a kernel calls
-_OF_VARIABLES = ("ctor", "dtor")  # of device variables: no regions
+_OF_VARIABLES = ("ctor", "dtor")  # suffixes of device variables' functions, which are no regions
 WITHOUT = "without -fopenmp-targets"
 
 CLANG_CURE = "give -fopenmp-targets=TRIPLE to compiler and linker, or build with `omptool cc`"
@@ -131,7 +131,7 @@ def _without_entry(elf: Elf, named: Collection[str]) -> tuple[str, ...]:
     kernel by the program's own choice.
     """
     kept: dict[str, None] = {}
-    kernels: set[str] = set()  # of a CPU's device image, which exports them, or with an ID
+    kernels: set[str] = set()  # kernels that a CPU's device image exports, or with an ID
     for name, is_local in _functions(elf):
         if name.endswith(_ID):
             kernels.add(name[1:].removesuffix(_ID))

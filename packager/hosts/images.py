@@ -32,7 +32,7 @@ class PlacedImage(NamedTuple):
     payload: Payload
     inside: images.Inside
     container: str
-    place: int | None  # None in a section that is not loaded
+    place: int | None  # None in an unloaded section
 
     @property
     def data(self) -> Reader:

@@ -15,8 +15,8 @@ from packager.formats.containers import kpack
 from packager.model import KernelArchives
 from packager.records import NamedTuple
 
-MAX_ARCHIVES = 64  # of a pattern that are looked into
-MAX_NAMES = 4096  # of a folder
+MAX_ARCHIVES = 64  # most archives of a pattern
+MAX_NAMES = 4096  # most names read from a folder
 SUFFIX = ".kpack"
 ARCH = re.compile(r"gfx[0-9a-f]+")
 

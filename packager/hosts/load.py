@@ -33,7 +33,7 @@ class Loaded(NamedTuple):
     binary: FatBinary
     data: Sequence[Reader]
     file: Reader
-    elf: headers.Elf | None = None  # its headers, if it is an ELF file
+    elf: headers.Elf | None = None  # None: no ELF file
 
 
 def load(path: Path, look: Look = WHOLE) -> FatBinary:

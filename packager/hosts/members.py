@@ -27,13 +27,13 @@ class Member(NamedTuple):
 
     name: str  # "k.o", "inner.a(k.o)"; "" for the archive itself
     data: Reader | Damage
-    file: Path | None  # that it is in: of a thin archive another one; None: it was inflated
+    file: Path | None  # file that holds it, perhaps a thin archive's member; None: inflated
 
 
 class _Place(NamedTuple):
     """The place of the archive that is being read."""
 
-    file: Path | None  # that it is in; a thin one's members are beside it
+    file: Path | None  # file that holds it; a thin archive's members are beside it
     parents: tuple[str, ...]  # names of the archives around it, without the outermost
     open_files: tuple[tuple[int, int], ...]  # device and inode
     is_packed: bool = False  # whether it is in a package

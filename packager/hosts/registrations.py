@@ -23,7 +23,7 @@ class Found(NamedTuple):
     """The registrations of a file."""
 
     rows: Sequence[Registration]
-    faults: Sequence[str]  # what is malformed where they should be
+    faults: Sequence[str]  # malformed registrations
     newer: Sequence[str]  # wrappers of a format that came after this omptool
 
 

@@ -40,7 +40,7 @@ def _ranges(space: Space, section: Section) -> Iterator[ImageRange | Damage]:
     (window,) = space.windows([Range(space.address(section), section.size, what)])
     for at in range(0, section.size, PAIR.size):
         start, size = window.pointer(at), window.word(at + PAIR.size // 2)
-        if not size:  # of zeros that linkers add, and of an image that slim has taken out
+        if not size:  # zeros by linkers, or an image that slim has removed
             continue
         where = "an undefined symbol" if start is None else f"{start:#x}"
         image = f"{what}: image {at // PAIR.size} of {size} bytes at {where}"

@@ -7,16 +7,16 @@ from llvmlite import binding as llvm
 
 from packager.records import NamedTuple
 
-_VECTORISE_FROM = 2  # as clang does
+_VECTORISE_FROM = 2  # clang's level
 
 
 class Output(NamedTuple):
     """Options of a module's result."""
 
-    triple: str  # of the family
-    emit: str  # as lower.request has it
-    level: int  # of optimisation, 0 to 3
-    is_text: bool  # what LLVM writes for it is assembly
+    triple: str  # triple of the family
+    emit: str  # as in lower.request
+    level: int  # optimisation level, 0 to 3
+    is_text: bool  # LLVM writes assembly
     vectorises: bool
 
 

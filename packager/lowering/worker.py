@@ -160,8 +160,8 @@ def _working_together(module: llvm.ModuleRef) -> frozenset[str]:
 class Source(NamedTuple):
     """The facts of the module as it came."""
 
-    keep_attributes: bool  # its functions' processors and features
-    is_native: bool  # its pointers are the target's already
+    keep_attributes: bool  # keep processors and features of functions
+    is_native: bool  # pointers are the target's already
     working_together: frozenset[str]  # functions that a team's threads run together
 
 

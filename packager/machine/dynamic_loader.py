@@ -37,12 +37,12 @@ _CACHE = Path("/etc/ld.so.cache")
 class Library(NamedTuple):
     """A library that a program needs, directly or through others."""
 
-    name: str  # as it is asked for
+    name: str  # name as required
     wanted_by: str  # the path of the file that asks first
     path: Path | None  # None: not found
     searched: tuple[str, ...] = ()  # the folders of search paths, if it was not found
-    soname: str | None = None  # its own DT_SONAME, if it was found and has one
-    needed: tuple[str, ...] = ()  # its DT_NEEDED
+    soname: str | None = None  # DT_SONAME, if found
+    needed: tuple[str, ...] = ()  # DT_NEEDED
 
     @property
     def lack(self) -> str:
@@ -136,7 +136,7 @@ def _load(
     for name in re.split(r"[ :]", environment.get("LD_PRELOAD", "")):
         first = _find(name, folders, cache, program.machine) if name else None
         own = (first.soname or first.path.name) if first else ""
-        if first and own not in known:  # of what is not there the loader says so, and goes on
+        if first and own not in known:  # the loader reports missing preloads and continues
             known.add(own)
             yield _found(own, "LD_PRELOAD", first)
             waiting.append(first)

@@ -21,7 +21,7 @@ NODES = {
     "nvptx64": ("/dev/nvidia0", "libcuda.so.1"),
     "amdgcn": ("/dev/kfd", "libhsa-runtime64.so.1"),
 }
-LEVEL_ZERO, OPENCL = "libze_loader.so.1", "libOpenCL.so.1"  # what SYCL's runtime has devices of
+LEVEL_ZERO, OPENCL = "libze_loader.so.1", "libOpenCL.so.1"  # for devices of SYCL's runtime
 
 
 # A record for each plugin of omptool's runtime: name, path, state, reason, devices: [{number}].
@@ -44,7 +44,7 @@ class Cuda(NamedTuple):
     """The answer of CUDA's driver about the devices of this machine."""
 
     problem: str  # why it cannot be used; "" if it can
-    devices: tuple[int, ...] = ()  # what each can run, as in sm_90
+    devices: tuple[int, ...] = ()  # compute capabilities, as in sm_90
 
 
 class Tmp(NamedTuple):
@@ -62,30 +62,30 @@ NOTHING_WRONG = Tmp()
 class Machine:
     """The facts of this machine that matter to one program."""
 
-    libraries: Sequence[Library]  # as the loader picks them
-    under_run: Sequence[Library]  # the same under `omptool run`
-    devices: Mapping[str, int]  # of each plugin that is ready, in the order they are asked
+    libraries: Sequence[Library]  # libraries that the loader picks
+    under_run: Sequence[Library]  # libraries that it picks under `omptool run`
+    devices: Mapping[str, int]  # number of devices of each ready plugin, in order
     answers: Sequence[Sequence[Answer]]  # for each image of the program
     environment: Mapping[str, str]
-    files: frozenset[str] = frozenset()  # of NODES, those that are there
+    files: frozenset[str] = frozenset()  # files of NODES that exist
     tmp: Tmp = NOTHING_WRONG
     clangs: tuple[int, ...] = ()  # the releases that compiled the program, where it says so
     runtime: Runtime | None = None  # the libomptarget among the libraries
     # Plugins that GCC's library finds, by its name of the kind of device.
     libgomp_plugins: Mapping[str, Path] = field(default_factory=dict)
-    amd: tuple[str, ...] = ()  # what each of AMD's GPUs is, as in gfx90a
+    amd: tuple[str, ...] = ()  # processor of each AMD GPU, as in gfx90a
     lacks: Sequence[str] = ()  # for each image, what it needs and is not there under `omptool run`
-    lacks_alone: Sequence[str] = ()  # the same when LLVM's runtime has the program
+    lacks_alone: Sequence[str] = ()  # missing libraries on LLVM's runtime
     deviceless: Mapping[str, str] = field(default_factory=dict)  # plugins, and "(why)" or ""
-    unread_folders: Mapping[str, str] = field(default_factory=dict)  # of plugins, and why
+    unread_folders: Mapping[str, str] = field(default_factory=dict)  # with the errors
     fatal_plugin: str = ""  # one that ends whoever opens it, and how; "" if none does
     refusal: str = ""  # why the loader does not start the program, libraries aside
-    rights: str = ""  # what gives the program raised rights; "" if nothing does
+    rights: str = ""  # reason for raised rights; "" without
     ignored: tuple[str, ...] = ()  # variables that are set, and ignored for its rights
     # Facts for an omptool runtime that the loader picks; None if it picks none.
     alone: Machine | None = None
     unasked: str = ""  # why the plugins of that one could not be asked; "" if they were
-    cuda: Cuda | None = None  # None: the driver's library is not there, or nobody needs it
+    cuda: Cuda | None = None  # None: the driver's library is missing, or not needed
     # Architectures of each plugin's devices, if it describes them.
     architectures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -142,8 +142,8 @@ class OtherRuntime(NamedTuple):
     images: int
     registrations: int
     taken: int  # registrations of which a device takes an image
-    library: str | None  # as the file asks for it; None: it does not, or has it in itself
-    path: Path | None  # that the loader picks
+    library: str | None  # name as required; None: not needed, or built in
+    path: Path | None  # path that the loader picks
     drivers: tuple[tuple[str, bool], ...]  # libraries, one of which it needs, and if they are here
     reason: str  # why not all of it runs; "" if it does
     archived: int = 0  # registrations whose images are in archives

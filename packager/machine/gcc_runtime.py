@@ -27,7 +27,7 @@ from packager.records import NamedTuple
 from packager.wording import there_are
 
 LIBRARY = "libgomp.so"
-CONTAINER = "gcc"  # of images, as their reader names it
+CONTAINER = "gcc"  # container of GCC's images
 NO_IMAGE = (
     "it has no image: GCC compiled without an offload compiler, or with -foffload=disable; "
     "give -foffload=TARGET to compiler and linker"
@@ -90,8 +90,8 @@ class _Devices(NamedTuple):
 
     kind: Kind
     absence: str  # why there is none; "" if there is one
-    processors: tuple[str, ...]  # what each is, as in "sm_75"
-    first: int  # its number
+    processors: tuple[str, ...]  # processor of each, as in "sm_75"
+    first: int  # number of the first
 
     @property
     def numbers(self) -> range:

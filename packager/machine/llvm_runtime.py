@@ -45,8 +45,8 @@ class Surroundings(NamedTuple):
     environment: Mapping[str, str]
     has_gpu: bool  # whether a driver is here for an image of the program
     tmp_problem: str  # why images for the CPU cannot be put in /tmp; "" if they can
-    image_lack: str = ""  # what an image for the CPU needs that is not found; "" if nothing
-    image_fault: str = ""  # what is wrong with an image for the CPU; "" if nothing
+    image_lack: str = ""  # missing needs of an image for the CPU; "" if none
+    image_fault: str = ""  # fault of an image for the CPU; "" if none
 
 
 def default_device(environment: Mapping[str, str]) -> int:
@@ -138,7 +138,7 @@ def _entries(program: FatBinary, release: int) -> Outcome:
             continue
         is_variable = entry.kind in ("global", "link")
         if is_variable and release >= FIRST_WITHOUT_VARIABLES and is_new:
-            continue  # it says so, and goes on
+            continue  # the runtime warns and continues
         if "missing" in states:
             return Outcome("fails", f"{_called(entry.label)} is missing in its images")
     said = ", and prints that it ignores `requires` clauses"

@@ -18,7 +18,7 @@ LIBRARIES: dict[Model, str] = {
     "hip": "libamdhip64.so",
     "sycl": "libsycl.so",
 }
-OF_DRIVER = ("ptx", "tileir")  # what CUDA's driver compiles
+OF_DRIVER = ("ptx", "tileir")  # kinds that CUDA's driver compiles
 NAMES: dict[Model, str] = {"cuda": "CUDA's", "hip": "HIP's", "sycl": "SYCL's"}
 # Names of GPUs by architecture, for messages.
 GPUS = {"nvptx64": "NVIDIA GPU", "amdgcn": "AMD GPU"}

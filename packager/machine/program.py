@@ -38,7 +38,7 @@ class Program(NamedTuple):
     needed: tuple[str, ...]  # DT_NEEDED, in order
     # True if a needed libtarget.so is the offload runtime, not another library of that name.
     calls_2013: bool = False
-    has_offload_code: bool = False  # of a static program alone: others are asked by what they need
+    has_offload_code: bool = False  # set for static programs; libraries show it for others
 
     @property
     def offload_libraries(self) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ class Traces(NamedTuple):
     """Names in a file's symbols that indicate target constructs."""
 
     regions: bool = False  # clang's functions of regions, or the calls of GCC's
-    calls: bool = False  # of an offload runtime: the compiler knew of devices
+    calls: bool = False  # calls an offload runtime, so the compiler knew of devices
 
 
 def traces(data: Reader) -> Traces:

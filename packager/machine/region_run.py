@@ -15,14 +15,14 @@ class Region(NamedTuple):
     """Runs of one region in one process that went one way."""
 
     process: int
-    name: str  # of the kernel
+    name: str  # name of the kernel
     device: int | None  # None: the host
-    plugin: str  # of the device; "" on the host
+    plugin: str  # plugin of the device; "" on the host
     reason: str  # why on the host; "" on a device
     begun: int
     ended: int  # without a fault; on the host: as many as have begun
-    failed: int  # that the device refused
-    title: str  # of the device: its plugin's name, or of another rank's device more; "" on the host
+    failed: int  # runs that the device refused
+    title: str  # title of the device: its plugin, or more for another rank's device; "" on the host
 
     @property
     def unfinished(self) -> int:
@@ -33,7 +33,7 @@ class Region(NamedTuple):
 class Idle(NamedTuple):
     """A region of a file with entries that no call passed to the runtime."""
 
-    name: str  # of the kernel
+    name: str  # name of the kernel
     file: str
 
 

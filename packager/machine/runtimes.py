@@ -30,7 +30,7 @@ class Runtime(NamedTuple):
     """The libomptarget that the loader picks."""
 
     path: Path
-    release: int | None  # of LLVM; None: omptool's; 0: it does not say
+    release: int | None  # LLVM's release; None: omptool's; 0: unknown
     lack: str = ""  # why it cannot use images for the CPU; "" if it can
 
 

@@ -104,7 +104,7 @@ def _start_of_name(head: str) -> int:
             if head.startswith(" ", operator.end()) and not _is_symbol(operator[0]):
                 break  # a conversion, new or delete
             at = operator.end()
-            if head.startswith(" <", at):  # of a template: operator<< <int>
+            if head.startswith(" <", at):  # template arguments: operator<< <int>
                 at += 1
             continue
         if head[at] == " " and depth == 0:

@@ -34,7 +34,7 @@ def _folders() -> list[str]:
 def _is_current(folder: str) -> bool:
     try:
         return Path(folder).samefile(os.curdir)
-    except OSError:  # nothing can be imported from a missing folder
+    except OSError:  # a missing folder has no modules
         return True
 
 

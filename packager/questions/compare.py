@@ -40,8 +40,8 @@ class Change(NamedTuple):
 
     what: Literal["ABI", "image", "kernel", "entry", "descriptor"]
     change: How
-    name: str  # of a kernel as its image has it, of a region function and line; else in words
-    targets: tuple[str, ...] = ()  # of a kernel: what its images are for
+    name: str  # a kernel's name in its image, a region's function and line, or words
+    targets: tuple[str, ...] = ()  # targets of a kernel's images
     facts: tuple[Fact, ...] = ()
     was: str = ""  # the name in the old file, of a region whose line has moved
 

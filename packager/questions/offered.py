@@ -19,7 +19,7 @@ SHOWN = 8  # names in a message
 COMPARED = 2000  # names, for one that is spelt alike
 ALIKE = 0.6  # by difflib's measure
 WORD = re.compile(r"\w{3,}")
-UNSAID = "-unknown-unknown"  # of a triple of which only the architecture was said
+UNSAID = "-unknown-unknown"  # suffix of a triple given by its architecture only
 
 
 class Offered:

@@ -49,7 +49,7 @@ class Container:
 
     name: str
     offset: int  # in its file, of itself or its first image
-    member: str | None  # of an archive
+    member: str | None  # member of an archive
     images: list[DeviceImage]
     sum: Sum
 
@@ -63,7 +63,7 @@ class Coverage(NamedTuple):
 
     vendor: str  # "any": whose driver compiles it
     generation: str
-    gpus: tuple[str, ...]  # none where that is all that is known
+    gpus: tuple[str, ...]  # empty if no GPU is known
     reach: Reach
     covered: int  # containers with an image for them
     containers: int  # with images for the vendor's GPUs

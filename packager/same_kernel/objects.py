@@ -25,7 +25,7 @@ REACH = Struct("<i")
 NUMBERED = re.compile(r"\..*|(.*?)(?:\.\d+)+", re.DOTALL)
 # A relocation: offset in its function, type, referenced name and addend.
 Reference = tuple[int, int, str, int]
-Row = tuple[int, int, int]  # of a table of relocations: place, info, addend
+Row = tuple[int, int, int]  # relocation: place, info, addend
 
 
 def codes(data: Reader, kernels: Iterable[str]) -> dict[str, tuple[bytes, ...]]:
@@ -95,7 +95,7 @@ class _Functions:
         self._elf = elf
         self._read: dict[int, tuple[bytes, tuple[int, ...]]] = {}
         self._rows: dict[int, list[Row]] = {}  # relocations of a section, by their places
-        self._size = 0  # of their code
+        self._size = 0  # size of code read
         self._names: list[str] = []
         self._symbols: list[Symbol] = []
         self._by_name: dict[str, list[int]] = defaultdict(list)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
 
-Place = TypeVar("Place", bound=Hashable)  # what a function is found by
+Place = TypeVar("Place", bound=Hashable)  # key of a function
 Code = TypeVar("Code")
 
 MAX_FUNCTIONS = 256

@@ -95,12 +95,12 @@ class _Packets:
     def __init__(self) -> None:
         self.recorder = Recorder()
         self._tracks: dict[int, tuple[str, int]] = {}  # the name and the parent of each
-        self._names: dict[tuple[int, int], str] = {}  # of events, by sequence and number
-        self._keys: dict[tuple[int, int], str] = {}  # of arguments
+        self._names: dict[tuple[int, int], str] = {}  # names of events, by sequence and number
+        self._keys: dict[tuple[int, int], str] = {}  # names of arguments
         self._texts: dict[tuple[int, int], str] = {}  # values of arguments
         self._open: dict[int, list[tuple[int, _Event, int]]] = {}  # begun, not ended
         self._runs: dict[bytes, dict[str, object]] = {}  # decoded arguments, by their bytes
-        self._places: dict[tuple[object, ...], tuple[Lane, int]] = {}  # of events, by their values
+        self._places: dict[tuple[object, ...], tuple[Lane, int]] = {}  # of events, by values
         self._last = 0
         self._unused: Counter[str] = Counter()
 
@@ -126,7 +126,7 @@ class _Packets:
             return 0
         size, begun, inner, kind, track, name, run = found.groups()
         end = found.end()
-        start = found.start(4) - 1  # of the event
+        start = found.start(4) - 1  # the event's start
         args = self._usual_arguments(run)
         if args is None or (start + inner[0], at + 2 + size[0]) != (end, end):
             return 0
@@ -213,7 +213,7 @@ class _Packets:
                 continue
             entry = dict(whole(data, *value))
             key = (sequence, number(entry.get(1)))
-            if key in names:  # it gets another meaning
+            if key in names:  # the name gets another meaning
                 self._forget_places()
             names[key] = text(data, entry.get(2))
             if len(names) > MOST_NAMES:

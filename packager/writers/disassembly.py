@@ -37,7 +37,7 @@ class Tool(NamedTuple):
 class Disassembled(NamedTuple):
     """A kernel's code in one image."""
 
-    number: int  # of the image, through all members of an archive
+    number: int  # number of the image across all members of an archive
     image: DeviceImage
     kernel: str
     tool: str  # "" of PTX

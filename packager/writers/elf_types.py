@@ -22,7 +22,7 @@ SHN_LORESERVE = 0xFF00
 STB_GLOBAL, STB_WEAK = 1, 2
 STT_NOTYPE = 0
 STV_DEFAULT, STV_HIDDEN = 0, 2
-NO_RELOCATION = 0  # of any machine: it names a symbol, and changes nothing
+NO_RELOCATION = 0  # on any machine: refers to a symbol, and changes nothing
 
 
 class FilePart(NamedTuple):
@@ -51,7 +51,7 @@ class Relocation(NamedTuple):
 
     offset: int
     symbol: str
-    type: int | None = None  # as the machine numbers them; None: a pointer
+    type: int | None = None  # the machine's number; None: a pointer
     addend: int = 0
 
 

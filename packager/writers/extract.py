@@ -28,7 +28,7 @@ class Extracted(NamedTuple):
     """An image that was chosen, and where it was written; None: it was only looked at."""
 
     number: int  # through all members of an archive
-    binary: FatBinary  # that it is in
+    binary: FatBinary  # file of the image
     image: DeviceImage
     path: Path | None
 

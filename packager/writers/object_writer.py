@@ -55,7 +55,7 @@ class _Symbols(NamedTuple):
     records: bytes
     strings: bytes
     local_count: int
-    indices: dict[str, int]  # of every symbol that a relocation may name
+    indices: dict[str, int]  # indices of all symbols that a relocation may name
 
 
 def write_object(
@@ -130,9 +130,9 @@ def _intern(strings: bytearray, text: str) -> int:
 class _Shift(NamedTuple):
     """The numbers of symbols, after some were put before the first global."""
 
-    first: int  # that has another number
+    first: int  # first symbol with a new number
     by: int
-    total: int  # of all symbols, before
+    total: int  # number of symbols before
 
     def __call__(self, index: int) -> int:
         if index >= self.total:

@@ -28,10 +28,10 @@ class ImageRequest(NamedTuple):
     triple: str
     arch: str
     path: Path
-    producer: Model = "openmp"  # whose program it is for
-    strings: tuple[tuple[str, str], ...] = ()  # what else its container says of it
-    spelled: str = ""  # its triple as it stands there, if that is a whole one
-    plugin: str = ""  # that takes the image, which is of no known format
+    producer: Model = "openmp"  # programming model
+    strings: tuple[tuple[str, str], ...] = ()  # other strings of the container
+    spelled: str = ""  # triple as spelled, if it is a whole one
+    plugin: str = ""  # plugin that accepts the image's unknown format
 
 
 def parse_request(text: str) -> ImageRequest:

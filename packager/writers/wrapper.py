@@ -44,10 +44,10 @@ IMAGES = ".omptool.images"
 ENTRY_NAMES = ".omptool.entry_names"
 DATA_SECTION = ".data.rel.ro.omptool"
 
-LINK_FLAG = 0x1  # of an entry: a pointer to a `declare target link` variable
-LINK_POINTER = "_decl_tgt_ref_ptr"  # what its name ends with
+LINK_FLAG = 0x1  # flag of an entry: a pointer to a `declare target link` variable
+LINK_POINTER = "_decl_tgt_ref_ptr"  # suffix of the pointer's name
 WORD = 8  # bytes of an address
-OPENMP = 1  # whose an entry of 56 bytes is
+OPENMP = 1  # model of an entry of 56 bytes
 FLAGS, SHORT = Struct("<I"), Struct("<H")
 
 
@@ -57,9 +57,9 @@ class ImageInput(NamedTuple):
     path: Path
     triple: str
     arch: str
-    kind: str  # as OffloadBinary numbers it, by name
+    kind: str  # OffloadBinary's kind, by name
     data: Reader
-    strings: tuple[tuple[str, str], ...] = ()  # what else its OffloadBinary says
+    strings: tuple[tuple[str, str], ...] = ()  # other strings of the OffloadBinary
 
     @property
     def size(self) -> int:
@@ -77,7 +77,7 @@ class EntryInput(NamedTuple):
 
     name: str
     size: int
-    symbol: str | None = None  # of the host, if it is called otherwise
+    symbol: str | None = None  # host symbol, if its name differs
 
     @property
     def host_symbol(self) -> str:
@@ -95,7 +95,7 @@ class Wrapper(NamedTuple):
 
     sections: tuple[Section, ...]
     symbols: tuple[Symbol, ...]
-    functions: tuple[Function, ...] = ()  # what its code is made of
+    functions: tuple[Function, ...] = ()  # functions in its code
 
 
 def build(

@@ -62,7 +62,7 @@ class _Needed(NamedTuple):
 
     numbers: dict[tuple[str, str], int]  # (library, version) to the number of the version
     records: int
-    last: int  # where the last record begins
+    last: int  # offset of the last record
 
 
 class Imported(NamedTuple):

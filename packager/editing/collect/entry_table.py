@@ -29,7 +29,7 @@ class _Symbol(NamedTuple):
 
     host: HostSymbol
     address: int
-    exported: int  # its number, if another file's definition would take its place; else 0
+    exported: int  # symbol number, if another file may override it; else 0
 
 
 def table(

@@ -34,7 +34,7 @@ class Rows(NamedTuple):
     relative: Sequence[tuple[Address, Address]]  # place and addend
     others: Sequence[tuple[Address, int, int]]  # place, type and symbol, addend
     is_changed: bool
-    relative_type: int  # as the machine numbers it
+    relative_type: int  # the machine's number of the relocation
 
     @property
     def size(self) -> int:

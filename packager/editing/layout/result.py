@@ -28,7 +28,7 @@ from packager.elf.headers import (
 from packager.errors import FormatError
 from packager.records import NamedTuple
 
-MOST_SYMBOLS = 1 << 14  # of notes and tables, which have one each
+MOST_SYMBOLS = 1 << 14  # most symbols of moved sections: one for each note and table
 SECTIONS_AT, COUNTS_AT = 0x28, 0x38  # fields of the ELF header
 
 
@@ -36,8 +36,8 @@ class Layout(NamedTuple):
     """The result of an edit."""
 
     size: int
-    kept: Sequence[Kept]  # what stays where it is
-    chunks: Sequence[Chunk]  # what is new, or elsewhere
+    kept: Sequence[Kept]  # ranges that stay in place
+    chunks: Sequence[Chunk]  # new or moved bytes
     patches: Sequence[tuple[int, bytes]]  # by their offsets in the file before the edit
     holes: Sequence[Hole]
     moves: Moves

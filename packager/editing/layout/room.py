@@ -51,7 +51,7 @@ class Front(NamedTuple):
 
     moved: Sequence[Section] = ()
     cut: Sequence[Section] = ()
-    end: int = 0  # of what may be overwritten
+    end: int = 0  # end of the bytes that may be overwritten
 
 
 class Longer(NamedTuple):

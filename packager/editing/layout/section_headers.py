@@ -14,7 +14,7 @@ from packager.errors import UsageError
 from packager.writers.elf_types import SHF_ALLOC, SHN_LORESERVE
 
 NO_SECTION = Section(0, "", SHT_NULL, 0, 0, 0, 0, 0, 0)
-ALIGNMENT = 16  # of places that something has left
+ALIGNMENT = 16  # least alignment of a vacant range
 LOWEST = 1 << 20  # address to which patchelf may come with what it puts below a program
 
 

@@ -18,7 +18,7 @@ from packager.files.reader import Reader
 from packager.records import NamedTuple
 
 HEAD = 1 << 10  # the headers of an image, and the first directives of PTX
-TAIL = 1 << 4  # of PTX, behind which there is padding
+TAIL = 1 << 4  # last bytes of PTX, which is padded
 LARGEST = 1 << 23  # stored bytes; larger ones wait for their reader, who reads one at a time
 MOST = 12  # images that have been read and are not inflated yet
 SMALLEST = 1 << 18  # inflated bytes; handing over a smaller image costs as much as inflating it
@@ -69,7 +69,7 @@ class Job:
         self._stored = stored
         self._method = method
         self._size = size
-        self._depth = depth  # of the look into a cubin, if there is to be one
+        self._depth = depth  # depth of reading a cubin; None: it is not read
         self._lock = Lock()
         self._is_done = False
         self._answer: Answer | None = None
@@ -137,7 +137,7 @@ class Ahead:
         if size < SMALLEST or job.is_large or self._is_closed:
             return job
         self._begun += 1
-        if self._begun <= FEW or len(self._free) < 2:  # its reader needs one
+        if self._begun <= FEW or len(self._free) < 2:  # the reader needs a free one
             return job
         if self._thread is None:
             self._thread = Thread(target=self._run)
@@ -167,5 +167,5 @@ class Ahead:
         while (job := self._queue.get()) is not None and not self._is_closed:
             try:
                 job.answer()
-            except Exception:  # its reader comes to the same, and gets it
+            except Exception:  # the reader gets the same exception
                 continue

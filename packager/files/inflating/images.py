@@ -14,8 +14,8 @@ from packager.files.reader import Reader
 from packager.files.sources import Kept, Room
 from packager.look import Look
 
-BEGINNING = 1 << 12  # of a block of LZ4, which nearly always inflates to HEAD
-METHODS = ("lz4", "zstd")  # which are inflated ahead
+BEGINNING = 1 << 12  # bytes of an LZ4 block, which nearly always inflate to HEAD
+METHODS = ("lz4", "zstd")  # methods that are inflated ahead
 
 
 class Begun:
@@ -89,7 +89,7 @@ class _Image(Kept):
         self._head = self._tail = b""
         self._code: tuple[int, bytes] | None = None
         self._held: bytes | None = None
-        self._was_read_past = False  # its ends
+        self._was_read_past = False  # a read went past the ends
 
     def begin_only(self, head: bytes | None) -> None:
         """Keep the beginning for all time."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from packager.files.helper import Image
 
 MAX_PART = 1 << 30
-MAX_BLOCK = 1 << 28  # of LZ4, which is inflated in one piece
+MAX_BLOCK = 1 << 28  # LZ4 is inflated in one piece
 # Largest ratio of a large part. Code for many similar processors is compressed to a hundredth; only
 # small images of zeros are compressed more.
 MAX_RATIO = 300
@@ -32,8 +32,8 @@ ANY_RATIO = 1 << 23
 # Most bytes of all parts together: NVIDIA's libraries inflate to 2 GiB, or nine times their size.
 MAX_INFLATED = 1 << 30
 MAX_TIMES = 32
-IN_MEMORY = 1 << 25  # of all that one file inflates to
-HELD = 1 << 24  # of an image
+IN_MEMORY = 1 << 25  # inflated bytes of a file that stay in memory
+HELD = 1 << 24  # largest image that is held in memory
 PIECE = 1 << 20
 # Input size of a piece: a zstd block of 4 bytes inflates to 128 KiB at most.
 SMALL_PIECE = 1 << 12
@@ -151,7 +151,7 @@ def zlib_pieces(data: Reader, where: str, form: int = 15) -> Iterator[bytes]:
                 yield stream.decompress(rest, PIECE)
                 rest = stream.unconsumed_tail
         while not stream.eof and (piece := stream.decompress(b"", PIECE)):
-            yield piece  # its last bits were read with those before
+            yield piece  # the previous input contained the last bits
     except zlib.error as error:
         raise FormatError(f"{where} is not a zlib stream: {error}") from error
     if not stream.eof:
@@ -172,7 +172,7 @@ def zstd_pieces(data: Reader, where: str) -> Generator[bytes, None, None]:
     """Yield the inflated bytes of all frames; skippable frames and padding yield nothing."""
     import zstandard
 
-    stream, rest = None, b""  # what of the next frame has been read
+    stream, rest = None, b""  # rest: input of the next frame
     inflater = _spare_inflater()
     try:
         for piece in _stored(data, SMALL_PIECE):
@@ -232,7 +232,7 @@ def zstd_frame(frame: bytes | memoryview, size: int) -> bytes | None:
             return None
         return _LOCAL.inflater.decompress(frame, allow_extra_data=False)
     except zstandard.ZstdError:
-        return None  # what is wrong is found in pieces
+        return None  # the slow way finds the fault
 
 
 def zstd_image(frames: memoryview, image: Image) -> bool:

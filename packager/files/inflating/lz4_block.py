@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LONG, SHORTEST_MATCH = 15, 4  # a length of 15 goes on in the next bytes
-FULL = 255  # so does a byte of a length
+FULL = 255  # marks a longer length, as does each such byte of it
 
 
 def inflated(block: bytes, size: int, where: str) -> bytes:

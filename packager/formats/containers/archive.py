@@ -28,9 +28,9 @@ class Member(NamedTuple):
     """A member of an archive."""
 
     name: str
-    data: Reader | None  # None in a thin archive: the name is that of a file
+    data: Reader | None  # None in a thin archive: `name` is a file
     size: int
-    inside: int | None = None  # that file is an archive: the offset of the member's header there
+    inside: int | None = None  # offset of the member's header, if that file is an archive
 
 
 def probe(data: Reader) -> bool:
@@ -41,8 +41,8 @@ def probe(data: Reader) -> bool:
 class Row(NamedTuple):
     """A member or table, as its header has it."""
 
-    at: int  # of its header
-    field: bytes  # its name, or what stands for one
+    at: int  # offset of the header
+    field: bytes  # name field, or a reference to a long name
     size: int
     body: Reader | None  # None in a thin archive
 

@@ -30,10 +30,10 @@ ENTRY = Struct("<HHIQIIHHI")
 TAIL = Struct("<QQQ")  # flags, hash, inflated size
 TAIL_AT = 40
 SMALLEST = TABLE_AT = 64  # header of an entry, and where a group's table begins in its own
-OPTIONAL = Struct("<I8xII")  # of a header: where options are; where a name is, and its size
+OPTIONAL = Struct("<I8xII")  # header's end: offset of options; offset and size of the name
 OPTIONAL_AT = 20
-OPTIONS = Struct("<II")  # where the text of options is, and its size
-TABLE = Struct("<II")  # of a group: count, and size of the table with these two
+OPTIONS = Struct("<II")  # offset and size of the options' text
+TABLE = Struct("<II")  # group: count, and size of the table with these two
 PTX, CUBIN, LTO, TILE_IR, GROUP = 1, 2, 8, 0x80, 0x100
 KINDS: dict[int, ImageKind] = {PTX: "ptx", CUBIN: "cubin", LTO: "bitcode", TILE_IR: "tileir"}
 LZ4, ZSTD = 0x2000, 0x8000
@@ -41,7 +41,7 @@ ARCH_SPECIFIC = 0x100000  # sm_90a and the like
 FAMILY_SPECIFIC = 0x200000  # sm_100f and the like
 MAX_FATBINS = 1 << 17  # the largest libraries have some thousand
 PADDING = 8
-ELF = Struct("<32xQQ6xHHHH2x")  # where segments and sections are; the size and the count of each
+ELF = Struct("<32xQQ6xHHHH2x")  # offsets of segments and sections; size and count of each
 TRIPLE = "nvptx64-nvidia-cuda"
 
 
@@ -238,7 +238,7 @@ def _fatbins(data: Reader) -> Iterator[_Fatbin]:
         fault = None
         try:
             for image in _images(fatbin.body):
-                images.append(image)  # which keeps those before a fault
+                images.append(image)  # images before a fault are kept
         except FormatError as error:
             fault = error
         yield _Fatbin(images, unit, data.at + start, fault)

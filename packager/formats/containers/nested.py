@@ -75,7 +75,7 @@ def opened(outer: Payload, depth: int = 1) -> Iterator[Payload | Damage]:
             continue
         is_empty = False
         yield from opened(_inherited(outer, item, name), depth + 1)
-    if is_empty:  # its place counts: descriptors may point to it
+    if is_empty:  # a descriptor may refer to the empty container
         yield outer
 
 

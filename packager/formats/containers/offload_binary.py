@@ -29,13 +29,13 @@ HEADER = Struct("<4sIQQQ")
 INFLATED = Struct("<Q")  # follows it in version 3; 0: nothing is compressed
 ENTRY = Struct("<HHIQQQQ")  # image kind, offload kind, flags, strings at, count, image at, size
 STRING = Struct("<QQ")  # key and value, both from the start of the blob
-SIZED_STRING = Struct("<QQQ")  # and the value's size
+SIZED_STRING = Struct("<QQQ")  # adds the value's size
 NEWEST = 3
 METADATA_ONLY = 0x1  # a flag of entries since version 3
 MAX_STRINGS = 1024
 MAX_VALUE = 1 << 16
 MAX_HEADER = 1 << 12  # with the strings, in front of an image
-MAX_MAGICS = 16  # there; only one is real
+MAX_MAGICS = 16  # most magics in these bytes; only one is real
 KIND_OPENMP = 1
 # Programming models by LLVM's number: LLVM 19 counts (HIP is 3), LLVM 22 uses bits (HIP is 4).
 PRODUCERS: dict[int, Model] = {1: "openmp", 2: "cuda", 3: "hip", 4: "hip", 8: "sycl"}
@@ -55,9 +55,9 @@ class Blob(NamedTuple):
     image: Reader
     version: int
     has_image: bool = True
-    stored: Reader | None = None  # of a compressed blob: its bytes in the file
+    stored: Reader | None = None  # a compressed blob's bytes in the file
     compression: str | None = None
-    place: Place | None = None  # of its blob in the file, where it is the only entry
+    place: Place | None = None  # the blob's place in the file, if it has one entry
     flags: int = 0
 
     def payload(self, unit: int | None = None) -> Payload:

@@ -128,7 +128,7 @@ def _compiled(data: Reader) -> Contents | None:
         found = compiled.cubin(data, depth) if data.is_answered or _is_cubin(data) else None
         abi_version, flags = data.unpack(TARGET, 0, "ELF header")
     except FormatError:
-        return None  # whose sentence is the twin's
+        return None  # the twin reports the error
     if found is None:
         return None
     return Contents(
@@ -279,7 +279,7 @@ def _listed(
     """Yield the symbol of each record; a record without an address has no symbol."""
     records = list(entries.records(memory, table))
     names: dict[int, str] = {}
-    if table.layout.name is None:  # what stands at the address has one, as a rule
+    if table.layout.name is None:  # the symbol at the address usually has a name
         names = memory.symbol_names({record.address for record in records if record.address})
     for record in records:
         if not record.address:
@@ -297,7 +297,7 @@ def _listed(
 def _agreed(listed: DeviceSymbol, export: DeviceSymbol) -> DeviceSymbol:
     """Return a listed symbol, completed by the symbol table."""
     if listed[:3] == export[:3] and listed.address == export.address:
-        return export  # which need not be there twice
+        return export  # a listed symbol need not be exported twice
     return listed._replace(symbol_kind=export.kind, symbol_size=export.size, code=export.code)
 
 
@@ -308,7 +308,7 @@ def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
     for table in elf.of_type(_symbol_table(elf))[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
         for symbol in elf.symbols(table):
-            if symbol.info & 15 not in FOUND:  # as most of a cubin's
+            if symbol.info & 15 not in FOUND:  # true of most symbols of a cubin
                 continue
             kind = _kind(symbol, is_cuda)
             name = intern(names[symbol.name_at]) if kind else ""  # images have the same kernels

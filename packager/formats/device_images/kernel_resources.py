@@ -37,7 +37,7 @@ AMD_OWNER, AMD_METADATA = b"AMDGPU\0", 32  # since code object version 3
 NOTE_ALIGNMENT = 4
 MAX_METADATA = 1 << 26
 AMD_KERNELS, AMD_SYMBOL, AMD_SUFFIX = "amdhsa.kernels", ".symbol", ".kd"
-KEY = bytes([0xA0 + len(AMD_SYMBOL)]) + AMD_SYMBOL.encode()  # as MessagePack has it
+KEY = bytes([0xA0 + len(AMD_SYMBOL)]) + AMD_SYMBOL.encode()  # encoded as MessagePack
 # Keys of AMD's metadata, in the order of Resources.
 AMD_NUMBERS = (
     ".vgpr_count",
@@ -75,7 +75,7 @@ def _attributes(
     if len(data) > MAX_METADATA:
         raise FormatError(f"{section.name} has {len(data)} bytes; at most {MAX_METADATA} are read")
     block = data.bytes()  # at once: most of a large library's time would go into small reads
-    if not _WANTED.search(block):  # as in most of the sections of one kernel
+    if not _WANTED.search(block):  # true of most sections of a kernel
         return
     at = 0
     while at + ATTRIBUTE.size <= len(block):

@@ -97,7 +97,7 @@ def _symbol(directive: bytes) -> DeviceSymbol | None:
         return None
     vector, bits, name, dimensions = variable.groups()
     extents = [int(extent or 0) for extent in dimensions.strip(b"[]").split(b"][") if dimensions]
-    size = int(bits) // 8 * int(vector or 1) * prod(extents)  # of "x[]", unknown: 0
+    size = int(bits) // 8 * int(vector or 1) * prod(extents)  # 0 for "x[]" of unknown size
     return DeviceSymbol(name.decode(), "global", size, "global", size)
 
 
@@ -165,7 +165,7 @@ def _without_comments(text: bytes, inside: bool) -> tuple[bytes, bool]:
 
     Comments up to the end of a line stay: no directive begins in them.
     """
-    if not inside and b"*" not in text:  # which is looked for much faster than a pair
+    if not inside and b"*" not in text:  # a search for one byte is much faster
         return text, False
     kept: list[bytes] = []
     at = 0

@@ -37,7 +37,7 @@ class _Found:
     """The types, constants and variables read so far, by their numbers in the module."""
 
     pointer: int  # bytes
-    sizes: dict[int, int] = field(default_factory=dict)  # of types, where they are known
+    sizes: dict[int, int] = field(default_factory=dict)  # known sizes of types
     pointees: dict[int, int] = field(default_factory=dict)
     constants: dict[int, int] = field(default_factory=dict)
     exported: dict[int, str] = field(default_factory=dict)
@@ -111,7 +111,7 @@ def _note(opcode: int, operands: bytes, order: str, found: _Found) -> None:
 
 def _note_sequence(opcode: int, words: tuple[int, ...], found: _Found) -> None:
     count = words[2] if opcode == TYPE_VECTOR else found.constants.get(words[2], 0)
-    if opcode == TYPE_VECTOR and count == 3:  # which is as large as one of four
+    if opcode == TYPE_VECTOR and count == 3:  # a vector of three has the size of four
         count = 4
     size = found.sizes.get(words[1], 0) * count
     if size:

@@ -31,7 +31,7 @@ from packager.records import NamedTuple
 MAX_IMAGES = 1024
 MAX_CANDIDATES = 1 << 16
 MAX_FOUND = 1 << 12  # in a file without section headers
-MAX_RECORDS = 1 << 14  # of images, in all descriptors of a file
+MAX_RECORDS = 1 << 14  # images in all descriptors of a file
 MAX_CONSTRUCTORS = 1 << 16
 # Size of a piece of data that is searched.
 PIECE = 1 << 16
@@ -55,10 +55,10 @@ class FoundDescriptor(NamedTuple):
 
     address: int
     images: tuple[ImageRange, ...]
-    begin: int | None  # of the host's entries; None: a symbol that the linker will define
+    begin: int | None  # first entry; None: a symbol that the linker will define
     end: int | None
     bounds: tuple[str | None, str | None]  # symbols of begin and end, in an object
-    layout: EntryLayout | None  # of the entries, where anything tells
+    layout: EntryLayout | None  # layout of the entries, if known
     array: int  # the address of the records of images
     record: int  # bytes of one
 
@@ -71,7 +71,7 @@ def find(
     `tables` are its sections of entries, `images` the addresses of device images.
     """
     if not tables and not images:
-        return []  # nothing that could lead to one
+        return []  # nothing could refer to a descriptor
     begins, ends = {table.bounds[0] for table in tables}, {table.bounds[1] for table in tables}
     candidates, by_end, records = set(), set(), set()
     for place, value in space.places(begins | ends | set(images)):

@@ -65,7 +65,7 @@ class Record(NamedTuple):
 class FoundTable(NamedTuple):
     """A table of entries: its records, relocated, and their layout."""
 
-    section: str | None  # None: not in a section of entries, a descriptor says where it is
+    section: str | None  # None: a descriptor, not a section, locates the table
     layout: EntryLayout
     window: Window
     bounds: tuple[int, int]  # addresses of its Space

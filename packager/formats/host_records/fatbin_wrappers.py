@@ -33,7 +33,7 @@ class FoundWrapper(NamedTuple):
 
     address: int
     model: Model
-    binary: int | None  # where the fat binary begins; None: a symbol of another file
+    binary: int | None  # address of the fat binary; None: a symbol of another file
 
 
 def find(space: Space) -> Iterator[FoundWrapper | Damage | Unknown]:

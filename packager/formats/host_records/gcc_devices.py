@@ -53,7 +53,7 @@ class DeviceData(NamedTuple):
 
     modules: tuple[Module, ...] = ()
     functions: tuple[str, ...] = ()  # their names on the device, in the host's order
-    variables: tuple[str, ...] | None = None  # None: the image itself tells
+    variables: tuple[str, ...] | None = None  # None: the image lists them itself
 
 
 class Device(NamedTuple):

@@ -26,7 +26,7 @@ NAME = "gcc"
 FUNCTIONS, VARIABLES = ".gnu.offload_funcs", ".gnu.offload_vars"
 # Address and size of a variable.
 VARIABLE = Struct("<QQ")
-LINK_BIT = 1 << 63  # of a variable's size: `declare target link`
+LINK_BIT = 1 << 63  # bit in a variable's size: `declare target link`
 TABLE_SIZE = 4 * WORD.size  # the bounds of the functions and of the variables
 MAX_REGISTRATIONS = 16  # one for each kind of device; each is read by itself
 # Size of code that contains the kind of device in a constructor.
@@ -39,7 +39,7 @@ class Registration(NamedTuple):
 
     table: int  # address of __OFFLOAD_TABLE__
     constructor: str
-    device: Device | None = None  # None where nothing could be read, and then:
+    device: Device | None = None  # None: unreadable, then `fault` has the reason
     data: DeviceData = DeviceData()
     fault: str | None = None  # why
     unread: str | None = None  # a kind of device whose data are not read

@@ -22,8 +22,8 @@ NAME, SIZE, CHECKSUM, TYPE, MAGIC, PREFIX = (
 POSIX = b"ustar\0"
 REGULAR = (b"0", b"\0", b"7")
 LONG_NAME, OF_NEXT, SPARSE = b"L", b"x", b"S"
-MAX_RECORD = 1 << 20  # of names and other attributes of the next file
-BINARY = 0x80  # of GNU's large numbers
+MAX_RECORD = 1 << 20  # names and other attributes of the next file
+BINARY = 0x80  # marks GNU's large numbers
 PIECE = 1 << 20
 
 
@@ -33,7 +33,7 @@ class _Stream:
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = filter(None, pieces)
         self._piece = b""
-        self._begin = 0  # of what of it has not been taken
+        self._begin = 0  # offset of the bytes not read yet
         self.at = 0
 
     def take(self, size: int) -> Iterator[bytes]:

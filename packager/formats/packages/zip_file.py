@@ -42,7 +42,7 @@ class _Entry(NamedTuple):
     checksum: int
     stored: int
     size: int
-    local: int  # where its own header is
+    local: int  # offset of the file's own header
     is_regular: bool
 
 

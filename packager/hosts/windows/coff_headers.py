@@ -35,7 +35,7 @@ CERTIFICATE_DIRECTORY = 4
 SYMBOL, BIG_SYMBOL = 18, 20
 MACHINES = {0x8664: "x86_64", 0xAA64: "aarch64", 0xA641: "aarch64"}
 EXECUTABLE, LIBRARY = 0x2, 0x2000
-NO_BYTES = 0x80  # of a section: IMAGE_SCN_CNT_UNINITIALIZED_DATA
+NO_BYTES = 0x80  # flag of a section: IMAGE_SCN_CNT_UNINITIALIZED_DATA
 MAX_SECTIONS = 1 << 18
 NAME = 8
 
@@ -45,7 +45,7 @@ class Coff(NamedTuple):
 
     machine: str
     type: Literal["object", "executable", "shared"]
-    sections: list[Section]  # as of an ELF file, with addresses as the program is linked
+    sections: list[Section]  # in ELF's form, with the addresses of the link
 
 
 class _Tables(NamedTuple):
@@ -142,7 +142,7 @@ def is_signed(data: Reader) -> bool:
 
 def _section(data: Reader, tables: _Tables, number: int, row: tuple[Any, ...]) -> Section:
     field, virtual, address, size, place, *_, flags = row
-    if tables.base:  # of an executable: bytes are filled up to whole blocks
+    if tables.base:  # an executable, whose bytes are padded to whole blocks
         size = min(size, virtual)
     return Section(
         number=number,

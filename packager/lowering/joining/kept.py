@@ -17,7 +17,7 @@ _BY_RUNTIMES = re.compile(
     r"|__(?:init|fini)_array_(?:object_.*|start|end)"
     r"|\.(?:omp_)?offloading\.entry.*"
 )
-_KERNEL = "__omp_offloading_"  # its constructors and destructors of variables, too
+_KERNEL = "__omp_offloading_"  # prefix, also of constructors and destructors of variables
 _KERNEL_CALL = re.compile(r"^define [^@\n]*?\b(?:ptx|amdgpu|spir)_kernel ", re.MULTILINE)
 # Functions whose calls LLVM's OpenMP optimisations insert.
 _BY_OPTIMISATIONS = re.compile(
@@ -25,7 +25,7 @@ _BY_OPTIMISATIONS = re.compile(
     "|barrier_simple_spmd|barrier_simple_generic|kernel_parallel|kernel_end_parallel"
     "|is_spmd_exec_mode|alloc_shared|free_shared|global_thread_num|syncwarp)"
 )
-_TEAMS = "addrspace(3)"  # of teams' own memory, which no host can name, on NVIDIA's GPUs and AMD's
+_TEAMS = "addrspace(3)"  # teams' memory on NVIDIA's GPUs and AMD's, which no host can name
 _MODE = re.compile(r"__omp_offloading_.*_(?:kernel_environment|exec_mode)")
 # Execution mode of a kernel: third field of its environment, or a single byte (abi-facts 9.1).
 _SPMD = re.compile(r"EnvironmentTy \{ i8 \d+, i8 \d+, i8 2,|constant i8 2(?:,|$)")

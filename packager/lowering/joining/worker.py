@@ -44,7 +44,7 @@ from packager.triples import code_of
 
 _MULTIPLE = re.compile(r"Linking globals named '(.*)': symbol multiply defined")
 _SETTING = re.compile(r"__omp_rtl_(?:debug_kind|assume_\w+)")
-_OTHER_POINTERS = re.compile(r"-p(?:0)?:(?!64)")  # of no device here
+_OTHER_POINTERS = re.compile(r"-p(?:0)?:(?!64)")  # true of no device here
 # With this flag LLVM's OpenMP optimisations call only functions that are present.
 _IS_LINKED = '!llvm.module.flags = !{!0}\n!0 = !{i32 1, !"LTOPostLink", i32 1}\n'
 
@@ -82,7 +82,7 @@ def main() -> None:
     """Answer the one request."""
     initialise()
     text = sys.stdin.read()
-    if not text:  # there was nothing to join
+    if not text:  # no module was joined
         return
     try:
         answer = _join(JoinRequest.from_json(text))
@@ -95,7 +95,7 @@ def main() -> None:
 
 def _join(request: JoinRequest) -> JoinAnswer:
     device = request.device
-    if device.is_text:  # as clang has it done when it compiles for NVIDIA's GPUs
+    if device.is_text:  # clang does so when it compiles for NVIDIA's GPUs
         llvm.set_option("", "--nvptx-lower-global-ctor-dtor")
     machine = machines.plain(device, request.level)
     program = _joined(request.modules, device, machine)

@@ -20,7 +20,7 @@ from packager.records import NamedTuple
 
 SECTION = "omptool.team"
 _MARK = f'section "{SECTION}"'
-_MOST_ALIGNMENT = 128  # of a team's block on a CPU
+_MOST_ALIGNMENT = 128  # alignment of a team's block on a CPU
 _VALUE = re.compile(r"(?:global|constant) .*?(zeroinitializer|undef|poison),")
 _ALIGNMENT = re.compile(r", align (\d+)")
 

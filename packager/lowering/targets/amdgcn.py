@@ -11,7 +11,7 @@ from packager.lowering.library.reductions import reductions
 from packager.lowering.rewriting.spaces import Spaces
 from packager.lowering.targets.family import Family
 
-VERSION, VERSION_OF_GENERIC = 500, 600  # of code objects; that for a family needs the later one
+VERSION, VERSION_OF_GENERIC = 500, 600  # code object versions; a family of GPUs needs the later one
 
 
 def _flags(cpu: str) -> str:

@@ -28,12 +28,12 @@ class Family(NamedTuple):
     triple: str  # normalised
     default_cpu: str
     library: DeviceLibrary
-    names: re.Pattern[str]  # what a name must look like for the image to export it
+    names: re.Pattern[str]  # names that an image can export
     spaces: Spaces | None  # how a GPU's memory is addressed; None: a CPU
     kernel_convention: str = ""  # LLVM's word for it, "" for C's
     linker: Linker = ""
-    is_text: bool = False  # what LLVM writes for it is assembly
-    llvm_triple: str = ""  # where LLVM wants to be told more
+    is_text: bool = False  # LLVM writes assembly
+    llvm_triple: str = ""  # triple for LLVM, if it needs more
     # Returns whether LLVM or the image's loader defines a function.
     provides: Callable[[str], object] = _NONE.fullmatch
     renamed: tuple[tuple[str, str], ...] = ()  # LLVM's intrinsics that are functions of the library

@@ -24,7 +24,7 @@ class SourceLine(NamedTuple):
 class FilePlace(NamedTuple):
     """A place in a loaded file: bytes from the first one that is loaded."""
 
-    file: bytes  # as the loader calls it
+    file: bytes  # name known to the loader
     offset: int
 
 
@@ -35,16 +35,16 @@ class CheckFinding(NamedTuple):
     message: str
     variable: str
     entry: str  # the region
-    source: SourceLine | None  # of the construct
+    source: SourceLine | None  # source of the construct
     call: FilePlace | None  # behind the program's call of the construct, or the host's instruction
     kernel: int  # the instruction, from the first byte of the kernel's image
     device: int | None
     process: int
-    address: int  # of the object, on the host
+    address: int  # address of the object on the host
     size: int
     times: int  # how often it was found
     total: int  # bytes, of all times
-    device_title: str = ""  # of a device that another rank of an MPI job has
+    device_title: str = ""  # title of a device of another MPI rank
     call_line: SourceLine | None = None  # by debug information, as the following
     kernel_line: SourceLine | None = None
     call_function: str = ""  # by the symbol table, as people write it; where there is no line
@@ -93,10 +93,10 @@ class Recorded(NamedTuple):
     """The table of a program that has ended."""
 
     findings: tuple[CheckFinding, ...] = ()
-    lost: int = 0  # that found no record
+    lost: int = 0  # findings without a free record
     damaged: int = 0  # records that the checker cannot have written
     is_whole: bool = True  # False: the program has overwritten the table
-    processes: int = 0  # of the program, which the runtime has checked
+    processes: int = 0  # checked processes of the program
 
 
 @dataclass(frozen=True)

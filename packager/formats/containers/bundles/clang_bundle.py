@@ -100,7 +100,7 @@ def parse(data: Reader) -> Iterator[Payload]:
             kind, triple, processor = split_id(target)
             if kind != HOST:
                 yield Payload(image, triple, processor, producer=producer(kind), unit=bundle.at)
-        if fault:  # where the next bundle begins is not known
+        if fault:  # the next bundle's offset is unknown
             raise fault
         start += max(end, len(MAGIC) + COUNT.size)
         start += zeros(data, start)

@@ -24,12 +24,12 @@ FIXED, VBR, ARRAY, CHAR6, BLOB = 1, 2, 3, 4, 5
 LITERAL = 0
 CHAR6_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._"
 BLOCK_INFO, SET_BLOCK = 0, 1
-TOP_WIDTH = 2  # of what begins everything outside of all blocks
+TOP_WIDTH = 2  # bits of an abbreviation ID outside of blocks
 MAX_WIDTH = 32
 MAX_BITS = 64
-MAX_OPERANDS = 1 << 20  # of a record; an index of metadata has one for each node
+MAX_OPERANDS = 1 << 20  # in a record; an index of metadata has one for each node
 MAX_ABBREVIATIONS = 1 << 12
-MAX_ITEMS = 1 << 20  # of a stream
+MAX_ITEMS = 1 << 20  # in a stream
 WINDOW = 1 << 16  # bytes that are in memory at one time
 
 
@@ -37,7 +37,7 @@ class Operand(NamedTuple):
     """A part of an abbreviation: how the next operands of a record are written."""
 
     kind: int
-    value: int = 0  # of a literal; the bits of a number
+    value: int = 0  # a literal's value, or a number's width
 
 
 Abbreviation = tuple[Operand, ...]

@@ -13,7 +13,7 @@ from packager.formats.device_images.bitcode.module import MODULE
 
 CONSTANTS = 11  # a block of a module
 STRING = 8  # a record there: an array of bytes that holds a NUL, eight bits each
-IN_BITS = "bitcode"  # as a compression: the bytes of a constant begin within a byte of the file
+IN_BITS = "bitcode"  # a compression: the constant's bytes begin within a byte of the file
 
 
 def images(data: Reader) -> Iterator[Payload | Damage]:

@@ -19,7 +19,7 @@ VALUE, NODE, NAME, NAMED_NODE, STRINGS = 2, 3, 4, 10, 35
 UNNUMBERED = (NAME, 6, NAMED_NODE, 36, 38, 39, 46)
 ANNOTATIONS, KERNEL = "nvvm.annotations", b"kernel"
 MAX_STRINGS = 1 << 20
-LENGTH_WIDTH = 6  # of the lengths of strings
+LENGTH_WIDTH = 6  # bits of a group of a string's length
 
 
 def annotated_kernels(stream: Stream, block: Block) -> Iterator[int]:

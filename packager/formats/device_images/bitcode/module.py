@@ -20,7 +20,7 @@ from packager.model import Contents, DeviceSymbol, Links
 from packager.triples import GPUS, code_of
 
 MODULE, METADATA, TYPES, STRTAB = 8, 15, 17, 23
-SUMMARIES = (20, 24)  # of -flto=thin, and of -flto
+SUMMARIES = (20, 24)  # block numbers of summaries by -flto=thin and -flto
 VERSION, TRIPLE, GLOBAL, FUNCTION, ALIAS = 1, 2, 7, 8, 14
 STRTAB_BLOB = 1
 WITH_STRING_TABLE = 2  # the first version of a module whose names are there
@@ -49,7 +49,7 @@ class _Global:
     is_defined: bool
     linkage: int
     visibility: int
-    size: int = 0  # of a variable, where the type says
+    size: int = 0  # a variable's size, if its type has one
     is_kernel: bool = False
     name: str = ""
 
