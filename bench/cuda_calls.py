@@ -30,7 +30,7 @@ from fixture_programs import NVPTX  # noqa: E402
 
 SOURCE = HERE / "cuda_calls.c"
 OF_PYPI = Path(sysconfig.get_path("purelib")) / "nvidia" / "cuda_nvcc" / "bin" / "ptxas"
-MOST = 0.5  # of LLVM's calls
+MOST = 0.5  # share of LLVM's calls
 
 
 def build(folder: Path, ptxas: Path) -> Path:

@@ -107,7 +107,7 @@ def each(folder: Path, peer: str, runs: int) -> None:
         try:
             if figures(theirs.command).cpu <= SHORTEST:
                 continue
-        except SystemExit:  # it has no device code, or old images, which cuobjdump calls invalid
+        except SystemExit:  # no device code, or old images that cuobjdump rejects
             print(f"{path.name}: not measured, cuobjdump cannot read it\n", flush=True)
             continue
         ours = [Measured(" ".join(one), ["omptool", *one, str(path)]) for one in (IMAGES, VERIFY)]

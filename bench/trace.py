@@ -24,7 +24,7 @@ from measure import in_turn
 
 LAUNCH = Path(__file__).parent / "launch.c"
 BURST = LAUNCH.with_name("burst.c")
-EVENTS = 8  # of a region: allocate, map, copy to, kernel, unmap, copy back, free, target
+EVENTS = 8  # events per region: allocate, map, copy to, kernel, unmap, copy back, free, target
 
 
 def main() -> None:

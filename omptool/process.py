@@ -58,7 +58,7 @@ def ending_well() -> Iterator[None]:
     except OSError as error:
         _cannot_write(error)
     finally:
-        for number in stopping:  # nothing is left to be taken away
+        for number in stopping:  # no outputs need to be removed
             signal.signal(number, signal.SIG_DFL)
 
 
@@ -95,7 +95,7 @@ def _unraisable(fault: sys.UnraisableHookArgs) -> None:
 
 def _die_of(number: int) -> NoReturn:
     if HAS_SIGNALS:
-        with suppress(OSError):  # of SIGKILL, which nobody handles
+        with suppress(OSError):  # SIGKILL cannot be handled
             signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
     raise SystemExit(128 + number)  # the signal is blocked, or there are none
@@ -108,7 +108,7 @@ def _open_standard_streams() -> None:
     """
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)
-    if sys.stdout is None:  # what is printed fails, as on any stream that cannot be written
+    if sys.stdout is None:  # printing fails as on an unwritable stream
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     if sys.stderr is None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")

@@ -39,7 +39,7 @@ CHOOSING = ("omp_set_default_device", "omp_get_num_devices")
 OPENING = ("dlopen", "dlmopen")
 # Checks about other runtimes than omptool's, whose outcome doctor predicts itself.
 OF_OTHER_RUNTIMES = ("OMP102", "OMP104", "OMP113", "OMP117")
-TOLD_ANYWAY = ("OMP131",)  # as OMP202
+TOLD_ANYWAY = ("OMP131",)  # already reported as OMP202
 
 
 class DoctorCommand(click.Command):
@@ -140,7 +140,7 @@ def _asking(program: Path, *, is_run: bool) -> AbstractContextManager[dict[str, 
     """Return the block with the environment that has the job's workers, or become one of them."""
     from omptool.probes import launching, workers
 
-    if not workers.can_be_had():  # of two faults, the program's comes first, as without workers
+    if not workers.can_be_had():  # the program's fault has priority over missing workers
         with reported(program):
             launching.find(as_given(program), WRONG_USAGE) if is_run else program.stat()
     workers.serve_unless_first("doctor --workers", WRONG_USAGE)
@@ -260,7 +260,7 @@ class _Parts:
         from packager.machine.program import raised_rights, secured
 
         self._opened = opened  # closes the files
-        self._members: list[Iterator[Loaded]] = []  # whose bytes can be read until they go on
+        self._members: list[Iterator[Loaded]] = []  # their bytes are readable until the next member
         data = self._open(program)
         main = self._read_program(program, data)
         read: list[Loaded] = []

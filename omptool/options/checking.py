@@ -24,7 +24,7 @@ CHECK = "--check"
 class Asked(NamedTuple):
     """The requests of a user to the checker."""
 
-    level: str | None  # None: none
+    level: str | None  # None: no checking
     is_error_fatal: bool
     sarif: Path | None
     json: Path | None

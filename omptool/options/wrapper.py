@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Size from which a copy takes a second or more on a slow disk.
 WORTH_A_BAR = 1 << 28
 
-LLVM = "llvm"  # of the generation that the host is of
+LLVM = "llvm"  # LLVM's ABI in the host's generation
 ABIS = ("interface", "proposal", LLVM, *NAMES)
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -234,7 +234,7 @@ def _plugins(plugins: Plugins, notes: Notes) -> list[dict[str, Any]]:
             "note": notes.mark(row["reason"]),
         }
         for row in plugins
-        if row["name"] != FOLDERS  # of which a finding speaks
+        if row["name"] != FOLDERS  # a finding reports it
     ]
 
 

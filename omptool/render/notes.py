@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
-WIDTH = 100  # of notes that no terminal shows
+WIDTH = 100  # width of notes outside a terminal
 # Length from which a reason becomes a note.
 LONG = 24
 ABOVE = "see the first line"

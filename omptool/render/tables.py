@@ -119,7 +119,7 @@ def _lines(
     length = len(next(iter(columns.values())))
     for start in range(0, length, PIECE):
         piece = zip(*(cells[start : start + PIECE] for cells in columns.values()), strict=True)
-        padding, tabulate.MIN_PADDING = tabulate.MIN_PADDING, 0  # of headers
+        padding, tabulate.MIN_PADDING = tabulate.MIN_PADDING, 0  # padding of headers
         try:
             text = tabulate.tabulate(
                 [widest, *piece], list(columns), disable_numparse=True, colalign=align

@@ -13,7 +13,7 @@ from omptool.render.names import readable
 from packager.model import FatBinary, Finding
 from packager.wording import counted
 
-MOST_NOTES = 3  # of one code: a program of templates may have hundreds
+MOST_NOTES = 3  # notes of one code: a program of templates may have hundreds
 
 
 def verify_text(

@@ -37,7 +37,7 @@ class Encoded:
 
     def __init__(self, trace: Trace, title: str) -> None:
         self._columns: dict[str, array[Any]] = {name: array(code) for name, code, _ in COLUMNS}
-        self._kinds: dict[int, bytes] = {}  # of labels, by the lane's own kind
+        self._kinds: dict[int, bytes] = {}  # labels' kinds, by the lane's own kind
         notes = list(trace.notes)
         lanes = [self._lane(trace, lane) for lane in trace.lanes]
         left_out = sum(lane.pop("left_out") for lane in lanes)

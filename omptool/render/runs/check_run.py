@@ -14,7 +14,7 @@ from packager.machine.run_check.check_run import CheckFinding, CheckRun, FilePla
 from packager.naming.region_names import short_name
 from packager.wording import counted
 
-REPEATED = "OMP315"  # its message is about repetitions
+REPEATED = "OMP315"  # code whose message counts repetitions
 
 
 def lines(run: CheckRun) -> Iterator[str]:

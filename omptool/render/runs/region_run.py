@@ -61,7 +61,7 @@ def ending(run: RegionRun) -> str:
 def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
-    except ValueError:  # of a real-time signal
+    except ValueError:  # real-time signals have no name
         return f"signal {number}"
 
 
