@@ -21,7 +21,7 @@ from packager.writers.elf_types import Header
 from packager.writers.host_object import HostObject, read_host
 from packager.writers.object_writer import write_object
 
-LINKED = ".omptool.linked"  # what is left of a section of device code
+LINKED = ".omptool.linked"  # new name of an emptied section of device code
 DIGITS = 16
 BOUNDS = ("__start_", "__stop_")
 NAME = Struct("<I")  # a symbol begins with it
@@ -73,7 +73,7 @@ def _closed(header: Header, name: str, section: str, titles: Strings, suffix: st
 
 
 def _with_bounds(host: HostObject, section: str, names: Strings, suffix: str) -> bytes:
-    """The symbols, of which those that a linker defines at the ends of the table are renamed."""
+    """Return the symbols with those renamed that a linker defines at the bounds of the table."""
     table = host.symbol_table()
     symbols = bytearray(host.symbols)
     for bound in BOUNDS:

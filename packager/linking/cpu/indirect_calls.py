@@ -85,8 +85,9 @@ def is_called(parts: Iterable[Part]) -> bool:
 
 
 def written(triple: str, folder: Path) -> list[Path]:
-    """An object in `folder` that defines the function for its own image, and gives way to another
-    definition; none for a machine whose code is not known here.
+    """Write an object to `folder` that defines the function for its own image, weakly.
+
+    Return no file for a machine whose code is not known here.
     """
     machine = MACHINES.get(code_of(triple))
     if machine is None:

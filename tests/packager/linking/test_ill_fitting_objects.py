@@ -132,7 +132,7 @@ def test_entries_without_device_code(tmp_path: Path) -> None:
 
 
 def turned(path: Path) -> Path:
-    """The object with its two images in the other order, as another compiler may have them."""
+    """Swap the two images of an object, as another compiler may order them."""
     held = path.with_suffix(".images")
     subprocess.run(["objcopy", "--dump-section", f".llvm.offloading={held}", path], check=True)
     data = held.read_bytes()

@@ -40,7 +40,7 @@ def built(folder: Path, source: Path, *flags: str) -> Path:
 
 
 def function(kept: Path) -> tuple[int, str]:
-    """The size of the function in the image that a link kept, and the letter of its symbol."""
+    """Return size and symbol letter of the function in the image that a link kept."""
     (image,) = kept.glob("*.image")
     shown = subprocess.run(["nm", "-S", image], capture_output=True, text=True, check=True).stdout
     (line,) = (line for line in shown.splitlines() if line.endswith(indirect_calls.LOOKUP))

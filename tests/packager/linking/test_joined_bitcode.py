@@ -47,7 +47,7 @@ NO_CUDA = ("-nogpulib", "--cuda-path=/nowhere", "-Xopenmp-target", f"-march={GPU
 def compiled(
     folder: Path, source: str, *flags: str, version: str = INSTALLED, triple: str = NVPTX
 ) -> BitcodeInput:
-    """The device's bitcode of a source."""
+    """Compile a source to device bitcode."""
     own = {NVPTX: [*NO_CUDA], AMDGCN: [*AMD]}.get(triple, [])
     if triple == NVPTX and version in ("22", "23"):  # they would take a PTX that has no sm_90
         own.append("--cuda-feature=+ptx78")
@@ -57,7 +57,7 @@ def compiled(
 
 
 def both(folder: Path, version: str = INSTALLED, triple: str = NVPTX) -> list[BitcodeInput]:
-    """The two files of the program."""
+    """Compile the two files of the program."""
     other = compiled(folder, OTHER, "-DFACTOR=2", version=version, triple=triple)
     return [compiled(folder, REGIONS, version=version, triple=triple), other]
 
@@ -123,7 +123,7 @@ def test_two_files_become_ptx(
 
 
 def expect_whole(found: Joined, version: str) -> None:
-    """The image goes into the host's object, and nothing is missing."""
+    """Check that `verify` finds no error in the image, bundled with the host's object."""
     host, bundled = (found.path.with_name(name) for name in ("host.o", "bundled.o"))
     alone = ("-fopenmp", f"-fopenmp-targets={NVPTX}", "--offload-host-only", "-c")
     call(*tool(version), *alone, SOURCES / f"{REGIONS}.c", "-o", host)
