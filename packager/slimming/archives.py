@@ -47,10 +47,10 @@ ByteOrder = Literal["little", "big"]
 
 
 def slim_archive(path: Path, out: Path, folder: Path, slim: Slimmer, name: str) -> list[Slimmed]:
-    """Write `path` to `out`, its members slimmed; return what was done to those with device code.
+    """Write `path` to `out`, its members slimmed; return the results of those with device code.
 
-    `folder` is an empty one with room for the largest member twice. Raises FormatError where the
-    archive is malformed, thin, or of Windows' form.
+    `folder` is empty, with room for the largest member twice. Raises FormatError if the archive is
+    malformed, thin, or in Windows' form.
     """
     members = Members(name, folder, slim)
     with open_reader(path) as data:

@@ -30,12 +30,12 @@ from packager.slimming.tables.openmp import OpenMP
 def slim_file(
     source: Path, out: Path | None, name: str, request: Request, depth: int = 0
 ) -> Slimmed | None:
-    """Write to `out`, which may be `source`, the file without the code that no kept GPU loads.
+    """Write to `out`, which may be `source`, the file without code that no kept GPU loads.
 
-    Return what was done, or would be where there is no `out`; None where the file has no device
-    code. Nothing is written where nothing is to be removed, or a kept GPU would be left without
-    kernels. Raises FormatError where the file is malformed, FindingError where the result would
-    have other kernels for a kept GPU. So many archives are around it as `depth` says.
+    Return the outcome, or the planned one without `out`; None if the file has no device code.
+    Nothing is written if nothing can be removed, or a kept GPU would lose all kernels. Raises
+    FormatError if the file is malformed, FindingError if the result would have other kernels for a
+    kept GPU. `depth` is the number of archives around the file.
     """
     if _is_archive(source):
         return _archive(source, out, name, request, depth)

@@ -117,8 +117,9 @@ def _known(binary: FatBinary) -> str:
 def _request(
     named: Sequence[DeviceImage], known: Mapping[int, Place], left: Sequence[Left]
 ) -> Request:
-    """Return the request for images by their places. Raises UsageError for one without a place,
-    and for one that goes only together with others.
+    """Return the request for images by their places.
+
+    Raises UsageError for an image without a place, and for one that others depend on.
     """
     shared: dict[Place, list[int]] = {}
     for index, place in known.items():

@@ -171,8 +171,10 @@ def _number(arch: str) -> int:
 
 
 def _on_amd(images: Sequence[Candidate], rows: Sequence[int], kept: Kept) -> list[int]:
-    """Return the code objects of the processor; those of its family, and code to compile, where
-    another setting of xnack or sramecc has no other.
+    """Return the code objects for a processor.
+
+    Code objects of its family, and code to compile, are added if a setting of xnack or sramecc has
+    no other.
     """
     native = [n for n in rows if images[n].code == AMD and images[n].kind not in COMPILED[AMD]]
     mine = [n for n in native if on_amd(images[n].arch, kept.name)]

@@ -123,9 +123,9 @@ def _candidate(blob: Blob) -> Candidate:
 
 
 def _can_be_rebuilt(read: _Read) -> bool:
-    """Return whether an OffloadBinary can be written from what was read of it.
+    """Return whether an OffloadBinary can be written from its parsed form.
 
-    Strings are read as text that is safe to show, and long values are cut.
+    Strings are read as printable text, and long values are cut.
     """
     words = [word for blob in read.blobs for pair in blob.strings.items() for word in pair]
     is_shown_whole = all(

@@ -82,8 +82,9 @@ def _candidates(entry: Entry) -> list[Candidate]:
 
 
 def _own_arch(entry: Entry, image: Candidate) -> str:
-    """Return the architecture that the bytes of an image name: headers of older tools lack the
-    suffix of code for one architecture alone.
+    """Return the architecture in the bytes of an image.
+
+    Headers by older tools lack the suffix of code for one architecture alone.
     """
     if image.arch[-1] in "af" or int(image.arch[3:]) < FIRST_WITH_VARIANTS:
         return image.arch

@@ -60,8 +60,10 @@ def _x86(file: LinkedFile, section: Section, low: int, high: int) -> Iterator[tu
 
 
 def _pattern(nearest: int, farthest: int) -> re.Pattern[bytes] | None:
-    """Return the pattern of instructions with a distance from `nearest` to `farthest`, by its two
-    high bytes: large libraries have half a million of others.
+    """Return a pattern of instructions with a distance from `nearest` to `farthest`.
+
+    It matches the distance's two high bytes: large libraries have half a million other
+    instructions.
     """
     first, last = max(nearest, -NEAR) >> 16, min(farthest, NEAR - 1) >> 16
     if first > last:

@@ -43,8 +43,9 @@ class Front(NamedTuple):
         return sum(section.size + _alignment(section) for section in self.moved) + SLIDE
 
     def moves(self, end: int, distance: int) -> list[Move]:
-        """Place the moved sections in front of `end`; `distance` leads from offsets to addresses
-        there.
+        """Place the moved sections in front of `end`.
+
+        `distance` is the difference of addresses and offsets there.
         """
         found = [
             Move(s, s.offset + self.distance, s.address + self.distance, is_slid=True)
@@ -63,8 +64,9 @@ class Front(NamedTuple):
 
 
 def find_front(file: LinkedFile, count: int) -> Front:
-    """Return the sections that give way to `count` program headers. Raises UsageError if others
-    are in the way.
+    """Return the sections that move for `count` program headers.
+
+    Raises UsageError if other sections are in the way.
     """
     first, end = file.segments_at, file.segments_at + count * PROGRAM_HEADER.size
     behind = sorted(

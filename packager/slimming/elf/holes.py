@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The pages that leave the file: free ranges, as far as the loader can do without them."""
+"""Find the pages to cut out of the file: free ranges that the loader does not need."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Hole(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes that leave the file."""
+        """Return the number of bytes to remove."""
         return self.end - self.start
 
 
@@ -109,8 +109,9 @@ def used_ranges(file: LinkedFile) -> list[tuple[int, int]]:
 def _widened(
     file: LinkedFile, load: Segment, start: int, end: int, used: Sequence[tuple[int, int]]
 ) -> tuple[int, int]:
-    """Widen a range over zeros on both sides that no section has: strip breaks a segment without
-    a section.
+    """Widen a range over zeros on both sides that no section has.
+
+    strip breaks a segment without a section.
     """
     before = max([load.offset, *(stop for _, stop in used if stop <= start)])
     behind = min([load.end, *(begin for begin, _ in used if begin >= end)])

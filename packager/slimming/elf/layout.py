@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The layout of a result: what stands where, in offsets of the file before the cut."""
+"""The layout of a result, in offsets of the file before the cut."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Extent(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The end of the range."""
+        """Return the end of the range."""
         return self.offset + self.size
 
 

@@ -26,7 +26,7 @@ class Placed(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The new size of the container."""
+        """Return the new size of the container."""
         return size_of(self.container)
 
 
@@ -49,7 +49,7 @@ class Packed(NamedTuple):
 
     @property
     def addresses(self) -> dict[int, int]:
-        """The address of each container, before and after."""
+        """Return the new address of each container, by its old one."""
         distance = self.section.address - self.section.offset
         return {one.container.offset + distance: one.offset + distance for one in self.placed}
 

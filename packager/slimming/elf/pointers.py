@@ -95,7 +95,7 @@ def find_pointers(file: LinkedFile, packed: Sequence[Packed]) -> list[Pointers]:
 
 
 def _symbols(file: LinkedFile, sections: Sequence[_Section]) -> None:
-    """Symbols move with containers. One that is inside a container would not."""
+    """Check that dynamic symbols are at starts of containers: others would not move with them."""
     for table in file.elf.of_type(SHT_DYNSYM):
         for symbol in file.elf.symbols(table):
             for one in sections if symbol.is_defined else ():
@@ -174,7 +174,7 @@ def _word(file: LinkedFile, section: Section, one: _Section, known: set[int]) ->
 
 
 def _wrapped(section: Section) -> range:
-    """The places of pointers in a section of wrappers."""
+    """Return the offsets of pointers in a section of wrappers."""
     most = fatbin_wrappers.MAX_WRAPPERS * fatbin_wrappers.SIZE
     last = min(section.size, most) - fatbin_wrappers.SIZE + 1
     return range(fatbin_wrappers.BINARY, max(0, last) + fatbin_wrappers.BINARY,

@@ -33,9 +33,10 @@ def section_headers(
     holes: Holes,
     is_loaded: Callable[[Section], bool] = bool,
 ) -> Headers:
-    """The headers of all sections in the result. Those that are loaded come first, by address.
+    """Return the headers of all sections in the result; loaded ones first, by address.
 
-    Objcopy adds some that only claim to be: patchelf breaks programs that begin with them.
+    Objcopy adds sections that wrongly claim to be loaded: patchelf breaks programs that begin with
+    them.
     """
     sizes = {one.section.number: one.end - one.section.offset for one in packed}
     places = {move.section.number: move for move in moves}

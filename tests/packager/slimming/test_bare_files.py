@@ -24,7 +24,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Containers:
 
 
 def hashed(path: Path) -> list[dict[str, Any]]:
-    """The images of a file, with their hashes."""
+    """Return the images of a file, with their hashes."""
     (file,) = dumped_files("--hash", path)
     return list(file["images"])
 

@@ -29,7 +29,7 @@ REMOVED = 2 * (IMAGE + 64)
 
 
 def objects(folder: Path, source: str, *options: str) -> Path:
-    """An object of a C source."""
+    """Compile an object of a C source."""
     (folder / "source.c").write_text(source)
     out = folder / "object.o"
     output("gcc", "-c", *options, folder / "source.c", "-o", out)
@@ -37,7 +37,7 @@ def objects(folder: Path, source: str, *options: str) -> Path:
 
 
 def one_fatbin(products: Products, folder: Path) -> Path:
-    """An object with one fat binary, which is what a compiler makes of a source."""
+    """Compile an object with one fat binary, like a compiler's for one source."""
     blob = program(products, "pie").with_name("0")
     return objects(folder, FATBIN.format(blob=blob), "-g")
 

@@ -25,7 +25,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Containers:
 
 
 def library(folder: Path, made: Containers, kind: str) -> Path:
-    """A library with one container."""
+    """Link a library with one container."""
     if kind == "cuda":
         image = folder / "k.fatbin"
         image.write_bytes(CUDA)
@@ -37,7 +37,7 @@ def library(folder: Path, made: Containers, kind: str) -> Path:
 
 
 def result(path: Path, keep: str) -> Path:
-    """The result, in which removed bytes are zeros."""
+    """Write the result, in which removed bytes are zeros."""
     plan, _ = planned(path, keep)
     out = path.with_name("slim.so")
     out.write_bytes(zeroed(path.read_bytes(), plan.rewrites))

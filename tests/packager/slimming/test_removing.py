@@ -72,7 +72,7 @@ def expect_each_removed(path: Path) -> None:
 
 
 def linked(folder: Path, kind: str, *images: Path) -> Path:
-    """A library with a wrapper for each image."""
+    """Link a library with a wrapper for each image."""
     parts = [wrapped(folder, kind, image, f"{n}.o") for n, image in enumerate(images)]
     run("gcc", "-shared", "-Wl,--build-id", *parts, "-o", folder / "lib.so")
     return folder / "lib.so"
