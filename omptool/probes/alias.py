@@ -30,11 +30,11 @@ def _numbers(name: re.Match[str]) -> tuple[int, int]:
 
 
 def made(name: str, libraries: Path) -> Path:
-    """Return a library of that SONAME that needs the runtime in `libraries`.
+    """Return a library with the SONAME `name` that needs the runtime in `libraries`.
 
     It is the stub of the newest known name with another DT_SONAME: the loader takes a preloaded
-    library for a needed one by its SONAME alone. It stays in a folder of this user's, for the
-    program runs longer than this process. Raises PackagerError where there is no place for it.
+    library for a needed one by its SONAME. It stays in a folder of this user, because the program
+    outlives this process. Raises PackagerError if no such folder can be made.
     """
     stub = (libraries / NEWEST.soname).read_bytes()
     old, new = (f"\0{each}\0".encode() for each in (NEWEST.soname, name))
@@ -47,7 +47,7 @@ def made(name: str, libraries: Path) -> Path:
         if not library.is_file() or library.read_bytes() != content:
             with replacing(library) as temporary:
                 temporary.write_bytes(content)
-        # The DT_RUNPATH of the alias is its own folder.
+        # The alias finds the library in its own folder by DT_RUNPATH.
         _link(folder / LIBRARY, libraries / LIBRARY)
     except (OSError, UsageError) as error:
         why = error.strerror if isinstance(error, OSError) else error

@@ -21,7 +21,7 @@ class DriverError(Exception):
 
 
 def main(library: str) -> None:
-    """Print what the driver says."""
+    """Print the driver's answers."""
     answer(_asked(library))
 
 
