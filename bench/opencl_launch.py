@@ -24,7 +24,7 @@ from omptool.installation import includedir, libdir
 HERE = Path(__file__).parent
 TRIPLE = "spirv64-unknown-unknown"
 MOST = 1.3  # times the driver's own
-# Of PyPI's intel-opencl-rt, in this environment; else the drivers of the machine are used.
+# Driver of PyPI's intel-opencl-rt, if installed; else the machine's drivers are used.
 DRIVER = Path(sys.prefix) / "lib" / "libintelocl.so"
 
 
