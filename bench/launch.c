@@ -1,7 +1,8 @@
 /* Times target constructs inside one process; bench/launch.py compiles, runs and compares.
  *
- * Usage: launch constructs | objects COUNT | threads | bandwidth | register
+ * Usage: launch constructs | repeat NAME COUNT | objects COUNT | threads | bandwidth | register
  *
+ * `repeat` times nothing: it runs one construct COUNT times, for bench/instructions.py.
  * Prints lines of "name figure". Times are nanoseconds for one construct or object; those of
  * constructs are of the fastest of several batches, which no other process has interrupted, those of
  * objects are of the processor. */
@@ -109,6 +110,29 @@ static void constructs(void) {
     measure("present", map_one);
     measure("update-64B", update);
   }
+}
+
+/* ---- one construct, repeated ---- */
+
+static int repeat(const char* name, long count) {
+  static const struct {
+    const char* name;
+    void (*construct)(void);
+    int is_present;
+  } all[] = {{"empty", empty_region, 0},
+             {"map-64B", map_one, 0},
+             {"map-three", map_three, 0},
+             {"present", map_one, 1},
+             {"update-64B", update, 1}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
+    if (strcmp(name, all[i].name))
+      continue;
+#pragma omp target data map(tofrom : one) if (all[i].is_present)
+    for (long round = 0; round < count; ++round)
+      all[i].construct();
+    return 0;
+  }
+  return 2;
 }
 
 /* ---- many objects ---- */
@@ -341,6 +365,8 @@ int main(int argc, char** argv) {
   const char* part = argc > 1 ? argv[1] : "";
   if (!strcmp(part, "constructs"))
     constructs();
+  else if (!strcmp(part, "repeat") && argc > 3)
+    return repeat(argv[2], atol(argv[3]));
   else if (!strcmp(part, "objects") && argc > 2)
     objects(atol(argv[2]));
   else if (!strcmp(part, "threads"))

@@ -5,7 +5,8 @@ Usage: python bench/launch.py [--runs 5] [--objects 100000 1000000] [--part NAME
 
 bench/launch.c, compiled by clang-19 and by clang-22 (scripts/compilers.sh unpacks it), runs on
 the runtime of LLVM and on ours in turn; a ratio is the median of the ratios of neighbouring runs.
-bench/nowait.c is the program of the part nowait.
+bench/nowait.c is the program of the part nowait, bench/rows.c that of the part rows. The latter
+opens 200 copies of a shared library with a target region.
 Offloading is mandatory, so that nothing is measured that ran on the host.
 
 No libomptarget of LLVM 23 is to be had: the program by clang 23 is measured beside the same by 22,
@@ -22,6 +23,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -41,7 +43,8 @@ from omptool.installation import libdir
 HERE = Path(__file__).parent
 UNPACKED = HERE.parent / "build" / "compilers"
 FLAGS = ("-O2", "-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu", "-lpthread")
-PARTS = ("constructs", "nowait", "queued", "objects", "threads", "bandwidth", "register")
+PARTS = ("constructs", "nowait", "rows", "queued", "objects", "threads", "bandwidth", "register")
+OPENED = 200
 QUEUED = {"OMPTOOL_HOST_QUEUES": "1"}
 Figures = dict[str, float]
 
@@ -86,15 +89,29 @@ class Program:
     path: Path
 
     @classmethod
-    def compile(cls, compiler: Compiler, into: Path, source: Path = HERE / "launch.c") -> Program:
+    def compile(
+        cls, compiler: Compiler, into: Path, source: Path = HERE / "launch.c", *more: str
+    ) -> Program:
         path = into / f"{source.stem}-{compiler.version}"
-        command = [str(compiler.command), *FLAGS, str(source), "-lm", "-o", str(path)]
+        command = [str(compiler.command), *FLAGS, str(source), "-lm", *more, "-o", str(path)]
         environment = os.environ | {"LD_LIBRARY_PATH": compiler.path()}
         subprocess.run(command, check=True, env=environment)
         return cls(compiler, path)
 
     def of_tasks(self, into: Path) -> Program:
         return self.compile(self.compiler, into, HERE / "nowait.c")
+
+    def of_rows(self, into: Path) -> Program:
+        return self.compile(self.compiler, into, HERE / "rows.c", "-ldl")
+
+    def libraries(self, into: Path) -> list[Path]:
+        """Compile a library with one region, and return copies of it."""
+        first = self.compile(self.compiler, into, HERE / "rows.c", "-DLIBRARY", "-shared", "-fPIC")
+        copies = [into / f"opened-{self.compiler.version}-{number}.so" for number in range(OPENED)]
+        for copy in copies:
+            shutil.copyfile(first.path, copy)
+        first.path.unlink()
+        return copies
 
     def on(self, libraries: str, *arguments: object, **more: str) -> Figures:
         """Return what it prints when it runs with the libraries of that search path."""
@@ -152,6 +169,10 @@ def main() -> None:
         if "nowait" in parts:
             for program in programs:
                 beside_llvm(program.of_tasks(Path(folder)), options.runs)
+        if "rows" in parts:
+            for program in programs:
+                libraries = program.libraries(Path(folder))
+                beside_llvm(program.of_rows(Path(folder)), options.runs, *libraries)
         if "queued" in parts:
             for program in programs:
                 over_the_queue(program, options.runs)
@@ -168,8 +189,22 @@ def main() -> None:
 # These rows are measured in nanoseconds or milliseconds; all others are speeds or their ratios.
 TIME = re.compile(
     r"^(empty|scalar|map-.*|present|update-.*|enter|launch|leave|.*-ms"
-    r"|chain-.*|.*-at-once|10-.*|taskgroup-.*|overlapped-.*|.*loops?-of-.*)$"
+    r"|chain-.*|.*-at-once|10-.*|taskgroup-.*|overlapped-.*|.*loops?-of-.*"
+    r"|mapper-.*|members?(-.*)?|pointers-.*|firstprivate-.*|(block|strided)-update|scattered-.*"
+    r"|associate|is-present|mapped-ptr|small-.*|libraries-.*)$"
 )
+
+# The most time that these rows of bench/rows.c may take, as a part of LLVM's.
+ROWS = {
+    r"mapper-.*": 0.3,
+    r"member(-present)?": 0.1,
+    r"members-.*|pointers-.*": 0.12,
+    r"firstprivate-.*": 0.1,
+    r"(block|strided)-update": 0.12,
+    r"scattered-.*": 0.2,
+    r"associate|is-present|mapped-ptr": 0.3,
+    r"libraries-.*": 0.4,
+}
 
 
 # Rows of bench/nowait.c, and those whose kernels use all processors.
@@ -187,6 +222,11 @@ def asked(compiler: Compiler, name: str) -> str:
     """Return how many times faster than LLVM's runtime this row has to be."""
     if name in ("enter", "launch", "leave"):
         return "8" if compiler is CLANG_19 else ""
+    for row, part in ROWS.items():
+        if re.fullmatch(row, name):
+            return f"{1 / part:.1f}"
+    if name.startswith("small-"):
+        return ""
     if TASKS.search(name):
         return "1.0" if ALL_PROCESSORS.search(name) else "1.11"
     return str(compiler.of_updates if name.startswith("update") else compiler.target)
@@ -203,7 +243,9 @@ def beside_llvm(program: Program, runs: int, *arguments: object) -> None:
         goal = asked(program.compiler, name)
         rows.append((name, middle(ours, name), middle(llvm, name), f"{ratio:.2f}", goal))
     version = program.compiler.version
-    part = " ".join(map(str, arguments)) or program.path.stem
+    part = program.path.stem.partition("-")[0]
+    if part == "launch":
+        part = " ".join(map(str, arguments))
     title = f"{part}: clang {version}, nanoseconds"
     show(title, ("what", "ours", f"LLVM {version}", "times faster", "asked for"), rows)
 
@@ -250,10 +292,14 @@ def rows_beside(
     program: Program, build: Path, part: str, count: int, runs: int
 ) -> list[tuple[str, ...]]:
     """Return the figures of one part; without a ratio if the other build lacks the part."""
-    if part == "nowait":
-        program = program.of_tasks(program.path.parent)
+    folder = program.path.parent
+    of_part: dict[str, tuple[object, ...]]
     of_part = {"queued": ("constructs",), "objects": (part, count), "nowait": ()}
+    if part == "rows":
+        of_part[part] = tuple(program.libraries(folder))
     arguments = of_part.get(part, (part,))
+    if part in ("nowait", "rows"):
+        program = program.of_tasks(folder) if part == "nowait" else program.of_rows(folder)
     environment = QUEUED if part == "queued" else {}
     label = f"{'queued, ' if part == 'queued' else ''}clang {program.compiler.version}"
     ours = partial(program.on_ours, *arguments, **environment)

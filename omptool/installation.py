@@ -9,6 +9,7 @@ import omptool
 from packager.errors import MissingToolError
 
 LIBRARY = "libomptarget.so"
+OBSERVERS = "libomptool_observe.so"
 
 
 def runtime_root() -> Path:
@@ -26,6 +27,15 @@ def runtime_root() -> Path:
 def libdir() -> Path:
     """Return the folder of libomptarget.so and its plugins."""
     return runtime_root() / "lib"
+
+
+def check_observers() -> None:
+    """Raise MissingToolError if the library with the trace, the checker and the summary is missing.
+
+    The runtime opens it from its own folder.
+    """
+    if not (libdir() / OBSERVERS).is_file():
+        raise MissingToolError(f"there is no {libdir() / OBSERVERS}: install omptool again")
 
 
 def includedir() -> Path:

@@ -19,7 +19,13 @@ from elftools.elf.gnuversions import GNUVerNeedSection
 
 MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
 # Libraries in each wheel with the runtime; all other files are the same in all wheels.
-RUNTIME = ("libomptarget.so", "libomptarget.rtl.host.so", "libtarget.so", "libomptool_inspect.so")
+RUNTIME = (
+    "libomptarget.so",
+    "libomptarget.rtl.host.so",
+    "libomptool_observe.so",
+    "libtarget.so",
+    "libomptool_inspect.so",
+)
 # Paths of this machine that no wheel may contain: the sources, pip's temporary folders, the user's
 # home.
 PLACES = (str(Path(__file__).parents[1]), "/pip-", str(Path.home()) + "/")

@@ -16,6 +16,10 @@ from pathlib import Path
 
 # Rooms from the top. A file includes files of its own room and of the lines below.
 LEVELS = (
+    ("observe",),
+    ("observe/check/full",),
+    ("observe/check", "observe/summary", "observe/trace"),
+    ("observe/output",),
     ("worker",),
     ("libomptarget/abi/interface", "libomptarget/abi/proposal", "libomptarget/abi/routines"),
     ("libomptarget/abi/llvm",),
@@ -27,13 +31,7 @@ LEVELS = (
     ("libomptarget/data/table",),
     ("libomptarget/rtl",),
     ("libomptarget/observe",),
-    ("libomptarget/observe/check/full",),
-    (
-        "libomptarget/observe/check",
-        "libomptarget/observe/ompt",
-        "libomptarget/observe/summary",
-        "libomptarget/observe/trace",
-    ),
+    ("libomptarget/observe/ompt",),
     ("libomptarget/observe/events",),
     ("libomptarget/process",),
     (
@@ -56,8 +54,17 @@ LEVELS = (
     ("machine/aarch64", "machine/x86_64"),
     ("include",),
 )
+# libomptool_observe.so is not linked with the core, and includes no other rooms of it.
+OBSERVERS = "observe"
+OBSERVERS_INCLUDE = (
+    "libomptarget/observe",
+    "libomptarget/observe/events",
+    "libomptarget/process",
+    "libomptarget/threads",
+    "common",
+)
 # Rooms whose files are included by their names alone.
-SEARCHED = ("libomptarget", "plugins", "common", "machine/x86_64", "include")
+SEARCHED = ("libomptarget", "observe", "plugins", "common", "machine/x86_64", "include")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
@@ -80,7 +87,16 @@ def included(runtime: Path, file: str) -> Iterator[str]:
 
 def faults(runtime: Path) -> Iterator[str]:
     """Yield a line for each include that runs upwards or across, and each room without a level."""
-    trees = ("libomptarget", "plugins", "devicertl", "inspect", "common", "machine", "include")
+    trees = (
+        "libomptarget",
+        "observe",
+        "plugins",
+        "devicertl",
+        "inspect",
+        "common",
+        "machine",
+        "include",
+    )
     files = (p for tree in trees for p in (runtime / tree).rglob("*") if p.suffix in {".h", ".cpp"})
     for path in sorted(files):
         file = path.relative_to(runtime).as_posix()
@@ -94,6 +110,15 @@ def faults(runtime: Path) -> Iterator[str]:
                 yield f"{file}: {target} is in no room"
             elif there < here or (there == here and room_of(target) != room_of(file)):
                 yield f"{file}: {target} is not below it"
+            elif is_observers(file) and not (
+                is_observers(target) or room_of(target) in OBSERVERS_INCLUDE
+            ):
+                yield f"{file}: {target} is the core's, which observers do not see"
+
+
+def is_observers(file: str) -> bool:
+    """Return whether a file is part of libomptool_observe.so."""
+    return file.partition("/")[0] == OBSERVERS
 
 
 def main() -> None:

@@ -47,6 +47,18 @@ def test_the_runtime_has_no_include_that_runs_upwards() -> None:
             id="a plugin and the core",
         ),
         pytest.param(
+            "libomptarget/rtl/device_memory.h",
+            "observe/check/full/guarded.h",
+            "observe/check/full/guarded.h is not below it",
+            id="the core and an observer",
+        ),
+        pytest.param(
+            "observe/trace/trace.cpp",
+            "libomptarget/rtl/rtl.h",
+            "libomptarget/rtl/rtl.h is the core's, which observers do not see",
+            id="an observer and the core",
+        ),
+        pytest.param(
             "libomptarget/new/thing.cpp",
             "include/omptarget.h",
             "its room has no level",

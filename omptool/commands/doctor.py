@@ -151,6 +151,7 @@ def _ran(
     program: str, args: tuple[str, ...], asking: dict[str, str] | None
 ) -> tuple[RegionRun, str]:
     """Run the program; return its report, and why no region could run, if known."""
+    from omptool.installation import check_observers
     from omptool.probes import gcc_regions, launching, watching, workers
     from omptool.probes.reports import region_report
     from packager.files.reader import open_reader
@@ -161,6 +162,7 @@ def _ran(
 
     with reported(program), ExitStack() as opened:
         path = launching.find(program, exit_code=2)
+        check_observers()
         data = opened.enter_context(open_reader(path))
         environment = launching.on_the_runtime(path, data, asking or os.environ)
         cause = host_only.found(data)

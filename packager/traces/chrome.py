@@ -2,7 +2,7 @@
 """Chrome's trace events: an array of JSON objects, or an object with such an array.
 
 https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. The runtime writes
-the array (runtime/libomptarget/observe/trace/json.cpp). A process that is killed leaves it without
+the array (runtime/observe/trace/json.cpp). A process that is killed leaves it without
 its end.
 """
 

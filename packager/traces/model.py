@@ -26,7 +26,7 @@ KINDS = (
 CONSTRUCT, ROUTINE, KERNEL, TO_DEVICE, TO_HOST, BETWEEN = range(6)
 MEMORY, LOAD, WAIT, MAPPING, FALLBACK, OTHER = range(6, 12)
 TRANSFERS = frozenset((TO_DEVICE, TO_HOST, BETWEEN))
-# Names that the runtime gives to events (runtime/libomptarget/observe/trace/record.h).
+# Names that the runtime gives to events (runtime/observe/trace/record.h).
 KIND_OF_NAME = {
     "target": CONSTRUCT,
     "target enter data": CONSTRUCT,

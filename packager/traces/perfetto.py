@@ -2,7 +2,7 @@
 """Perfetto's protobuf: packets with tracks, and with the begin and the end of slices on them.
 
 Field numbers are those of Perfetto's .proto files, as the runtime writes them
-(runtime/libomptarget/observe/trace/perfetto.cpp). Names are interned by sequence of packets.
+(runtime/observe/trace/perfetto.cpp). Names are interned by sequence of packets.
 """
 
 from __future__ import annotations

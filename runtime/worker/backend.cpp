@@ -75,29 +75,20 @@ const void* add_host_tables(const Own& own, const std::vector<mpi::Entry>& entri
 
 } // namespace
 
-Outcome Outcome::failed(std::int32_t result, std::string_view why) {
-  const View bytes = std::as_bytes(std::span(why));
-  return {result, {bytes.begin(), bytes.end()}};
-}
-
-Outcome Outcome::of(std::int32_t result, const Rtl& rtl) {
-  return result == 0 ? Outcome() : failed(result, "plugin " + rtl.name() + rtl.last_error());
-}
-
 // The plugin for workers is for programs.
 Backend::Backend() {
   for (std::unique_ptr<Rtl>& rtl : find_rtls()) {
     if (rtl->name() == "mpi" || !rtl->refusal().empty())
       continue;
     for (std::int32_t number = 0; number < rtl->device_count(); ++number)
-      devices_.push_back({rtl.get(), number});
+      devices_.all.push_back({rtl.get(), number});
     rtls_.push_back(std::move(rtl));
   }
 }
 
 std::vector<mpi::DeviceOfWorker> Backend::describe(int rank, const std::string& node) const {
   std::vector<mpi::DeviceOfWorker> all;
-  for (const Device& device : devices_) {
+  for (const Device& device : devices_.all) {
     tgt_device_description said = device.rtl->describe(device.number).value_or(tgt_device_description{});
     said.rank = rank;
     put(node, said.node);
@@ -109,19 +100,11 @@ std::vector<mpi::DeviceOfWorker> Backend::describe(int rank, const std::string& 
   return all;
 }
 
-const Backend::Device& Backend::device_of(const Operation& operation) const {
-  const auto number = static_cast<std::size_t>(operation.device);
-  if (number >= devices_.size())
-    throw mpi::Malformed("an operation is for device " + std::to_string(number) + " of " +
-                         std::to_string(devices_.size()));
-  return devices_[number];
-}
-
 Outcome Backend::perform(const Operation& operation) {
   using mpi::Kind;
   if (operation.kind == Kind::kJoin || operation.kind == Kind::kGoodbye)
     return {};
-  const Device& device = device_of(operation);
+  const Device& device = devices_.of(operation);
   const RtlFunctions& call = device.rtl->call();
   switch (operation.kind) {
   case Kind::kSubmit:
@@ -155,14 +138,14 @@ Outcome Backend::perform(const Operation& operation) {
 // ---- memory ----
 
 bool Backend::is_in_host_memory(const Operation& operation) const {
-  const Device& device = device_of(operation);
+  const Device& device = devices_.of(operation);
   const RtlFunctions& call = device.rtl->call();
   return call.memory_is_addressable && call.memory_is_addressable(device.number) && call.moves_like_memmove &&
          call.moves_like_memmove(device.number);
 }
 
 Outcome Backend::submit(const Operation& operation, View bytes) {
-  const Device& device = device_of(operation);
+  const Device& device = devices_.of(operation);
   return Outcome::of(device.rtl->call().data_submit(device.number, pointer(operation.target),
                                                     const_cast<std::byte*>(bytes.data()),
                                                     static_cast<std::int64_t>(bytes.size())),
@@ -197,7 +180,7 @@ Outcome Backend::copy(const Device& device, const Operation& operation) const {
   Operation reading = operation;
   reading.device = operation.value;
   reading.tag = 1; // of any size
-  const Device& from = device_of(reading);
+  const Device& from = devices_.of(reading);
   const RtlFunctions& call = device.rtl->call();
   const auto size = static_cast<std::int64_t>(operation.size);
   std::int32_t result = OMPTARGET_RTL_NOT_STARTED;

@@ -34,7 +34,7 @@ Graph::Graph(Backend& backend) : backend_(backend), workers_(*new Workers(enviro
 void Graph::add(std::vector<TaskPtr> tasks) {
   std::vector<TaskPtr> ready;
   for (const TaskPtr& task : tasks)
-    task->is_for_queue = backend_.has_queue_for(task->operation);
+    task->is_for_queue = backend_.queues().has_queue_for(task->operation);
   {
     const std::unique_lock lock = lock_shortly(mutex_);
     for (TaskPtr& task : tasks) {
@@ -87,7 +87,7 @@ void Graph::start(TaskPtr task) {
 
 // With the lock held. True: the task is for the queue that has the other one, and is to be handed over behind it.
 bool Graph::follow(Task& task, const Task& before) const {
-  if (!task.is_for_queue || !before.queued || !backend_.can_follow(task.operation, *before.queued))
+  if (!task.is_for_queue || !before.queued || !backend_.queues().can_follow(task.operation, *before.queued))
     return false;
   task.behind.push_back(before.queued);
   task.leaders.push_back(before.operation.id);
@@ -112,7 +112,7 @@ std::vector<TaskPtr> Graph::hand_over(const TaskPtr& task) {
   task->ran.began = mpi::now();
   QueuedPtr queued;
   const Outcome fault = safely([&] {
-    queued = backend_.hand_over(task->operation, task->behind, task->outcome);
+    queued = backend_.queues().hand_over(task->operation, task->behind, task->outcome);
     return Outcome();
   });
   if (fault.result != 0)
@@ -144,7 +144,7 @@ void Graph::perform(TaskPtr task) {
     if (!task->queued)
       task->ran.began = mpi::now();
     if (task->queued)
-      backend_.await(task->operation, *task->queued, task->outcome);
+      backend_.queues().await(task->operation, *task->queued, task->outcome);
     else if (task->outcome.result == 0) // nothing before it has failed
       task->outcome = safely([&] { return backend_.perform(task->operation); });
     std::fflush(stdout); // what it has printed is in the job's output before the program hears of its end

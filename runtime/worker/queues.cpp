@@ -1,37 +1,36 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Operations in the queues of devices.
+#include "queues.h"
+
 #include "arguments.h"
-#include "backend.h"
 #include "rtl/launch_shape.h"
 
 #include <utility>
 
 namespace omptool::worker {
 
-bool Backend::has_queue_for(const Operation& operation) const {
+bool Queues::has_queue_for(const Operation& operation) const {
   using mpi::Kind;
   const auto number = static_cast<std::size_t>(operation.device);
   const bool may_be_queued = operation.tag == 0 && (operation.kind == Kind::kJoin || operation.kind == Kind::kSubmit ||
                                                     operation.kind == Kind::kRetrieve ||
                                                     operation.kind == Kind::kFill || operation.kind == Kind::kRun);
-  if (!may_be_queued || number >= devices_.size() || !devices_[number].rtl->has_queues())
+  if (!may_be_queued || number >= devices_.all.size() || !devices_.all[number].rtl->has_queues())
     return false;
-  const RtlFunctions& call = devices_[number].rtl->call();
-  const std::int32_t id = devices_[number].number;
+  const RtlFunctions& call = devices_.all[number].rtl->call();
+  const std::int32_t id = devices_.all[number].number;
   return call.wait_event && (!call.prefers_queues || call.prefers_queues(id)) &&
          !(call.moves_like_memmove && call.moves_like_memmove(id));
 }
 
-bool Backend::can_follow(const Operation& operation, const Queued& before) const {
-  const Device& device = device_of(operation);
+bool Queues::can_follow(const Operation& operation, const Queued& before) const {
+  const Device& device = devices_.of(operation);
   return before.is_of(*device.rtl, device.number);
 }
 
-QueuedPtr Backend::hand_over(const Operation& operation, const std::vector<QueuedPtr>& behind, Outcome& outcome) const {
+QueuedPtr Queues::hand_over(const Operation& operation, const std::vector<QueuedPtr>& behind, Outcome& outcome) const {
   using mpi::Kind;
-  const Device& device = device_of(operation);
+  const Device& device = devices_.of(operation);
   const RtlFunctions& call = device.rtl->call();
   std::vector<tgt_event_t> events; // the first names the stream
   if (behind.empty() || !behind.front()->takes_next())
@@ -82,8 +81,8 @@ QueuedPtr Backend::hand_over(const Operation& operation, const std::vector<Queue
   return nullptr;
 }
 
-void Backend::await(const Operation& operation, const Queued& queued, Outcome& outcome) const {
-  const Rtl& rtl = *device_of(operation).rtl;
+void Queues::await(const Operation& operation, const Queued& queued, Outcome& outcome) const {
+  const Rtl& rtl = *devices_.of(operation).rtl;
   if (const std::int32_t result = queued.wait(); result != 0)
     outcome = Outcome::of(result, rtl);
   else if (operation.kind != mpi::Kind::kRetrieve)

@@ -7,7 +7,7 @@ import errno
 import os
 import shlex
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,6 +16,7 @@ import click
 
 from omptool.console import echo
 from omptool.errors import fail
+from omptool.installation import check_observers
 from omptool.options.checking import Asked, check_options, checking
 from omptool.options.levels import without_levels
 from omptool.options.reporting import Reports, report_options, reporting
@@ -32,7 +33,7 @@ from omptool.probes.launching import (
 )
 from omptool.process import in_a_line
 from packager.elf import headers
-from packager.errors import PackagerError
+from packager.errors import MissingToolError, PackagerError
 from packager.files.reader import Reader, open_reader
 from packager.machine.program import traces
 
@@ -124,6 +125,8 @@ def command(
     """
     check = checking(asked, CANNOT_START)
     reports = reporting(reports, check.files() if check else [], CANNOT_START)
+    asking = {"--check": check, "--trace": trace, "--summary": reports.summary, **reports.files()}
+    _check_observers([option for option, value in asking.items() if value])
     with _workers(program) if with_workers else nullcontext({}) as of_workers:
         start = _prepared(
             (program, *args),
@@ -146,6 +149,15 @@ def command(
         if with_workers:
             _run_with_workers(starting(start), program)
         _execute(starting(start), program)
+
+
+def _check_observers(options: Sequence[str]) -> None:
+    """End if an option needs the runtime's library of observers, and it is missing."""
+    try:
+        if options:
+            check_observers()
+    except MissingToolError as error:
+        fail(f"{options[0]}: {error}", CANNOT_START)
 
 
 def _prepared(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The table in which the runtime's checker records findings: OMPTOOL_CHECK names its file.
 
-The twin of its records is runtime/libomptarget/observe/check/findings.h.
+The twin of its records is runtime/observe/check/findings.h.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The table in which the runtime counts where regions ran: OMPTOOL_REPORT names its file.
 
-The twin of its records is runtime/libomptarget/observe/report.h.
+The twin of its records is runtime/observe/report.h.
 """
 
 from __future__ import annotations

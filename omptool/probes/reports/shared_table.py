@@ -2,7 +2,7 @@
 """A shared memory table in which the runtime records events for omptool.
 
 All processes of a program map its file, so that it is complete however each of them ends. Its twin
-is runtime/libomptarget/observe/events/shared_table.h.
+is runtime/observe/output/shared_table.h.
 """
 
 from __future__ import annotations

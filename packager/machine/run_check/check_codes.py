@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The codes of `run --check`, with cause and cure of each. A code never changes its meaning.
 
-Their twin is `Code` in runtime/libomptarget/observe/check/findings.h.
+Their twin is `Code` in runtime/observe/check/findings.h.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 #include "data/data_step.h"
 
 #include "data/table/row_ranges.h"
-#include "observe/check/findings.h"
 
 #include <algorithm>
 #include <array>
@@ -152,7 +151,7 @@ void DataStep::report(Seen kind, Rows rows, Held& held) {
   std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
   observe::RowsSeen seen{kind, observe::Within::current(), memory_.number(), sharing_.any(),
                          std::pmr::vector<observe::RowSeen>(rows.size(), &memory)};
-  const bool compares = kind == Seen::kMapped && check::level() != check::Level::kNone && !table_.any_host_current();
+  const bool compares = kind == Seen::kMapped && observe::hears_differences() && !table_.any_host_current();
   {
     Lock lock(table_);
     for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -44,23 +44,21 @@ Kernel::Found Kernel::search(int device) const {
   found.reason = ambiguity();
   if (!found.reason.empty())
     return found;
-  for (const LibraryEntry& owner : owners) {
-    const Library::OnDevice* const there = owner.library->on(device);
-    if (!there)
-      continue;
-    if (found.reason.empty())
-      found.reason = there->failure;
-    if (there->unusable)
-      continue;
-    for (const std::shared_ptr<LoadedImage>& image : there->images) {
-      found.any_image = true;
-      found.function = image->addresses[owner.index];
-      if (!found.function)
-        continue;
-      found.image = image;
-      return found;
-    }
-  }
+  for (const LibraryEntry& owner : owners)
+    owner.library->on(device, [&](const Library::OnDevice& there) {
+      if (found.image)
+        return;
+      if (found.reason.empty())
+        found.reason = there.failure;
+      if (there.unusable)
+        return;
+      found.any_image = found.any_image || !there.images.empty();
+      for (const std::shared_ptr<LoadedImage>& image : there.images)
+        if (void* const function = image->addresses[owner.index]; function && !found.image) {
+          found.function = function;
+          found.image = image;
+        }
+    });
   return found;
 }
 
@@ -68,8 +66,7 @@ const Kernel::Loaded* Kernel::keep(int device, const Found& found) const {
   if (const Loaded* const known = on(device))
     return known;
   for (const LibraryEntry& one : owners) // a region of its libraries runs there
-    if (Library::OnDevice* const on_device = one.library->on(device))
-      on_device->used = true;
+    one.library->on(device, [](Library::OnDevice& there) { there.used = true; });
   kept.push_front({device, found.function, found.takes_shape, found.opens_parallel, found.image,
                    loaded.load(std::memory_order_relaxed)});
   loaded.store(&kept.front(), std::memory_order_release);
@@ -78,7 +75,7 @@ const Kernel::Loaded* Kernel::keep(int device, const Found& found) const {
 
 const void* KernelTable::meant_by(const void* host_address, const void* caller) const {
   const HostRange from = HostRange::of(caller, 1);
-  const std::shared_ptr<Kernel>& known = find(host_address);
+  const std::shared_ptr<Kernel> known = find(host_address);
   if (known && known->in_several_objects())
     for (const LibraryEntry& owner : known->owners)
       if (owner.library->home.object.contains(from))
@@ -86,7 +83,49 @@ const void* KernelTable::meant_by(const void* host_address, const void* caller) 
   return host_address;
 }
 
+const Kernel::Loaded* KernelTable::look_for(const Kernel& kernel, Device& device, std::string& reason) {
+  const auto search = [&] {
+    const std::shared_lock lock(mutex_);
+    return kernel.search(device.number);
+  };
+  Kernel::Found found = search();
+  while (found.image) {
+    const RtlFunctions& call = device.rtl.call();
+    found.takes_shape = call.takes_shape && call.takes_shape(device.rtl_id, found.function) != 0;
+    found.opens_parallel = call.opens_parallel && call.opens_parallel(device.rtl_id, found.function) != 0;
+    Kernel::Found again; // outlives the lock: the last owner of an image unloads it
+    const std::lock_guard lock(mutex_);
+    again = kernel.search(device.number);
+    if (again.image == found.image)
+      return kernel.keep(device.number, found);
+    std::swap(found, again);
+  }
+  reason = std::move(found.reason);
+  if (reason.empty())
+    reason = found.any_image ? "the image for " + device.describe() + " lacks it"
+                             : "there is no image for " + device.describe();
+  return nullptr;
+}
+
+void KernelTable::mark_unusable(const Kernel& kernel, int device, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  for (const LibraryEntry& owner : kernel.owners) {
+    bool is_there = false;
+    owner.library->on(device, [&](Library::OnDevice& there) {
+      is_there = there.unusable = true;
+      there.failure = reason;
+    });
+    if (!is_there)
+      continue;
+    for (const HostEntry& entry : owner.library->table.entries)
+      for (const void* address : {static_cast<const void*>(entry.address), static_cast<const void*>(&entry)})
+        if (const std::shared_ptr<Kernel>& other = index_->find(address))
+          other->loaded.store(nullptr, std::memory_order_release);
+  }
+}
+
 void KernelTable::add(const std::shared_ptr<Library>& library) {
+  const std::lock_guard lock(mutex_);
   KernelIndex changed = *index_;
   for (std::size_t i = 0; i < library->table.entries.size(); ++i) {
     const HostEntry& entry = library->table.entries[i];
@@ -108,6 +147,7 @@ void KernelTable::add(const std::shared_ptr<Library>& library) {
 }
 
 void KernelTable::remove(const std::shared_ptr<Library>& library) {
+  const std::lock_guard lock(mutex_);
   KernelIndex changed = *index_;
   for (const HostEntry& entry : library->table.entries) {
     replace(changed, &entry, {});

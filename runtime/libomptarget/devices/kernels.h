@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <forward_list>
+#include <shared_mutex>
 #include <utility>
 
 namespace omptool {
@@ -47,9 +48,9 @@ struct Kernel {
   const std::string name;
   std::string title() const; // in messages: "work:5"
   const std::vector<LibraryEntry> owners;
-  // The findings so far: written under the registry's lock, read without it.
+  // The findings so far: written under the lock of the table of kernels, read without it.
   mutable std::atomic<const Loaded*> loaded{nullptr};
-  mutable std::forward_list<Loaded> kept; // all that `loaded` ever led to; under the registry's lock
+  mutable std::forward_list<Loaded> kept; // all that `loaded` ever led to; under that lock
   const Loaded* on(int device) const {
     const Loaded* one = loaded.load(std::memory_order_acquire);
     while (one && one->device != device)
@@ -67,7 +68,7 @@ struct Kernel {
     bool any_image = false;
     std::string reason; // why none has it; "": no image lists it
   };
-  // Searches the images of a device, by its number. The caller holds the registry's lock, here and below.
+  // Searches the images of a device, by its number. The caller holds the lock of the table, here and below.
   Found search(int device) const;
   // Keeps what was found, unless another thread has.
   const Loaded* keep(int device, const Found& found) const;
@@ -148,8 +149,8 @@ private:
   Node root_{};
 };
 
-// The kernels of all libraries, by host address. Used under the registry's lock, but for what launches look into: that
-// is never changed, and goes when the launches that use it have ended.
+// The kernels of all libraries, by host address. Launches look into an index that is never changed, without a lock; it
+// goes when the launches that use it have ended.
 class KernelTable {
 public:
   const std::atomic<const KernelIndex*>& published() const { return published_; }
@@ -158,9 +159,17 @@ public:
   // Several libraries have a kernel of one name, with one address: some address has to be asked for.
   bool any_apart() const { return any_apart_.load(std::memory_order_acquire); }
 
-  const std::shared_ptr<Kernel>& find(const void* host_address) const { return index_->find(host_address); }
+  // Returns the kernel alone: its name and its library.
+  std::shared_ptr<Kernel> find(const void* host_address) const {
+    const std::shared_lock lock(mutex_);
+    return index_->find(host_address);
+  }
   // Returns the address that stands for the kernel of the caller's own executable or library.
   const void* meant_by(const void* host_address, const void* caller) const;
+  // Returns the kernel on the device; null, and why, if it is not there.
+  const Kernel::Loaded* look_for(const Kernel& kernel, Device& device, std::string& reason);
+  // Sends the regions of the kernel's libraries to the host: a constructor could not run on this device.
+  void mark_unusable(const Kernel& kernel, int device, const std::string& reason);
   void add(const std::shared_ptr<Library>& library);
   void remove(const std::shared_ptr<Library>& library);
 
@@ -168,6 +177,7 @@ private:
   void replace(KernelIndex& index, const void* address, std::vector<LibraryEntry> owners);
   void publish(KernelIndex changed);
 
+  mutable std::shared_mutex mutex_; // of the index and of what kernels keep
   std::shared_ptr<const KernelIndex> index_ = std::make_shared<KernelIndex>();
   std::atomic<const KernelIndex*> published_{index_.get()};
   std::atomic<bool> any_apart_{false};

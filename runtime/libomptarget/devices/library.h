@@ -8,6 +8,8 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
+#include <utility>
 
 namespace omptool {
 
@@ -22,21 +24,44 @@ struct Library : LibraryContents {
     bool unusable = false; // regions run on the host although an image is loaded
     bool used = false;     // a region of the library ran here
   };
-  std::uint64_t number = 0; // in the order in which they have registered, from 1 on
-  LibraryReader read = nullptr;
-  LoadedObject home; // that the descriptor is part of
-  // Under the registry's lock:
-  std::map<int, OnDevice> on_device = {}; // by device number
-  std::atomic<bool> removed = false;      // written under that lock
+  Library(std::uint64_t its_number, LibraryReader its_reader, LoadedObject its_home)
+      : number(its_number), read(its_reader), home(std::move(its_home)) {}
+  const std::uint64_t number; // in the order in which they have registered, from 1 on
+  const LibraryReader read;
+  const LoadedObject home;           // that the descriptor is part of
+  std::atomic<bool> removed = false; // written under the lock of Libraries
 
-  // Null: the device has not loaded it.
-  OnDevice* on(int device) {
-    const auto there = on_device.find(device);
-    return there == on_device.end() ? nullptr : &there->second;
+  // Calls `use` with what the device has loaded of the library, under the library's lock; not at all if it has loaded
+  // nothing.
+  template <typename Use> void on(int device, Use use) {
+    const std::lock_guard lock(mutex_);
+    if (const auto there = on_device_.find(device); there != on_device_.end())
+      use(there->second);
+  }
+  // Returns whether the device has loaded what it could of the library.
+  bool is_on(int device) const {
+    const std::lock_guard lock(mutex_);
+    return on_device_.contains(device);
+  }
+  // Returns false if the library has been removed: `loaded` stays with the caller.
+  bool publish(int device, OnDevice& loaded) {
+    const std::lock_guard lock(mutex_);
+    if (!removed)
+      on_device_[device] = std::move(loaded);
+    return !removed;
+  }
+  // Takes everything from the devices, once the library is removed. The caller unloads the images without a lock.
+  std::map<int, OnDevice> take_all() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(on_device_, {});
   }
   // Copies the image's bytes, unless they are the program's own: a plugin looks at them without a lock, and the library
   // may be unloaded meanwhile. Returns false if it has been unregistered, which takes the lock `reading`.
   bool copy_if_unloadable(__tgt_device_image& image, std::vector<char>& bytes, std::mutex& reading) const;
+
+private:
+  mutable std::mutex mutex_;
+  std::map<int, OnDevice> on_device_; // by device number
 };
 
 struct LibraryEntry {

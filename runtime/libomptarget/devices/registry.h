@@ -3,27 +3,15 @@
 //
 // Knows what is registered and which devices there are. Registering only notes a descriptor; the first call that needs
 // to know asks the plugins which images they accept and numbers their devices, and the first call that uses a device
-// initialises it and loads its images. registry.cpp keeps the lists; resolve.cpp takes in what has registered,
-// prepare.cpp gets devices ready and loads images.
+// initialises it and loads its images. libraries.h has the lists, device_numbers.h the plugins and devices, resolver.h
+// examines what has registered, loader.h gets devices ready.
 #pragma once
 
-#include "devices/kernels.h"
+#include "devices/loader.h"
+#include "devices/resolver.h"
 #include "process/per_process.h"
 
-#include <functional>
-#include <optional>
-#include <set>
-#include <shared_mutex>
-#include <unordered_map>
-
 namespace omptool {
-
-// Work for every device, done when a device is first used (device number -2).
-struct Deferred {
-  std::function<void(Device&)> run;
-  const void* host_address = nullptr; // of a region; null for data
-  std::vector<HostRange> memory = {}; // that it uses: gone with the library that it is part of
-};
 
 class Registry {
 public:
@@ -40,42 +28,32 @@ public:
   // remove() has returned.
   void add(const void* descriptor, LibraryReader read);
   void remove(const void* descriptor);
-  // A library that the address is part of has registered, and may have unregistered again.
-  bool has_known(const void* address);
-  // Nothing else is registered.
-  bool is_last(const void* descriptor);
+  bool has_known(const void* address) { return libraries_.has_known(address); }
+  bool is_last(const void* descriptor) { return libraries_.is_last(descriptor); }
+  bool is_over() { return libraries_.is_over(); }
 
-  // Gives the devices of all plugins numbers, whether or not a library has images for them; after fork() too.
-  void number_all();
+  void number_all() { resolver_.number_all(); }
   int device_count() {
-    resolve_pending();
-    return device_count_.load(std::memory_order_acquire);
+    resolver_.resolve_pending();
+    return numbers_.count();
   }
   // Null when there is no such number.
-  Device* device(int number) {
-    if (number < 0 || number >= device_count_.load(std::memory_order_acquire))
-      return nullptr;
-    return devices_[static_cast<std::size_t>(number)].load(std::memory_order_acquire);
-  }
-  // Initialises the device. False: it cannot be used, see reason_of().
-  bool start(Device& device);
+  Device* device(int number) const { return numbers_.device(number); }
+  std::string reason_for_none() { return resolver_.reason_for_none(); }
+
+  // Initialises the device. Returns false if it cannot be used, see reason_of().
+  bool start(Device& device) { return loader_.start(device); }
   // Also loads the images of every library and runs deferred work.
   bool prepare(Device& device) {
-    resolve_pending();
-    return is_prepared(device) || prepare_now(device);
+    resolver_.resolve_pending();
+    return is_prepared(device) || loader_.prepare(device);
   }
-  // Nothing is left to do.
-  bool is_prepared(const Device& device) const {
-    return !any_pending_.load(std::memory_order_acquire) &&
-           device.prepared_for.load(std::memory_order_acquire) == generation_.load(std::memory_order_acquire);
+  bool is_prepared(const Device& device) const { return loader_.is_prepared(device); }
+  std::string reason_of(Device& device) const { return loader_.reason_of(device); }
+  void defer(Deferred work) {
+    deferred_.add(std::move(work));
+    libraries_.note_change();
   }
-  std::string reason_of(Device& device);
-  // Every library that registered is gone: the program is ending, or has unloaded all of them.
-  bool is_over();
-  // Returns which plugin cannot have devices that the user asked for, and why, or "".
-  std::string failed_plugin() const;
-  // Returns why there is no device at all.
-  std::string reason_for_none();
 
   // Returns the kernel for a call with this environment, or why it is not there: also where the image's kernels cannot
   // be called so.
@@ -95,110 +73,39 @@ public:
     const Kernel::Loaded* const known = kernel ? kernel->on(device.number) : nullptr;
     return known ? known : look_for(kernel, device, reason);
   }
-  // An address that stands for the kernel of the caller's own executable or library, where several have a
+  // Returns an address that stands for the kernel of the caller's own executable or library, where several have a
   // kernel of one name.
   const void* meant_by(const void* host_address, const void* caller) {
     if (!kernels_.any_apart()) [[likely]]
       return host_address;
-    const std::shared_lock lock(mutex_);
     return kernels_.meant_by(host_address, caller);
   }
-  // Null: no library that has been examined has it. For who need not lock.
+  // Returns null if no library that has been examined has it. For callers that must not lock.
   const Kernel* find_published(const void* host_address) const {
     return kernels_.published().load()->find(host_address).get();
   }
-  // The kernel alone: its name and its library.
+  // Returns the kernel alone: its name and its library.
   std::shared_ptr<Kernel> find_kernel(const void* host_address);
+  void mark_unusable(const Kernel& kernel, const Device& device, const std::string& reason) {
+    kernels_.mark_unusable(kernel, device.number, reason);
+  }
   // Returns what is known of the images of the executable or library around the address, as far as it is the same of
   // all.
   ImageOrigin images_at(const void* address);
-  // The devices that the owners of the address have used; all that anybody used for null.
+  // Returns the devices that the owners of the address have used; all that anybody used for null.
   std::vector<Device*> used_devices(const void* host_address);
-
-  void defer(Deferred work);
-  // A constructor could not run: the regions of its library do not run on this device.
-  void mark_unusable(const Kernel& kernel, Device& device, const std::string& reason);
 
 private:
   friend class KernelUse;
-  static inline constinit std::atomic<bool> numbers_all{false}; // see number_all()
-  static constexpr std::size_t kMostDevices = 4096;
-  // Says what the calling thread is asking or preparing, innermost first: a registry's plugins, or a device. The core
-  // answers what they, their drivers or their images' constructors ask in turn from what is known.
-  struct Busy {
-    static inline thread_local constinit const Busy* innermost [[gnu::tls_model("initial-exec")]] = nullptr;
-    const void* const with;
-    const Busy* const outer = std::exchange(innermost, this);
-    ~Busy() { innermost = outer; }
-    static bool is_with(const void* what) {
-      const Busy* one = innermost;
-      while (one && one->with != what)
-        one = one->outer;
-      return one != nullptr;
-    }
-  };
-  using Images = std::vector<std::shared_ptr<LoadedImage>>;
-
-  std::shared_ptr<Library> unlist(const void* descriptor);
-  void forget_deferred(HostRange object, const EntryTable& table);
-
-  // Takes in what has registered since the last call, in order.
-  void resolve_pending() {
-    if (any_pending_.load(std::memory_order_acquire)) [[unlikely]]
-      resolve_registrations();
-  }
-  void resolve_registrations();
-  void open_rtls();
-  void number_devices(Rtl& rtl);
-  std::shared_ptr<Library> next_pending();
-  std::optional<LibraryContents> examine(const Library& library);
-  void ignore(const Library& library, const std::string& ignored);
-  bool find_owners(const Library& library, const LibraryContents& contents, RegisteredImage& image);
-  std::vector<Rtl*> take_in_if_counted(const std::shared_ptr<Library>& library);
-  bool is_pending(const Library& library);
-  void take_in(const std::shared_ptr<Library>& library, LibraryContents contents);
-  void enlist(const std::shared_ptr<Library>& library, LibraryContents contents);
-
-  bool prepare_now(Device& device);
-  void run_deferred(Device& device);
-  std::shared_ptr<Library> next_to_load(Device& device);
-  std::string initialise(Device& device);
-  int peers_of(const Device& device) const;
-  bool load(const std::shared_ptr<Library>& library, Device& device);
-  bool is_loaded(const Library& library, const Device& device);
-  Images load_images(const std::shared_ptr<Library>& library, Device& device, std::string& failure);
-  void publish(Library& library, Device& device, const Images& images, std::string failure);
-  std::string adopt(LoadedImage& image, const Images& others);
-  void unmap_globals(const Library& gone, Device& device);
 
   const Kernel::Loaded* look_for(const Kernel* kernel, Device& device, std::string& reason);
 
-  // The turn to examine libraries, so that threads that come at once don't each do it.
-  std::timed_mutex examining_;
-  // Held while devices get their numbers and a library enters the lists.
-  std::mutex resolving_;
-  std::vector<std::unique_ptr<Rtl>> rtls_; // under the lock until rtls_found_
-  std::atomic<bool> rtls_found_{false};
-  std::set<const Rtl*> numbered_;
-  std::array<std::atomic<Device*>, kMostDevices> devices_{};
-  std::atomic<int> device_count_{0};
-
-  // Held while a library's own memory is read, and taken by the call that unregisters it.
-  std::mutex reading_;
-
-  std::shared_mutex mutex_; // the members below; held briefly
-  std::uint64_t last_number_ = 0;
-  std::uint64_t examined_up_to_ = 0;                            // the number of a library; the later ones are pending
-  std::map<std::uint64_t, std::shared_ptr<Library>> libraries_; // by number
-  std::unordered_multimap<const void*, std::shared_ptr<Library>> registered_; // by their descriptors
-  std::map<std::uintptr_t, std::uintptr_t> objects_; // begins and ends of executables and libraries that registered
-  std::multimap<std::uintptr_t, LibraryEntry> variables_; // by address
-  std::string ignored_;                                   // the first library whose images are ignored, and why
-  std::vector<Deferred> deferred_; // each device counts what it has done, so that all keep their places
-  std::atomic<bool> any_pending_{false};
-  std::atomic<std::uint64_t> generation_{1};
-
+  DeferredWork deferred_;
   KernelTable kernels_;
+  Libraries libraries_{kernels_, deferred_};
+  DeviceNumbers numbers_;
+  Resolver resolver_{libraries_, numbers_};
+  Loader loader_{libraries_, numbers_, deferred_};
 };
 
 // The kernel at a host address, kept from being freed, and its images from being unloaded, while this

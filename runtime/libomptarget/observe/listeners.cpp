@@ -2,14 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "observe/listeners.h"
 
-#include "observe/check/check.h"
-#include "observe/check/full/full.h"
 #include "observe/events/sink.h"
 #include "observe/ompt/connection.h"
-#include "observe/report.h"
-#include "observe/summary/summary.h"
-#include "observe/trace/trace.h"
-#include "observe/watchdog.h"
+#include "observe/opening.h"
 #include "process/per_process.h"
 
 #include <chrono>
@@ -45,12 +40,7 @@ void find_listeners() {
   }
   decision.thread = std::this_thread::get_id();
   lock.unlock(); // listeners ask the dynamic linker, and a tool may make calls
-  report_regions();
-  watch_kernels();
-  trace::start();
-  check::start();
-  check::start_full();
-  summarize();
+  start_observers();
   ompt::connect();
   lock.lock();
   decided();

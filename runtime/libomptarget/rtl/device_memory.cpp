@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rtl/device_memory.h"
 
-#include "observe/check/full/full.h"
 #include "process/message.h"
 #include "region_name.h"
 #include "rtl/launch_shape.h"
@@ -69,7 +68,9 @@ bool DeviceMemory::shares_host_memory() {
 
 void DeviceMemory::guard_objects(bool is_shared) {
   const bool has_own = !is_shared && says(call().memory_is_addressable);
-  is_guarded_ = check::guards(number_, has_own ? held_locks::pointer_to(call().in_kernel) : nullptr);
+  observe::MemoryGuard* const guard = observe::memory_guard();
+  if (guard && guard->guards(number_, has_own ? held_locks::pointer_to(call().in_kernel) : nullptr))
+    guard_ = guard;
 }
 
 // Fills, copies between devices and of rectangles: by the plugin's own function where it has one that does it, else by
@@ -143,8 +144,8 @@ std::optional<bool> DeviceMemory::copy_rectangle(const DeviceMemory* to, void* t
     return done.value_or(false);
   };
   const auto size = static_cast<std::int64_t>(rectangle.width * rectangle.rows * rectangle.planes);
-  if (to && to->is_guarded_)
-    check::note_use(target,
+  if (observe::MemoryGuard* const guard = to ? to->guard_.load() : nullptr)
+    guard->note_use(target,
                     (rectangle.planes - 1) * rectangle.target_plane + (rectangle.rows - 1) * rectangle.target_row +
                         rectangle.width,
                     true);

@@ -6,8 +6,8 @@
 // variables of an image have addresses of their own even there.
 #pragma once
 
-#include "observe/check/full/guarded.h"
 #include "observe/events/sink.h"
+#include "observe/memory_guard.h"
 #include "rtl/rtl.h"
 
 #include <atomic>
@@ -30,7 +30,7 @@ public:
   // Inline: most objects are small, and a call costs as much as moving them.
 
   // Null when the device has no room, and for sizes below one byte. `host` is whose copy it is for, if anything's.
-  // `padding`: bytes to leave before the memory; free() wants the same. `alignment`: the least that the checker leaves.
+  // `padding`: bytes to leave before the memory; free() wants the same. `alignment`: the least that a guard leaves.
   std::byte* allocate(std::int64_t size, const void* host = nullptr, std::ptrdiff_t padding = 0,
                       std::size_t alignment = 1) const {
     if (size <= 0)
@@ -38,10 +38,10 @@ public:
     return reported(Kind::kAllocate, host, nullptr, size, [=, this]() -> std::byte* {
       if (is_lost()) [[unlikely]]
         return nullptr;
-      if (is_guarded_) [[unlikely]]
+      if (observe::MemoryGuard* const guard = guard_) [[unlikely]]
         if (std::byte* const guarded =
-                check::allocate_guarded({number_, host, static_cast<std::size_t>(size),
-                                         static_cast<std::size_t>(padding), alignment, observe::Within::current()}))
+                guard->allocate({number_, host, static_cast<std::size_t>(size), static_cast<std::size_t>(padding),
+                                 alignment, observe::Within::current()}))
           return guarded;
       const std::int64_t all = size + padding;
       auto* const begin = static_cast<std::byte*>(inactive_ ? std::malloc(static_cast<std::size_t>(all))
@@ -59,7 +59,7 @@ public:
   // False when the device could not free it.
   bool free(void* device, std::ptrdiff_t padding = 0) const {
     return reported(Kind::kFree, nullptr, device, 0, [=, this] {
-      if (is_guarded_ && check::release_guarded(device)) [[unlikely]]
+      if (observe::MemoryGuard* const guard = guard_; guard && guard->release(device)) [[unlikely]]
         return true;
       std::byte* const begin = static_cast<std::byte*>(device) - padding;
       if (!inactive_)
@@ -88,15 +88,15 @@ public:
   // data functions that do nothing do not move (device-rtl-interface.tex, last paragraph). To be asked before the
   // device is used.
   bool shares_host_memory();
-  // Has the checker guard objects, where it is asked to and can. `is_shared` is the answer of that function.
+  // Asks the guard, if there is one, to allocate the objects. `is_shared` is the answer of shares_host_memory().
   void guard_objects(bool is_shared);
   // The device has been asked for an operation.
   void note(const observe::Operation& operation) const {
     const bool writes =
         operation.kind == Kind::kToDevice || operation.kind == Kind::kFill || operation.kind == Kind::kBetweenDevices;
     const bool reads = operation.kind == Kind::kFromDevice && operation.queue == 0; // now
-    if (is_guarded_ && (reads || writes))
-      check::note_use(operation.there, static_cast<std::size_t>(operation.size), writes);
+    if (observe::MemoryGuard* const guard = guard_; guard && (reads || writes))
+      guard->note_use(operation.there, static_cast<std::size_t>(operation.size), writes);
   }
   // Returns whether the core tells the plugin the shape of kernels that an OpenMP compiler made.
   bool takes_shapes() const { return takes_shapes_; }
@@ -183,7 +183,7 @@ private:
   std::atomic<bool> moves_itself_{false}; // bytes move without the plugin
   std::atomic<bool> chains_{false};
   std::atomic<bool> takes_shapes_{false};
-  std::atomic<bool> is_guarded_{false}; // the checker may have the memory
+  std::atomic<observe::MemoryGuard*> guard_{nullptr}; // allocates the objects; null: the plugin does
   mutable std::atomic<bool> lost_{false};
 };
 

@@ -5,6 +5,7 @@
 #include "counted.h"
 #include "process/environment.h"
 #include "process/message.h"
+#include "process/own_file.h"
 #include "rtl/proposal_adapter.h"
 
 #include <algorithm>
@@ -32,19 +33,10 @@ std::string plugin_name(const std::string& file) {
   return std::string(name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size()));
 }
 
-// Of this library.
-std::string own_path() {
-  Dl_info here{};
-  const bool known = ::dladdr(reinterpret_cast<const void*>(&find_rtls), &here) && here.dli_fname;
-  return known ? std::string(here.dli_fname) : std::string(kOwnName);
-}
-
 // Returns the folders in which to look for plugins, in this order.
 std::vector<std::string> plugin_folders() {
   std::vector<std::string> folders = environment().plugin_path;
-  const std::string path = own_path();
-  const std::size_t slash = path.rfind('/');
-  folders.push_back(slash == std::string::npos ? "." : path.substr(0, slash));
+  folders.push_back(own_folder());
   return folders;
 }
 

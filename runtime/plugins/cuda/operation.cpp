@@ -50,4 +50,18 @@ void set_copy_out(Operation& operation, Device& device, void* host, const void* 
     operation.small = small_of(Operation::Small::kOut, operation.size);
 }
 
+std::int32_t Chain::wait_for(const MarkPtrs& marks, const Operation& operation) {
+  const Context& context = device.context();
+  std::int32_t failure = 0;
+  if (!stream)
+    stream = device.streams().take(failure);
+  for (const MarkPtr& mark : marks)
+    if (!failure) {
+      const Outcome outcome =
+          context.in_stream([&] { return OMPTOOL_CUDA(context.driver, cuStreamWaitEvent, stream, mark->event, 0); });
+      failure = outcome.ok() ? 0 : fail_of(context.driver, outcome, name_of(operation));
+    }
+  return failure;
+}
+
 } // namespace omptool::cuda

@@ -18,6 +18,8 @@
 namespace omptool::cuda {
 
 struct Chain;
+using Lock = plugin::Events::Lock;
+using MarkPtrs = std::vector<MarkPtr>;
 
 // All but what it does is under the lock of the events.
 struct Operation : plugin::Event {
@@ -69,6 +71,9 @@ struct Chain {
   }
   Chain(const Chain&) = delete;
   Chain& operator=(const Chain&) = delete;
+
+  // Makes the chain's stream wait for the marks of others. Called in the chain's turn, without the lock.
+  std::int32_t wait_for(const MarkPtrs& marks, const Operation& operation);
 
   Device& device;
   CUstream stream = nullptr; // once it is needed; written by its user

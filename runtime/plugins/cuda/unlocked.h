@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The Queue holds a chain's turn, and not its lock, while it calls the driver.
+// The parts of the queue hold a chain's turn, and not its lock, while it calls the driver.
 #pragma once
 
 #include "operation.h"

@@ -3,7 +3,9 @@
 #include "processor.h"
 
 #include <array>
+#include <atomic>
 #include <fstream>
+#include <memory>
 #include <string_view>
 
 namespace omptool::host {
@@ -32,6 +34,23 @@ std::string name_of(const std::string& implementer, const std::string& part) {
   return implementer.empty() ? "" : "implementer " + implementer + ", part " + part;
 }
 
+// A part of the file, which the first caller reads. Never freed. Not a static object with a constructor: a child of
+// fork() may find the lock of its initialisation taken.
+class ReadOnce {
+public:
+  const std::string& get(std::string (*read)(std::istream&)) {
+    if (const std::string* const text = known_.load(std::memory_order_acquire))
+      return *text;
+    std::ifstream file(kFile);
+    auto own = std::make_unique<const std::string>(read(file));
+    const std::string* first = nullptr;
+    return known_.compare_exchange_strong(first, own.get()) ? *own.release() : *first;
+  }
+
+private:
+  std::atomic<const std::string*> known_{nullptr};
+};
+
 } // namespace
 
 std::string processor_name(std::istream& cpuinfo) {
@@ -56,14 +75,14 @@ std::string processor_identity(std::istream& cpuinfo) {
   return identity;
 }
 
-std::string processor_name() {
-  std::ifstream file(kFile);
-  return processor_name(file);
+const std::string& processor_name() {
+  static constinit ReadOnce name;
+  return name.get(processor_name);
 }
 
-std::string processor_identity() {
-  std::ifstream file(kFile);
-  return processor_identity(file);
+const std::string& processor_identity() {
+  static constinit ReadOnce identity;
+  return identity.get(processor_identity);
 }
 
 } // namespace omptool::host

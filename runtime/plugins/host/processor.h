@@ -14,8 +14,8 @@ std::string processor_name(std::istream& cpuinfo);
 // Returns every property in that text that code made for this processor may depend on.
 std::string processor_identity(std::istream& cpuinfo);
 
-// The same of this machine's.
-std::string processor_name();
-std::string processor_identity();
+// Return the name and the properties of this machine's processor. The kernel takes 50 µs to write the text: it is read once.
+const std::string& processor_name();
+const std::string& processor_identity();
 
 } // namespace omptool::host

@@ -1,8 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "queue.h"
-
-#include "backoff.h"
+#include "answers.h"
 
 #include <algorithm>
 #include <cstring>
@@ -17,37 +15,11 @@ std::string text_of(View bytes) {
 
 } // namespace
 
-// ---- answers in ----
-
-bool Queue::progress(plugin::Events::Lock& lock) {
-  if (is_over_)
-    return false;
-  const std::unique_lock turn(turn_, std::try_to_lock);
-  if (!turn)
-    return true; // the other thread says how it goes
-  std::vector<Link::Letter> letters = link_->gather();
-  is_all_sent_ = false;
-  lock.unlock();
-  link_->post(std::move(letters));
-  std::vector<Link::Received> answers = link_->receive(kAnswers);
-  const bool is_all_sent = link_->tidy();
-  lock.lock();
-  is_all_sent_ = is_all_sent;
-  counts_ = link_->counts();
-  link_->read(std::move(answers), [&](int worker, const Buffer& message) { take(worker, message); });
-  heed_faults();
-  if (!moving_.empty())
-    move_on();
-  look_after_workers();
-  heed_faults();
-  return pending_ != 0;
-}
-
-// An exception that leaves this is a fault of the worker.
-void Queue::take(int worker, View message) {
-  if (worker == kProgram || static_cast<std::size_t>(worker) >= peers_.size())
+// Throws Malformed for a fault of the worker.
+void Answers::take(int worker, View message) {
+  if (worker == kProgram || static_cast<std::size_t>(worker) >= peers_.all.size())
     throw Malformed("rank " + std::to_string(worker) + " sends answers, and is no worker");
-  Peer& peer = peers_[static_cast<std::size_t>(worker)];
+  Peer& peer = peers_.all[static_cast<std::size_t>(worker)];
   peer.pulse.hear();
   peer.is_heard = true;
   const std::int64_t arrived = now();
@@ -55,7 +27,7 @@ void Queue::take(int worker, View message) {
     take(peer, read_answer(reader), arrived);
 }
 
-void Queue::take(Peer& peer, const Answer& answer, std::int64_t arrived) {
+void Answers::take(Peer& peer, const Answer& answer, std::int64_t arrived) {
   if (answer.id == 0) {
     if (answer.result != 0)
       throw Malformed("it has ended: " + text_of(answer.bytes));
@@ -75,7 +47,7 @@ void Queue::take(Peer& peer, const Answer& answer, std::int64_t arrived) {
   else if (!pending->is_copy_from_device())
     pending->reply.assign(answer.bytes.begin(), answer.bytes.end());
   else if (pending->tag != 0)
-    pending->requests = link_->receive(pending->into, static_cast<int>(pending->worker), pending->tag);
+    pending->requests = peers_.link->receive(pending->into, static_cast<int>(pending->worker), pending->tag);
   else if (answer.bytes.size() != pending->into.size())
     throw Malformed("it sends " + std::to_string(answer.bytes.size()) + " bytes of " +
                     std::to_string(pending->into.size()));
@@ -85,18 +57,18 @@ void Queue::take(Peer& peer, const Answer& answer, std::int64_t arrived) {
     finish(*pending);
 }
 
-// Operations whose bytes travel alone end when these have arrived, too.
-void Queue::move_on() {
-  const std::vector<PendingPtr> all = moving_;
+// Ends answered operations whose bytes, in messages of their own, have arrived.
+void Answers::end_moved() {
+  const std::vector<PendingPtr> all = peers_.moving;
   for (const PendingPtr& pending : all) {
-    if (!pending->held_back.empty() && !retrieving_.is_to_write(pending->held_back, *pending))
+    if (!pending->held_back.empty() && !peers_.retrieving.is_to_write(pending->held_back, *pending))
       pending->requests =
-          link_->send(std::exchange(pending->held_back, {}), static_cast<int>(pending->worker), pending->tag);
+          peers_.link->send(std::exchange(pending->held_back, {}), static_cast<int>(pending->worker), pending->tag);
     if (pending->other && pending->other->has_failed())
       pending->failure = pending->other->failure;
-    if (link_->is_over(static_cast<int>(pending->worker), pending->requests) && pending->held_back.empty() &&
+    if (peers_.link->is_over(static_cast<int>(pending->worker), pending->requests) && pending->held_back.empty() &&
         pending->is_answered && (!pending->other || pending->other->is_done)) {
-      std::erase(moving_, pending);
+      std::erase(peers_.moving, pending);
       if (pending->is_copy_from_device()) // the worker's answer came before the bytes
         pending->ran.ended = now();
       finish(*pending);
@@ -104,28 +76,15 @@ void Queue::move_on() {
   }
 }
 
-void Queue::finish(Pending& pending) {
-  Peer& peer = peers_[pending.worker];
-  --pending_;
+void Answers::finish(Pending& pending) {
+  Peer& peer = peers_.all[pending.worker];
+  --peers_.pending;
   if (pending.tag != 0)
     peer.free_tags.push_back(pending.tag);
   if (pending.is_copy_from_device())
-    retrieving_.remove(pending);
-  events_.end(pending, pending.result == OMPTARGET_RTL_DEVICE_LOST);
+    peers_.retrieving.remove(pending);
+  peers_.events.end(pending, pending.result == OMPTARGET_RTL_DEVICE_LOST);
   peer.pending.remove(pending.id); // which may be the end of it
-}
-
-// ---- waiting ----
-
-void Queue::await(const plugin::Event& event, plugin::Events::Lock& lock) {
-  Backoff backoff;
-  for (std::uint64_t received = counts_.received; !event.is_done && (progress(lock), !event.is_done);) {
-    if (std::exchange(received, counts_.received) != counts_.received) // more answers may be right behind
-      backoff.reset();
-    lock.unlock();
-    backoff.pause();
-    lock.lock();
-  }
 }
 
 } // namespace omptool::mpi

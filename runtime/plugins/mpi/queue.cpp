@@ -6,8 +6,6 @@
 #include "common/calls.h"
 
 #include <algorithm>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 namespace omptool::mpi {
@@ -18,33 +16,14 @@ constexpr std::size_t kFull = 16384;  // of records that leave while more are ga
 
 } // namespace
 
-Queue::Queue(plugin::Events& events, Session session)
-    : events_(events), session_(std::move(session)), peers_(session_.crew.greetings.size() + 1) {
-  if (!session_.reason.empty()) {
-    lost_ = session_.reason;
-    is_over_ = true;
-    return;
-  }
-  link_ = std::make_unique<Link>(*session_.mpi, session_.crew.communicator);
-  for (Peer& peer : peers_)
-    peer.pulse = Pulse(session_.heartbeat);
-  if (session_.heartbeat != session_.heartbeat.zero())
-    try {
-      std::thread([this] { keep_watch(); }).detach();
-    } catch (const std::system_error&) { // who waits looks after the workers, too
-    }
-}
-
-// ---- operations out ----
-
-// Finds what the operation follows, and makes its event. The event ends at once if one of those has failed. Returns 0,
-// or a failure, with last_error set.
+// Finds the operations that this one follows, and its stream. Copies the failure of one that has failed. Returns 0, or
+// a failure, with last_error set.
 std::int32_t Queue::order_of(Pending& made, const plugin::Dependences& order) {
   after_.clear();
   for (std::size_t i = 0; i < order.before.size(); ++i) {
     if (!order.before[i])
       continue;
-    const Pending* const before = events_.look_up<Pending>(order.before[i]);
+    const Pending* const before = peers_.events.look_up<Pending>(order.before[i]);
     if (!before)
       return 1;
     if (i == 0 && before->worker == made.worker)
@@ -61,32 +40,32 @@ std::int32_t Queue::order_of(Pending& made, const plugin::Dependences& order) {
   if (!made.stream)
     made.stream = std::make_shared<Stream>();
   const std::uint64_t last = made.stream->last;
-  if (peers_[made.worker].pending.find(last) && std::find(after_.begin(), after_.end(), last) == after_.end())
+  if (peers_.all[made.worker].pending.find(last) && std::find(after_.begin(), after_.end(), last) == after_.end())
     after_.push_back(last);
   return 0;
 }
 
 std::int32_t Queue::queue(std::size_t worker, Operation&& operation, HostSide host, const plugin::Dependences& order) {
-  plugin::Events::Lock lock = events_.lock();
-  if (!await_turn(worker, lock))
+  plugin::Events::Lock lock = peers_.events.lock();
+  if (!await_tag(worker, lock))
     return OMPTARGET_RTL_DEVICE_LOST;
   auto made = std::make_shared<Pending>();
   made->worker = worker;
   if (const std::int32_t result = order_of(*made, order); result != 0)
     return result;
-  events_.add(made);
+  peers_.events.add(made);
   order.made = made->handle();
   operation.after = after_;
   if (!made->failure.empty())
-    events_.end(*made, made->is_lost);
-  else if (send(std::move(made), operation, host); link_->records_for(worker).size() >= kFull)
-    progress(lock);
+    peers_.events.end(*made, made->is_lost);
+  else if (send(std::move(made), operation, host); peers_.link->records_for(worker).size() >= kFull)
+    turn_.advance(lock);
   return 0;
 }
 
 std::int32_t Queue::call(std::size_t worker, Operation operation, HostSide host, Buffer* reply) {
-  plugin::Events::Lock lock = events_.lock();
-  if (!await_turn(worker, lock))
+  plugin::Events::Lock lock = peers_.events.lock();
+  if (!await_tag(worker, lock))
     return OMPTARGET_RTL_DEVICE_LOST;
   const auto made = std::make_shared<Pending>();
   made->worker = worker;
@@ -100,10 +79,10 @@ std::int32_t Queue::call(std::size_t worker, Operation operation, HostSide host,
 
 std::int32_t Queue::exchange(std::size_t from, Operation giving, std::size_t worker, Operation taking,
                              const plugin::Dependences* order) {
-  plugin::Events::Lock lock = events_.lock();
-  if (!await_turn(worker, lock))
+  plugin::Events::Lock lock = peers_.events.lock();
+  if (!await_tag(worker, lock))
     return OMPTARGET_RTL_DEVICE_LOST;
-  if (const std::string& why = why_not(from); !why.empty())
+  if (const std::string& why = losses_.why_not(from); !why.empty())
     return fail(why); // the worker that takes is not lost by that
   const auto made = std::make_shared<Pending>(), other = std::make_shared<Pending>();
   made->worker = worker;
@@ -114,41 +93,41 @@ std::int32_t Queue::exchange(std::size_t from, Operation giving, std::size_t wor
     return result;
   taking.after = after_;
   if (order) {
-    events_.add(made);
+    peers_.events.add(made);
     order->made = made->handle();
   }
   if (made->failure.empty()) {
     made->other = other;
-    giving.tag = taking.tag = take_tag(peers_[worker]);
+    giving.tag = taking.tag = take_tag(peers_.all[worker]);
     giving.value = static_cast<std::int32_t>(worker);
     taking.value = static_cast<std::int32_t>(from);
     send(other, giving, {});
     send(made, taking, {});
   } else
-    events_.end(*made, made->is_lost);
+    peers_.events.end(*made, made->is_lost);
   return order ? 0 : finish_call(made, lock);
 }
 
 // Waits for an operation whose event nobody has.
 std::int32_t Queue::finish_call(const PendingPtr& made, plugin::Events::Lock& lock) {
-  await(*made, lock);
+  turn_.await(*made, lock);
   if (!made->has_failed())
     return 0;
   fail(made->failure);
   return made->is_lost ? OMPTARGET_RTL_DEVICE_LOST : made->result != 0 ? made->result : 1;
 }
 
-// Every tag may belong to a large copy that is on its way: waits for one that ends. False, with last_error set: the
+// Waits for a free tag: all of them may belong to large copies in flight. Returns false, with last_error set, if the
 // worker is lost.
-bool Queue::await_turn(std::size_t worker, plugin::Events::Lock& lock) {
-  const Peer& peer = peers_[worker];
-  for (Backoff backoff; !peer.has_tag() && why_not(worker).empty();) {
-    progress(lock);
+bool Queue::await_tag(std::size_t worker, plugin::Events::Lock& lock) {
+  const Peer& peer = peers_.all[worker];
+  for (Backoff backoff; !peer.has_tag() && losses_.why_not(worker).empty();) {
+    turn_.advance(lock);
     lock.unlock();
     backoff.pause();
     lock.lock();
   }
-  const std::string& why = why_not(worker);
+  const std::string& why = losses_.why_not(worker);
   if (!why.empty())
     fail(why);
   return why.empty();
@@ -163,7 +142,7 @@ std::int32_t Queue::take_tag(Peer& peer) {
 }
 
 void Queue::send(PendingPtr pending, Operation& operation, HostSide host) {
-  Peer& peer = peers_[pending->worker];
+  Peer& peer = peers_.all[pending->worker];
   pending->id = operation.id = ++peer.last_id;
   const std::uint64_t oldest = peer.pending.empty() ? operation.id : peer.pending.oldest();
   operation.unknown = static_cast<std::uint32_t>(std::min<std::uint64_t>(operation.id - oldest, UINT32_MAX));
@@ -172,7 +151,7 @@ void Queue::send(PendingPtr pending, Operation& operation, HostSide host) {
   pending->kind = operation.kind;
   pending->into = host.into;
   const std::size_t size = std::max(host.from.size(), host.into.size());
-  if (size <= kSmall && !retrieving_.is_to_write(host.from, *pending)) {
+  if (size <= kSmall && !peers_.retrieving.is_to_write(host.from, *pending)) {
     operation.bytes = host.from.empty() ? operation.bytes : host.from;
   } else {
     operation.tag = take_tag(peer);
@@ -181,19 +160,47 @@ void Queue::send(PendingPtr pending, Operation& operation, HostSide host) {
   }
   if (operation.kind != Kind::kGive) // whose tag is that of the other side
     pending->tag = operation.tag;
-  Buffer& records = link_->records_for(pending->worker);
+  Buffer& records = peers_.link->records_for(pending->worker);
   if (records.empty() || peer.pending.empty())
     peer.asked = now();
   pending->sent = peer.asked;
   write(records, operation);
-  ++pending_;
+  ++peers_.pending;
   if (pending->is_copy_from_device())
-    retrieving_.add(pending);
+    peers_.retrieving.add(pending);
   if (pending->tag != 0) {
-    moving_.push_back(pending);
+    peers_.moving.push_back(pending);
     pending->held_back = host.from;
   }
   peer.pending.add(operation.id, std::move(pending));
+}
+
+// A worker that hangs would hold MPI_Finalize up: so each has to give a last sign.
+void Queue::dismiss() {
+  plugin::Events::Lock lock = peers_.events.lock();
+  const auto progress_until = [&](const auto& is_so) {
+    for (Backoff backoff; turn_.advance(lock), !is_so();) {
+      lock.unlock();
+      backoff.pause();
+      lock.lock();
+    }
+  };
+  progress_until([&] { return peers_.pending == 0; });
+  if (losses_.has_ended())
+    return;
+  losses_.end("the program has ended its use of MPI");
+  for (std::size_t worker = 1; worker < peers_.all.size(); ++worker) {
+    peers_.all[worker].is_heard = false;
+    losses_.ping(worker);
+  }
+  const auto is_silent = [](const Peer& peer) { return !peer.is_heard && peer.lost.empty(); };
+  progress_until([&] { return std::none_of(peers_.all.begin() + 1, peers_.all.end(), is_silent); });
+  for (std::size_t worker = 1; worker < peers_.all.size(); ++worker)
+    write(
+        peers_.link->records_for(worker),
+        Operation{.kind = Kind::kGoodbye, .id = ++peers_.all[worker].last_id, .value = losses_.can_finalize() ? 0 : 1});
+  progress_until([&] { return turn_.is_all_sent() && !peers_.link->has_records(); });
+  turn_.end(lock);
 }
 
 } // namespace omptool::mpi

@@ -32,7 +32,7 @@ struct Both {
 } // namespace
 
 TEST_CASE("an index of kernels holds what a map does, and its copies stay as they are") {
-  const auto library = std::make_shared<Library>();
+  const auto library = std::make_shared<Library>(1, nullptr, LoadedObject());
   library->table.add({nullptr, "kernel", 0, EntryKind::kKernel, 0});
   std::mt19937 random(28);
   Both now, before;

@@ -1,9 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/check/full/digest.h"
-#include "observe/check/full/host_watch.h"
-#include "observe/check/full/instruction.h"
-#include "observe/check/full/slots.h"
+#include "check/full/digest.h"
+#include "check/full/host_watch.h"
+#include "check/full/instruction.h"
+#include "check/full/slots.h"
 
 #include <algorithm>
 #include <array>
@@ -24,7 +24,7 @@ Slots& only_slots() {
   return slots;
 }
 Refusal why_not{};
-GuardedObject* take(const Wanted& wanted) {
+GuardedObject* take(const omptool::observe::MemoryRequest& wanted) {
   return only_slots().take(wanted, why_not);
 }
 

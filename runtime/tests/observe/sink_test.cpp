@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <functional>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace omptool::observe;
@@ -70,6 +72,36 @@ TEST_CASE("several listen, each as long as it wants to") {
   }
   report_named("c");
   CHECK(one.names() == std::vector<std::string>{"a", "b", "c"});
+}
+
+TEST_CASE("each of nine listeners hears an event, and their places are used again") {
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::unique_ptr<Heard>> all;
+    for (int i = 0; i < 9; ++i)
+      all.push_back(std::make_unique<Heard>());
+    report_named("a");
+    all.erase(all.begin());
+    report_named("b");
+    for (const std::unique_ptr<Heard>& one : all)
+      CHECK(one->names() == std::vector<std::string>{"a", "b"});
+  }
+  CHECK(!heard());
+}
+
+TEST_CASE("threads may subscribe at the same time") {
+  constexpr int kThreads = 4, kEach = 8;
+  std::vector<std::unique_ptr<Heard>> all(kThreads * kEach);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([&all, i] {
+      for (int j = 0; j < kEach; ++j)
+        all[static_cast<std::size_t>(i * kEach + j)] = std::make_unique<Heard>();
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  report_named("a");
+  for (const std::unique_ptr<Heard>& one : all)
+    CHECK(one->names().size() == 1);
 }
 
 TEST_CASE("what begins is reported where somebody wants to hear of it") {

@@ -1,6 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/summary/layout.h"
+#include "summary/layout.h"
 
 #include <doctest/doctest.h>
 #include <string>

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "observe/trace/format.h"
-#include "observe/trace/rank.h"
+#include "trace/format.h"
+#include "trace/rank.h"
 
 #include <cstdlib>
 #include <doctest/doctest.h>

@@ -4,7 +4,7 @@
 // The call by which programs and libraries of GCC's register their regions with libgomp. Where this library is loaded
 // first, as under `omptool run`, it notes the file for `omptool doctor --run`, and forwards the call to libgomp.
 #include "abi/exports.h"
-#include "observe/report.h"
+#include "observe/opening.h"
 #include "process/environment.h"
 #include "process/loaded_object.h"
 
@@ -24,7 +24,7 @@ template <typename Function> Function* find_in_libgomp(const char* name) {
 }
 
 void note(const LoadedObject& home) {
-  observe::report_regions();
+  observe::start_early_observers();
   if (observe::heard()) [[unlikely]]
     observe::report(observe::GccRegistered{home.path});
 }

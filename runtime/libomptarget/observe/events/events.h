@@ -92,7 +92,7 @@ struct RowSeen {
   bool is_value = false;    // `base` is what the kernel gets
   bool is_returned = false; // the program gets the device's address
   bool is_always = false;   // it is copied whatever the count
-  // The difference of a global variable that the row does not copy; set only for the checker.
+  // The difference of a global variable that the row does not copy; set only for listeners of kDifferences.
   std::optional<Difference> difference{};
 };
 

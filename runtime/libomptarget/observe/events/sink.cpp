@@ -3,7 +3,6 @@
 #include "observe/events/sink.h"
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <memory>
 #include <utility>
@@ -19,7 +18,19 @@ constinit thread_local const void* Shown::here_ = nullptr;
 
 namespace {
 
-constinit std::array<std::atomic<Listener*>, 8> listeners{};
+// A place in the list of listeners, which only grows: other threads may be reading it.
+struct Place {
+  std::atomic<Listener*> listener{nullptr}; // null: the next listener may have the place
+  std::atomic<Place*> next{nullptr};
+};
+constinit std::atomic<Place*> places{nullptr};
+
+Place* first_place() {
+  return places.load(std::memory_order_acquire);
+}
+Place* next_place(const Place& place) {
+  return place.next.load(std::memory_order_acquire);
+}
 
 // The locks that the thread holds, and the events that wait until it holds none; null: there are none.
 thread_local constinit int locks [[gnu::tls_model("initial-exec")]] = 0;
@@ -27,13 +38,9 @@ thread_local constinit std::vector<KeptEvent>* waiting [[gnu::tls_model("initial
 // Of the clock; the epoch: what follows needs one of its own.
 thread_local constinit Clock::time_point last_reading [[gnu::tls_model("initial-exec")]] = {};
 
-// No place behind them has ever been taken.
-constinit std::atomic<std::size_t> most_listeners{0};
-
 void tell_at_once(const Event& event) {
-  const std::size_t count = most_listeners.load(std::memory_order_acquire);
-  for (std::size_t i = 0; i < count; ++i)
-    if (Listener* const listener = listeners[i].load(std::memory_order_acquire))
+  for (const Place* place = first_place(); place; place = next_place(*place))
+    if (Listener* const listener = place->listener.load(std::memory_order_acquire))
       listener->hear(event);
 }
 
@@ -57,6 +64,10 @@ Clock::time_point latest() {
   return last_reading == Clock::time_point() ? read_clock() : last_reading;
 }
 
+Clock::time_point now() {
+  return Clock::now();
+}
+
 void note_pause() {
   last_reading = {};
 }
@@ -66,25 +77,36 @@ void decided() {
 }
 
 void subscribe(Listener& listener, std::uint32_t what) {
-  std::size_t place = 0;
-  for (; place < listeners.size(); ++place) {
+  std::unique_ptr<Place> made;
+  for (std::atomic<Place*>* link = &places;;) {
+    Place* place = link->load(std::memory_order_acquire);
+    if (!place) {
+      if (!made) {
+        made = std::make_unique<Place>();
+        made->listener = &listener;
+      }
+      if (link->compare_exchange_strong(place, made.get())) {
+        made.release();
+        break;
+      }
+    }
     Listener* there = nullptr;
-    if (listeners[place].compare_exchange_strong(there, &listener) || there == &listener)
+    if (place->listener.compare_exchange_strong(there, &listener) || there == &listener)
       break;
+    link = &place->next;
   }
-  std::size_t most = most_listeners.load();
-  while (most <= place && !most_listeners.compare_exchange_weak(most, std::min(place + 1, listeners.size())))
-    ;
   the_sink.fetch_or(what, std::memory_order_release);
 }
 
 void unsubscribe(Listener& listener) {
-  for (std::atomic<Listener*>& one : listeners) {
+  bool any_left = false;
+  for (Place* place = first_place(); place; place = next_place(*place)) {
     Listener* there = &listener;
-    one.compare_exchange_strong(there, nullptr);
+    if (!place->listener.compare_exchange_strong(there, nullptr) && there)
+      any_left = true;
   }
-  if (std::none_of(listeners.begin(), listeners.end(), [](const auto& one) { return one.load() != nullptr; }))
-    the_sink.fetch_and(~(kHeard | kBegins | kOnThread), std::memory_order_release);
+  if (!any_left)
+    the_sink.fetch_and(~(kHeard | kBegins | kOnThread | kDifferences), std::memory_order_release);
 }
 
 void tell_listeners(const Event& event) {
@@ -109,6 +131,10 @@ void Postponed::end() {
 }
 
 // ---- constructs ----
+
+const Begun* construct_here() {
+  return Within::innermost();
+}
 
 Construct::Construct(const Call& call)
     : begun_{next_number(), call, read_clock()}, faults_before_(std::uncaught_exceptions()), outer_(innermost_),

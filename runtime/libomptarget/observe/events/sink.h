@@ -20,10 +20,11 @@ protected:
   ~Listener() = default;
 };
 
-constexpr std::uint32_t kUndecided = 1; // nobody has asked yet who wants to listen
-constexpr std::uint32_t kHeard = 2;     // somebody listens
-constexpr std::uint32_t kBegins = 4;    // also to what begins: constructs, operations, copies of objects
-constexpr std::uint32_t kOnThread = 8;  // to constructs on the threads of their calls, from begin to end
+constexpr std::uint32_t kUndecided = 1;    // nobody has asked yet who wants to listen
+constexpr std::uint32_t kHeard = 2;        // somebody listens
+constexpr std::uint32_t kBegins = 4;       // also to what begins: constructs, operations, copies of objects
+constexpr std::uint32_t kOnThread = 8;     // to constructs on the threads of their calls, from begin to end
+constexpr std::uint32_t kDifferences = 16; // to the differences of global variables that a construct does not copy
 extern std::atomic<std::uint32_t> the_sink;
 
 // Somebody listens, or may want to.
@@ -45,10 +46,14 @@ inline bool heard_on_thread() {
   return the_sink.load(std::memory_order_acquire) & kOnThread;
 }
 
+inline bool hears_differences() {
+  return the_sink.load(std::memory_order_acquire) & kDifferences;
+}
+
 // Somebody has found out who listens.
 void decided();
-// Eight at most, which there are places for. `what` has bits of the above: with kHeard alone, it may hear of what
-// begins all the same; with kOnThread, a construct whose call could return before it has ended does not.
+// Adds a listener; there is no limit to their number. `what` has bits of the above: with kHeard alone, the listener may
+// hear of what begins all the same; with kOnThread, a construct whose call could return before it has ended does not.
 void subscribe(Listener& listener, std::uint32_t what = kHeard | kBegins);
 // It may still hear what was reported before.
 void unsubscribe(Listener& listener);
@@ -103,6 +108,9 @@ private:
   const Begun* const outer_;
   static thread_local const Begun* innermost_ [[gnu::tls_model("initial-exec")]];
 };
+
+// Returns the construct that the calling thread is in; null: none.
+const Begun* construct_here();
 
 // The rest of a construct whose call returns before it has ended. It ends with this.
 class Rest {
@@ -172,6 +180,8 @@ private:
 // Returns when the thread's last operation ended, or its construct began: an operation that follows begins then. To
 // read the clock is a third of what an event costs.
 Clock::time_point latest();
+// Returns the time, by the clock of the events.
+Clock::time_point now();
 // The thread has waited for another one: what follows begins later.
 void note_pause();
 

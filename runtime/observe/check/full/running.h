@@ -1,0 +1,46 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Knows the kernels that run, and whose code an instruction is: a kernel's, or that of a function which a kernel calls;
+// the runtime's; or the program's own on the host.
+#pragma once
+
+#include "observe/events/events.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace omptool::check {
+
+// A place in code that runs, as a signal handler sees it.
+struct Frame {
+  const void* code;
+  const std::uintptr_t* stack;
+  const void* caller; // where the code returns to; null: the stack says
+};
+
+// A kernel's place. `code` is null where none is at work.
+struct KernelPlace {
+  const void* code = nullptr;
+  std::string_view entry = {};
+};
+
+void launch_begins(const observe::Operation& launch);
+void launch_ends(const observe::Operation& launch);
+// Returns the kernel, and its first instruction, of the launch that ended last; what it was is not known where several
+// ended at once.
+KernelPlace last_kernel();
+// The code of images is gone, or will be.
+void forget_images();
+
+// `code` is part of the runtime's code.
+void know_runtime(const void* code);
+// Says how to ask a plugin whether the calling thread is in a kernel; `asked` is part of its code.
+void know_plugin(std::int32_t (*asked)());
+
+// For signal handlers.
+KernelPlace kernel_at(const Frame& frame);
+// Returns whether it is neither a kernel's nor the runtime's.
+bool is_program(const Frame& frame);
+
+} // namespace omptool::check

@@ -1,0 +1,45 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The file of a trace. Used by one thread at a time.
+#pragma once
+
+#include "file.h"
+#include "trace/format.h"
+
+#include <memory>
+#include <span>
+#include <string>
+
+namespace omptool::trace {
+
+// The trace as the environment wants it.
+struct Wanted {
+  std::string path; // with %p for the number of the process, %r for its rank
+  bool is_perfetto = false;
+  std::uint64_t limit = 0; // bytes
+  std::uint64_t least = 0; // nanoseconds of a span; what is shorter is left out
+};
+
+class Writer {
+public:
+  // Makes the file, which nobody else has. Where it cannot be made, one line says why, and nothing is written.
+  Writer(const Wanted& wanted, Names& names, std::uint64_t start);
+
+  void write(std::span<const Record> records);
+  void finish();
+  bool is_open() const { return static_cast<bool>(file_); }
+
+private:
+  void put();
+  void give_up(const std::string& why);
+
+  File file_{-1};
+  std::string path_;
+  std::uint64_t written_ = 0;
+  const std::uint64_t limit_;
+  const std::unique_ptr<Format> format_;
+  std::string text_;
+};
+
+} // namespace omptool::trace

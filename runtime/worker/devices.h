@@ -1,0 +1,40 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "mpi/transport/wire.h"
+#include "rtl/rtl.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace omptool::worker {
+
+using mpi::Buffer;
+using mpi::Operation;
+using mpi::View;
+
+// The end of an operation: the number that the plugin's function returned, and the bytes that it gave; the reason,
+// where the number is not 0.
+struct Outcome {
+  std::int32_t result = 0;
+  Buffer bytes = {};
+  static Outcome failed(std::int32_t result, std::string_view why);
+  // As the plugin's last call on this thread says.
+  static Outcome of(std::int32_t result, const Rtl& rtl);
+};
+
+// A device of a plugin.
+struct Device {
+  Rtl* rtl;
+  std::int32_t number;
+};
+
+struct Devices {
+  // Throws mpi::Malformed: there is no such device.
+  const Device& of(const Operation& operation) const;
+  std::vector<Device> all;
+};
+
+} // namespace omptool::worker
