@@ -42,7 +42,7 @@ def unread(program: FatBinary, release: int) -> str:
 
 
 def is_blind(program: FatBinary, release: int) -> bool:
-    """Return whether that release takes containers around images for images."""
+    """Return whether that release mistakes containers around images for images."""
     return any(i.is_wrapped for i in program.images) and release >= FIRST_BLIND_TO_WRAPPED
 
 

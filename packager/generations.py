@@ -79,7 +79,7 @@ _BY_NAME: dict[str, Generation] = {row.name: row for row in GENERATIONS}
 
 
 def named(abi: str | None) -> Generation | None:
-    """Return the generation that an ABI's name means; None for the name of another ABI."""
+    """Return the generation of an ABI's name; None for an ABI that is not LLVM's."""
     return _BY_NAME.get(abi or "")
 
 

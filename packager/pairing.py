@@ -124,7 +124,7 @@ def entry_states(binary: FatBinary) -> list[tuple[EntryState, ...]]:
 
 
 def _states(table: EntryTable, image: DeviceImage) -> list[EntryState]:
-    """Return how each entry of a table stands in an image that it is for."""
+    """Return the state of each entry of a table in one of its images."""
     if is_opaque(table, image):
         return ["unknown" if needs_device(entry) else "unrelated" for entry in table.entries]
     moved = order_differences(table, image)

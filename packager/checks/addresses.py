@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Check that a host address tells one entry from the others."""
+"""Check that host addresses distinguish entries."""
 
 from __future__ import annotations
 

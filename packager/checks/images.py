@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Check that the bytes of each image are what its container says."""
+"""Check that the bytes of each image match its container's declarations."""
 
 from __future__ import annotations
 

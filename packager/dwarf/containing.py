@@ -67,7 +67,7 @@ def _with_lines(spans: Iterator[tuple[Row, int]]) -> Iterator[tuple[Row, int]]:
 
 
 def _covering(spans: Iterator[tuple[Row, int]], wanted: list[int]) -> Iterator[tuple[int, Row]]:
-    """Yield each address of a sorted list with the row of the instruction that it is in."""
+    """Yield each address of a sorted list with the row of its instruction."""
     first, last = wanted[0], wanted[-1]
     for row, end in spans:
         if row.address <= last and end > first:

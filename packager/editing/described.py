@@ -39,7 +39,7 @@ class Held(NamedTuple):
 
 
 class Form(NamedTuple):
-    """The container that an edit puts around the images that it adds."""
+    """The container in which an edit puts its images."""
 
     wraps: bool  # records are of the container around an image
     version: int  # the container's version

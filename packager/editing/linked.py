@@ -67,7 +67,7 @@ class DynamicTable(NamedTuple):
 
 
 class LinkedFile:
-    """The facts that an edit needs of the file that it changes."""
+    """The facts of a file that an edit needs."""
 
     def __init__(self, host: Opened) -> None:
         self.path = host.path
@@ -172,7 +172,7 @@ class LinkedFile:
             yield tag, value
 
     def dropped(self, section: Section) -> bool:
-        """Return whether a section is in a segment of an earlier edit that goes."""
+        """Return whether a section is in a segment of an earlier edit that this one drops."""
         return section.is_allocated and any(s.holds(section.address) for s in self.own)
 
     def is_loaded(self, section: Section) -> bool:

@@ -89,7 +89,7 @@ class Part(_Part):
         return sum(len(piece) if isinstance(piece, bytes) else piece.size for piece in self.content)
 
     def at(self, offset: int) -> Address:
-        """Return the address of a byte of it."""
+        """Return the address of a byte of the part."""
         return Address(self, offset)
 
 

@@ -69,11 +69,11 @@ class Image(NamedTuple):
         yield view[self.room - end :]
 
     def head(self, size: int) -> bytes:
-        """Return its first bytes, or all that it has."""
+        """Return the first `size` bytes, or fewer if the image is shorter."""
         return self.memory[: min(size, self.size)]
 
     def tail(self, size: int) -> bytes:
-        """Return its last bytes, or all that it has."""
+        """Return the last `size` bytes, or fewer if the image is shorter."""
         end = min(self.size, self.room)
         return self.memory[max(0, end - size) : end]
 

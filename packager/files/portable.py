@@ -103,7 +103,7 @@ def exists(path: Path) -> bool:
 
 
 def is_same(path: Path, other: Path) -> bool:
-    """Return whether both paths lead to one file that this process can see."""
+    """Return whether both paths refer to the same file that this process can see."""
     try:
         return path.samefile(other)
     except OSError:

@@ -154,7 +154,7 @@ class Reader:
 
     @property
     def is_answered(self) -> bool:
-        """Return whether the helper has answered for it, which it does for cubins alone."""
+        """Return whether the helper has read the image, which it does for cubins only."""
         source = self._source
         return isinstance(source, Kept) and source.is_answered and self._size == source.size
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks of a file against an earlier build of it: what is gone, new or otherwise.
+"""Compare a file with an earlier build of it: removed, added and changed parts.
 
 A function's docstring is the cause and cure that `omptool verify --explain` prints.
 """

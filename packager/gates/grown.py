@@ -32,7 +32,7 @@ class Fact(NamedTuple):
     new: int
 
     def grew(self, tolerance: float) -> bool:
-        """Return whether it grew by more percent than `tolerance`."""
+        """Return whether the fact grew by more percent than `tolerance`."""
         return self.new > self.old * (1 + tolerance / 100)
 
 

@@ -92,7 +92,7 @@ def _number(value: int) -> Instruction:
 
 
 def _by(slot: Operand, branch: Instruction) -> list[Step[Operand]]:
-    """Go where a slot leads."""
+    """Branch to the address in a slot."""
     return [*((one, slot) for one in SLOT), (branch, None)]
 
 

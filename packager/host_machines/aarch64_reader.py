@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads code for AArch64: follows what is known of its registers from one instruction to the next.
+"""Read code for AArch64, with the known values of its registers after each instruction.
 
 Addresses are made by `adrp` and `add`, or `adr`, loaded by `adrp` and `ldr`, and put together by
 `movz` and `movk`. Any other instruction makes the register unknown that it may write to.
@@ -92,7 +92,7 @@ class _Walk:
         return self._number(word, to) or self._branch(word)
 
     def _number(self, word: int, to: int) -> _Known | None:
-        """Move a number, of 32 or 64 bits, or 16 bits of it, or a register."""
+        """Model a move of a 16-bit, 32-bit or 64-bit number, or of a register."""
         shift = (word >> 21 & 3) * 16
         bits = (word >> 5 & 0xFFFF) << shift
         if word & 0x7F800000 == 0x52800000:  # movz

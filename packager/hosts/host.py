@@ -252,7 +252,7 @@ def _unlisted(file: Elf, tables: Sequence[EntryTable]) -> tuple[str, ...]:
 
 
 def _is_program(file: Elf) -> bool:
-    """Return whether it cannot be a device image for a CPU, which is a shared object."""
+    """Return whether a file cannot be a device image for a CPU, which is a shared object."""
     has_interpreter = any(segment.type == PT_INTERP for segment in file.segments)
     return file.is_object or file.is_executable or has_interpreter
 

@@ -38,7 +38,7 @@ class HostFile:
 
     @property
     def is_linked(self) -> bool:
-        """Return whether it is an executable or shared library, by its header alone."""
+        """Return whether the file's header is that of an executable or shared library."""
         try:
             return headers.probe(self.data) and not headers.first(self.data).is_object
         except FormatError:

@@ -242,7 +242,7 @@ def records(
 
 
 class Places:
-    """Finds the image that a descriptor means."""
+    """Finds the image that a descriptor refers to."""
 
     def __init__(self, found: Sequence[PlacedImage]) -> None:
         self._at = {item.place: n for n, item in enumerate(found) if item.place is not None}

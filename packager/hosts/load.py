@@ -133,7 +133,7 @@ def _shows_host_only(binary: FatBinary) -> bool:
 
 
 def _of_member(path: str, fault: FatBinary) -> str:
-    """Return the first fault, with the member that it is of."""
+    """Return the first fault, with the name of its member."""
     name, message = fault.path.removeprefix(path)[1:-1], fault.faults[0]
     return message if not name or message.startswith("member ") else f"member {name}: {message}"
 
@@ -144,7 +144,7 @@ def _file(member: members.Member) -> str | None:
 
 
 def _is_for_gpu(data: Reader) -> bool:
-    """Return whether it is a device image by its own words: PTX is, bitcode may be the host's."""
+    """Return whether bytes are an image that names a GPU as its machine."""
     return images.is_image(data) and images.contents(data).machine in GPUS
 
 

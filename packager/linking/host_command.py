@@ -106,7 +106,7 @@ class HostCommand(NamedTuple):
 
     @property
     def names_runtime(self) -> bool:
-        """Return whether it names an OpenMP offloading runtime."""
+        """Return whether the command names an OpenMP offloading runtime."""
         names = [library.name for library in self.libraries]
         files = [item.path.name for item in self.inputs]
         return "omptarget" in names or any(
@@ -115,7 +115,7 @@ class HostCommand(NamedTuple):
 
     @property
     def names_libomp(self) -> bool:
-        """Return whether it names LLVM's OpenMP library behind its first input."""
+        """Return whether the command names LLVM's OpenMP library after its first input."""
         names = [one.name for one in self.libraries if one.word > self._first]
         files = [item.path.name for item in self.inputs]
         return not LIBOMP.isdisjoint(names) or any(

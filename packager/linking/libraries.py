@@ -125,7 +125,7 @@ class _Places:
         return _searched(library, self._of_system()) or _searched(library, self._of_driver())
 
     def by_script(self, script: Path, names: Iterable[str]) -> Iterator[Path]:
-        """Yield the files that a linker's script means by `names`; no scripts in scripts."""
+        """Yield the files that `names` in a linker script refer to; no nested scripts."""
         for name in names:
             if name.startswith("-l"):
                 found = self.of(Library(name[2:], 0, is_whole=False, is_static=False))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks OMP201 to OMP208: what a machine lacks for a program, or has in its way. No I/O."""
+"""Check what a machine lacks for a program, or has in its way: OMP201 to OMP208. No I/O."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ FOLDERS = "OMPTOOL_PLUGIN_PATH"  # the name in a row of a folder that cannot be 
 
 
 class Answer(NamedTuple):
-    """A plugin's answer to whether it accepts an image."""
+    """A plugin's answer about an image."""
 
     plugin: str
     accepts: bool

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program with the libraries that it needs: which of them offload, and all their parts as one.
+"""Join a program with the libraries that it needs and that offload.
 
 Libraries register before the program that needs them, so their images come first, and with them the
 numbers of devices.

@@ -57,7 +57,7 @@ def picked(
 
 
 def is_asked(library: Library, asked: Collection[str]) -> bool:
-    """Return whether a program means this library as its offload runtime; see `picked`."""
+    """Return whether a library is the program's offload runtime; see `picked`."""
     return library.name.startswith(NAME) or library.name in asked
 
 
@@ -69,7 +69,7 @@ def cpu_plugin() -> str:
 def _lack_of_plugin(
     runtime: Path, loaded: Sequence[Library], environment: Mapping[str, str]
 ) -> str:
-    """Return which is not found: the CPU plugin, or a library that it needs; "" if all are."""
+    """Return the missing one of the CPU plugin and its libraries; "" if all are found."""
     name = cpu_plugin()
     plugin = find_library(name, environment, runtime)
     if plugin is None:

@@ -48,7 +48,7 @@ def with_short_scopes(name: str) -> str:
 
 
 def _behind_types(name: str, begin: int, end: int) -> int | None:
-    """Return where a name goes on behind the types in these parentheses; None for no such types."""
+    """Return the index after the types in these parentheses; None if they hold no types."""
     head = name[:begin]
     if head.endswith("{lambda"):
         return end if name.startswith("#", end) else None

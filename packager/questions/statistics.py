@@ -46,7 +46,7 @@ class Times:
         return sum(self.durations)
 
     def median(self) -> float:
-        """Return the middle one, or the mean of the two in the middle."""
+        """Return the median."""
         ordered = sorted(self.durations)
         middle = len(ordered) // 2
         return ordered[middle] if len(ordered) % 2 else sum(ordered[middle - 1 : middle + 1]) / 2

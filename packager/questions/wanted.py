@@ -53,9 +53,10 @@ class Wanted:
 
     @staticmethod
     def is_for(image: DeviceImage, arch: str) -> bool:
-        """Return whether it is for `arch`; one for any setting of a feature is for each.
+        """Return whether an image is for `arch`; without a feature's setting it fits each setting.
 
-        As clang-offload-bundler has it: gfx906 is for gfx906:xnack-, and not the other way round.
+        clang-offload-bundler has the same rule: gfx906 is for gfx906:xnack-, and not the other way
+        round.
         """
         base, *features = image.processor.split(":")
         wanted, *settings = arch.split(":")

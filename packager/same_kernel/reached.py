@@ -15,7 +15,7 @@ MAX_FUNCTIONS = 256
 def reached(
     kernels: Iterable[Place], function: Callable[[Place], tuple[Code, Iterable[Place]]]
 ) -> tuple[Code, ...]:
-    """Return the code of `kernels` and of all that they lead to, in the order of the calls.
+    """Return the code of `kernels` and of all functions that they reach, in the order of calls.
 
     `function` returns the code of a function, and the functions of the same object that it calls.
     """

@@ -31,7 +31,7 @@ class Bounds(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """An image, and the part that it is in if that is a new one."""
+    """An image, and the new part that holds it, if any."""
 
     bounds: Bounds
     plan: Plan = Plan()

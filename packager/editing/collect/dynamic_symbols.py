@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Imports for a file that is linked already: a library, versions and symbols of it.
+"""Add imports to a linked file: a library, its versions and symbols.
 
-Symbols come behind all others. No hash table needs to know them: they are not defined here, and
-relocations name them by their numbers.
+New symbols follow all others. Hash tables need not list them: they are not defined here, and
+relocations refer to them by number.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Imported(NamedTuple):
 
 
 def imported(file: LinkedFile, library: str, wanted: list[Import]) -> Imported:
-    """Have the file need `library` and import functions of it."""
+    """Add `library` to the file's needs, and import functions of it."""
     tables = _tables(file)
     strings = _Strings(file, tables)
     versions = _known(file, tables, strings)

@@ -35,7 +35,7 @@ Function = int | Part
 
 
 class Hook(NamedTuple):
-    """A function of this file's first or last, and the array that it is in."""
+    """The new first or last function, and the array that lists it."""
 
     which: str
     kind: int

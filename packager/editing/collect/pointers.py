@@ -19,7 +19,7 @@ def can_point(file: LinkedFile, place: int) -> bool:
 
 
 def point(file: LinkedFile, place: int, target: Address) -> Plan:
-    """Have the pointer at address `place` lead to another address."""
+    """Point the pointer at address `place` to another address."""
     offset = file.elf.offset(place, WORD.size)
     if offset is None:
         raise FormatError(f"the pointer at {place:#x} is not in the file")

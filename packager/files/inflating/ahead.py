@@ -122,7 +122,7 @@ class Job:
 
 
 class Ahead:
-    """The second thread, and the images that it has yet to inflate."""
+    """The background thread, and its pending images."""
 
     def __init__(self) -> None:
         self._queue: SimpleQueue[Job | None] = SimpleQueue()

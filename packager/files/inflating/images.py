@@ -63,7 +63,7 @@ class Begun:
 
 
 def _is_enough(look: Look, is_text: bool) -> bool:
-    """Return whether the ends of an image and the helper's answer are all that is read of it.
+    """Return whether readers need only the ends of an image and the helper's records.
 
     Bytes behind a text may be padding.
     """

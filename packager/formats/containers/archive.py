@@ -48,12 +48,12 @@ class Row(NamedTuple):
 
     @property
     def is_table(self) -> bool:
-        """Return whether it is a table of symbols or names."""
+        """Return whether the row is a table of symbols or names."""
         return _is_symbols(self.field) or self.field == LONG_NAMES
 
     @property
     def is_symbols(self) -> bool:
-        """Return whether it is a table of symbols."""
+        """Return whether the row is a table of symbols."""
         return _is_symbols(self.field)
 
 

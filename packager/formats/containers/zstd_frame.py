@@ -31,7 +31,7 @@ MAX_SKIPPED = 1 << 10
 
 
 class Frame(NamedTuple):
-    """The number of bytes that a frame has, and that it inflates to."""
+    """Size of a frame, and its inflated size."""
 
     stored: int
     inflated: int

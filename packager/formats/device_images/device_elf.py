@@ -68,7 +68,7 @@ LINKER_SYMBOLS = frozenset(
 
 
 def probe(data: Reader) -> bool:
-    """Return whether it begins like an ELF file."""
+    """Return whether `data` begins like an ELF file."""
     return headers.probe(data)
 
 
@@ -363,7 +363,7 @@ def _kind(symbol: Symbol, is_cuda: bool) -> Literal["kernel", "global"] | None:
 
 
 def _is_table_part(name: str, elf: Elf) -> bool:
-    """Return whether it is part of an entry table or an AMD kernel's descriptor, no variable."""
+    """Return whether a symbol belongs to an entry table or an AMD kernel's descriptor."""
     if elf.machine == "amdgcn" and name.endswith(AMD_DESCRIPTOR):
         return True
     return name.startswith((".offloading.entry.", ".omp_offloading.entry"))

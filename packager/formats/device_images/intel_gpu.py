@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"^ +(grf_count|slm_size|private_size|spill_size):\s+(\d+)\
 
 
 def probe(data: Reader) -> bool:
-    """Return whether it is ELF code for Intel's GPUs."""
+    """Return whether `data` is ELF code for Intel's GPUs."""
     if not headers.probe(data) or len(data) < headers.HEADER.size:
         return False
     machine = data.unpack(headers.HEADER, 0, "ELF header")[2]

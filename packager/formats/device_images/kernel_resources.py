@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The resources of kernels, as GPU images tell them: CUDA's `.nv.info`, AMD's metadata.
+"""Read the resources of kernels from GPU images: CUDA's `.nv.info`, AMD's metadata.
 
-The attributes of `.nv.info` are not documented; they were read off ptxas' output beside its -v.
+The attributes of `.nv.info` are not documented; they were derived from ptxas' output and its -v.
 AMD's metadata and kernel descriptors are in LLVM's AMDGPUUsage, "Code Object Metadata" and "Kernel
-Descriptor". The descriptor holds what is allocated, which is more than what is used.
+Descriptor". The descriptor has allocated resources, which exceed the used ones.
 """
 
 from __future__ import annotations
@@ -122,9 +122,9 @@ def of_amdgcn(space: Space, descriptors: dict[str, int]) -> dict[str, Resources]
 
 
 def described(elf: Elf) -> int:
-    """Return how many kernels a code object's metadata describes, without making values of it.
+    """Count the kernels in a code object's metadata, without parsing their values.
 
-    Raises FormatError where it is malformed.
+    Raises FormatError if it is malformed.
     """
     found = 0
     for data in _amd_notes(elf):

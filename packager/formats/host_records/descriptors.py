@@ -116,7 +116,7 @@ def _registered(
 
 
 class _Head(NamedTuple):
-    """A __tgt_bin_desc and the records that it stands for."""
+    """A __tgt_bin_desc, and the layout of its records."""
 
     window: Window
     layout: EntryLayout | None

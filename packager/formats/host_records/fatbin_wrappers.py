@@ -99,5 +99,5 @@ def _wrappers(
 
 
 def _leads(space: Space, binary: int | None) -> bool:
-    """Return whether a wrapper's pointer leads to bytes of the file, or to a symbol of another."""
+    """Return whether a wrapper's pointer is to bytes of the file, or to another file's symbol."""
     return binary is None or space.offset(binary, 1) is not None

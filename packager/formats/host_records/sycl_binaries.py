@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`sycl_device_binaries_struct`: the images that SYCL programs hand to `__sycl_register_lib`.
+"""Find `sycl_device_binaries_struct`: images that SYCL programs pass to `__sycl_register_lib`.
 
-The layouts are in intel/llvm's `compiler.hpp`. A descriptor is found from the images that
-`.tgtimg` lists, or that LLVM's linker wrapper puts into `.llvm.offloading`, one after the other:
-records hold their addresses, and it holds the address of the first record.
+The layouts are in intel/llvm's `compiler.hpp`. A descriptor is found from the images that `.tgtimg`
+lists, or that LLVM's linker wrapper puts into `.llvm.offloading`, one after the other: records hold
+their addresses, and it holds the address of the first record.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class _Tables(NamedTuple):
 
 
 def probe(data: Reader) -> bool:
-    """Return whether it is one for a 64-bit machine; an object's table shows it, not a magic."""
+    """Return whether `data` is a COFF file for a 64-bit machine; objects have no magic."""
     if data.starts_with(MZ):
         return len(data) >= PLACE_AT + PLACE.size and _is_pe(data)
     try:

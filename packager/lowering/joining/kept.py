@@ -82,7 +82,7 @@ def is_for_runtime(name: str) -> bool:
 
 
 def is_for_optimisations(name: str) -> bool:
-    """Return whether it must still be there when LLVM optimises OpenMP's calls."""
+    """Return whether a function must exist when LLVM optimises calls of OpenMP's runtime."""
     return bool(_BY_OPTIMISATIONS.fullmatch(name))
 
 

@@ -29,7 +29,7 @@ class FilePlace(NamedTuple):
 
 
 class CheckFinding(NamedTuple):
-    """A finding of the checker. A field that it lacks is "", 0 or None."""
+    """A finding of the checker. Absent fields are "", 0 or None."""
 
     code: str
     message: str

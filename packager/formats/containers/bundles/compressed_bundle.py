@@ -110,7 +110,7 @@ def header(version: int, method: int, packed: int, bundle: int, checksum: bytes)
 
 
 class Sum:
-    """The MD5 of a bundle, of the pieces that it is inflated to: all of it is read once."""
+    """MD5 of a bundle, computed from its inflated pieces so that it is read once."""
 
     def __init__(self) -> None:
         import hashlib

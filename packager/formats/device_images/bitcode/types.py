@@ -43,7 +43,7 @@ class Types:
         return self._extent(number).size
 
     def is_function(self, number: int) -> bool:
-        """Return whether it is the type of functions."""
+        """Return whether a type is a function's."""
         return number in self.functions
 
     def add(self, record: Record) -> None:
