@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`-MD` and `-MF`: a make rule that names what an output was made from, as compilers write it."""
+"""`-MD` and `-MF`: write a make rule with the inputs of an output, like compilers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def dependency_options(command: Command) -> Command:
 
 
 def rule_path(beside: Path | None, file: Path | None, out: Path) -> Path | None:
-    """Return where the rule goes, if one is wanted. Raises UsageError for two places."""
+    """Return the path of the rule, or None. Raises UsageError for two paths."""
     if beside == BESIDE:
         return file or out.with_suffix(".d")
     if beside and file and beside != file:

@@ -56,7 +56,7 @@ def made(name: str, libraries: Path) -> Path:
 
 
 def _link(link: Path, target: Path) -> None:
-    """Make `link` lead to `target`, whatever it led to before."""
+    """Make `link` a symlink to `target`, whatever it was before."""
     with suppress(OSError):
         if link.readlink() == target:
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs on the bundled runtime: the file that a name means, and its environment."""
+"""Find programs to start on the bundled runtime, and prepare their environment."""
 
 from __future__ import annotations
 

@@ -117,10 +117,10 @@ def probe(
 
 @contextmanager
 def _safe_runtime(path: Path, environment: dict[str, str]) -> Iterator[Path]:
-    """Yield the runtime at `path`, or a copy of this installation that has the same files.
+    """Yield the runtime at `path`, or a copy of this installation with the same files.
 
-    A program's own run path may lead to any library, which must not run. A wheel has a copy of
-    the runtime. Raises MissingToolError for a library of other bytes.
+    A program's own RUNPATH may lead to any library, which must not be executed. A wheel has a copy
+    of the runtime. Raises MissingToolError for a library with other bytes.
     """
     if _is_users(path, environment):
         yield path
@@ -143,7 +143,7 @@ def _is_copy(file: Path) -> bool:
 def _is_users(runtime: Path, environment: dict[str, str]) -> bool:
     """Return whether the user's LD_LIBRARY_PATH, or this system, leads to a runtime.
 
-    A program's own run path may lead to any library, and so may the current folder.
+    A program's own RUNPATH may lead to any library, and so may the current folder.
     """
     folders = environment.get("LD_LIBRARY_PATH", "").split(":")
     absolute = ":".join(folder for folder in folders if Path(folder).is_absolute())

@@ -26,10 +26,10 @@ IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 def watched(start: Start, *, is_output_moved: bool = False) -> int:
-    """Run a program to its end and return its exit code, or minus the signal that ended it.
+    """Run a program to its end; return its exit code, or minus the signal that ended it.
 
-    It has all that this process has: files, limits, the terminal. `is_output_moved`: its output
-    goes to stderr. Raises OSError when it cannot be started.
+    It inherits this process's files, limits and terminal. With `is_output_moved` its output goes to
+    stderr. Raises OSError if it cannot be started.
     """
     moved = [(os.POSIX_SPAWN_DUP2, STDERR, STDOUT)] if is_output_moved else []
 

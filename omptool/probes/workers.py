@@ -135,7 +135,7 @@ def checked_rank(command: str, exit_code: int) -> Rank:
 
 
 def can_be_had() -> bool:
-    """Return whether this process is in a job of several, so that it can have workers or be one."""
+    """Return whether this process is in a job of several, and so may have or be workers."""
     rank = rank_of(os.environ)
     return rank is not None and rank.size != 1
 

@@ -94,7 +94,7 @@ def _is_of_word(letter: str) -> bool:
 
 
 def _without_arguments(names: Collection[str], room: int) -> dict[str, str]:
-    """Return the names that fit without the arguments of templates, and mean one name each."""
+    """Return the names that fit without template arguments and stay unique."""
     folded = {name: _fitting(_folded(name), room) for name in names if LAMBDA not in name}
     counts = Counter(folded.values())
     return {name: short for name, short in folded.items() if short and counts[short] == 1}

@@ -41,7 +41,7 @@ class Notes:
         return f"[{number}]"
 
     def said(self, text: str) -> str:
-        """Return `text` as `shortened` does; a reference alone if the first line has all of it."""
+        """Return `text` like `shortened`, or only a reference if the first line contains it all."""
         return ABOVE if len(text) >= LONG and text in self._first else self.shortened(text)
 
     def shortened(self, text: str) -> str:

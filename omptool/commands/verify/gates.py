@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The findings of `verify` about a file: of its checks, and of the gates that the user asks for."""
+"""Collect the findings of `verify` about a file: of its checks, and of the user's gates."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool verify --against`: what a build lost, gained or changed."""
+"""`omptool verify --against`: report parts that a build lost, gained or changed."""
 
 from __future__ import annotations
 
