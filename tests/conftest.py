@@ -29,9 +29,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Choose the runs over workers; the cases of sweeps that both ways have take turns.
+    """Choose the runs over workers, and alternate the two ways between cases of sweeps.
 
-    This is before marks are looked at.
+    This runs before pytest selects by marks.
     """
     items[:] = over_workers.kept(items)
     queues.take_turns(items)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""docs/features.md says what omptool shows; a row that says no, or is out of date, is a failure."""
+"""docs/features.md lists what omptool shows; a wrong or outdated row is a failure."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def files(products: Products) -> Path:
 
 
 def answer(files: Path, folder: Path, *words: object) -> dict[str, object]:
-    """Return the exit code of a command, what it prints, and the files that it writes."""
+    """Return the exit code of a command, its output, and the files that it writes."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(files, folder)
     (folder / "out").mkdir()

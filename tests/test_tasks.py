@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The pages of docs/ make a site, and the commands of its tasks run and print what is shown."""
+"""The pages of docs/ make a site, and the commands of its tasks print the shown output."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ UNSOUND = {"OMP110", "OMP111", "unread"}
 
 
 def ran(*words: object, codes: tuple[int, ...] = (0,)) -> str:
-    """Return what a command of omptool's says on stdout, when it ends as it may."""
+    """Run a command of omptool's; check its exit code, and return its stdout."""
     result = omptool(*words)
     assert result.exit_code in codes, (words[0], result.exit_code, result.stderr[-2000:])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception

@@ -54,7 +54,7 @@ def _alone(package: Package, file: Shipped) -> Package:
 
 
 def images(path: Path) -> list[tuple[str, str, str]]:
-    """Return kind, architecture and hash of the images that runtimes are told of."""
+    """Return kind, architecture and hash of the registered images."""
     (file,) = dumped_files("--hash", path)
     told = {n for row in file["registrations"] for n in row["images"]}
     is_elf = bool(file["registrations"])
@@ -131,7 +131,7 @@ def test_shipped_libraries(tmp_path: Path, name: str, keeps: Sequence[str]) -> N
 
 @pytest.mark.field
 def test_a_sycl_library(tmp_path: Path) -> None:
-    """The target spir64_gen goes as a whole, or spir64 does."""
+    """Either the target spir64_gen is removed as a whole, or spir64."""
     for path in library(SYCL):
         before = images(path)
         for keep in ("spir64", "spir64_gen"):

@@ -171,7 +171,7 @@ def pack(kit: Path, out: Path) -> Path:
 
 
 def report(path: Path, manifest: dict[str, Any]) -> None:
-    """Print what is in it, and what is not."""
+    """Print the contents of the kit, and its missing parts."""
     print(f"{path}: {path.stat().st_size / (1 << 20):.1f} MiB, needs glibc {manifest['glibc']}")
     print(f"{len(manifest['programs'])} programs; images by {manifest['ptxas'] or 'no ptxas: PTX'}")
     for one in manifest["not built"]:

@@ -88,7 +88,7 @@ def counts(ends: Ends) -> str:
 
 
 def details(ends: Ends) -> str:
-    """Return the table of the book's programs, and below it what those say that do not just run."""
+    """Return the table of the book's programs, and the output of those that do more than run."""
     rows = [(_link(path), _title(path), *_cells(ends, path)) for path in FIGURES]
     table = _table(("program", "shows", *HEADERS), rows)
     return f"{table}\n{''.join(_told(path, ends) for path in FIGURES)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Folders that a build system builds in: what a build makes, and what it makes anew."""
+"""Build folders of build systems: outputs of a build, and outputs of a rebuild."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def done(folder: Path, *command: object) -> subprocess.CompletedProcess[str]:
 
 
 def call(folder: Path, *command: object) -> str:
-    """Return what a command says that must succeed."""
+    """Run a command that must succeed; return its output."""
     ran = done(folder, *command)
     assert ran.returncode == 0, f"{command}\n{ran.stdout}{ran.stderr}"
     return ran.stdout

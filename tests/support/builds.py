@@ -49,7 +49,7 @@ def in_turn(turn: int, versions: Sequence[str] = FULL) -> list[Build]:
 
 
 def two_clangs(turn: int, among: Sequence[str] = FULL) -> set[str]:
-    """Return two of some clangs, which take turns: each comes as often as any other."""
+    """Return two of some clangs in turn; each is returned as often as any other."""
     return {among[(2 * turn + at) % len(among)] for at in range(2)}
 
 

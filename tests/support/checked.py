@@ -69,7 +69,7 @@ def legal(programs: Programs, version: str, source: Path, into: Path) -> Path:
 def checked(
     program: Path, *arguments: object, level: str = "events", **environment: str
 ) -> tuple[list[CheckFinding], subprocess.CompletedProcess[str]]:
-    """Run `program`, and return what the checker found, with its lines, and how it ended."""
+    """Run `program`; return the checker's findings with lines, and the end of the program."""
     with finding_report.made(level) as report, open_reader(program) as data:
         done = subprocess.run(
             [program, *map(str, arguments)],
@@ -96,7 +96,7 @@ def lines(found: Iterable[CheckFinding]) -> set[tuple[str, int | None, int]]:
 
 
 def marked(source: Path) -> set[tuple[str, int | None, int]]:
-    """Return the same of what the program's comments say."""
+    """Return the findings that the program's comments announce."""
     marks = {
         number: MARK.search(line) for number, line in enumerate(source.read_text().split("\n"), 1)
     }

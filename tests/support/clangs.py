@@ -60,13 +60,13 @@ def compiled_by(version: str, source: Path, into: Path) -> Path:
 
 
 def made(out: Path, *command: object) -> Path:
-    """Make a compiler's output once in a run of the tests: those who ask later get a copy."""
+    """Make a compiler's output once in a test run; later callers get a copy."""
     words = [str(word) for word in command]
     return once(out, words, lambda path: call(*words, "-o", path))
 
 
 def once(out: Path, words: Sequence[str], make: Callable[[Path], object]) -> Path:
-    """Return `out`, which `make` made for whoever asked first with these words in this run."""
+    """Return `out`, which the first call with these words in a test run made."""
     for products in of_this_run:
         return products.copied(out, words, make)
     make(out)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program for `omptool doctor`, what doctor says of it, and what it does."""
+"""A program for `omptool doctor`, its diagnosis, and its actual outcome."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def without_a_library(image: bytearray) -> None:
 
 
 def without_its_end(part: float) -> Callable[[bytearray], None]:
-    """Return what fills an image with zeros from this part of it on, as a hole in a file does."""
+    """Return a function that zeroes an image from this part on, like a hole in a file."""
 
     def change(image: bytearray) -> None:
         start = int(len(image) * part)

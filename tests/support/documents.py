@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Documents that commands print as JSON. Each must fit its schema, which must know all its keys."""
+"""JSON documents of commands. Each must match its schema, which must have all its keys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _schema(command: str) -> Draft202012Validator:
 
 @cache
 def _dumped_image() -> Draft202012Validator:
-    """Compare what `extract` says of an image with what `dump` says, and return where it went."""
+    """Compare an image in the documents of `extract` and `dump`, and return the written path."""
     schema = _schema("dump").schema
     assert isinstance(schema, dict)
     return Draft202012Validator(schema["$defs"]["image"])
@@ -57,7 +57,7 @@ def dumped_files(*arguments: object) -> list[dict[str, Any]]:
 
 
 def dumped(path: Path) -> dict[str, Any]:
-    """Return what `dump` says of one file."""
+    """Return `dump`'s document of one file."""
     (file,) = dumped_files(path)
     return file
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The log of the fake CUDA driver: launches of clang's kernels, and what was copied for them."""
+"""Parse the log of the fake CUDA driver: launches of clang's kernels, and copies for them."""
 
 from __future__ import annotations
 

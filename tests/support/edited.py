@@ -56,7 +56,7 @@ def program(products: Products, version: str, link: str) -> Path:
 
 
 def edited(path: Path, out: Path, *options: object) -> Path:
-    """Return what an edit makes of `path`, whatever verify says of it."""
+    """Edit `path`, whatever verify finds in the result."""
     done = omptool("edit", path, *options, "--force", "-o", out)
     assert done.exit_code == 0, done.output
     return out
@@ -72,14 +72,14 @@ def images(path: Path) -> Images:
 
 
 def on_ours(path: Path, **environment: str) -> str:
-    """Return what a program prints on the bundled runtime."""
+    """Return the output of a program on the bundled runtime."""
     done = running.run(path, **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def on_llvms(path: Path, version: str) -> str:
-    """Return what it prints on LLVM's own."""
+    """Return the output of a program on LLVM's runtime."""
     done = subprocess.run(
         [str(path)],
         capture_output=True,
@@ -93,14 +93,14 @@ def on_llvms(path: Path, version: str) -> str:
 
 
 def stripped(path: Path, *command: object) -> Path:
-    """Return what a tool like strip leaves of it."""
+    """Return a copy processed by a tool like strip."""
     out = path.with_name(f"{path.name}.{Path(str(command[0])).name}")
     call(*command, path, "-o", out)
     return out
 
 
 def patched(path: Path) -> Path:
-    """Return what patchelf makes of it, with a search path that needs room."""
+    """Return a copy processed by patchelf, with a search path that needs room."""
     out = Path(shutil.copy(path, path.with_name(f"{path.name}.patchelf")))
     call("patchelf", "--set-rpath", "/nowhere/" * 40, out)
     return out

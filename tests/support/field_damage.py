@@ -91,7 +91,7 @@ DAMAGES: dict[str, list[tuple[Damage, str]]] = {
 def copies(
     path: Path, images: Sequence[Image], files: Sequence[Path], folder: Path
 ) -> Iterator[tuple[str, str, Path]]:
-    """Damaged copies, one at a time: what was done, which check has to find it, and where."""
+    """Yield damaged copies one at a time: the damage, the check that must find it, and the path."""
     pairs = sorted(zip(images, files, strict=True), key=lambda pair: _place(pair[0]))
     for kind, damages in DAMAGES.items():
         chosen = [pair for pair in pairs if pair[0]["kind"] == kind and pair[0]["size"] < LARGEST]

@@ -140,7 +140,7 @@ def _members(path: Path, images: Sequence[Image]) -> Iterator[str]:
 
 
 def _cuobjdump(peer: Path | str | None, what: str, path: Path) -> str | None:
-    """Return what it says of a file that it can read."""
+    """Return cuobjdump's output for a file, or None if it cannot read it."""
     if peer is None:
         return None
     command = [str(peer), "-all", what, str(path)]
@@ -242,7 +242,7 @@ def _zebin(pairs: Pairs) -> str:
 
 
 def _readelf(pairs: Pairs, option: str) -> Iterator[tuple[tuple[Image, Path], str]]:
-    """Yield what readelf says of each file; many in one call."""
+    """Yield readelf's output for each file; one call reads many."""
     for start in range(0, len(pairs), 64):
         some = pairs[start : start + 64]
         command = ["llvm-readelf-19", option, *(str(path) for _, path in some)]

@@ -24,7 +24,7 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas")
 
 
 def call(*command: object) -> None:
-    """Run a build step; a failure shows what it said."""
+    """Run a build step; show its output if it fails."""
     output(*command)
 
 

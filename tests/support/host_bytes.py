@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Host files and containers written byte by byte: what a test asks for is all that is in them."""
+"""Write host files and containers byte by byte, with no other contents than requested."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Image(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A section of a host file; `at` is where its header says it is, if not where it is."""
+    """A section of a host file; `at` is the offset in its header, if wrong."""
 
     name: str
     data: bytes

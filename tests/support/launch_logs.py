@@ -50,7 +50,7 @@ class Launch:
 
 @dataclass
 class _Moment:
-    """A launch as it was asked for, and what was known then."""
+    """A launch as requested, with the mappings at that time."""
 
     launch: Launch
     words: list[int]

@@ -41,7 +41,7 @@ def driver(version: str = INSTALLED) -> list[str]:
 
 
 def linked(out: Path, *words: object, options: Sequence[object] = ()) -> str:
-    """Link `out` by a command; what omptool says of it."""
+    """Link `out` by a command; return omptool's output."""
     done = subprocess.run(
         [OMPTOOL, "link", *map(str, options), "--", *map(str, words), "-o", str(out)],
         capture_output=True, text=True, check=False, env=os.environ | {"PATH": searched()},
@@ -56,7 +56,7 @@ def searched() -> str:
 
 
 def printed(path: Path, **environment: str) -> str:
-    """Return what a program prints whose regions must all offload, on the runtime that it finds."""
+    """Return the output of a program whose regions must all offload, on its own runtime."""
     done = subprocess.run(
         [path], capture_output=True, text=True, check=False, timeout=running.PATIENCE,
         env=os.environ | DEVICES | environment,

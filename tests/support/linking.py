@@ -25,7 +25,7 @@ def needs_gold() -> None:
 
 
 def link(out: Path, *inputs: Path, linker: str = "bfd", flags: tuple[str, ...] = ()) -> Path:
-    """Link `inputs` to `out` through gcc; a failure shows what the linker said."""
+    """Link `inputs` to `out` through gcc; show the linker's output if it fails."""
     if linker == "gold":
         needs_gold()
     environment = os.environ | {"PATH": f"{LLD_FOLDER}:{os.environ['PATH']}"}

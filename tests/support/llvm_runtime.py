@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""LLVM 19's own runtime: where it is, and what programs say, on it or on another."""
+"""LLVM 19's own runtime: its location, and the output of programs on it."""
 
 from __future__ import annotations
 

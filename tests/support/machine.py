@@ -28,7 +28,7 @@ LACKING = {
 
 
 def output(*command: object) -> str:
-    """Return what a build step prints; a failure shows it."""
+    """Return the output of a build step; show it if the step fails."""
     words = [str(word) for word in command]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     for message, part in LACKING.items():

@@ -44,7 +44,7 @@ class Mpi(NamedTuple):
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return what a job has more in its environment."""
+        """Return the additional environment of a job."""
         return ALLOWED | ({"OMPTOOL_MPI": str(self.path)} if self.is_named else {})
 
 
@@ -111,7 +111,7 @@ def with_workers(
 
 
 def of_program(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
-    """Return the end of a job's program: without what is added to it, and by the signal.
+    """Return the end of a job's program, without lines of launchers.
 
     Launchers name the signal in a line, or exit with 128 and its number as a shell does.
     """

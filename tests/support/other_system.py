@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Run omptool with what Python has on macOS or Windows: all that it lacks there is hidden.
+"""Run omptool like Python on macOS or Windows: all that Python lacks there is hidden.
 
-Usage: python -S other_system.py darwin|win32 FOLDER -c CODE | ARGUMENTS...
-FOLDER holds omptool and packager. The standard library stays that of Linux: what it does in other
-ways on such a system (text in streams, names of files) is not seen here.
+Usage: python -S other_system.py darwin|win32 FOLDER -c CODE | ARGUMENTS... FOLDER holds omptool and
+packager. The standard library stays Linux's: other differences of such systems (text in streams,
+names of files) are not covered.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ ATTEMPTS = 3
 class Outcome:
     """The end of one program. `refusal` is clang's first error, without the place.
 
-    What it says on stderr has no addresses.
+    Its stderr has no addresses.
     """
 
     refusal: str | None = None
@@ -111,7 +111,7 @@ class Programs:
 
 
 def _refusal(build: Build, source: Path, program: Path) -> str | None:
-    """Build the program; return what clang says if it does not like it."""
+    """Build the program; return clang's error, if any."""
     try:
         built(build, program, source, *(WARNINGS if build.version == INSTALLED else ()))
     except AssertionError as refused:

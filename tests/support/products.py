@@ -15,16 +15,16 @@ Product = TypeVar("Product")
 
 
 class Products:
-    """Made under a lock in a folder that all workers see, each by the first who asks for it."""
+    """Products made under a lock in a folder that all workers see, each by its first user."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         root.mkdir(exist_ok=True)
 
     def made(self, name: str, make: Callable[[Path], Product]) -> Product:
-        """Return what `make` returns for the folder of this name: paths, mostly.
+        """Return the result of `make` for the folder of this name, usually paths.
 
-        What it raises is raised, and the next who asks tries again.
+        An exception of `make` is raised, and the next call tries again.
         """
         folder = self._root / name
         record = self._root / f"{name}.made"

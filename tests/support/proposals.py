@@ -62,7 +62,7 @@ SOUND = [
 
 
 def rows(file: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Return what is compared of the entries in a document of dump."""
+    """Return the compared fields of entries in a document of dump."""
     keys = ("kind", "name", "symbol", "size", "images")
     return [tuple(entry[key] for key in keys) for entry in file["entries"]]
 

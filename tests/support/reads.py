@@ -20,7 +20,7 @@ _MAPPED = re.compile(r"[^,]*, (\d+), [^,]*, [^,]*, \d+<([^<>]*)>")
 
 
 class Reads(NamedTuple):
-    """The number of times that a process opened a file, and of the bytes that it read of it."""
+    """How often a process opened a file, and how many of its bytes it read."""
 
     opens: int
     bytes: int
@@ -37,7 +37,7 @@ class _Call(NamedTuple):
 def reads(
     folder: Path, command: Sequence[object], *files: Path, stdin: Path | None = None
 ) -> list[Reads]:
-    """Run a command and return what it itself read of each of `files`; `stdin` is its input.
+    """Run a command and return its own reads of each of `files`; `stdin` is its input.
 
     Threads count; processes that it starts (linkers, compilers, the probe of plugins) do not.
     """

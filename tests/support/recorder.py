@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A tool of OMPT that records what it hears of devices, and programs that run with it."""
+"""A tool of OMPT that records events of devices, and programs that run with it."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def recorded(
     folder: Path | None = None,
     **environment: str,
 ) -> list[Event]:
-    """Run a program with the tool, and return what the tool heard.
+    """Run a program with the tool, and return the recorded events.
 
-    `libraries` is where the program finds its runtime. The addresses of code, stacks and variables
-    are those of any other run: the loader places nothing at random, and the environment has one
-    size. `code` is what the program has to exit with; None: anything. `folder`, by default that of
-    the program, is for the tool and its record.
+    The program finds its runtime in `libraries`. The addresses of code, stacks and variables are
+    those of any other run: the loader places nothing at random, and the environment has one size.
+    `code` is the expected exit code; None: any. `folder`, by default the program's, is for the tool
+    and its record.
     """
     folder = folder or Path(program if isinstance(program, Path) else program[0]).parent
     record = folder / "record"
@@ -85,7 +85,7 @@ def _event(line: str) -> Event:
 
 
 def of_device(events: list[Event], number: int = 0) -> list[Event]:
-    """Leave out what is of other devices, and what the tool itself did."""
+    """Leave out events of other devices, and those of the tool itself."""
     others = ("tool", "start", "set", "end")
     return [
         event
@@ -96,10 +96,10 @@ def of_device(events: list[Event], number: int = 0) -> list[Event]:
 
 
 def numbered(events: list[Event], host: int) -> list[str]:
-    """Return the events as lines that two runtimes can share.
+    """Return the events as lines that are equal on two runtimes.
 
-    The host's number becomes "host". Addresses and numbers of constructs and operations are
-    counted in the order in which they appear; each allocation gives its address a new number.
+    The host's number becomes "host". Addresses and numbers of constructs and operations are counted
+    in the order in which they appear; each allocation gives its address a new number.
     """
     number = itertools.count()
     names: dict[str, str] = {}
@@ -122,7 +122,7 @@ def numbered(events: list[Event], host: int) -> list[str]:
 
 
 def faults(events: list[Event]) -> list[str]:
-    """Return what is wrong with the order of events with begin and end, and with their values."""
+    """Return the faults in the order of begin and end events, and in their values."""
     return list(_faults(events))
 
 

@@ -121,7 +121,7 @@ def image(arch: int, seed: int) -> bytes:
 
 
 def printed(path: Path) -> str:
-    """Return what a program prints when it runs, or a library when it is loaded."""
+    """Return the output of a program, or of loading a library."""
     is_library = ".so" in path.name
     command = [sys.executable, "-I", "-c", LOAD, str(path)] if is_library else [str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)

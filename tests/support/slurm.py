@@ -65,13 +65,13 @@ class Slurm:
         )
 
     def logs(self) -> str:
-        """Return what its daemons have said lately."""
+        """Return the recent output of the daemons."""
         lines = [path.read_text().splitlines()[-20:] for path in self.folder.glob("*.log")]
         return "\n".join(line for log in lines for line in log)
 
 
 def _free_ports(count: int) -> list[int]:
-    """Return ports on which nobody listens."""
+    """Return free ports."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:

@@ -73,7 +73,7 @@ def stubs(library: Path, folder: Path) -> Path:
 
 
 def loaded(library: Path, folder: Path) -> str:
-    """Return what the stand-ins in `folder` print when a library is loaded with them."""
+    """Return the output of the stand-ins in `folder` when a library is loaded with them."""
     done = subprocess.run(
         [sys.executable, "-I", "-c", LOAD, str(library)],
         capture_output=True,

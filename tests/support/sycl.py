@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs as Intel's compilers link them, by the assembler: their tools are not at hand.
+"""Programs in the form of Intel's linker, by the assembler: Intel's tools are not installed.
 
 The layout is that of shipped libraries (dpnp, bitsandbytes, oneMKL): images end to end in
 `__CLANG_OFFLOAD_BUNDLE__sycl-<target>`, pairs in `.tgtimg`, descriptors of `__sycl_register_lib`.

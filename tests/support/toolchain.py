@@ -47,12 +47,12 @@ REGION = (TESTS / "support" / "sources" / "region.c").read_text()
 
 
 def run(*command: object) -> str:
-    """Return what a tool prints; a failure shows it."""
+    """Return the output of a tool; show it if the tool fails."""
     return output(*command)
 
 
 def compile_c(source: str, out: Path, *flags: str, compiler: str = "gcc") -> Path:
-    """Compile C source text to `out`; the flags say to what (-c, -shared, …)."""
+    """Compile C source text to `out`; the flags choose the kind (-c, -shared, …)."""
     text = out.with_name(out.name + ".c")
     text.write_text(source)
     run(compiler, "-O1", f"-I{INCLUDE}", text, *flags, "-o", out)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool dump`: what it shows is what other tools see, in text and JSON, stripped or not."""
+"""Compare `omptool dump` with other tools, in text and JSON, for stripped files and others."""
 
 from __future__ import annotations
 
@@ -362,7 +362,7 @@ def test_kinds_of_entries(tmp_path: Path, shared_memory: bool) -> None:
 
 @pytest.mark.slow
 def test_a_clang_program_without_any_entry(tmp_path: Path) -> None:
-    """Only its image leads to the descriptor."""
+    """Only the image leads to the descriptor."""
     program = clang_offload("int main(void) { return 0; }", tmp_path / "program")
     for path in (program, stripped(program)):
         (file,) = dumped_files(path)

@@ -30,7 +30,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def omptool(
     folder: Path, *words: object, stdin: bytes = b"", code: int = 2
 ) -> tuple[str, list[str]]:
-    """Return what the command prints, and its lines on stderr, when it ends with `code`."""
+    """Run a command; check its exit code, and return its stdout and its lines on stderr."""
     command = [OMPTOOL, *(os.fspath(w) if isinstance(w, os.PathLike) else str(w) for w in words)]
     done = subprocess.run(
         command, cwd=folder, input=stdin, capture_output=True, check=False, timeout=60

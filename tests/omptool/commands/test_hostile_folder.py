@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""No command imports, loads or runs a file of the folder in which it is started."""
+"""No command imports, loads or runs a file of its working directory."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ TRIES = 3  # on a busy machine the interpreter's handler may come and go between
 
 
 class Interrupted:
-    """A command that gets a SIGINT, with all that it has started, as from a terminal."""
+    """A command that gets a SIGINT with its process group, as from a terminal."""
 
     def __init__(self, words: list[str], moment: float) -> None:
         self.process = subprocess.Popen(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The manual pages say what the commands do: the same options, values, arguments and exit codes."""
+"""The manual pages agree with the commands: options, values, arguments and exit codes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An image is for one architecture, whichever command shows it: its bytes say which, if they do."""
+"""Every command shows the same architecture of an image: that in its bytes, if they have one."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def code_object(folder: Path) -> Path:
 
 
 def own(folder: Path) -> Path:
-    """Return what `emit` writes: less declared than the bytes say, as much, and more."""
+    """Emit images that declare less than the bytes say, the same, and more."""
     (folder / "k.ptx").write_text(PTX.replace("sm_70", "sm_90"))
     (folder / "k.spv").write_bytes(sycl.spirv("first"))
     (folder / "gpu.spv").write_bytes(sycl.spirv("first"))

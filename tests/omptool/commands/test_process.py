@@ -222,6 +222,6 @@ def test_stopped_command_leaves_nothing(tmp_path: Path, number: signal.Signals) 
 
 
 def test_programs_get_the_signals_they_are_used_to(tmp_path: Path) -> None:
-    """Python ignores SIGPIPE, and what is ignored stays so across exec."""
+    """Python ignores SIGPIPE, and exec keeps it ignored."""
     program = link(tmp_path / "p", TESTS / "omptool" / "commands" / "sources" / "prints_sigpipe.c")
     assert subprocess.check_output([OMPTOOL, "run", program]) == b"default\n"

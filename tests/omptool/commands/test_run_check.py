@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool run --check`: what is said of records in the table, and how the command ends.
+"""`omptool run --check`: lines for records in the table, and exit codes.
 
-The programs here write the records themselves, as the runtime's checker does.
+The programs here write the records themselves, like the runtime's checker.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool verify --sarif`: SARIF 2.1.0 as its schema asks for, and what viewers need of it."""
+"""`omptool verify --sarif` follows SARIF 2.1.0's schema, and the needs of viewers."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ CORPUS = TESTS / "packager" / "fuzz" / "corpus"
 
 
 def on_terminal(*words: object, **environment: str) -> str:
-    """Return what a command shows on a terminal of 80 columns, its errors too."""
+    """Return a command's output on a terminal of 80 columns, errors included."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, COLUMNS, 0, 0))
     plain = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The page in headless Chromium: what it shows, and what keys and the mouse change."""
+"""The timeline in headless Chromium: its contents, and the effects of keys and the mouse."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_moved_data_has_totals(page: Page) -> None:
 
 
 def test_each_kind_has_its_colour_in_both_schemes(page: Page) -> None:
-    """A fallback has one of its own. The button switches what the user prefers."""
+    """A fallback has a colour of its own. The button switches the user's preference."""
 
     def colours() -> tuple[str, set[str]]:
         page.settle()

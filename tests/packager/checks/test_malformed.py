@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""OMP111: what is malformed is a finding, and what is beside it is read and checked."""
+"""OMP111: malformed parts are findings, and the parts beside them are checked."""
 
 from __future__ import annotations
 

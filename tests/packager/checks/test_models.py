@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks on models that are made here: what each says of one, and of its neighbours that are fine.
+"""Checks on models: findings of each, and none for similar models without the fault.
 
-No file is read and no compiler runs. That readers make such models of real files is for the tests
-beside this one.
+No file is read and no compiler runs. Other tests in this folder show that readers make such models
+of real files.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ REGISTER = "__tgt_register_lib@VERS1.0"
 
 
 def contents(*symbols: DeviceSymbol, **more: Any) -> Contents:
-    """Return the contents of a shared object for x86-64 with these symbols, or what `more` says."""
+    """Return the contents of a shared object for x86-64 with these symbols; `more` changes them."""
     said: dict[str, Any] = {"kind": "elf", "machine": "x86_64", "form": "shared object"}
     return Contents(**{**said, "symbols": symbols, **more})
 
@@ -259,7 +259,7 @@ def test_the_table_has_every_code_of_the_structure() -> None:
 
 
 def between(one: FatBinary, other: FatBinary) -> list[Finding]:
-    """Return what is found of two files of one program."""
+    """Return the findings about two files of one program."""
     return against([one._replace(path="a.o")], other._replace(path="b.o"), CHECKS)
 
 

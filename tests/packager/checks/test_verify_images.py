@@ -194,7 +194,7 @@ def test_host_and_image_of_two_copies_of_a_source(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["14", "19"])
 def test_a_region_of_a_header_in_two_objects(tmp_path: Path, version: str) -> None:
-    """Weak copies with equal code are what the linker is there for; clang lists each of them."""
+    """The linker merges weak copies with equal code; clang lists each of them."""
     objects = []
     clang = [*tool(version, "clang++"), *OFFLOAD]
     for name in ("main", "part"):

@@ -138,7 +138,7 @@ def test_two_names_for_one_function_in_an_object(tmp_path: Path, defined: bool) 
 
 
 def test_a_relocatable_link_that_drops_the_symbol_version(bench: Bench) -> None:
-    """The object is to be linked with mold or another linker: neither can know the version."""
+    """The object may be linked with any linker; none can know the version."""
     for linker, expected in (("ld.bfd", set()), ("mold", {("OMP101", "error")})):
         out = bench.folder / f"relocatable-{linker}.o"
         run(linker, "-r", bench.object("relocatable"), "-o", out)

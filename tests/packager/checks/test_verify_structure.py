@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool verify`, OMP102 to OMP127: libraries, generations, leftovers, what a runtime refuses.
+"""`omptool verify`, OMP102 to OMP127: libraries, generations, leftovers, refusals of runtimes.
 
-Faults are made by the compilers and linkers that make them for users; only what they cannot make
-here (a descriptor of 2 GiB, a GPU's image in an old program) is a sound program's model changed.
+Compilers and linkers make the faults, as for users. Only faults that they cannot make here (a
+descriptor of 2 GiB, a GPU's image in an old program) are changes of a sound program's model.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def test_a_library_that_was_linked_without_a_runtime(work: Path) -> None:
 
 @pytest.mark.slow
 def test_objects_of_two_generations(work: Path) -> None:
-    """Clang 19's records and clang 22's in one program: each linker takes its own alone."""
+    """One program has records of clang 19 and 22: each linker wrapper registers its own only."""
     source = work / "new.c"
     source.write_text(REGION)
     flags = ("-fopenmp", f"-fopenmp-targets={X86_64}")
@@ -271,7 +271,7 @@ def test_images_in_front_of_the_data(clang_program: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_images_in_front_of_the_data_that_clang_put_there(tmp_path: Path) -> None:
-    """1600 MiB: the linker wrapper takes a minute."""
+    """The image has 1600 MiB, for which the linker wrapper takes a minute."""
     small = clang_offload(OPENMP, tmp_path / "program")
     run(OMPTOOL, "extract", small, "-o", tmp_path / "images")
     (image,) = (tmp_path / "images").iterdir()

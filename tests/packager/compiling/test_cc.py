@@ -49,7 +49,7 @@ def targets(path: Path) -> list[tuple[str, str | None]]:
 
 
 def printed(program: Path) -> str:
-    """Return what a program prints if all its regions run on the CPU as a device."""
+    """Return the output of a program whose regions all run on the CPU as a device."""
     ran = running.run(program, **running.MANDATORY, OMPTOOL_PLUGINS="host")
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
@@ -258,7 +258,7 @@ def test_gold_gives_the_same_bytes_elsewhere(plain: Path) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.offloads
 def test_coverage_is_that_of_the_host(plain: Path) -> None:
-    """The image's part of it would spoil the host's file, so that the region runs on the host."""
+    """The image's counters would overwrite the host's file, so the region runs on the host."""
     (plain / "region.c").write_text(REGION)
     call(plain, *CC, "--coverage", "-c", "region.c")
     call(plain, *CC, "--coverage", "region.o", "-o", "app")
@@ -287,7 +287,7 @@ def test_questions_go_to_the_compiler(plain: Path) -> None:
 
 @pytest.mark.parametrize("ours", ["omptool cc --triple x86_64", "./ours"])
 def test_a_cc_that_is_this_command_is_not_started(ours: str, plain: Path) -> None:
-    """`make CC="omptool cc"` exports it to what it starts: that would start itself for ever."""
+    """`make CC="omptool cc"` exports CC, so that the command would start itself for ever."""
     (plain / "ours").write_text('#!/bin/sh\nexec omptool cc --triple x86_64 "$@"\n')
     (plain / "ours").chmod(0o755)
     env = environment() | {"CC": ours}
@@ -327,7 +327,7 @@ def test_a_dry_run_makes_nothing(plain: Path) -> None:
     ],
 )
 def test_what_ends_elsewhere_is_compiled_alike(words: str, shown: str) -> None:
-    """A build system asks the same compiler beforehand, for instance for headers."""
+    """Build systems ask the same compiler beforehand, e.g. for headers."""
     ran = omptool("cc", "--cc", "clang-19", "--dry-run", *words.split())
     assert ran.exit_code == 0
     first = ran.output.splitlines()[0].replace(str(includedir()), "INCLUDES")

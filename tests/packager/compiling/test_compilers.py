@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The clang that `omptool cc` takes where nobody names one, and the spelling of targets."""
+"""The default clang of `omptool cc`, and the spelling of targets."""
 
 from __future__ import annotations
 

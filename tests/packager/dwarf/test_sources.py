@@ -95,7 +95,7 @@ def test_sections_that_binutils_compressed(tmp_path: Path, image: bytes, form: s
 
 @pytest.mark.parametrize("version", some_clangs(1))
 def test_objects_and_archives(tmp_path: Path, version: str) -> None:
-    """The linker relocates what their debug information says of itself."""
+    """The linker relocates references in the debug information."""
     path = program(version, tmp_path, "-c", "-g" if version == "22" else "-gdwarf-4")
     expected = {(str(tmp_path / "kernels" / "regions.c"), line) for line in (6, 8)}
     assert sources(path) == expected
@@ -140,7 +140,7 @@ def test_debug_information_is_read_for_what_is_shown(
 
 
 def test_alternatives_are_of_one_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Images of one container are: what is known of one is not read again of the others."""
+    """Images of one container share their sources, which are read once."""
     of: list[int] = []
 
     def counted(elf: headers.Elf, names: Collection[str]) -> dict[str, Place]:

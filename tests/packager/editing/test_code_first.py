@@ -39,7 +39,7 @@ def linked(folder: Path, *kind: str, more: str = "") -> Path:
 
 
 def given(path: Path, out: Path) -> Result:
-    """Return what `bundle` says when it registers an image for it."""
+    """Return the outcome of `bundle` when it adds an image."""
     image = compile_c("int counter; void first(void *p) {}", out.with_name("image.so"), "-shared")
     names = out.with_name("names")
     names.write_text("first\ncounter\n")

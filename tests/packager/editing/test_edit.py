@@ -182,7 +182,7 @@ def test_each_result_has_a_build_id_of_its_own(products: Products, tmp_path: Pat
 
 
 def test_what_is_not_copied_or_void_is_said(products: Products, tmp_path: Path) -> None:
-    """Bytes behind the file stay at its end; bits that change who runs it go."""
+    """Bytes after the file stay at its end; setuid bits are dropped."""
     app = edited.program(products, "19", "pie")
     signed, out = tmp_path / "signed", tmp_path / "out"
     signed.write_bytes(app.read_bytes() + b"a signature")

@@ -72,7 +72,7 @@ class Subject:
         return folder / self.origin.name
 
     def expect(self, path: Path, images: edited.Images | None) -> None:
-        """Raise AssertionError unless a file does what it did, and has these images."""
+        """Check that a file works like the original, and has these images."""
         assert self._does(path) == self._said
         if images is not None:
             assert edited.images(path) == images, "its images are not those of before"
@@ -80,7 +80,7 @@ class Subject:
             assert errors == []
 
     def after(self, path: Path, tool: str, images: edited.Images | None) -> tuple[Path, str]:
-        """Return what a tool makes of a file, and what is wrong with that, or nothing."""
+        """Run a tool on a file; return the result, and its fault or ""."""
         out = self.next()
         try:
             apply(tool, path, out)
@@ -90,7 +90,7 @@ class Subject:
         return out, ""
 
     def expect_broken(self, tools: Sequence[str], wrong: str) -> None:
-        """Raise AssertionError if the file that nobody has edited is fine after the same tools."""
+        """Check that the original file is broken after the same tools."""
         path = self.origin
         for tool in tools:
             path, why = self.after(path, tool, None)
@@ -99,7 +99,7 @@ class Subject:
         raise AssertionError(f"after {' and '.join(tools)}, which leave {path.name} fine: {wrong}")
 
     def changed(self, path: Path, images: edited.Images, *options: object) -> Path:
-        """Return what an edit makes of a file, which has these images then."""
+        """Edit a file so that it has these images."""
         out = self.next()
         done = omptool("edit", path, *options, "-o", out)
         assert done.exit_code == 0, done.output

@@ -41,7 +41,7 @@ def app(products: Products) -> Path:
 
 
 def said(path: Path, out: Path, *options: object) -> str:
-    """Return what `edit` says when it refuses; nothing is left behind."""
+    """Return the message of a refused `edit`; check that it writes nothing."""
     before = set(out.parent.iterdir())
     done = omptool("edit", path, *options, "-o", out)
     assert done.exit_code in (1, 2), done.output

@@ -137,7 +137,7 @@ int main(int count, char **words) { return count < 2 || dlopen(words[1], RTLD_NO
 
 
 def refused(path: Path, image: Path, *options: object) -> str:
-    """Return what `bundle` says when it refuses a finished file."""
+    """Return the message of a refused `bundle`."""
     out = path.with_name("refused")
     done = omptool("bundle", path, "--image", f"{X86_64}={image}", *options, "-o", out)
     assert done.exit_code == 2, done.output

@@ -60,7 +60,7 @@ def test_it_does_what_it_did(products: Products, tmp_path: Path, name: str) -> N
 
 
 class Stages:
-    """Each result in a folder of its own, so that the file's name stays what it was."""
+    """Results in a folder each, so that the file's name stays the same."""
 
     def __init__(self, folder: Path, origin: Path) -> None:
         self._folder, self._origin = folder, origin

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compressed parts of files: zstd's frames, and the room for what is inflated."""
+"""Inflate compressed parts: zstd's frames, and room for the results."""
 
 from __future__ import annotations
 

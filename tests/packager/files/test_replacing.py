@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Output that takes the place of a file, and what stays of that one."""
+"""Output that replaces a file, and attributes of that file that stay."""
 
 from __future__ import annotations
 

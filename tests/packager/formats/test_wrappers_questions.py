@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Questions of LLVM's test of its linker wrapper's output, asked of omptool.
+"""Ask omptool the questions of LLVM's test of its linker wrapper's output.
 
-`linker-wrapper-image.c`, of `clang/test/OffloadTools/clang-linker-wrapper` and before LLVM 22 of
-`clang/test/Driver`: what the wrapper of LLVM 19 writes for a program of each kind, and for
-SYCL that of LLVM 22, is linked, and read. A dry run gives each image no bytes.
+The test is `linker-wrapper-image.c`, of `clang/test/OffloadTools/clang-linker-wrapper` and before
+LLVM 22 of `clang/test/Driver`. The output of LLVM 19's wrapper for a program of each kind, and of
+LLVM 22's for SYCL, is linked and read. A dry run gives each image no bytes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def wrapped(folder: Path, kind: str, system: str) -> Path:
 
 
 def module(folder: Path, kind: str, system: str, version: str) -> str:
-    """Return what the linker wrapper of a release of LLVM writes in a dry run."""
+    """Return the module that an LLVM release's linker wrapper writes in a dry run."""
     packed = offload_binary(KINDS[kind])
     (folder / "in.o").write_bytes(elf(RELOCATABLE, [Section(".llvm.offloading", packed)]))
     command = (
@@ -129,7 +129,7 @@ def test_cuda_and_hip_of_windows(tmp_path: Path, kind: str, section: str) -> Non
 
 
 def test_openmp_of_windows(tmp_path: Path) -> None:
-    """The image of an object file of Windows'; who registers it is not read there."""
+    """The file is a COFF object, in which registrations are not read."""
     file = dumped(wrapped(tmp_path, "openmp", "windows"))
     assert [(image["triple"], image["arch"]) for image in file["images"]] == [(NVPTX, "sm_70")]
     assert file["descriptors"] == []

@@ -58,7 +58,7 @@ def test_what_clangs_objects_require(
 
 
 def for_riscv(path: Path) -> int | None:
-    """Return what an object requires if its code is of a machine that nobody here reads."""
+    """Return an object's requirements if its machine is one without a code reader."""
     content = bytearray(path.read_bytes())
     content[MACHINE_AT] = RISCV64
     path.write_bytes(content)

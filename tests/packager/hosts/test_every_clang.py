@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs of every clang: what dump says of them, whole, stripped, and without section headers."""
+"""Dump programs of every clang: whole, stripped, and without section headers."""
 
 from __future__ import annotations
 

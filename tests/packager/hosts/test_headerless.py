@@ -74,7 +74,7 @@ def test_segments_that_share_a_page_of_the_file_do_not_overlap(program: Path) ->
 
 
 def addends(data: bytes, value: int) -> list[int]:
-    """Return where the addends of relocations are that give an address."""
+    """Return the offsets of relocations' addends that equal an address."""
     file = headers.read(Reader(data))
     dynamic = file.dynamic()
     start, size = dynamic[7][0], dynamic[8][0]  # DT_RELA, in the first segment, and DT_RELASZ
@@ -105,7 +105,7 @@ def descriptor(program: Path) -> Descriptor:
 
 @pytest.mark.parametrize("whole", [False, True], ids=["beyond", "elsewhere"])
 def test_entries_beyond_the_file(program: Path, whole: bool) -> None:
-    """The descriptor says where they are, and there is nothing, or not all."""
+    """The descriptor refers to a range outside the file, wholly or in part."""
     known = descriptor(program)
     assert known.entries_begin is not None
     assert known.entries_end is not None

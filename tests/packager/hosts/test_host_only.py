@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Target regions that were compiled for the host alone: what the files of each compiler show."""
+"""Target regions compiled for the host alone, in files of each compiler."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small files that ask for much: each is read, or refused with a line, in little time and room."""
+"""Small files that are expensive to read: each is read, or refused with a line, at low cost."""
 
 from __future__ import annotations
 

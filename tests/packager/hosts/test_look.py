@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images are looked into only as far as asked: the list is the same, and the rest is not read."""
+"""Images are read only as deep as requested: the list is the same, and the rest is not read."""
 
 from __future__ import annotations
 

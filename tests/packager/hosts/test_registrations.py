@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images that CUDA's and HIP's runtimes are told of, wrapped by LLVM's own tool."""
+"""Images registered with CUDA's and HIP's runtimes, wrapped by LLVM's own tool."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def test_a_file_of_ocloc_by_itself(tmp_path: Path) -> None:
 
 
 def test_native_code_without_kernels(tmp_path: Path) -> None:
-    """Variables alone: Intel's driver takes it without the list of kernels."""
+    """The image has only variables: Intel's driver accepts it without the list of kernels."""
     native = sycl.zebin(tmp_path).replace(b".ze_info", b".comment")
     archive = sycl.ocloc([("64.12.60.7", native)])
     path = sycl.library(tmp_path, [sycl.packed(archive, "spir64_gen")])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Links for another machine than this: the objects say which, and its libraries are taken."""
+"""Links for another machine: objects name it, and its libraries are used."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device code of clang 23 looks addresses up before virtual calls: `link` gives it the function."""
+"""Clang 23's device code looks up addresses before virtual calls: `link` adds the function."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_any_runtime_will_do(release: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.offloads
 def test_they_run_on_llvms_runtime_of_23(tmp_path: Path) -> None:
-    """Intel's does not say where the virtual table is on the device: the last number is 0."""
+    """Intel's runtime does not map the virtual table: the last number is 0."""
     out = tmp_path / "app"
     words = (*driver(NEW), built(tmp_path, VIRTUAL), "-lstdc++", "-lomp", "-lomptarget")
     assert linked(out, *words) == ""

@@ -72,7 +72,7 @@ def joined(
 
 
 def text_module(folder: Path, name: str, text: str, triple: str = NVPTX) -> BitcodeInput:
-    """IR written by hand."""
+    """Write a module of IR by hand."""
     path = folder / f"{name}.ll"
     path.write_text(f'target triple = "{triple}"\n{text}\n')
     return BitcodeInput(path, f"{name}.o")
@@ -83,7 +83,7 @@ PLAIN = KERNEL.format("store i32 1, ptr %p\nret void")
 
 
 def test_a_library_does_not_name_its_compiler(tmp_path: Path) -> None:
-    """In an image for a CPU: the runtime would take the kernels for that compiler's."""
+    """An image for a CPU would have the library's compiler, and its convention for kernels."""
     ident = '!llvm.ident = !{{!0, !1}}\n!0 = !{{!"clang version {}"}}\n!1 = !{{!"of a tool"}}'
     kernel = "declare i32 @helper(i32)\ndefine void @__omp_offloading_1_2_k_l3(ptr %p) {\n"
     kernel += "%one = call i32 @helper(i32 1)\nstore i32 %one, ptr %p\nret void\n}\n"

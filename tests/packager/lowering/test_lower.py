@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool lower`: what an image holds, and that its kernels compute."""
+"""`omptool lower`: the contents of images, and the results of their kernels."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool doctor` says what `omptool run` then does, whatever is in the way."""
+"""`omptool doctor` predicts `omptool run`, whatever is in the way."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_libraries_are_those_that_the_loader_picks(
 
 
 def test_a_runtime_that_is_not_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`omptool run` brings it; nobody brings another library."""
+    """`omptool run` provides the runtime, but no other library."""
     path = program("22", folder)
     installed = dynamic_loader._cache  # a machine may have this release's
     monkeypatch.setattr(dynamic_loader, "_cache", lambda code: _without_runtimes(installed(code)))
@@ -256,7 +256,7 @@ def test_a_library_that_nobody_has(folder: Path, tmp_path: Path) -> None:
 
 
 def test_an_old_runtime_and_new_entries(folder: Path, tmp_path: Path) -> None:
-    """The 56-byte records of clang 22 on LLVM 19's library under the name that is asked for."""
+    """Clang 22's 56-byte records meet LLVM 19's library under the needed name."""
     (tmp_path / "libomptarget.so.22.1").symlink_to("/usr/lib/llvm-19/lib/libomptarget.so.19.1")
     document = diagnosis(program("22", folder), LD_LIBRARY_PATH=str(tmp_path))
     assert "OMP202" in codes(document)

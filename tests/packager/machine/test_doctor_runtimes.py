@@ -209,7 +209,7 @@ def test_a_runtime_that_does_not_say_its_release(diagnosed: Path, tmp_path: Path
 
 
 def test_a_runtime_that_is_yet_to_come(diagnosed: Path, tmp_path: Path) -> None:
-    """LLVM 22's, but for its name: nobody knows how that of 25 calls kernels."""
+    """The runtime is LLVM 22's under the name of 25's, whose calls of kernels are unknown."""
     path, name = program("22", diagnosed), "libomptarget.so.22.1"
     later = library("22").read_bytes().replace(f"{name}\0".encode(), b"libomptarget.so.25.1\0")
     (tmp_path / name).write_bytes(later)
@@ -294,7 +294,7 @@ def test_a_folder_that_takes_no_images(
 
 
 def test_a_damaged_image_there(diagnosed: Path, tmp_path: Path) -> None:
-    """LLVM's runtime gives it to the dynamic linker, which may end the program."""
+    """LLVM's runtime passes the image to the dynamic linker, which may end the program."""
     version = INSTALLED
     path = changed(program(version, diagnosed), tmp_path / "changed", without_its_end(0.5))
     environment = search(path, version, tmp_path / "lib")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files that are containers, end to end, become shorter by what goes."""
+"""Files that are sequences of containers get shorter by the removed code."""
 
 from __future__ import annotations
 

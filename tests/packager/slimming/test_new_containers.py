@@ -219,7 +219,7 @@ def test_compressed_bundles(tmp_path: Path, made: Containers, version: int, meth
 
 
 def test_a_bundle_by_clangs_bundler(made: Containers, tmp_path: Path) -> None:
-    """LLVM's own tool takes the result apart."""
+    """LLVM's own tool unpacks the result."""
     path = made.bundle("packed.hipfb", *made.images, packed=True)
     out = slimmed(path, "gfx906")
     run(

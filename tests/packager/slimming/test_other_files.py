@@ -88,7 +88,7 @@ def test_several_containers_of_an_object_move(products: Products, tmp_path: Path
 
 
 def test_a_section_of_an_object_has_no_zeros_behind(products: Products, tmp_path: Path) -> None:
-    """Readers of OffloadBinaries take zeros for one more."""
+    """Readers of OffloadBinaries mistake zeros for another one."""
     compiled, out = one_fatbin(products, tmp_path), tmp_path / "slim.o"
     (whole,) = kept(compiled, set(shortened.ARCHS))
     *pieces, last = whole.pieces
@@ -127,7 +127,7 @@ def test_less_than_a_page_stays(products: Products, tmp_path: Path) -> None:
 
 
 def test_bytes_behind_a_file_stay(products: Products, tmp_path: Path) -> None:
-    """An appended signature is void, which a note says. Offsets beyond 2 GiB are copied."""
+    """A note reports that an appended signature is void. Offsets beyond 2 GiB are copied."""
     app, out = Path(shutil.copy(program(products, "pie"), tmp_path / "app")), tmp_path / "out"
     size = app.stat().st_size
     with app.open("r+b") as file:

@@ -56,7 +56,7 @@ def test_the_same_code(tmp_path: Path, made: Containers, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["cuda", "plain", "compressed"])
 def test_other_code(tmp_path: Path, made: Containers, kind: str) -> None:
-    """The result is for another device than the one that is asked for."""
+    """The result is for another device than the requested one."""
     path = library(tmp_path, made, kind)
     out = result(path, "gfx90a")
     keep = "sm_90" if kind == "cuda" else "gfx906"

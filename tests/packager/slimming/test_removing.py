@@ -42,7 +42,7 @@ def hashes(path: Path) -> list[str]:
 def edited(
     path: Path, *removed: object, containers: str = "1 container", force: bool = False
 ) -> Path:
-    """Return the result without some images; the user is told how many."""
+    """Remove images; check the reported number, and return the result."""
     out = path.with_name(f"edited-{path.name}")
     words = [word for one in removed for word in ("--remove", one)]
     words += ["--force"] if force else []
@@ -54,7 +54,7 @@ def edited(
 
 
 def refused(path: Path, *words: object) -> str:
-    """Return what `edit` says when it refuses; nothing is written."""
+    """Return the message of a refused `edit`; check that it writes nothing."""
     before = set(path.parent.iterdir())
     done = omptool("edit", path, *words, "-o", path.with_name("refused"))
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.output
@@ -63,7 +63,7 @@ def refused(path: Path, *words: object) -> str:
 
 
 def expect_each_removed(path: Path) -> None:
-    """Each image goes alone, and all others stay as they are, in their order."""
+    """Check that each image can be removed alone, and that all others stay in order."""
     before = hashes(path)
     for number in range(len(before)):
         out = edited(path, number)
@@ -145,7 +145,7 @@ def test_a_program_of_openmp_and_cuda(tmp_path: Path) -> None:
 
 
 def test_sycls_tables(tmp_path: Path) -> None:
-    """A row goes from an end of its table alone."""
+    """A row can only be removed at an end of its table."""
     native = Part(zebin(tmp_path), "spir64_gen")
     path = library(tmp_path, [native, Part(spirv("first")), packed(spirv("second"))])
     before = hashes(path)
@@ -260,7 +260,7 @@ def test_wrong_words(tmp_path: Path, words: list[str], message: str) -> None:
 
 
 def test_a_result_with_other_images_is_not_written(tmp_path: Path) -> None:
-    """The proof knows what each container should have."""
+    """The proof knows the images that each container should have."""
     images = [entry(2, bytes(99)), entry(1, b".version 8.0"), entry(8, bytes(9))]
     before, after = tmp_path / "before", tmp_path / "after"
     before.write_bytes(fatbin(*images))

@@ -62,7 +62,7 @@ def test_each_form_of_the_wrapper_registers(work: Path, form: str) -> None:
 
 
 def test_the_wrapper_keeps_the_features_of_the_code(work: Path) -> None:
-    """Branch tracking stays on where all else has it, and what is required is 1, for nothing."""
+    """Branch tracking stays on if all other objects have it; the needed bits are 1 for none."""
     options = ("--abi", "llvm-16", "--entries", "auto")
     wrapper = emitted(work, "object", *options)
     assert "AArch64 feature: BTI, PAC" in run(f"{TARGET}-readelf", "-n", wrapper)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Containers that `emit` writes: what clang's tools write, and what these take apart again."""
+"""Compare containers by `emit` with those of clang's tools, which also unpack them."""
 
 from __future__ import annotations
 

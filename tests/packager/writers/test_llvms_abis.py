@@ -99,7 +99,7 @@ def _emitted(version: str, folder: Path) -> Path:
 
 
 def _of_text(version: str, folder: Path, name: str) -> Path:
-    """Return what the clang makes of a wrapper as text."""
+    """Compile a wrapper in text form by the clang."""
     ending = "ll" if name == "of-ir" else "s"
     options = ("--abi", abi(version), "--format", TEXTS[name])
     image = ("--image", f"{X86_64}={folder}/image.so")

@@ -54,7 +54,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Work:
 
 
 def contents(path: Path) -> list[object]:
-    """Return what is in an object, as a reader sees it: nothing about where it is."""
+    """Return the contents of an object, independent of places."""
     binary = load(path)
     table = [(e.name, e.kind, e.size, e.flags, e.symbol) for e in binary.entries]
     images = [(i.triple, i.arch, i.kind, i.container, i.is_wrapped) for i in binary.images]
@@ -109,7 +109,7 @@ def test_sections_of_assembly_are_those_of_the_object(work: Work, tmp_path: Path
 
 @pytest.mark.parametrize("form", ["asm", "llvm-ir"])
 def test_a_host_registers_what_was_text(tmp_path: Path, form: str) -> None:
-    """The recorder says what it is given: images byte for byte, before any constructor."""
+    """The recorder prints its arguments: images byte for byte, before any constructor."""
     (tmp_path / "one").write_bytes(b"first image")
     (tmp_path / "recorder.map").write_text("OMPTARGET_4.5 { global: *; };\n")
     flags = ("-shared", "-fPIC", f"-Wl,--version-script={tmp_path}/recorder.map")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The wrapper object: every linker takes it, the program's own code is untouched, it registers."""
+"""The wrapper object: every linker accepts it, it registers, and other code stays the same."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def wrap(work: Path, host: str | None, out: Path, entries: list[EntryInput] | No
 def linked(
     work: Path, out: Path, *objects: Path, linker: str = "bfd", flags: tuple[str, ...] = ()
 ) -> str:
-    """Return what the linked program prints."""
+    """Return the output of the linked program."""
     libraries = (f"-L{work}", "-lrecorder", f"-Wl,-rpath,{work}", "-lstdc++")
     return run(link(out, *objects, linker=linker, flags=libraries + flags))
 

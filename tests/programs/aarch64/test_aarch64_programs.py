@@ -53,7 +53,7 @@ def libraries() -> tuple[object, ...]:
 
 
 def expect(program: Path, lines: list[str]) -> None:
-    """Expect what a program prints, whatever the pages."""
+    """Check the output of a program at every page size."""
     for page in PAGES:
         assert output(*QEMU, "-p", page, program).splitlines() == lines
 

@@ -56,7 +56,7 @@ def libraries(products: Products) -> Path:
 
 
 def built(source: Path, level: str, libraries: Path, out: Path) -> str | None:
-    """Build the program; return what clang says if it does not like it."""
+    """Build the program; return clang's error, if any."""
     clang = tool(INSTALLED, "clang++" if source.suffix == ".cpp" else "clang")
     words = [*clang, f"--target={TARGET}", level, *FLAGS, *WARNINGS]
     words += [f"--ld-path={LLD_FOLDER}/ld.lld", f"-L{libraries}", f"-L{RUNTIME.parent}"]

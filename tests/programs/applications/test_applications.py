@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The applications here give the results that they give on LLVM's own runtime.
+"""The applications have the same results as on LLVM's own runtime.
 
-Each compares the device's results with the host's itself, too. bench/applications.py has their
-speed.
+Each also compares the device's results with the host's. bench/applications.py has their speed.
 """
 
 from __future__ import annotations

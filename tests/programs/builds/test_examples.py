@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The example for build systems, fixtures/builds, as each builds it: all of it, and changes."""
+"""fixtures/builds, the example for build systems, built by each: fully, and after changes."""
 
 from __future__ import annotations
 

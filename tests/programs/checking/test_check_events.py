@@ -42,7 +42,7 @@ FIGURES = {
 
 
 def found_in(version: str, source: Path, into: Path) -> list[CheckFinding]:
-    """Return what the checker finds in a program that has debug information."""
+    """Return the checker's findings in a program with debug information."""
     program = with_debug_information(version, source, into)
     return checked(program, LD_LIBRARY_PATH=libraries(version))[0]
 

@@ -140,9 +140,9 @@ def test_a_setgid_program_ignores_our_variables(tmp_path: Path) -> None:
 
 
 def test_every_variable_of_ours_is_read_where_setuid_programs_have_none() -> None:
-    """process_test.cpp runs such a program; this finds the variable that it does not know.
+    """process_test.cpp runs such a program; this finds variables that it does not know.
 
-    Plugins of GPUs read theirs where there is a driver, that of MPI where it is asked for.
+    Plugins of GPUs read theirs if there is a driver, and MPI's plugin if it is requested.
     """
     read = re.compile(r'(\w*getenv|own_setting)\("((?:OMPTOOL|LIBOMPTARGET)_\w+)"')
     not_here = ("cuda", "opencl", "mpi")

@@ -26,7 +26,7 @@ OPENMP_52, OPENMP_60 = "-fopenmp-version=52", "-fopenmp-version=60"
 
 
 class Program(NamedTuple):
-    """A program: what it takes, prints and returns. Kernels print in any order."""
+    """A program: arguments, output and exit code. Kernels print in any order."""
 
     flags: tuple[str, ...] = (OPENMP_52,)
     stdout: tuple[str, ...] = ("ok",)
@@ -96,7 +96,7 @@ def test_programs(name: str, by: str, level: str, tmp_path: Path) -> None:
 
 
 def test_teams_on_a_worker(tmp_path: Path) -> None:
-    """The worker's plugin tells which kernels take a shape, and the shape goes there."""
+    """The worker's plugin reports which kernels accept a shape, and receives it."""
     program = built("teams", "driver", "-O2", tmp_path)
     done = run(program, **MANDATORY, **THREADS, **over_workers.environment(mpis.DEBIAN[0]))
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr

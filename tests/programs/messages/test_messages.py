@@ -29,7 +29,7 @@ ADDED = {
 
 
 def both(program: Path, added: str | None = None, **environment: str) -> tuple[object, object]:
-    """Return what the program says on this runtime, behind the line `added`, and on LLVM's."""
+    """Return the program's output on this runtime, after the line `added`, and on LLVM's."""
     llvm = llvm_libraries()
     code, stderr, stdout = said(program, [libdir(), llvm], **environment)
     if added:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Workers that are killed, that hang, or whose program is gone."""
+"""Workers that are killed, that hang, or whose program has ended."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SAYS_SO = "omptarget: plugin mpi: the death of a worker ends this job"
 
 
 def surviving(mpi: Mpi, *options: str) -> Mpi:
-    """Return an MPI whose job goes on when a process dies."""
+    """Return an MPI whose job continues when a process dies."""
     return mpi._replace(launcher=(*mpi.launcher, *options))
 
 
@@ -175,7 +175,7 @@ def test_a_worker_of_a_program_that_is_gone_ends(tmp_path: Path) -> None:
 
 
 def line_at_the_start(mpi: Mpi, program: Path, worker: str) -> tuple[str, float]:
-    """Run a job whose rank 2 is a shell's line; return what is printed of its start, and when."""
+    """Run a job whose rank 2 is a shell command; return the start's output, and its time."""
     number = program.with_name(
         "rank-2"
     )  # MPICH's proxy spins for ever when its stopped child stays

@@ -122,7 +122,7 @@ def test_a_program_without_regions_ends_with_its_workers(mpi: Mpi) -> None:
 
 
 def user_of(mpi: Mpi, tmp_path: Path, *options: str, source: str = "split.c") -> Path:
-    """Return a program that uses MPI. It declares what it calls: no header is here."""
+    """Build a program that uses MPI, with its own declarations because no header is installed."""
     family = {"libmpi.so.40": ["-DOPEN_MPI"], "libmpi_abi.so.1": ["-DSTANDARD"]}
     flags = (*family.get(mpi.library, []), *options)
     linked = (str(mpi.path), f"-Wl,-rpath,{mpi.path.parent}")

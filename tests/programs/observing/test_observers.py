@@ -197,7 +197,7 @@ def test_omptool_says_first_that_the_library_is_missing(
 
 
 def test_the_summary_waits_for_libraries_that_were_opened_later(tmp_path: Path) -> None:
-    """Destructors of libraries run in an order that depends on who needs whom."""
+    """The order of libraries' destructors depends on their dependencies."""
     shared = []
     for name in ("one", "two"):
         source = tmp_path / f"{name}.c"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`run --summary` tells at the end what ran, what moved, and what ran on the host."""
+"""`run --summary` prints at the end which regions ran, transfers, and fallbacks."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def take(page: Page, trace: Path, picture: Path) -> None:
 
 
 class Png(NamedTuple):
-    """A picture: its size, and the colours that it has."""
+    """A picture: its size and colours."""
 
     width: int
     height: int

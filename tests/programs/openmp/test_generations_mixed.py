@@ -33,7 +33,7 @@ def compiled(version: str, source: Path, out: Path) -> Path:
 
 
 def said(program: Path, **environment: str) -> str:
-    """Return what it prints on the device; nothing may be said about falling back."""
+    """Return the output of a program on the device; check that no line reports a fallback."""
     done = run(program, **MANDATORY | environment)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout

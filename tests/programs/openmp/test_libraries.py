@@ -27,7 +27,7 @@ def library(version: str, source: Path, output: Path, *flags: str) -> Path:
 
 
 def ran(*command: Path, **environment: str) -> str:
-    """Return what a program says on the device; nothing may be said about falling back."""
+    """Return the output of programs on the device; check that no line reports a fallback."""
     done = run(*command, **MANDATORY | environment)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
@@ -80,7 +80,7 @@ def kernels(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("policy", ["DEFAULT", "MANDATORY"])
 def test_a_variable_that_the_device_lacks_is_an_error(tmp_path: Path, policy: str) -> None:
-    """LLVM's runtime says so and runs the region all the same."""
+    """LLVM's runtime reports it and runs the region."""
     source = LIBRARIES / "lost.c"
     clang = compiler(INSTALLED, source)
     made(tmp_path / "main", *clang, "-Xarch_device", "-DDEVICE", source)

@@ -51,7 +51,7 @@ def test_it_runs_without_omptool_run(tmp_path: Path, name: str) -> None:
 
 
 def test_two_sonames_in_one_process_are_one_runtime(tmp_path: Path) -> None:
-    """Each library asks for another libomptarget; what one maps, the other finds."""
+    """Each library needs another libomptarget, but objects of one are present for the other."""
     clang = (CLANG[".c"], *FLAGS, "-shared", "-fPIC")
     made(tmp_path / "libmap.so", *clang, LINKED / "maps.c")
     old = libdir() / "libomptarget.so.16"

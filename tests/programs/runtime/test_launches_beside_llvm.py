@@ -75,7 +75,7 @@ def built(source: Path, folder: Path, telling: Path) -> Path:
 
 
 def launches(program: Path, runtime: Path, driver: Path) -> tuple[int, str, launch_logs.LaunchLog]:
-    """Return how the program ends on a runtime, what is said, and its launches."""
+    """Return the program's exit code, its output and its launches on a runtime."""
     arguments = map(str, APPLICATIONS.get(program.parent.name, ()))
     log = runtime.with_suffix(".log")
     environment = {
@@ -106,7 +106,7 @@ def launches(program: Path, runtime: Path, driver: Path) -> tuple[int, str, laun
 
 
 def told(text: str) -> list[str]:
-    """Return what users are told of the regions' launches."""
+    """Return the lines for users about the regions' launches."""
     return re.findall(r"Launching kernel \w+ with .*", text)
 
 

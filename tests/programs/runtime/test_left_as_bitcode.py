@@ -110,7 +110,7 @@ def test_clangs_bitcode_for_nvidia_is_launched(
 @pytest.mark.offloads
 @pytest.mark.parametrize("form", ["-fopenmp-target-jit", "-foffload-lto"])
 def test_clangs_program_runs(form: str, cache: Path, tmp_path: Path) -> None:
-    """The first leaves bitcode in the program; by the second clang's linker makes code of it."""
+    """One form leaves bitcode in the program; for the other, clang's linker compiles it."""
     source = TESTS / "programs" / "openmp" / "declare_target.c"
     done = clangs.run(clangs.compiled(source, tmp_path, "-O2", form))
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs on OpenCL: one executable for every device, the memory they use, and what goes wrong."""
+"""Programs on OpenCL: one executable for every device, kinds of memory, and faults."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_what_the_device_has_not_is_the_hosts_turn(
 def test_too_much_memory_of_a_teams_own_is_the_hosts_turn(
     tmp_path: Path, vendors: dict[str, str]
 ) -> None:
-    """A kernel that needs 64 MiB of it."""
+    """A kernel needs 64 MiB of team memory."""
     program = _program(tmp_path, lower(TEAM_MEMORY, tmp_path / "k.spv", triple=SPIRV))
     done = _run(program, "right", vendors)
     assert (done.returncode, done.stdout) == (0, "host 7\n")
@@ -153,7 +153,7 @@ def test_a_kernel_that_never_ends_is_named(program: Path, vendors: dict[str, str
 def test_a_kernel_that_has_failed_is_named_and_ends_the_program(
     program: Path, loader: Path, vendors: dict[str, str], memory: str
 ) -> None:
-    """Decision 23. The loader says it as a GPU's driver does; a fault on Intel's is a signal."""
+    """The loader reports it like a GPU's driver (decision 23); Intel's driver gets a signal."""
     chosen = {"OMPTOOL_OPENCL_MEMORY": memory, "FAKE_CL_FAULT": "1"} | vendors
     done = _run(program, "right", chosen, loader)
     assert (done.returncode, done.stdout) == (-signal.SIGABRT, "")
@@ -177,7 +177,7 @@ def test_a_kernel_that_faults_is_named_and_the_signal_ends_the_program(
 def test_a_native_binary_runs_and_a_broken_one_does_not(
     program: Path, vendors: dict[str, str], tmp_path: Path
 ) -> None:
-    """The image that Intel's driver for CPUs makes goes to clCreateProgramWithBinary."""
+    """Intel's driver for CPUs makes the image, for clCreateProgramWithBinary."""
     binary = tmp_path / "native"
     make = [sys.executable, str(NATIVE), str(program.parent / "k.spv"), str(binary)]
     subprocess.run(make, check=True, env=os.environ | vendors)

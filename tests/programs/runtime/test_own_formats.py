@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images in a plugin's own format: the plugins on this machine say whether one takes them."""
+"""Images in a plugin's own format: the plugins on this machine decide about them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The wheel, installed as the README says: the README's own commands, and without a compiler."""
+"""The wheel, installed by the README's commands, with and without a compiler."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(*command: object, env: dict[str, str] | None = None, cwd: Path | None = 
 
 
 def way() -> dict[str, str]:
-    """Return the variables that say which way the CPU device takes."""
+    """Return the variables that select the CPU device's way."""
     return {name: value for name, value in os.environ.items() if name.startswith("OMPTOOL_")}
 
 

@@ -73,6 +73,6 @@ def _fault_of(machine: Machine, program: Path, environment: dict[str, str], case
 
 
 def _said(output: str) -> list[str]:
-    """Doctest's lines of what was not so."""
+    """Return doctest's lines about failed assertions."""
     lines = [line.strip() for line in output.splitlines()]
     return [line for line in lines if line and not line.startswith(("[doctest]", "====="))]

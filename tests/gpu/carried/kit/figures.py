@@ -17,7 +17,7 @@ Figures = dict[str, float]
 
 @dataclass(frozen=True)
 class Goal:
-    """A ratio of two figures, and what was asked for."""
+    """A ratio of two figures, and its goal."""
 
     name: str
     ours: str

@@ -91,7 +91,7 @@ class Machine:
         environment: Mapping[str, str] = NOTHING,
         patience: float = PATIENCE,
     ) -> Done:
-        """Run a program on the kit's runtime; what takes longer than `patience` is killed."""
+        """Run a program on the kit's runtime; kill it after `patience` seconds."""
         own = {"LD_LIBRARY_PATH": self.libraries(), "OMPTOOL_PLUGINS": "cuda"} | dict(environment)
         started = time.monotonic()
         try:

@@ -38,7 +38,7 @@ def run(machine: Machine, report: Report) -> None:
 
 
 def _fault_of(machine: Machine, plugin: str, one: dict[str, Any]) -> tuple[str, str]:
-    """Return why it is not right, or "", and what more there is to say."""
+    """Return the fault of a program's run, or "", and further facts."""
     command = [machine.kit / one["file"], *one["arguments"]]
     if plugin == "cuda" and machine.is_fake:
         return _launches(machine, command)

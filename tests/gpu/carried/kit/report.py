@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A line for each test, a row for each figure, a summary, and files of all of it."""
+"""Write a report: a line for each test, a row for each figure, a summary, and files of all."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Report:
         )
 
     def wants(self, name: str) -> bool:
-        """Return whether this test was asked for."""
+        """Return whether the user asked for this test."""
         return self.only in name
 
     def begin(self, part: str) -> None:

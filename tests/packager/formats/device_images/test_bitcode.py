@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""LLVM bitcode of every clang: what is in it, beside what llvm-nm says, and one wrong field."""
+"""LLVM bitcode of every clang: contents compared with llvm-nm, and one wrong field."""
 
 from __future__ import annotations
 

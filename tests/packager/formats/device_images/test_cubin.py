@@ -97,7 +97,7 @@ def test_what_a_static_kernel_needs() -> None:
 
 @pytest.mark.parametrize("path", [LINKED, COMPILED, DATA / "driver.ptx"])
 def test_they_are_sound(path: Path) -> None:
-    """NVIDIA's sections without bytes are not missing, nor is what the driver resolves."""
+    """NVIDIA's sections without bytes are not faults, nor are names that the driver resolves."""
     assert findings(path) == []
 
 

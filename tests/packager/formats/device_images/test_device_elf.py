@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ELF images: what is exported, what their table lists, and GPUs' headers."""
+"""ELF images: exports, listed symbols, and GPUs' headers."""
 
 from __future__ import annotations
 

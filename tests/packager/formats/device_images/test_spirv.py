@@ -75,7 +75,7 @@ ELSEWHERE = instruction(59, 3, 9, 4)  # in the memory of a team
 
 
 def exporting(number: int, name: str, linkage: int = 0) -> bytes:
-    """LinkageAttributes: a name, then whether it is exported (0), imported or for one."""
+    """Return a LinkageAttributes decoration: a name, then exported (0), imported or link-once."""
     text = instruction(71, number, 41, name=name)
     words = len(text) // 4 + 1
     return struct.pack("<I", words << 16 | 71) + text[4:] + struct.pack("<I", linkage)

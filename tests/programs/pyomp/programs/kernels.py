@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Several kernels of one function, over teams and threads, and what they say of the device."""
+"""Several kernels of one function, over teams and threads, and their queries of the device."""
 
 import numpy as np
 from numba.openmp import (
