@@ -46,10 +46,10 @@ def ways(test: str, path: Path) -> list[Any]:
 
 
 def take_turns(items: Iterable[pytest.Item]) -> None:
-    """Leave one way of each case of a sweep to `make test`, and the other to `make test-all`.
+    """Keep one way of each case of a sweep for `make test`, and the other for `make test-all`.
 
-    A file counts its cases on from one sweep to the next: with an odd number of compilers, each
-    has either way with some program.
+    A file counts its cases across sweeps: with an odd number of compilers, each has either way with
+    some program.
     """
     counts: dict[Path, int] = {}
     for cases in _cases_both_ways(items).values():

@@ -60,7 +60,7 @@ def test_entries_of_two_generations(tmp_path: Path) -> None:
 
 
 def test_entries_of_clang_20(tmp_path: Path) -> None:
-    """It has the records of 21 in the section of 19."""
+    """Clang 20 has the records of 21 in the section of 19."""
     objects = program(tmp_path, version="20")
     linked(tmp_path / "app", *driver("20"), *objects)
     assert printed(tmp_path / "app", LD_LIBRARY_PATH=libraries("20")) == PRINTED
@@ -195,7 +195,7 @@ def test_images_of_other_models(tmp_path: Path) -> None:
 
 
 def test_images_that_register_themselves(tmp_path: Path) -> None:
-    """Those of an object by CUDA's or HIP's compiler, in a program with regions and in another."""
+    """CUDA's or HIP's compiler made the images' object, in a program with regions and in another."""
     hip = [
         "-x",
         "hip",

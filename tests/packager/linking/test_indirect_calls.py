@@ -52,7 +52,7 @@ def function(kept: Path) -> tuple[int, str]:
 @pytest.mark.offloads
 @pytest.mark.parametrize("release", [INSTALLED, "22"])
 def test_any_runtime_will_do(release: str, tmp_path: Path) -> None:
-    """None of LLVM's up to 23 has the function."""
+    """No LLVM runtime up to 23 has the function."""
     out, folder = tmp_path / "app", f"-L{libraries(release).split(':')[-1]}"
     words = (*tool(NEW, "clang++"), built(tmp_path, VIRTUAL), folder, "-lomp", "-lomptarget")
     said = linked(out, *words, options=["--save-temps", tmp_path / "kept"])

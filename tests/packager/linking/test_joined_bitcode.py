@@ -65,7 +65,7 @@ def both(folder: Path, version: str = INSTALLED, triple: str = NVPTX) -> list[Bi
 def joined(
     modules: Sequence[BitcodeInput], out: Path, *device_libs: Path, version: str = INSTALLED
 ) -> Joined:
-    """Their PTX."""
+    """Join modules to PTX."""
     others = version in OTHERS
     folder = runtime(version) if others else Path(libraries(version).split(":")[-1])
     return join(modules, Target(NVPTX, GPU), device_libs, out, search=(folder,))
@@ -266,7 +266,7 @@ def test_clang_22_makes_do_with_the_library_of_19(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["21", "22"])
 def test_the_library_of_20_takes_a_later_ones_place(version: str, tmp_path: Path) -> None:
-    """Also where the user names it."""
+    """The same library is used if the user names it."""
     library = runtime("20") / "libomptarget-nvptx.bc"
     modules, out = both(tmp_path, version), tmp_path / "out.ptx"
     found = join(modules, Target(NVPTX, GPU), (), out, search=[library.parent])

@@ -106,7 +106,7 @@ def test_in_place_of_clangs_wrapper(version: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_libomp_that_only_llvms_runtime_calls(tmp_path: Path) -> None:
-    """Nothing else would keep it where libraries are linked as needed."""
+    """No other use would keep libomp when libraries are linked as needed."""
     objects, search = program(tmp_path, version="14"), libraries("14")
     folder = search.split(":")[-1]
     words = ["gcc", "-Wl,--as-needed,--gc-sections", "-fuse-ld=lld", f"-L{folder}", *objects]
@@ -286,7 +286,7 @@ def test_a_command_that_only_a_response_file_can_hold(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--device-lib", "--runtime"])
 def test_a_file_of_an_option_that_is_not_there(option: str, tmp_path: Path) -> None:
-    """Also where nothing needs it."""
+    """The file is reported even if nothing needs it."""
     done = omptool("link", option, tmp_path / "nowhere", "--", "true")
     assert done.exit_code == 2
     assert done.stderr == f"Error: {tmp_path / 'nowhere'}: No such file or directory\n"

@@ -94,7 +94,7 @@ def test_a_library_where_only_the_driver_looks(tmp_path: Path) -> None:
 
 
 def test_the_libraries_that_images_are_linked_with(tmp_path: Path) -> None:
-    """Not those with device code: half of them is the host's."""
+    """Libraries with device code are excluded: half of their code is the host's."""
     main, *others = program(tmp_path)
     host = made(tmp_path / "host.o", "gcc", "-c", SOURCES / "scaled.c")
     subprocess.run(["ar", "rc", tmp_path / "libk.a", *others], check=True)

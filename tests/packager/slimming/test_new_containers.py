@@ -110,7 +110,7 @@ def test_images_that_are_compressed_as_one(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("flag", ["-c", "-dc"])
 def test_objects_of_nvcc(tmp_path: Path, flag: str) -> None:
-    """Also relocatable device code, which is in a section of its own."""
+    """Relocatable device code, in a section of its own, is included."""
     options = (flag, *cuda.code_for("sm_80", "sm_90"))
     path = cuda.compiled(tmp_path / "k.cu", tmp_path / "k.o", *options)
     out = tmp_path / "out.o"

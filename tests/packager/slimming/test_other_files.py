@@ -71,7 +71,7 @@ def test_an_object_becomes_shorter(products: Products, tmp_path: Path) -> None:
 
 
 def test_several_containers_of_an_object_move(products: Products, tmp_path: Path) -> None:
-    """By the addends of relocations: a link of objects has left one section symbol."""
+    """Addends of relocations lead to the containers: a link of objects left one section symbol."""
     blobs = program(products, "pie").parent
     compiled, out = tmp_path / "three.o", tmp_path / "slim.o"
     output("gcc", "-c", "-O1", "-fPIE", f"-DBLOBS={blobs}", shortened.SOURCE, "-o", compiled)
@@ -218,7 +218,7 @@ def test_holes_have_the_largest_page_of_aarch64(
 def test_a_damaged_file_is_an_error_or_shortened(
     products: Products, tmp_path: Path, data: st.DataObject
 ) -> None:
-    """Whatever is damaged, nothing but an error of ours comes out, and no file beside."""
+    """Damage yields one of our errors or a result, and no other file."""
     link = data.draw(st.sampled_from(("pie", "no-pie", "lld-relr", "mold-library")))
     app = program(products, link)
     content = bytearray(app.read_bytes())

@@ -81,7 +81,7 @@ def linked(folder: Path, kind: str, *images: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["none", "speed", "size"])
 def test_code_by_nvcc(tmp_path: Path, mode: str) -> None:
-    """In a file of its own, in an object and in a library: PTX and code, plain, LZ4 and zstd."""
+    """nvcc's code is in a bare file, an object and a library: PTX and cubins, plain, LZ4 and zstd."""
     ptx = ("-gencode=arch=compute_90,code=compute_90",)
     options = (f"--compress-mode={mode}", *cuda.code_for("sm_80", "sm_90", "sm_100a"), *ptx)
     image = cuda.compiled(tmp_path / "k.cu", tmp_path / "k.fatbin", *options, "-fatbin")
@@ -97,7 +97,7 @@ def test_code_by_nvcc(tmp_path: Path, mode: str) -> None:
 
 @pytest.mark.slow
 def test_all_images_for_a_target_of_several_containers(tmp_path: Path, made: Containers) -> None:
-    """The same of CUDA and HIP: a number is of one image, a target of one in each container."""
+    """For CUDA and HIP, a number selects one image, and a target one in each container."""
     for kind in ("plain", "packed"):
         images = [made.bundle(f"{kind}{n}", *made.images, packed=kind == "packed") for n in (1, 2)]
         path = linked(tmp_path, "hip", *images)
@@ -185,7 +185,7 @@ def test_what_goes_together_alone(tmp_path: Path) -> None:
 
 
 def test_a_result_that_verify_finds_wrong_needs_force(tmp_path: Path) -> None:
-    """As after any edit, the file stays as it was."""
+    """As after any refused edit, the file stays unchanged."""
     path = tmp_path / "k.fatbin"
     path.write_bytes(fatbin(entry(2, bytes(100)), entry(1, b".version 8.0")))
     before = path.read_bytes()
@@ -218,7 +218,7 @@ def numbered(path: Path) -> list[str]:
 
 
 def test_containers_in_a_container(tmp_path: Path, made: Containers) -> None:
-    """They go as one, because the outermost alone is written anew."""
+    """Nested containers are removed together, because only the outermost is rewritten."""
     inner = made.packed("inner", *made.images).read_bytes()
     image = made.images[1].read_bytes()
     path = tmp_path / "k.hipfb"

@@ -16,7 +16,7 @@ from packager.slimming.selection import Candidate, choose
 
 
 def images(*names: str) -> list[Candidate]:
-    """Candidates of names such as "sm_90", "ptx sm_90", "gfx90a:xnack-", "x86_64"."""
+    """Return candidates of names such as "sm_90", "ptx sm_90", "gfx90a:xnack-", "x86_64"."""
     found = []
     for name in names:
         kind, _, arch = name.rpartition(" ")

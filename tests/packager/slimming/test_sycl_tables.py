@@ -23,7 +23,7 @@ PAGES = 5 << 12
 
 
 def native(folder: Path) -> Part:
-    """Native code and SPIR-V for the target spir64_gen, of some pages."""
+    """Make native code and SPIR-V for the target spir64_gen, of some pages."""
     members = [
         ("64.12.60.7", zebin(folder) + bytes(PAGES)),
         ("generic_ir", opencl_elf(spirv("first"))),

@@ -160,7 +160,7 @@ def test_a_library_of_another_build_is_refused(program: Path, without: Path) -> 
 
 
 def test_the_library_is_never_searched_for(program: Path, without: Path, tmp_path: Path) -> None:
-    """Neither on LD_LIBRARY_PATH, nor in the current folder."""
+    """The library is not searched for on LD_LIBRARY_PATH, nor in the current folder."""
     decoy = tmp_path / "decoy"
     decoy.mkdir()
     shutil.copy(libdir() / OBSERVERS, decoy)
