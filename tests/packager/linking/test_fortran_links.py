@@ -109,7 +109,7 @@ def test_bitcode_that_the_user_names_is_seen_by_the_plugin(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("kind", ["object", "archive", "shared", "device"])
 def test_a_runtime_of_the_users_is_the_one(kind: str, tmp_path: Path) -> None:
-    """The user's runtime is in an object's device code, in a library of the link, or named as a file."""
+    """The user's runtime is in an object's device code, a library of the link, or a named file."""
     source = tmp_path / "own.c"
     source.write_text(OWN_ENTRY)
     own: list[object] = [flang.LIBOMP, "-lomp", f"-L{tmp_path}"]

@@ -195,7 +195,7 @@ def test_images_of_other_models(tmp_path: Path) -> None:
 
 
 def test_images_that_register_themselves(tmp_path: Path) -> None:
-    """CUDA's or HIP's compiler made the images' object, in a program with regions and in another."""
+    """CUDA's or HIP's compiler made the object, in a program with regions and in another."""
     hip = [
         "-x",
         "hip",

@@ -81,7 +81,7 @@ def linked(folder: Path, kind: str, *images: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["none", "speed", "size"])
 def test_code_by_nvcc(tmp_path: Path, mode: str) -> None:
-    """nvcc's code is in a bare file, an object and a library: PTX and cubins, plain, LZ4 and zstd."""
+    """nvcc's code is bare, in an object and in a library: PTX and cubins, plain, LZ4, zstd."""
     ptx = ("-gencode=arch=compute_90,code=compute_90",)
     options = (f"--compress-mode={mode}", *cuda.code_for("sm_80", "sm_90", "sm_100a"), *ptx)
     image = cuda.compiled(tmp_path / "k.cu", tmp_path / "k.fatbin", *options, "-fatbin")
