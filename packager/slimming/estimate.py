@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Estimate how much of a file `slim` would leave for each of its architectures, from its model."""
+"""Estimate the result of `slim` for each architecture of a file, from its model."""
 
 from __future__ import annotations
 

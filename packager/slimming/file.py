@@ -60,7 +60,7 @@ def slim_file(
 def _slimmed(
     source: Path, edited: Path, out: Path | None, name: str, request: Request, found: OpenMP
 ) -> Slimmed | None:
-    """Slim what an edit has left of a file, which is the file itself where none was needed."""
+    """Slim the result of an edit, or the file itself if no edit was needed."""
     planned = with_openmp(plan(edited, request.keeps, keep_ptx=request.keep_ptx), found)
     if not (planned.kept or planned.removed or planned.left_alone):
         return None
@@ -84,7 +84,7 @@ def _slimmed(
 
 
 def _taken_over(edited: Path, out: Path | None, check: Callable[[Path], None]) -> Shrunk:
-    """Write what an edit has made to `out`, if `check` has nothing against it."""
+    """Write the result of an edit to `out`, if `check` accepts it."""
     size = edited.stat().st_size
     if out is not None:
         check(edited)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The devices whose code stays: by the names of architectures, or by a list of devices."""
+"""The kept devices, from the names of architectures or a list of devices."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _PROCESSORS = {
 
 
 class Kept(NamedTuple):
-    """A device whose code stays."""
+    """A device whose code is kept."""
 
     name: str  # sm_90a, gfx90a:xnack-, 12.60.7, x86_64
     code: str  # of its images: nvptx64, amdgcn, intelgt, spir64, or the name of a CPU
 
 
 def is_processor(code: str, arch: str) -> bool:
-    """Return whether the rules know an architecture's form, where the code is for processors."""
+    """Return whether the rules know the form of an architecture's name."""
     form = _PROCESSORS.get(code)
     return form is None or form.fullmatch(arch) is not None
 
@@ -64,7 +64,7 @@ def _named(name: str) -> Kept:
 
 
 def known(name: str) -> Kept | None:
-    """Return the device of a name; None for a name that none has."""
+    """Return the device of a name; None for an unknown name."""
     if found := _SM.fullmatch(name):
         is_variant = bool(found[2]) and int(found[1][3:]) < FIRST_WITH_VARIANTS
         return Kept(name, NVIDIA) if found[1] in _gpus() and not is_variant else None
@@ -119,10 +119,10 @@ def of_list(path: Path, number: int | None = None) -> tuple[Kept, ...]:
 def of_devices(
     rows: Sequence[Mapping[str, Any]], number: int | None, where: str
 ) -> tuple[Kept, ...]:
-    """Return the devices of rows as `omptool devices --json` has them, all or that of a number.
+    """Return the devices in rows of `omptool devices --json`, all or the one with a number.
 
-    `where` is who has them. Raises UsageError for a number that none has, and for a device that
-    does not name its architecture.
+    `where` names the owner of the devices. Raises UsageError for an unknown number, and for a
+    device without an architecture.
     """
     wanted = [row for row in rows if number is None or row.get("number") == number]
     if not wanted:

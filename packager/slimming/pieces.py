@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Records between the containers' new bytes and whoever writes them into a file."""
+"""Records of new bytes of containers, for writers of files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Piece(NamedTuple):
 
 
 class Rewritten(NamedTuple):
-    """A container and what replaces it."""
+    """A container and its replacement."""
 
     offset: int  # of the container in the file
     size: int  # of the container in the file, with its header and padding

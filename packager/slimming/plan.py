@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Plan what `slim` does to one file: the new bytes of its containers, and what it leaves alone."""
+"""Plan `slim` for one file: the new bytes of its containers, and the parts left alone."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class FilePlan(NamedTuple):
 
 
 def with_openmp(planned: FilePlan, found: OpenMP) -> FilePlan:
-    """Return a plan with the images of OpenMP's descriptors, which an edit has taken out."""
+    """Return a plan with the images of OpenMP's descriptors that an edit has removed."""
     outcome = Outcome(found.free, found.images, found.choice)
     mine = _summed([outcome], found.left) if found.images else None
     if mine is None:
@@ -80,15 +80,15 @@ def plan(path: Path, keeps: Sequence[Kept], *, keep_ptx: bool = False) -> FilePl
 
 
 def plan_open(data: Reader, keeps: Sequence[Kept], *, keep_ptx: bool = False) -> FilePlan:
-    """Return the plan for an open file or a member of an archive. Offsets are those of the file.
+    """Return the plan for an open file or a member of an archive. Offsets are the file's.
 
-    The caller opens it with `HEADERS`, or images are read further than the choice needs.
+    The caller opens it with `HEADERS`; else images are read further than needed.
     """
     return _summed(*outcomes(data, Request(tuple(keeps), keep_ptx)))
 
 
 def outcomes(data: Reader, request: Request) -> tuple[list[Outcome], list[Left]]:
-    """Return what becomes of each container and table of an open file, and what is left alone."""
+    """Return the outcome of each container and table of an open file, and the parts left alone."""
     found_containers, left = containers(data)
     rows = []
     for container in found_containers:
@@ -120,7 +120,7 @@ def _is_elf(data: Reader) -> bool:
 
 
 def containers(data: Reader) -> tuple[list[Found], list[Left]]:
-    """Return the containers of a file in file order, and the device code that none registers."""
+    """Return the containers of a file in file order, and unregistered device code."""
     if coff_headers.probe(data):
         return windows.containers(data)
     if not _is_elf(data):

@@ -37,13 +37,13 @@ class Candidate(NamedTuple):
 
     @property
     def target(self) -> str:
-        """Return the name of what it is for, with its kind if a driver compiles it."""
+        """Return the image's target, with its kind if a driver compiles it."""
         name = self.arch or self.code or "unknown code"
         return f"{self.kind} {name}" if self.kind in ("ptx", "tileir", "bitcode") else name
 
 
 class Choice(NamedTuple):
-    """The images of a container that stay, and the kept devices that have none of them."""
+    """Kept images of a container, and kept devices without any."""
 
     stay: frozenset[int]
     lacking: tuple[Kept, ...]
@@ -156,7 +156,7 @@ def _arch(image: Candidate) -> str:
 
 
 def _runs(image: Candidate, kept: Kept, own_arch: Callable[[], str]) -> bool:
-    """Return whether a GPU runs an image. Its bytes are asked where a suffix would matter."""
+    """Return whether a GPU runs an image. Its bytes are read if a suffix matters."""
     is_ptx = image.kind in COMPILED[NVIDIA]
     if on_nvidia(image.arch, kept.name, is_ptx=is_ptx) is None:
         return False
@@ -201,7 +201,7 @@ def _is_portable(image: Candidate) -> bool:
 
 
 def _is_for_intel(image: Candidate, kept: Kept) -> bool:
-    """Return whether native code of Intel's is for a device, or does not say which it is for."""
+    """Return whether Intel's native code is for a device, or for an unknown one."""
     return image.code in INTELS and (
         image.arch == kept.name or not INTEL_DEVICE.fullmatch(image.arch)
     )
@@ -220,7 +220,7 @@ def _is_expected(images: Sequence[Candidate], kept: Kept) -> bool:
 
 
 def is_of_kind(image: Candidate, kept: Kept) -> bool:
-    """Return whether an image is for devices of the same kind, as far as its code tells."""
+    """Return whether an image is for devices of the same kind, by its code."""
     return image.code in (INTELS if kept.code == INTEL else (kept.code,))
 
 

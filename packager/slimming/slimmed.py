@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Records of what slimming does to a file, to a file in a package, and to all of them."""
+"""Records of slimming a file, a file in a package, and all of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Share(NamedTuple):
 class Slimmed(NamedTuple):
     """A file before and after.
 
-    Where `lacking` has messages, a kept GPU would be left without kernels, and nothing is written.
+    If `lacking` has messages, a kept GPU would lose all kernels, and nothing is written.
     """
 
     path: str  # of a file in a package: that of the package, a colon, and its name there

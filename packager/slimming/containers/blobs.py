@@ -57,9 +57,9 @@ def _held(blob: Blob) -> Held:
 
 
 def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
-    """Return all OffloadBinaries in `data`, with what stays.
+    """Return all OffloadBinaries in `data` with their kept images.
 
-    `padded` bytes belong to them in the file. Raises FormatError for a malformed one.
+    `padded` is their size in the file. Raises FormatError for a malformed one.
     """
     read = _read(data.slice(0, padded, "OffloadBinaries"))
     candidates = tuple(image for one in read for image in _stored(one))
@@ -104,7 +104,7 @@ def _stored(read: _Read) -> tuple[Candidate, ...]:
 
 
 def _candidate(blob: Blob) -> Candidate:
-    """Return an image by its strings; what no device is known for stays."""
+    """Return an image by its strings; an image for an unknown device is kept."""
     triple, arch = blob.strings.get("triple", ""), blob.strings.get("arch", "")
     try:
         normalised = normalise(triple)

@@ -27,9 +27,9 @@ TOGETHER = "code that stays is compressed together with other code"
 
 
 def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
-    """Return the fat binary at the beginning of `data`, with what stays.
+    """Return the fat binary at the beginning of `data` with its kept images.
 
-    `padded` bytes belong to it in the file. Raises FormatError for a malformed one.
+    `padded` is its size in the file. Raises FormatError for a malformed one.
     """
     fatbin = cuda_fatbin.whole(data)
     cuda_fatbin.expect_known(fatbin)
@@ -111,7 +111,7 @@ def _header(fatbin: cuda_fatbin.Whole, kept: list[Entry]) -> Piece:
 
 
 def _ranges(kept: list[Entry]) -> list[Piece]:
-    """Return the entries as ranges of the file, those end to end as one."""
+    """Return the entries as ranges of the file; adjacent ones are merged."""
     found: list[Piece] = []
     for entry in kept:
         at, size = entry.data.at, len(entry.data)

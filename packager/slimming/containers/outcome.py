@@ -13,7 +13,7 @@ from packager.slimming.selection import Candidate, Choice
 
 
 class Outcome(NamedTuple):
-    """The new bytes of a container, its images, and those that stay."""
+    """New bytes of a container, its images, and the kept ones."""
 
     rewrites: tuple[Rewritten, ...]  # one, but of a table those of its parts
     images: tuple[Candidate, ...]
@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
 
 
 class Held(NamedTuple):
-    """An image of a container: its description, its bytes, and what they name as architecture."""
+    """An image of a container: its description, its bytes, and the architecture in these."""
 
     image: Candidate
     data: Reader  # inflated, where other images are compressed with it

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Code that refers to containers by itself: what it means would stay behind if they moved."""
+"""Find code that refers to containers: its references would not move with them."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Holes:
         return offset - self._gone[number]
 
     def size(self) -> int:
-        """Return the number of bytes that leave the file."""
+        """Return the number of bytes that are cut out."""
         return self._gone[-1]
 
     def kept(self, start: int, end: int) -> list[tuple[int, int]]:
@@ -97,7 +97,7 @@ def find_cut(file: LinkedFile, start: int, end: int, used: Sequence[tuple[int, i
 
 
 def used_ranges(file: LinkedFile) -> list[tuple[int, int]]:
-    """Return the ranges of the file that sections and headers take, by offset."""
+    """Return the ranges of the file with sections and headers, by offset."""
     elf = file.elf
     segments_end = file.segments_at + len(elf.segments) * PROGRAM_HEADER.size
     sections_end = elf.sections_at + len(file.sections) * SECTION_HEADER.size
@@ -123,7 +123,7 @@ def _widened(
 
 
 def _next_used(file: LinkedFile, load: Segment, end: int, used: Sequence[tuple[int, int]]) -> int:
-    """Return where the bytes behind a segment that nothing uses end."""
+    """Return the end of the unused bytes behind a segment."""
     starts = [begin for begin, _ in used if begin >= end]
     starts += [s.offset for s in file.elf.segments if s.file_size and s.offset >= end]
     if any(s.offset < end < s.end for s in file.elf.segments if s != load):
@@ -133,7 +133,7 @@ def _next_used(file: LinkedFile, load: Segment, end: int, used: Sequence[tuple[i
 
 
 def _unit(file: LinkedFile, start: int) -> int:
-    """Return the unit of a hole: what is behind it keeps its alignment in the file."""
+    """Return the unit of a hole, which keeps the alignment of later bytes in the file."""
     sections = (s for s in file.sections if s.is_allocated and s.has_bytes and s.offset >= start)
     unit = max([file.machine.page, *(s.alignment for s in sections)])
     if unit % file.machine.page:

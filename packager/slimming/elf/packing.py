@@ -31,7 +31,7 @@ class Placed(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """A section whose containers move together; offsets are those of the file before the cut."""
+    """A section whose containers move together; offsets are from before the cut."""
 
     section: Section
     placed: tuple[Placed, ...]

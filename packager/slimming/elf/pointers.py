@@ -46,7 +46,7 @@ class _Section:
         return self.low <= address < self.high
 
     def lead(self, target: int, offset: int | None) -> None:
-        """Note a pointer to `target` whose value is at `offset` of the file."""
+        """Record a pointer to `target` whose value is at `offset` of the file."""
         if target not in self.addresses:
             self.fault = self.fault or f"a pointer leads to {target:#x}, inside a container"
         elif offset is None:
@@ -57,7 +57,7 @@ class _Section:
                 self.patches[offset] = WORD.pack(self.moved[target])
 
     def word(self, place: int) -> None:
-        """Note the word at an address, if it leads into the section."""
+        """Record the word at an address, if it points into the section."""
         offset = self._file.elf.offset(place, WORD.size)
         if offset is not None:
             (target,) = self._file.data.unpack(WORD, offset, "pointer")
@@ -143,7 +143,7 @@ def _rows(file: LinkedFile) -> Iterator[tuple[int, array[int]]]:
 
 
 def _plain(file: LinkedFile, one: _Section) -> None:
-    """Note the pointers of a program of fixed addresses: those of wrappers, and no others."""
+    """Record the pointers of a position-dependent program, which are those of wrappers."""
     known: set[int] = set()
     for section in file.sections:
         if fatbin_wrappers.model_of(section) and section.has_bytes:
@@ -158,7 +158,7 @@ def _plain(file: LinkedFile, one: _Section) -> None:
 
 
 def _word(file: LinkedFile, section: Section, one: _Section, known: set[int]) -> int | None:
-    """Return the place of a word in other data that may be an address in the containers."""
+    """Return the place of a word in other data that may point into the containers."""
     if one.holds(section.address):
         return None
     content, low, high = file.elf.content(section), one.low, one.high

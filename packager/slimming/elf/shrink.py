@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files with smaller containers: removed bytes leave the file, or become zeros with a reason."""
+"""Write files with smaller containers: bytes are cut out, or become zeros with a reason."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from packager.writers.streams import Copied, ignore
 
 
 class Zeroed(NamedTuple):
-    """A section whose removed bytes stay as zeros, and the reason."""
+    """A section whose removed bytes become zeros, with the reason."""
 
     section: str
     reason: str

@@ -56,7 +56,7 @@ class _Data:
             self.sums[name] = self.sums[first]
 
     def count(self, info: tarfile.TarInfo) -> None:
-        """Count a file: its size in whole KiB, or 1 for what has none."""
+        """Count a file: its size in KiB, rounded up, at least 1."""
         if info.isreg() or info.issym():
             size = len(info.linkname) if info.issym() else info.size
             self.blocks += -(-size // KIBIBYTE)

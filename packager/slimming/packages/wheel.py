@@ -160,7 +160,7 @@ def _copy(source: ZipFile, target: ZipFile, info: ZipInfo) -> None:
 
 
 def _without_zip_64(extra: bytes) -> bytes:
-    """Return the extra fields without sizes of Zip64, which are written anew."""
+    """Return the extra fields without Zip64's sizes, which are written anew."""
     kept, at = b"", 0
     while at + FIELD.size <= len(extra):
         tag, size = FIELD.unpack_from(extra, at)

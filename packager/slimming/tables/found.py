@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The tables of a linked file that tell SYCL's runtime of images."""
+"""Find the tables of a linked file that register images with SYCL's runtime."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _unread(size: int) -> Candidate:
 
 
 def candidate(image: DeviceImage) -> Candidate:
-    """Return an image of a table; what no device is known for stays."""
+    """Return an image of a table; an image for an unknown device is kept."""
     triple = image.triple or image.contents.machine or ""
     code, arch = code_of(triple), "" if image.kind == "spirv" else image.processor
     why = ""

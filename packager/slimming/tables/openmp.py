@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""OpenMP's images: an edit takes them out of their descriptor, then their bytes are free."""
+"""Remove OpenMP's images: an edit drops them from their descriptor, and frees their bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_DESCRIPTORS = 64
 
 
 class OpenMP(NamedTuple):
-    """The images of a file's descriptors, and those that stay."""
+    """The images of a file's descriptors, and the kept ones."""
 
     images: tuple[Candidate, ...]
     choice: Choice
@@ -40,7 +40,7 @@ NOTHING = OpenMP((), Choice(frozenset(), ()), ())
 
 
 def find(path: Path, request: Request) -> OpenMP:
-    """Return what becomes of the images of the file at `path`. Raises FormatError."""
+    """Return the outcome of the images of the file at `path`. Raises FormatError."""
     with open_host(path) as host:
         if not host.is_linked:
             return NOTHING

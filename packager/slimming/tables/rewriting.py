@@ -35,7 +35,7 @@ class Rewriting(NamedTuple):
 
 
 def rewrite(space: Space, tables: Sequence[Table], request: Request) -> Rewriting:
-    """Return what becomes of the tables: alternatives of an image may be in another table."""
+    """Return the new tables: alternatives of an image may be in another table."""
     choice, rows = staying(tables, request)
     outcomes: list[Outcome] = []
     left: list[Left] = []
@@ -96,7 +96,7 @@ def _outcome(table: Table, stay: Collection[int], rewrites: Sequence[Rewritten])
 
 
 def _sizes(space: Space, starts: Collection[int]) -> Iterator[int]:
-    """Yield the addresses of the sizes that a list for clang's tools gives for these images."""
+    """Yield the addresses of these images' sizes in a list for clang's tools."""
     for section in space.elf.named(LISTED):
         begin = space.address(section)
         (window,) = space.windows([Range(begin, section.size, f"section {section.name}")])
