@@ -58,7 +58,7 @@ def ending_well() -> Iterator[None]:
     except OSError as error:
         _cannot_write(error)
     finally:
-        for number in stopping:  # no outputs need to be removed
+        for number in stopping:  # no outputs are left to remove
             signal.signal(number, signal.SIG_DFL)
 
 

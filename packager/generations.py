@@ -37,10 +37,10 @@ class Generation(NamedTuple):
     kernel_environment: int  # bytes of a GPU kernel's own record; 0: none
     launch_environment: int  # bytes of what a GPU kernel is given per launch; 0: none
     # The fields below are for this package only.
-    has_typed_pointers: bool  # in LLVM IR that its first release reads
+    has_typed_pointers: bool  # typed pointers in LLVM IR that its first release reads
     are_models_bits: bool  # programming models are numbered 1, 2, 4, 8 instead of 1, 2, 3
     bundle_names: Literal["bare", "dashed", "unknown"]  # targets without processor, environment
-    compression_version: int  # of compressed bundles for the last release; 0: unsupported
+    compression_version: int  # version of compressed bundles for the last release; 0: unsupported
 
     @property
     def releases(self) -> str:

@@ -26,7 +26,7 @@ Severity = Literal["error", "warning", "info"]
 Abi = Literal["interface", GenerationName, "proposal", "gcc"]
 # Containers declare one of these where they mean no architecture.
 NO_ARCH = ("", "generic", "native")
-UNKNOWN_PROCESSOR = "unknown processor"  # with its number: the arch of an image for a later one
+UNKNOWN_PROCESSOR = "unknown processor"  # arch of a newer image, followed by its number
 
 
 class Resources(NamedTuple):
@@ -54,10 +54,10 @@ class DeviceSymbol(NamedTuple):
     name: str
     kind: Literal["kernel", "global"]
     size: int  # bytes of a global; 0 for a kernel, or where the image does not say
-    symbol_kind: Literal["kernel", "global"] | None = None  # by the symbol table, if it knows it
-    symbol_size: int = 0  # by the symbol table, of a global that it knows
+    symbol_kind: Literal["kernel", "global"] | None = None  # from the symbol table
+    symbol_size: int = 0  # size of a global in the symbol table, if known
     listed: bool = True  # False: exported, but not in the entry table that the image carries
-    address: int | None = None  # in an image that is linked, loaded at 0
+    address: int | None = None  # address in a linked image loaded at 0
     resources: Resources | None = None  # a kernel's resources
     code: tuple[int, int] | None = None  # a kernel's file offset and size in an ELF image
     source: SourcePlace | None = None  # a kernel's source, if debug information was read
@@ -118,7 +118,7 @@ class Level(NamedTuple):
     triple: str  # declared triple; "" without
     arch: str
     kind: ImageKind | None
-    offset: int | None  # in the file; None in bytes that are compressed there
+    offset: int | None  # offset in the file; None in compressed bytes
     size: int
 
 
@@ -201,7 +201,7 @@ class DeviceImage(NamedTuple):
 class OffloadEntry(NamedTuple):
     """One record of the host's entry table."""
 
-    number: int  # in the file, from 0
+    number: int  # index in the file, from 0
     kind: EntryKind
     name: str  # "" in generations without names
     address: int | None  # address of the host function or variable
@@ -209,7 +209,7 @@ class OffloadEntry(NamedTuple):
     size: int
     flags: int | None  # None in generations without flags
     offset: int | None = None  # file offset of the record
-    place: int = 0  # in its table, from 0
+    place: int = 0  # index in its table, from 0
     # Key that is equal for entries whose host addresses are equal, in objects as well; None is
     # null.
     target: tuple[str | None, int] | None = None
@@ -294,7 +294,7 @@ class KernelArchives(NamedTuple):
     """Archives that hold a library's kernels, by a path that the library names (ROCm's kpack)."""
 
     library: str  # the library's name in the archives
-    path: str  # from its folder; "@GFXARCH@" stands for an architecture
+    path: str  # path below its folder; "@GFXARCH@" stands for an architecture
     files: tuple[tuple[str, tuple[str, ...]], ...]  # existing files, with their architectures
     beside: tuple[str, ...] = ()  # architectures that the names of other archives there have
 
@@ -326,7 +326,7 @@ class _FatBinary(NamedTuple):
     faults: tuple[str, ...] = ()  # places in containers that could not be read, and why
     limits: tuple[str, ...] = ()  # at which reading stopped, in words
     unsourced: tuple[str, ...] = ()  # debug information that could not be read, and why
-    registrations: tuple[Registration, ...] = ()  # with CUDA's, HIP's and SYCL's runtimes
+    registrations: tuple[Registration, ...] = ()  # calls to CUDA's, HIP's and SYCL's runtimes
     clangs: tuple[int, ...] = ()  # the releases of clang that compiled parts of the host
     map_bits: int = 0  # bits of map types that no known clang sets
     host_only: HostOnly | None = None  # host-only regions, if they were requested

@@ -18,7 +18,7 @@ from packager.errors import UsageError
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 UNSAYABLE = {b"\n": "line break", b";": "semicolon", b"|": "vertical bar"}
-BESIDE = Path("\0")  # no name was given; no argument has a NUL
+BESIDE = Path("\0")  # marks a missing name; no argument contains NUL
 
 
 def dependency_options(command: Command) -> Command:

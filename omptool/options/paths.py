@@ -13,7 +13,7 @@ from omptool.errors import fail
 from packager.errors import UsageError
 from packager.files.reader import STANDARD_INPUT
 
-PROCESS, RANK = "%p", "%r"  # in the name of an output: the process, and its rank in an MPI job
+PROCESS, RANK = "%p", "%r"  # replaced in an output's name by the process and its MPI rank
 # Variables of an MPI rank; the runtime's list is in runtime/observe/trace/rank.h.
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 GIVEN = "omptool.options.paths"  # a key of click's: names as they were given, by path

@@ -41,7 +41,7 @@ def translated(words: Sequence[str]) -> list[str]:
     for word in after:
         if word.startswith(_LINKER):
             linker = word.removeprefix(_LINKER)
-        elif word == "-mllvm":  # for LLVM inside clang's wrapper
+        elif word == "-mllvm":  # an option of LLVM in clang's wrapper
             next(after, "")
         elif re.fullmatch(_REFUSED, word):
             raise UsageError(f"{word}: omptool's stand-in for {NAME} does not support this option")

@@ -69,7 +69,7 @@ def _link(link: Path, target: Path) -> None:
 def _folder() -> Path:
     """Return a folder that only this user can write to: in the cache, else a temporary one."""
     named = os.environ.get(CACHE)
-    with suppress(OSError, RuntimeError):  # no home, or no room there
+    with suppress(OSError, RuntimeError):  # no home folder, or no space in it
         cache = Path(named) if named else Path.home() / HOME_CACHE
         folder = cache.absolute() / "aliases"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -34,7 +34,7 @@ class Answers(NamedTuple):
     """Answers of the plugins, in the order of asking."""
 
     plugins: Plugins
-    images: list[list[dict[str, Any]]]  # for each image: plugin, accepts, reason, and perhaps fatal
+    images: list[list[dict[str, Any]]]  # per image: plugin, accepts, reason, and perhaps fatal
     fatal: str = ""  # a plugin that ends whoever opens it, and how; "" if none does
 
 

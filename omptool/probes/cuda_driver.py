@@ -28,7 +28,7 @@ def main(library: str) -> None:
 def _asked(library: str) -> Iterator[dict[str, object]]:
     try:
         yield {"problem": "", "devices": _devices(library)}
-    except (DriverError, OSError, AttributeError) as error:  # no such library, no such function
+    except (DriverError, OSError, AttributeError) as error:  # the library or a function is missing
         yield {"problem": str(error), "devices": []}
 
 

@@ -79,7 +79,7 @@ def _asked(places: Sequence[ImageBytes]) -> list[Verdict]:
     try:
         # The message has the reasons; the runtime's own lines would repeat them.
         answers = ask_plugins(places, dict(os.environ) | {"OMPTOOL_QUIET": "1"}).images
-    except MissingToolError as error:  # no runtime, or its plugins end the asking process
+    except MissingToolError as error:  # no runtime, or one of its plugins ends the process
         return [Verdict("", f" ({error})")] * len(places)
     return [_verdict(rows) for rows in answers]
 

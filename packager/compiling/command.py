@@ -267,7 +267,7 @@ def _end(words: Sequence[str], inputs: Sequence[Input]) -> End:
     if any(OTHER.fullmatch(word) for word in options) or not inputs:
         return "other"
     kinds = {item.kind for item in inputs}
-    is_header = "header" in kinds and kinds.isdisjoint(MADE)  # it is precompiled
+    is_header = "header" in kinds and kinds.isdisjoint(MADE)  # the header is precompiled
     if is_header or any(TEXT.fullmatch(word) for word in options):
         return "text"
     if any(CODE.fullmatch(word) for word in options):
@@ -316,7 +316,7 @@ def _kind(word: str, language: str) -> Kind:
         return "header"
     if language:
         return next((LANGUAGES[one] for one in LANGUAGES if language.startswith(one)), "source")
-    if word == STANDARD_INPUT:  # with -E it needs no language
+    if word == STANDARD_INPUT:  # -E needs no language
         return "source"
     return SUFFIXES.get(Path(word).suffix, "input")
 

@@ -45,7 +45,7 @@ def images(
 def _lowered(source: Path, out: Path, wanted: lowering.Target) -> Sequence[str]:
     try:
         return lowering.lower(source, out, wanted)
-    except SourceError:  # its message names the file
+    except SourceError:  # the message names the file
         raise
     except PackagerError as error:
         raise type(error)(f"{source}: {error}") from error

@@ -36,7 +36,7 @@ class Compiling(NamedTuple):
     compiles_devices: bool  # or the host alone
     includes: Path  # folder of omptarget.h
     release: int | None = None  # clang's release; None: another compiler
-    compiles_fortran: bool = False  # for devices, too, by a flang
+    compiles_fortran: bool = False  # compiled for devices, too, by a flang
 
     def words(self) -> list[str]:
         """Return the options that compile every source."""

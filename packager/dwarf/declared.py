@@ -22,7 +22,7 @@ SHORT = 3
 SHF_COMPRESSED = 0x800
 COMPRESSED = Struct("<IIQQ")  # method, reserved, size, alignment
 METHODS = {1: "zlib", 2: "zstd"}
-OLD_MAGIC, OLD_COMPRESSED = b"ZLIB", Struct(">4sQ")  # with the size, as binutils once did it
+OLD_MAGIC, OLD_COMPRESSED = b"ZLIB", Struct(">4sQ")  # binutils' old form, with the size
 SECTIONS = (".debug_info", ".debug_abbrev", ".debug_str", ".debug_line_str",
             ".debug_str_offsets", ".debug_line")  # fmt: skip
 

@@ -24,7 +24,7 @@ class Held(NamedTuple):
     start: int  # addresses, as the record has them
     end: int
     section: Section | None
-    offset: int  # in the file: the image and the container that is its alone
+    offset: int  # file offset of the image, with a container that holds it alone
     size: int
 
     @property

@@ -44,7 +44,7 @@ class Address(NamedTuple):
 class Fixup(NamedTuple):
     """New bytes of a part: an address, or an instruction that refers to it."""
 
-    at: int  # in the part
+    at: int  # offset in the part
     target: Address
     instruction: Instruction | None = None  # None: a pointer
 

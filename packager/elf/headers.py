@@ -102,7 +102,7 @@ class Section(NamedTuple):
     info: int
     alignment: int = 0
     entry_size: int = 0
-    name_at: int = 0  # in the table of their names
+    name_at: int = 0  # offset in the table of their names
 
     @property
     def is_allocated(self) -> bool:
@@ -390,7 +390,7 @@ def read(data: Reader) -> Elf:
     header = _header(data)
     sections = _sections(data, header) if header.sections_at else []
     segments = _segments(data, header)
-    if sum(map(attrgetter("size"), sections)) > 2 * len(data):  # with those that have no bytes
+    if sum(map(attrgetter("size"), sections)) > 2 * len(data):  # may count sections without bytes
         spans = [(s.offset, s.size) for s in sections if s.type not in NO_BYTES]
         _expect_apart(data, spans, "sections")
     loads = [(s.offset, s.file_size) for s in segments if s.type == PT_LOAD]

@@ -51,7 +51,7 @@ def libraries(elf: Elf) -> Libraries:
 class OffloadImports(NamedTuple):
     """The functions of an offload runtime that a file calls, and the libraries to have them."""
 
-    names: tuple[str, ...] = ()  # with their versions: "__tgt_target@OMPTARGET_4.5"
+    names: tuple[str, ...] = ()  # names with versions: "__tgt_target@OMPTARGET_4.5"
     libraries: tuple[str, ...] = ()  # libraries that provide these versions
 
 

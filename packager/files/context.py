@@ -42,7 +42,7 @@ class Context:
         self.in_images = 0  # bytes
         self.inflated = 0  # bytes
         self.containers = 0  # bytes of those in others
-        self.room = Room()  # for what was inflated and is large
+        self.room = Room()  # memory for large inflated data
         self.ahead: Closing | None = None  # inflates images ahead of their readers
 
     def close(self) -> None:

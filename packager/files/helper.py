@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 LIBRARY = Path("_compiled", "libomptool_inspect.so")
 FUNCTIONS = ("omptool_inspect_cubin", "omptool_lz4_image", "omptool_ptx_lines")
-ROOM = 1 << 22  # for an answer
-IMAGE_ROOM = 1 << 23  # for an image, or for both ends of a larger one
+ROOM = 1 << 22  # buffer for an answer
+IMAGE_ROOM = 1 << 23  # buffer for an image, or for both ends of a larger one
 WORD = 8
 # Depth to which a cubin is read. Each depth includes the search for damage and undefined names.
 DAMAGE, SYMBOLS, RESOURCES = range(3)
@@ -164,6 +164,6 @@ def built() -> Helper | None:
             library = ctypes.CDLL(str(Path(place) / LIBRARY))
             if all(hasattr(library, name) for name in FUNCTIONS):  # not that of another release
                 return Helper(library)
-        except (ImportError, OSError):  # no ctypes, or no library
+        except (ImportError, OSError):  # ctypes or the library is missing
             continue
     return None

@@ -18,7 +18,7 @@ OWNERS = 0o600  # rights that an owner needs to write a file
 OTHERS_MAY_WRITE = 0o022
 ROOT = 0
 UNFINISHED = re.compile(r"\.(.{1,100})\.[0-9a-f]{12}")  # names by `_beside`
-MOST_LINKS = 40  # in a chain; Linux follows as many
+MOST_LINKS = 40  # most links in a chain, Linux's limit
 
 
 @contextmanager

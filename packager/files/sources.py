@@ -65,7 +65,7 @@ class Kept(File):
         self.make = make
         self.size = size
         self.is_there = False
-        self.is_answered = False  # by the helper, which does so for cubins alone
+        self.is_answered = False  # parsed by the helper (cubins only)
 
     def put(self, fd: int, start: int) -> None:
         """Record that the bytes are in the file `fd` now, at `start`."""

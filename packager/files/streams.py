@@ -25,7 +25,7 @@ from packager.files.reader import MAX_INPUT, Reader
 from packager.files.sources import File, nameless, not_kept
 
 RAW, GZIP = -15, 31  # wbits of zlib
-MEMORY = 1 << 28  # for a dictionary of xz
+MEMORY = 1 << 28  # limit for a dictionary of xz
 
 
 class _Decompressor(Protocol):

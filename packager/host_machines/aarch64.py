@@ -11,7 +11,7 @@ R_AARCH64_ADR_PREL_PG_HI21, R_AARCH64_ADD_ABS_LO12_NC = 275, 277
 R_AARCH64_JUMP26, R_AARCH64_CALL26, R_AARCH64_LDST64_ABS_LO12_NC = 282, 283, 286
 WORD = 4
 PAGE_BITS, LOW = 12, 0xFFF
-PAGES, NEAR = 1 << 20, 1 << 27  # in either direction: of adrp, and bytes of a branch
+PAGES, NEAR = 1 << 20, 1 << 27  # reach in either direction: pages of adrp, bytes of a branch
 POINTER = 8
 
 

@@ -14,7 +14,7 @@ from packager.host_machines.machine import CodeReader
 from packager.records import NamedTuple
 
 WORD = 4
-ZERO = 31  # no register, but 0 or the stack
+ZERO = 31  # zero or the stack pointer, so no general register
 KEPT = range(19, 30)  # registers that a call leaves as they were
 Kind = Literal["page", "address", "number", "load", "call"]
 

@@ -18,7 +18,7 @@ PROPERTIES = 5  # NT_GNU_PROPERTY_TYPE_0
 class Field(NamedTuple):
     """Address field of an instruction, with its relocation for code that is not linked yet."""
 
-    at: int  # in the instruction
+    at: int  # offset in the instruction
     relocation: int
     addend: int
     # Return the instruction at a place with an address filled in; None where it is out of reach.
@@ -97,7 +97,7 @@ class CodeReader(ABC):
 class HostMachine(NamedTuple):
     """A machine whose host files omptool writes."""
 
-    name: str  # as in packager.elf
+    name: str  # name in packager.elf
     number: int  # e_machine
     triple: str
     # Relocations: a pointer to a symbol, such a pointer in the GOT, and a pointer into the file's

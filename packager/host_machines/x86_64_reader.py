@@ -66,5 +66,5 @@ def _rip_relative(code: bytes, start: int, opcode: bytes) -> Iterator[int]:
     while 0 <= at < len(code) - 5:
         if code[at + 1] & MODRM_MASK == RIP_RELATIVE:
             distance = int.from_bytes(code[at + 2 : at + 6], "little", signed=True)
-            yield start + at + 6 + distance  # from the end of the instruction
+            yield start + at + 6 + distance  # relative to the end of the instruction
         at = code.find(opcode, at + 1)

@@ -295,7 +295,7 @@ def _releases(found: _Found) -> tuple[int, ...]:
     try:
         return clang_releases(found.memory.elf)
     except FormatError:
-        return ()  # no part of what is offloaded
+        return ()  # a malformed .comment is ignored
 
 
 def _registration(found: _Found) -> abi.Registration | None:

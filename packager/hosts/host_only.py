@@ -42,7 +42,7 @@ OPENMP = ("libomp.so", "libiomp5.so", "libgomp.so")
 SHOWN = 3
 _START = _MARK.decode()
 _ID = ".region_id"  # suffix of the variable whose address identifies a region with device code
-_DEBUG = "_debug__"  # with -g, the function that a kernel calls
+_DEBUG = "_debug__"  # suffix of the function that a kernel calls under -g
 _OF_VARIABLES = ("ctor", "dtor")  # suffixes of device variables' functions, which are no regions
 WITHOUT = "without -fopenmp-targets"
 

@@ -178,7 +178,7 @@ def _bitcode_host(path: str, data: Reader) -> Loaded | None:
 def _of_host(loaded: Loaded) -> Loaded:
     """Return the binary with regions of the host alone, and with digests of kernels if wanted."""
     if loaded.file.context.look.host_only:
-        from packager.hosts import host_only  # with readers of debug information
+        from packager.hosts import host_only  # imports readers of debug information
 
         cause = host_only.found(loaded.file, loaded.binary.named)
         loaded = loaded._replace(binary=loaded.binary._replace(host_only=cause))

@@ -33,7 +33,7 @@ class DeviceOptions(NamedTuple):
     """The user's options for the link of device code."""
 
     libraries: tuple[Path, ...] = ()  # bitcode of functions that kernels call
-    words: tuple[tuple[str, str], ...] = ()  # for a target's linker: triple ("": any), word
+    words: tuple[tuple[str, str], ...] = ()  # options of a linker, each with a triple or ""
     level: int = 2  # optimisation level of bitcode
     keeps_ptx: bool = False  # even if ptxas could assemble it
     ptxas: tuple[str, ...] = ()  # words for ptxas

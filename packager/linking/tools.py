@@ -46,10 +46,10 @@ def unheard(_line: str) -> None:
 class Tools:
     """The folder in which commands work, and the output that shows them."""
 
-    folder: Path  # for what is made on the way
+    folder: Path  # folder of intermediate files
     show: Callable[[str], None] = unheard  # is told of each command
     is_dry: bool = False  # run no command
-    options_at: int = 1  # in long commands: what follows goes into a response file
+    options_at: int = 1  # first argument of a long command to put into a response file
     names: dict[str, str] = field(default_factory=dict)  # names of the folder's files for messages
     _workers: list[Child] = field(default_factory=list)
     _awaited: list[str] = field(default_factory=list)  # modules

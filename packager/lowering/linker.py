@@ -101,7 +101,7 @@ def _command(
     if is_own:
         raise MissingToolError("linking an image needs a linker: neither cc nor ld is on PATH")
     llvms = lld()
-    if llvms:  # for kernels that need no library
+    if llvms:  # used by kernels that need no library
         return [llvms, "-shared", *options, *files]
     raise MissingToolError(
         f"linking an image for {arch} needs {arch}-linux-gnu-gcc, or ld.lld: neither is on PATH"

@@ -28,7 +28,7 @@ class Request:
     triple: str
     emit: Emit = "image"
     cpu: str = ""  # "": the family's default
-    features: str = ""  # in LLVM's spelling: "+avx2,-fma"
+    features: str = ""  # LLVM's spelling: "+avx2,-fma"
     level: int = 2  # optimisation level, 0 to 3
     device_lib: str = ""  # bitcode of further functions
     entries: tuple[str, ...] = ()  # empty: every externally visible definition

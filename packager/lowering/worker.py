@@ -40,7 +40,7 @@ from packager.lowering.targets.family import Family
 from packager.records import NamedTuple
 
 _LIBDEVICE = "@__nv_"
-_MADE_OF = {"__printf_alloc": "printf"}  # by LLVM, for amdgcn
+_MADE_OF = {"__printf_alloc": "printf"}  # functions that LLVM adds for amdgcn
 _BARRIER = "@omptool_team_barrier"
 
 
@@ -91,7 +91,7 @@ def _lower(request: Request) -> Answer:
     output = Output(family.triple, request.emit, request.level, family.is_text, family.vectorises)
     optimise(module, machine, output)
     drop_unused(module, machine)  # without optimisation, what was inlined stays
-    if family.linker != "shared":  # no linker will miss what is missing
+    if family.linker != "shared":  # a linker would report undefined names
         _check_resolved(module, family)
     store(Path(request.output), [emitted(module, machine, output)])
     exported = [v.name for v in module.global_variables if v.name.startswith(EXPORTED)]

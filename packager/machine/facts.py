@@ -21,7 +21,7 @@ NODES = {
     "nvptx64": ("/dev/nvidia0", "libcuda.so.1"),
     "amdgcn": ("/dev/kfd", "libhsa-runtime64.so.1"),
 }
-LEVEL_ZERO, OPENCL = "libze_loader.so.1", "libOpenCL.so.1"  # for devices of SYCL's runtime
+LEVEL_ZERO, OPENCL = "libze_loader.so.1", "libOpenCL.so.1"  # libraries for SYCL's devices
 
 
 # A record for each plugin of omptool's runtime: name, path, state, reason, devices: [{number}].
@@ -65,7 +65,7 @@ class Machine:
     libraries: Sequence[Library]  # libraries that the loader picks
     under_run: Sequence[Library]  # libraries that it picks under `omptool run`
     devices: Mapping[str, int]  # number of devices of each ready plugin, in order
-    answers: Sequence[Sequence[Answer]]  # for each image of the program
+    answers: Sequence[Sequence[Answer]]  # answers for each image of the program
     environment: Mapping[str, str]
     files: frozenset[str] = frozenset()  # files of NODES that exist
     tmp: Tmp = NOTHING_WRONG
@@ -74,10 +74,10 @@ class Machine:
     # Plugins that GCC's library finds, by its name of the kind of device.
     libgomp_plugins: Mapping[str, Path] = field(default_factory=dict)
     amd: tuple[str, ...] = ()  # processor of each AMD GPU, as in gfx90a
-    lacks: Sequence[str] = ()  # for each image, what it needs and is not there under `omptool run`
+    lacks: Sequence[str] = ()  # missing requirement of each image under `omptool run`, or ""
     lacks_alone: Sequence[str] = ()  # missing libraries on LLVM's runtime
     deviceless: Mapping[str, str] = field(default_factory=dict)  # plugins, and "(why)" or ""
-    unread_folders: Mapping[str, str] = field(default_factory=dict)  # with the errors
+    unread_folders: Mapping[str, str] = field(default_factory=dict)  # folders, with the errors
     fatal_plugin: str = ""  # one that ends whoever opens it, and how; "" if none does
     refusal: str = ""  # why the loader does not start the program, libraries aside
     rights: str = ""  # reason for raised rights; "" without
@@ -113,9 +113,9 @@ class ImageFate(NamedTuple):
     """Fate of an image: the plugins that accept it, and its devices."""
 
     image: DeviceImage
-    owners: tuple[Owner, ...]  # in the order in which they are asked
+    owners: tuple[Owner, ...]  # the order in which they are queried
     rule: str  # why it is accepted, or refused by each
-    taken: bool = False  # by a device of another runtime than OpenMP's
+    taken: bool = False  # accepted by a device of another runtime than OpenMP's
 
     @property
     def devices(self) -> tuple[int, ...]:

@@ -50,7 +50,7 @@ NVPTX = Kind(
     "nvptx", "libgomp-plugin-nvptx.so.1", "libgomp-plugin-nvptx1", "ptx", *NODES["nvptx64"]
 )
 GCN = Kind("gcn", "libgomp-plugin-gcn.so.1", "libgomp-plugin-amdgcn1", "amdgcn", *NODES["amdgcn"])
-KINDS = (NVPTX, GCN)  # in the order in which libgomp asks them
+KINDS = (NVPTX, GCN)  # the order in which libgomp queries them
 
 
 def part_of(program: FatBinary) -> FatBinary:

@@ -26,7 +26,7 @@ from packager.records import NamedTuple
 Where = Literal["device", "host", "fails", "unknown"]
 # Number of devices that LLVM's runtimes show for the CPU.
 CPU_DEVICES = 4
-MAX_DIGITS = 18  # of a number in the environment
+MAX_DIGITS = 18  # most digits of a number in the environment
 # First LLVM that only warns of a variable missing on the device, for programs with launch
 # environments.
 FIRST_WITHOUT_VARIABLES = 19

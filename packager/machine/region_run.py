@@ -44,7 +44,7 @@ class RegionRun:
     program: str
     exit_code: int | None  # None: a signal ended it
     signal: int | None
-    regions: Sequence[Region]  # in the order in which they first ran
+    regions: Sequence[Region]  # ordered by their first run
     libraries: Sequence[str]  # files that registered regions, the program among them
     lost: int = 0  # runs that found no place in the report
     host_only: Sequence[Left] = ()  # files that show regions without device code

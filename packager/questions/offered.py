@@ -17,7 +17,7 @@ from packager.wording import runs
 
 SHOWN = 8  # names in a message
 COMPARED = 2000  # names, for one that is spelt alike
-ALIKE = 0.6  # by difflib's measure
+ALIKE = 0.6  # lowest similarity, as difflib measures it
 WORD = re.compile(r"\w{3,}")
 UNSAID = "-unknown-unknown"  # suffix of a triple given by its architecture only
 

@@ -97,9 +97,9 @@ class Statistics:
 
     def __init__(self) -> None:
         self.constructs: dict[Called, Construct] = {}
-        self.kernels: dict[tuple[str, str], Times] = {}  # by name and device
-        self.copies: dict[tuple[str, str], Times] = {}  # by direction and device
-        self.waits: dict[Called, Times] = {}  # by the construct that waited
+        self.kernels: dict[tuple[str, str], Times] = {}  # keyed by name and device
+        self.copies: dict[tuple[str, str], Times] = {}  # keyed by direction and device
+        self.waits: dict[Called, Times] = {}  # keyed by the construct that waited
 
 
 def statistics(trace: Trace) -> Statistics:
@@ -113,8 +113,8 @@ class _Reading:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._found = Statistics()
-        self._owners: dict[int, Called] = {}  # by the numbers of constructs
-        self._called: dict[int, Called] = {}  # by the numbers of labels
+        self._owners: dict[int, Called] = {}  # keyed by the number of a construct
+        self._called: dict[int, Called] = {}  # keyed by the number of a label
 
     def found(self) -> Statistics:
         """Read all lanes."""

@@ -48,7 +48,7 @@ class Container:
     """One container: a fat binary of CUDA's, a bundle, a section, with alternative images."""
 
     name: str
-    offset: int  # in its file, of itself or its first image
+    offset: int  # file offset of the container or its first image
     member: str | None  # member of an archive
     images: list[DeviceImage]
     sum: Sum
@@ -66,7 +66,7 @@ class Coverage(NamedTuple):
     gpus: tuple[str, ...]  # empty if no GPU is known
     reach: Reach
     covered: int  # containers with an image for them
-    containers: int  # with images for the vendor's GPUs
+    containers: int  # containers with images for the vendor's GPUs
 
 
 class Summary(NamedTuple):

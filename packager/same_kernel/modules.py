@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from packager.same_kernel.reached import reached
 
-NUMBERED = re.compile(r"[#!]\d+|\.\d+\b")  # by the module, and not by the source
+NUMBERED = re.compile(r"[#!]\d+|\.\d+\b")  # numbers assigned by a module, not from the source
 MENTION = re.compile(r"@([-a-zA-Z$._0-9]+)")
 
 

@@ -189,7 +189,7 @@ class _Functions:
         symbol = self._symbols[number]
         if not symbol.is_defined:
             return self._names[number], None
-        place = symbol.value + addend + REACH.size  # from the end of the field, on x86-64
+        place = symbol.value + addend + REACH.size  # relative to the end of the field, on x86-64
         at = self._starts[symbol.section].get(place)
         if at is not None:
             return self._names[at], at

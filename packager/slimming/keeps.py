@@ -18,16 +18,16 @@ from packager.triples import CPUS
 
 NVIDIA, AMD, INTEL, SPIRV = "nvptx64", "amdgcn", "intelgt", "spir64"
 MAX_LIST = 1 << 24  # bytes of a list of devices
-# NVIDIA's GPUs that no generation lists: too old, and the name of sm_110 before CUDA 13.
+# NVIDIA's GPUs in no generation: too old ones, and sm_110's name before CUDA 13.
 OTHER_SMS = ("sm_20", "sm_21", "sm_30", "sm_32", "sm_101")
 _SM = re.compile(r"(sm_\d{2,3})([af]?)")
 FIRST_WITH_VARIANTS = 90  # sm_90a
 _SPIRV = re.compile(r"spirv?(?:32|64)?(?:_\w+|v[\d.]+)?|spir-v(?: [\d.]+)?", re.IGNORECASE)
-INTEL_DEVICE = re.compile(r"\d+\.\d+\.\d+")  # as ocloc's -device takes it
+INTEL_DEVICE = re.compile(r"\d+\.\d+\.\d+")  # form of ocloc's -device
 _CPUS = {"x86-64": "x86_64", "x64": "x86_64", "amd64": "x86_64", "arm64": "aarch64"}
 
 
-# The names of processors that rules read; older tools wrote settings as in gfx906+xnack.
+# Names of processors that the rules parse; older tools wrote settings as in gfx906+xnack.
 _PROCESSORS = {
     NVIDIA: re.compile(r"sm_\d+[af]?"),
     AMD: re.compile(r"gfx[0-9a-f]+(?:-[\d-]*generic)?(?::\w+[+-])*"),
@@ -38,7 +38,7 @@ class Kept(NamedTuple):
     """A device whose code is kept."""
 
     name: str  # sm_90a, gfx90a:xnack-, 12.60.7, x86_64
-    code: str  # of its images: nvptx64, amdgcn, intelgt, spir64, or the name of a CPU
+    code: str  # code of its images: nvptx64, amdgcn, intelgt, spir64, or the name of a CPU
 
 
 def is_processor(code: str, arch: str) -> bool:

@@ -20,7 +20,7 @@ from packager.formats.host_records import fatbin_wrappers, gcc_offload
 from packager.records import NamedTuple
 from packager.slimming.containers.found import Found, Left, at_beginning
 
-# Sections with device code that a library's own loader reads.
+# Sections of device code that a library loads by itself.
 OWN_LOADERS = (large_data.SECTION, ".cask_resource")
 UNTOLD = "no wrapper refers to it, so a loader of the library's own may"
 
@@ -28,7 +28,7 @@ UNTOLD = "no wrapper refers to it, so a loader of the library's own may"
 class _Start(NamedTuple):
     """The beginning of a container, and the section that it is in."""
 
-    offset: int  # from the beginning of the file or member
+    offset: int  # offset from the start of the file or member
     section: Section
 
 

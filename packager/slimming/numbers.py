@@ -17,7 +17,7 @@ from packager.slimming.tables.found import Table
 class Place(NamedTuple):
     """An image of a file, as a request names it."""
 
-    container: int  # its offset, or TABLES
+    container: int  # offset of the container, or TABLES
     number: int
 
 

@@ -31,7 +31,7 @@ class Result(NamedTuple):
 
     path: Path
     before: int
-    after: int  # the same where nothing is written
+    after: int  # equal to `before` if nothing is written
     files: tuple[Slimmed, ...]
     reason: str = ""  # why it was left alone
 
@@ -84,7 +84,7 @@ def slim_folder(folder: Path, request: Request, seen: Callable[[Path], None]) ->
 
 
 def _in_folder(found: Found, request: Request) -> Result | None:
-    size = 0  # it may be gone by now
+    size = 0  # used if the file has disappeared
     wanted = request._replace(is_dry=True) if found.reason else request
     try:
         size = found.path.lstat().st_size

@@ -9,7 +9,7 @@ from packager.records import NamedTuple
 class Piece(NamedTuple):
     """A part of a result: bytes, or a range of the source file."""
 
-    offset: int  # in the source file; -1: `data` is meant
+    offset: int  # offset in the source file; -1 means `data`
     size: int
     data: bytes = b""
 
@@ -17,7 +17,7 @@ class Piece(NamedTuple):
 class Rewritten(NamedTuple):
     """A container and its replacement."""
 
-    offset: int  # of the container in the file
-    size: int  # of the container in the file, with its header and padding
+    offset: int  # file offset of the container
+    size: int  # size in the file, with header and padding
     alignment: int  # 8 for CUDA, 4096 for HIP
     pieces: tuple[Piece, ...]  # at most `size` bytes in all; equal content: nothing is removed

@@ -28,7 +28,7 @@ from packager.slimming.tables.openmp import OpenMP
 from packager.slimming.tables.rewriting import Rewriting, rewrite
 from packager.wording import counted
 
-# Images are looked into where a choice depends on their bytes, and not before.
+# An image's bytes are read only if a choice depends on them.
 HEADERS = Look(symbols=False, resources=False)
 
 
@@ -37,19 +37,19 @@ class Share(NamedTuple):
 
     target: str  # "sm_90", "ptx sm_90", "gfx90a:xnack-"
     images: int
-    size: int  # bytes in the file; of those that are kept, in the result
-    before: int = 0  # of those that are kept: bytes in the file
+    size: int  # bytes in the file; bytes in the result for kept images
+    before: int = 0  # bytes in the file of kept images
 
 
 class FilePlan(NamedTuple):
     """The plan for one file. Nothing is written where `lacking` has a message."""
 
-    rewrites: tuple[Rewritten, ...]  # each container, in file order; those that stay whole, too
-    kept: tuple[Share, ...]  # with the bytes that images have afterwards
+    rewrites: tuple[Rewritten, ...]  # each container in file order, including unchanged ones
+    kept: tuple[Share, ...]  # sizes are those in the result
     removed: tuple[Share, ...]
     left_alone: tuple[Left, ...]
-    lacking: tuple[str, ...]  # kept devices that no container has code for, but for others
-    partly: tuple[str, ...]  # those that some containers have no code for, as before
+    lacking: tuple[str, ...]  # kept devices for which no container of their kind has code
+    partly: tuple[str, ...]  # kept devices for which some containers of their kind have no code
 
     @property
     def changes(self) -> bool:

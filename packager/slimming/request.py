@@ -9,9 +9,9 @@ from packager.records import NamedTuple
 from packager.slimming.keeps import Kept
 from packager.slimming.selection import Candidate, Choice, OwnArch, choose
 
-# The images of a file by their containers' offsets, as numbers in these.
+# Numbers of images in each container of a file, keyed by the container's offset.
 Places = Mapping[int, frozenset[int]]
-TABLES = -1  # in place of an offset: the images of all SYCL tables, in the order of tables
+TABLES = -1  # key for the images of all SYCL tables, in the order of tables
 
 
 class Request(NamedTuple):

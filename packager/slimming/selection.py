@@ -15,8 +15,8 @@ from packager.model import ImageKind
 from packager.records import NamedTuple
 from packager.slimming.keeps import AMD, INTEL, INTEL_DEVICE, NVIDIA, SPIRV, Kept
 
-# CUDA promises no code of another processor to these, which are not on cards, nor theirs to any
-# other (Programming Guide, "Binary Compatibility").
+# Processors that are not on cards. CUDA's binary compatibility excludes them: they run only their
+# own code, and no other processor runs it (Programming Guide, "Binary Compatibility").
 TEGRA = ("sm_32", "sm_53", "sm_62", "sm_72", "sm_87", "sm_88", "sm_101", "sm_110")
 COMPILED: dict[str, tuple[ImageKind, ...]] = {
     NVIDIA: ("ptx", "tileir", "bitcode"),
@@ -49,7 +49,7 @@ class Choice(NamedTuple):
     lacking: tuple[Kept, ...]
 
 
-# Return the arch that the bytes of an image state, where the container's may lack a suffix.
+# Returns the arch in the bytes of an image; the container's arch may lack a suffix.
 OwnArch = Callable[[int], str]
 
 
@@ -88,7 +88,7 @@ def chosen(
     elif kept.code == AMD:
         found = _on_amd(images, rows, kept)
     elif kept.code == INTEL:
-        # SPIR-V stays beside native code, because the kernels of both are not compared.
+        # SPIR-V is kept besides native code, because their kernels are not compared.
         found = [n for n in rows if _is_for_intel(images[n], kept) or _is_portable(images[n])]
     elif kept.code == SPIRV:
         found = [n for n in rows if _is_for_spirv(images[n], kept)]

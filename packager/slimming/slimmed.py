@@ -23,11 +23,11 @@ class Slimmed(NamedTuple):
     If `lacking` has messages, a kept GPU would lose all kernels, and nothing is written.
     """
 
-    path: str  # of a file in a package: that of the package, a colon, and its name there
+    path: str  # a file in a package is written as package, colon, name
     before: int
     after: int
     shares: tuple[Share, ...] = ()
-    notes: tuple[str, ...] = ()  # what is left alone or zeroed, and why
+    notes: tuple[str, ...] = ()  # parts left alone or zeroed, with the reason
     lacking: tuple[str, ...] = ()
 
     @property
@@ -42,9 +42,9 @@ def is_worth_writing(files: Iterable[Slimmed]) -> bool:
     return any(one.is_changed for one in found) and not any(one.lacking for one in found)
 
 
-# Slims the first file into the second, which does not exist; it writes none where nothing is to be
-# removed, and none without a second path. The name is that of messages. None: the file has no
-# device code.
+# Slims the first file into the second, which must not exist. Writes nothing if there is nothing to
+# remove, or the second path is None. The string is the file's name for messages. Returns None for a
+# file without device code.
 Slimmer = Callable[[Path, "Path | None", str], "Slimmed | None"]
 
 

@@ -32,7 +32,7 @@ class JsonText:
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self._decode = JSONDecoder(parse_constant=_refused).raw_decode
         self._text = ""
-        self._at = 0  # in the text
+        self._at = 0  # offset in the text
         self._began = 0  # the element that was read last
         self._gone = 0  # bytes of the file before the text
 

@@ -100,7 +100,7 @@ class _Packets:
         self._texts: dict[tuple[int, int], str] = {}  # values of arguments
         self._open: dict[int, list[tuple[int, _Event, int]]] = {}  # begun, not ended
         self._runs: dict[bytes, dict[str, object]] = {}  # decoded arguments, by their bytes
-        self._places: dict[tuple[object, ...], tuple[Lane, int]] = {}  # of events, by values
+        self._places: dict[tuple[object, ...], tuple[Lane, int]] = {}  # places of events, by values
         self._last = 0
         self._unused: Counter[str] = Counter()
 

@@ -18,7 +18,7 @@ from packager.writers.wrapper import ImageInput
 
 OURS = FILE, TRIPLE, ARCH, KIND = "file", "triple", "arch", "kind"
 FORMS = "TRIPLE[:ARCH]=FILE or file=FILE,triple=TRIPLE[,arch=ARCH][,kind=KIND][,KEY=VALUE]"
-FEWEST_DASHES = 2  # in a whole triple
+FEWEST_DASHES = 2  # fewest dashes in a whole triple
 KINDS: tuple[Model, ...] = tuple(kind for kind in get_args(Model) if kind != "other")
 
 

@@ -23,7 +23,7 @@ LEVELS = {"events": 1, "full": 2}
 _FORM = Form(
     b"OMPTCHK1", struct.Struct("<QQQQQQQIIii504s120s392s480s480s"), number_at=56, records=4096
 )
-_TITLE = 1  # in place of a code: the record is of a device, and has its title
+_TITLE = 1  # kind of a record with a device's title, in place of a code
 _SOURCE = re.compile(r"(.+?):(\d{1,9})(?::(\d{1,9}))?", re.DOTALL)
 
 

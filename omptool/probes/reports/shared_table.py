@@ -27,7 +27,7 @@ class Form(NamedTuple):
 
     magic: bytes
     record: struct.Struct
-    number_at: int  # in a record; 1 for the first; 0: it is not filled in
+    number_at: int  # offset of the record's number, which counts from 1; 0 means unfilled
     records: int  # the file is sparse: those that nobody uses take no memory
 
 

@@ -100,7 +100,7 @@ def _lead(file: LinkedFile, which: Hook, code: Address, function: Function | Non
     """Point the first slot of an array to new code; add the array if there is none."""
     address, size = _array(file, which)
     if address and size:
-        if isinstance(function, Part):  # by its name, which our slot has now
+        if isinstance(function, Part):  # addressed by its name, which the new slot has now
             return Plan(pointers=(Pointer(address, code),))
         return point(file, address, code)
     part = Part(

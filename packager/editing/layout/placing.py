@@ -22,7 +22,7 @@ class Placed(NamedTuple):
     places: dict[Part, Place]
     added: Sequence[Segment]
     longer: dict[Segment, Segment]  # segments that were there, and what becomes of them
-    end: int  # in the file
+    end: int  # end in the file
     moves: Moves
 
     @property

@@ -38,7 +38,7 @@ class Layout(NamedTuple):
     size: int
     kept: Sequence[Kept]  # ranges that stay in place
     chunks: Sequence[Chunk]  # new or moved bytes
-    patches: Sequence[tuple[int, bytes]]  # by their offsets in the file before the edit
+    patches: Sequence[tuple[int, bytes]]  # keyed by offsets in the file before the edit
     holes: Sequence[Hole]
     moves: Moves
 

@@ -73,7 +73,7 @@ class Job:
         self._lock = Lock()
         self._is_done = False
         self._answer: Answer | None = None
-        self.memory: Memory | None = None  # with the compressed bytes, until it is done
+        self.memory: Memory | None = None  # memory with the compressed bytes, until it is done
         self.is_begun = False
         self.is_large = len(stored) + len(MARK) > LARGEST
 

@@ -163,7 +163,7 @@ class Whole(NamedTuple):
 class Entry(NamedTuple):
     """An entry of a fatbin."""
 
-    data: Reader  # with its header
+    data: Reader  # bytes, including the header
     header: int  # bytes
     kind: int
     packed: int  # bytes that are compressed; 0: the rest of the entry

@@ -34,7 +34,7 @@ NEWEST = 3
 METADATA_ONLY = 0x1  # a flag of entries since version 3
 MAX_STRINGS = 1024
 MAX_VALUE = 1 << 16
-MAX_HEADER = 1 << 12  # with the strings, in front of an image
+MAX_HEADER = 1 << 12  # largest header before an image, including strings
 MAX_MAGICS = 16  # most magics in these bytes; only one is real
 KIND_OPENMP = 1
 # Programming models by LLVM's number: LLVM 19 counts (HIP is 3), LLVM 22 uses bits (HIP is 4).

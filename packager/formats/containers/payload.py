@@ -12,7 +12,7 @@ class Payload(NamedTuple):
     """A device image in a container."""
 
     image: Reader  # inflated bytes
-    triple: str = ""  # in the container's spelling
+    triple: str = ""  # triple in the container's spelling
     arch: str = ""
     declared_kind: ImageKind | None = None
     contents: Contents | None = None  # contents that the bytes do not show

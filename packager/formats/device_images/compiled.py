@@ -31,7 +31,7 @@ class Found(NamedTuple):
     symbols: tuple[DeviceSymbol, ...]
     undefined: tuple[str, ...]
     is_debugged: bool
-    is_specific: bool  # for one architecture alone, by a record
+    is_specific: bool  # a record restricts it to one architecture
 
 
 def cubin(data: Reader, depth: int) -> Found | None:

@@ -24,7 +24,7 @@ MAX_HEADER = 1 << 20
 # Bytes searched for the first directive behind comments, and first bytes of most texts.
 HEAD, SHORT_HEAD = 1 << 16, 1 << 10
 MAX_SYMBOLS = 1 << 20
-MACHINES = {b"32": "nvptx"}  # by the size of addresses; "nvptx64" without one
+MACHINES = {b"32": "nvptx"}  # keyed by the size of addresses; "nvptx64" without one
 
 _BLANK = re.compile(rb"(?:\s+|//[^\n]*\n|/\*.*?\*/)*", re.S)
 # Matches the newline before a directive: a search for it is much faster than for "^".
@@ -107,7 +107,7 @@ def _directives(data: Reader) -> Iterator[bytes]:
     Kernel declarations, which have no body, are skipped. CUDA's device runtime declares kernels
     before it defines them.
     """
-    kept = b""  # from the header of a kernel whose end is in the next piece
+    kept = b""  # start of a kernel's header whose end is in the next piece
     for text, is_last in _texts(data):
         text = (kept or b"\n") + text
         found = list(_possible(text))

@@ -30,7 +30,7 @@ from packager.records import NamedTuple
 # Most images of a descriptor, one per triple and arch. Pointers yield many wrong candidates.
 MAX_IMAGES = 1024
 MAX_CANDIDATES = 1 << 16
-MAX_FOUND = 1 << 12  # in a file without section headers
+MAX_FOUND = 1 << 12  # most descriptors in a file without section headers
 MAX_RECORDS = 1 << 14  # images in all descriptors of a file
 MAX_CONSTRUCTORS = 1 << 16
 # Size of a piece of data that is searched.

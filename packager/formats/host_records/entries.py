@@ -40,7 +40,7 @@ SECTIONS = {
     "cuda_offloading_entries": CLASSIC_ENTRY,
     "hip_offloading_entries": CLASSIC_ENTRY,
 }
-WORD = "entries"  # in the names of all
+WORD = "entries"  # part of all section names
 # Models of records without a model field, by section; all others are OpenMP's.
 MODELS: dict[str, Model] = {"cuda_offloading_entries": "cuda", "hip_offloading_entries": "hip"}
 # LLVM's numbers of models; HIP had another one until LLVM 20.
@@ -52,7 +52,7 @@ _HASH = re.compile(r"[0-9a-f]{8,}")
 class Record(NamedTuple):
     """An entry record; `address` is None for a symbol that another file defines."""
 
-    offset: int  # from the start of the table
+    offset: int  # offset from the start of the table
     address: int | None
     target: tuple[str | None, int] | None  # equal for equal addresses; None for null
     name: str
@@ -69,7 +69,7 @@ class FoundTable(NamedTuple):
     layout: EntryLayout
     window: Window
     bounds: tuple[int, int]  # addresses of its Space
-    offset: int  # in the file
+    offset: int  # offset in the file
 
     @property
     def size(self) -> int:

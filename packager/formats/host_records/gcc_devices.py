@@ -36,7 +36,7 @@ GCN_IMAGE = Struct("<QQ")  # size, bytes
 KERNEL_SIZE = 32  # name, three dimensions, counts of two kinds of registers
 # Kernels of GCC's runtime, which have no function on the host.
 GCN_OWN = ("_init_array", "_fini_array")
-VARIABLE_TABLE = ".offload_var_table"  # in a code object: addresses and sizes
+VARIABLE_TABLE = ".offload_var_table"  # table in a code object: addresses and sizes
 VARIABLE_SIZE = 16
 MAX_SYMBOLS = 1 << 20
 

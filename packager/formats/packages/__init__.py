@@ -13,7 +13,7 @@ ZIP_FILE, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"
 DEBIAN = b"!<arch>\ndebian-binary"  # an archive and the name of its first member
 # Names of packages inside packages; other zip files there are data.
 NAMES = (".whl", ".deb", ".conda", ".tar.bz2")
-BZIP2, BZIP2_BLOCK = b"BZh", b"1AY&SY"  # with the size of blocks between them
+BZIP2, BZIP2_BLOCK = b"BZh", b"1AY&SY"  # the size of blocks is between the two
 
 
 def probe(data: Reader) -> bool:

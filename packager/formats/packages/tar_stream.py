@@ -75,7 +75,7 @@ def files(pieces: Iterable[bytes], at: int) -> Iterator[Packed]:
     Raises FormatError where a header is damaged or the archive is cut off.
     """
     stream = _Stream(pieces)
-    named: bytes | None = None  # by a record in front of the file
+    named: bytes | None = None  # name in a record before the file
     count = 0
     while any(header := stream.bytes(BLOCK)):
         count += 1

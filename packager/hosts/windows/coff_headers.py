@@ -45,7 +45,7 @@ class Coff(NamedTuple):
 
     machine: str
     type: Literal["object", "executable", "shared"]
-    sections: list[Section]  # in ELF's form, with the addresses of the link
+    sections: list[Section]  # converted to ELF's form, with addresses of the link
 
 
 class _Tables(NamedTuple):

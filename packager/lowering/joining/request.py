@@ -12,7 +12,7 @@ class Part:
     """A module in a file of its own."""
 
     path: str  # absolute
-    name: str  # in messages: "a.o", "libx.a(m.o)"
+    name: str  # name for messages: "a.o", "libx.a(m.o)"
     start: str = ""  # prefix of the names that a library defines
     is_own: bool = False  # part of a compiler, so it is not verified
     release: str = ""  # LLVM release of the bitcode; "": unknown
@@ -25,9 +25,9 @@ class Device:
     triple: str  # triple of the family
     llvm_triple: str  # triple for LLVM
     cpu: str
-    features: str = ""  # in LLVM's spelling
+    features: str = ""  # LLVM's spelling
     is_text: bool = False  # LLVM writes PTX
-    is_cpu: bool = False  # its linker may merge objects, and resolves undefined names
+    is_cpu: bool = False  # the linker can merge objects, and resolves undefined names
     vectorises: bool = True
 
 
@@ -42,7 +42,7 @@ class JoinRequest:
     emit: str = "image"  # as in lower.request
     libraries: tuple[Part, ...] = ()  # linked if they define what is undefined, in this order
     kept: tuple[str, ...] = ()  # definitions for others to find, beside those that always are
-    keeps_all: bool = False  # for objects of the target that are not known here
+    keeps_all: bool = False  # keeps all definitions, because objects unknown here may use them
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -55,7 +55,7 @@ INTRINSICS = {
 }
 _TYPES = (("double", "f64", ""), ("float", "f32", "f"))
 
-Callee = Callable[[str, str, str], str]  # of name, signature and type
+Callee = Callable[[str, str, str], str]  # takes name, signature and type
 
 _DEFINITION = """
 define {result} @{name}({parameters}) alwaysinline nounwind {{

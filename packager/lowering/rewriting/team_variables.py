@@ -42,7 +42,7 @@ define internal ptr @.omptool.team() alwaysinline nounwind {{
 class TeamVariable(NamedTuple):
     """One of them."""
 
-    symbol: str  # as LLVM prints it
+    symbol: str  # LLVM's printed form
     type: str
     size: int  # bytes
     alignment: int

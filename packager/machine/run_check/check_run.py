@@ -45,9 +45,9 @@ class CheckFinding(NamedTuple):
     times: int  # how often it was found
     total: int  # bytes, of all times
     device_title: str = ""  # title of a device of another MPI rank
-    call_line: SourceLine | None = None  # by debug information, as the following
+    call_line: SourceLine | None = None  # from debug information, as kernel_line
     kernel_line: SourceLine | None = None
-    call_function: str = ""  # by the symbol table, as people write it; where there is no line
+    call_function: str = ""  # demangled, from the symbol table; used without a line
 
     @property
     def severity(self) -> Severity:

@@ -24,7 +24,7 @@ from packager.triples import code_of, is_known, normalise
 from packager.writers.elf_types import content_size
 from packager.writers.streams import compressed, pieces, told
 
-ALIGNMENT = 4096  # of a bundle in a section, and at most of its images
+ALIGNMENT = 4096  # alignment of a bundle in a section, and the largest of its images
 BEST, GOOD = 19, 9  # levels of zstd
 SMALL = 1 << 22  # bytes that the best level takes two seconds for
 ZLIB_LEVEL = 9

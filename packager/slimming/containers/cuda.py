@@ -18,9 +18,10 @@ from packager.slimming.request import Request
 from packager.slimming.selection import Candidate
 
 ALIGNMENT = cuda_fatbin.PADDING
-# The kinds of entries that may go; linkers and later drivers look for others.
+# Kinds of removable entries; linkers and later drivers need the other kinds.
 KNOWN = {cuda_fatbin.PTX: "ptx", cuda_fatbin.CUBIN: "cubin"}
-# Numbers below have no variants for one architecture or family, which bytes alone may name.
+# First number with variants for one architecture or family. An entry may omit the suffix of a
+# variant, which its image states.
 FIRST_WITH_VARIANTS = 90
 INSIDE = Look(resources=False)
 TOGETHER = "code that stays is compressed together with other code"

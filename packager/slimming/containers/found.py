@@ -31,7 +31,7 @@ class Kind(NamedTuple):
     """A kind of container."""
 
     probe: Callable[[Reader], bool]
-    extent: Callable[[Reader], int]  # its bytes, without padding
+    extent: Callable[[Reader], int]  # size without padding
     rewrite: Rewrite
     images: Callable[[Reader], list[Held]]
     alignment: int

@@ -35,5 +35,5 @@ class Held(NamedTuple):
     own_arch: Callable[[], str]
 
 
-# Rewrites the container at the beginning of a view; the number is its bytes with padding.
+# Rewrites the container at the beginning of a view; the number is its size with padding.
 Rewrite = Callable[[Reader, int, Request], Outcome]

@@ -14,11 +14,11 @@ from packager.files.reader import PIECE
 from packager.host_machines.aarch64_reader import ArmReader
 
 HEADER = 16  # bytes of a container that code may read
-# lea reg,[rip+disp32], with a pattern for the high bytes of the distance.
+# Matches lea reg,[rip+disp32], given a pattern for the high bytes of the displacement.
 LEA = rb"\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]..(?:%b)"
 LEA_SIZE, DISTANCE_AT = 6, 2
 DISTANCE = Struct("<i")
-# adrp, which is followed by the instruction that adds the rest.
+# Encoding of adrp; a later instruction adds the low bits.
 ADRP, ADRP_MASK = 0x90000000, 0x9F000000
 ARM_WINDOW = 64
 NEAR = 1 << 31

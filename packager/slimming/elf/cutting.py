@@ -25,7 +25,7 @@ class Cutting(NamedTuple):
     packed: tuple[Packed, ...] = ()
     cuts: tuple[Cut, ...] = ()
     moves: tuple[Move, ...] = ()
-    patches: tuple[Patch, ...] = ()  # of pointers, at offsets before the cut and the moves
+    patches: tuple[Patch, ...] = ()  # changed pointers, at offsets before the cut and the moves
 
     @property
     def holes(self) -> Holes:

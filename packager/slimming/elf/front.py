@@ -27,14 +27,14 @@ class Move(NamedTuple):
     section: Section
     offset: int
     address: int
-    is_slid: bool = False  # it stays in front
+    is_slid: bool = False  # shifted by `Front.distance`, near the start of the file
 
 
 class Front(NamedTuple):
     """The sections that make room for program headers."""
 
     slid: tuple[Section, ...] = ()
-    distance: int = 0  # that those slide
+    distance: int = 0  # distance by which `slid` move
     moved: tuple[Section, ...] = ()
 
     @property

@@ -40,7 +40,7 @@ class Cut(NamedTuple):
 
     hole: Hole
     load: Segment
-    stop: int | None = None  # where the segment ends from now on; None: it goes on behind the hole
+    stop: int | None = None  # new end of the segment; None: it continues behind the hole
 
 
 class Holes:

@@ -28,7 +28,7 @@ class Extent(NamedTuple):
 class Layout(NamedTuple):
     """A result: the file with new extents, without holes, and with patches on top."""
 
-    extents: Sequence[Extent]  # by offset; all else is as the file has it
+    extents: Sequence[Extent]  # ordered by offset; other bytes are the file's
     holes: Holes
     patches: Sequence[Patch]
     late: Iterable[Patch] = ()  # read from the file when they are written

@@ -120,7 +120,7 @@ def _placed(section: Section, containers: Sequence[Rewritten], at: int) -> Itera
     distance = section.address - section.offset
     for one in containers:
         alignment = one.alignment
-        while (one.offset + distance) % alignment:  # it stays as aligned as it was
+        while (one.offset + distance) % alignment:  # keep the old alignment
             alignment //= 2
         at = aligned(at + distance, alignment) - distance
         yield Placed(one, at)

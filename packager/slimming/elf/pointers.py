@@ -17,7 +17,7 @@ from packager.records import NamedTuple
 from packager.slimming.elf import code
 from packager.slimming.elf.packing import Packed
 
-ADDEND_AT = 16  # in a relocation
+ADDEND_AT = 16  # offset in a relocation
 Patch = tuple[int, bytes]  # offset in the file, and what is there from now on
 
 

@@ -48,7 +48,7 @@ class Shrunk(NamedTuple):
     zeroed: tuple[Zeroed, ...] = ()
     moved: int = 0  # containers that have other addresses
     is_changed: bool = True  # False: nothing was to be removed, and nothing is written
-    notes: tuple[str, ...] = ()  # for users
+    notes: tuple[str, ...] = ()  # notes for users
 
 
 class Planned(NamedTuple):

@@ -16,7 +16,7 @@ from packager.slimming.elf.packing import Packed
 Row = tuple[int, int, int, int, int, int]  # name, info, other, section, value, size
 MASK = (1 << 64) - 1
 HALVES = SYMBOL.size // 2  # words of 16 bits in a symbol
-SECTION = 3  # which of them is the number of its section
+SECTION = 3  # index of the section's number among these words
 
 
 class Contents(NamedTuple):
@@ -62,7 +62,7 @@ def rewritten(
     content = elf.content(table)
     step = PIECE // SYMBOL.size * SYMBOL.size
     whole = len(content) // SYMBOL.size * SYMBOL.size
-    every = [*numbers, *range(len(numbers), 1 << 16)]  # no section has a reserved number
+    every = [*numbers, *range(len(numbers), 1 << 16)]  # reserved numbers stay unchanged
     for at in range(0, whole, step):
         old = content.bytes(at, min(step, whole - at), table.name)
         new = _changed(old, every, by_section)

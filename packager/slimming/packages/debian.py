@@ -46,7 +46,7 @@ class _Data:
     """Keeps the sums of changed files and the installed size while data.tar is written."""
 
     def __init__(self) -> None:
-        self.sums: dict[str, str] = {}  # of changed files, by each name
+        self.sums: dict[str, str] = {}  # sums of changed files, by name
         self.blocks = 0  # KiB, as dpkg-gencontrol counts them
 
     def link(self, info: tarfile.TarInfo) -> None:
@@ -225,7 +225,7 @@ def _read(part: archive.Member) -> Iterator[tarfile.TarFile]:
     except OSError as error:
         if error.errno is not None:
             raise
-        raise FormatError(f"{part.name} is damaged: {error}") from error  # it is cut off
+        raise FormatError(f"{part.name} is damaged: {error}") from error  # a truncated part
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from packager.slimming.slimmed import Slimmed, Slimmer
 
 # Limit of bytes for all files of a package together; the largest wheels inflate to 5 GiB.
 MOST = 1 << 36
-# Device code is in files that begin so: ELF and its archives, Windows' libraries, fat binaries and
+# First bytes of files with device code: ELF and its archives, Windows' libraries, fat binaries and
 # bundles.
 BEGINNINGS = (
     b"\x7fELF",

@@ -12,7 +12,8 @@ from tempfile import TemporaryDirectory
 from packager.files.replacing import replacing
 from packager.slimming.slimmed import Slimmed, is_worth_writing
 
-# Writes the first file, with its files slimmed, to the second; the folder is for files on the way.
+# Writes the first package, with its files slimmed, to the second path; the folder is for
+# intermediate files.
 Rewrite = Callable[[Path, Path, Path], "list[Slimmed]"]
 
 

@@ -34,7 +34,7 @@ FIELD = Struct("<2H")
 ENCRYPTED, DESCRIPTOR = 1, 8  # flags: the second one moves sizes behind the bytes
 ZIP_64 = 1
 DAMAGED = (BadZipFile, zlib.error, NotImplementedError, EOFError)
-LARGE = 1 << 31  # from here on sizes are written in Zip64's fields
+LARGE = 1 << 31  # smallest size written in Zip64's fields
 
 
 def slim_wheel(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slimmed]:

@@ -98,7 +98,7 @@ def take_out(path: Path, out: Path, found: OpenMP, folder: Path) -> None:
     from packager.editing.request import Change, Named
 
     source = path
-    # Numbers of images count through all descriptors, so that the last ones go first.
+    # Images are numbered through all descriptors, so the last descriptor is edited first.
     for step, (number, names) in enumerate(sorted(found.rounds, reverse=True)):
         target = out if step == len(found.rounds) - 1 else folder / f"edited-{step}"
         removed = tuple(Named(name, int(name)) for name in names)

@@ -22,7 +22,7 @@ from packager.slimming.selection import Choice
 from packager.slimming.tables.found import LISTED, Row, Table
 from packager.slimming.tables.words import Words
 
-COUNT_AT, COUNT_SIZE = 2, 2  # in a descriptor
+COUNT_AT, COUNT_SIZE = 2, 2  # offset and size in a descriptor
 MOST_PADDING = 1 << 12
 BETWEEN = "it stands between images that stay, and rows of a table are end to end"
 

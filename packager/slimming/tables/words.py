@@ -12,7 +12,7 @@ from packager.files.reader import Reader
 from packager.records import NamedTuple
 from packager.slimming.pieces import Piece, Rewritten
 
-ADDEND = RELA.size - WORD.size  # in a relocation
+ADDEND = RELA.size - WORD.size  # offset in a relocation
 
 
 class Opened(NamedTuple):

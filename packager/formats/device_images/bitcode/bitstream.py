@@ -27,9 +27,9 @@ BLOCK_INFO, SET_BLOCK = 0, 1
 TOP_WIDTH = 2  # bits of an abbreviation ID outside of blocks
 MAX_WIDTH = 32
 MAX_BITS = 64
-MAX_OPERANDS = 1 << 20  # in a record; an index of metadata has one for each node
+MAX_OPERANDS = 1 << 20  # most operands of a record; an index of metadata has one for each node
 MAX_ABBREVIATIONS = 1 << 12
-MAX_ITEMS = 1 << 20  # in a stream
+MAX_ITEMS = 1 << 20  # most items of a stream
 WINDOW = 1 << 16  # bytes that are in memory at one time
 
 

@@ -66,10 +66,10 @@ class _Module:
 
     version: int = 0
     triple: str = ""
-    values: list[_Global] = field(default_factory=list)  # in the order of their numbers
+    values: list[_Global] = field(default_factory=list)  # ordered by number
     types: Types = field(default_factory=Types)
     metadata: Block | None = None
-    has_summary: bool = False  # for a link by LTO
+    has_summary: bool = False  # contains a summary for LTO
 
 
 def inspect(data: Reader) -> Contents:
