@@ -32,7 +32,7 @@ from packager.records import NamedTuple
 # Archives of device libraries have code for dozens of processors, of which few are needed.
 LOOK = Look(symbols=False, resources=False)
 BEGIN = 8
-MOST_ARCHIVES = 128  # most archives with device code open at a time
+MOST_ARCHIVES = 128  # with device code, that stay open
 TYPE_AT = 16  # offset of an ELF header's type: 1 is a relocatable object
 OBJECT = b"\1\0"
 # Images that objects register themselves, with CUDA's or HIP's runtime.

@@ -170,7 +170,7 @@ def contents_of(payload: Payload) -> Contents:
         and not data.context.look.is_inside
         and payload.arch == f"{found.arch}a"
     ):
-        return found._replace(arch=payload.arch)  # a glance skips the record that decides the suffix
+        return found._replace(arch=payload.arch)  # a glance skips the record of the suffix
     return found
 
 
