@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Unread(NamedTuple):
-    """A file or member of an archive that was not read whole, as it is called, and why."""
+    """A file or member of an archive that was not read whole: its name, and the reason."""
 
     path: str
     message: str

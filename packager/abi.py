@@ -94,5 +94,5 @@ def release_of(library: str) -> int:
 
 
 def newest(abis: Iterable[Abi]) -> Abi:
-    """Return the newest LLVM ABI of `abis`; it serves objects of all of them."""
+    """Return the newest LLVM ABI of `abis`, which suits objects of all."""
     return max(abis, key=lambda abi: NAMES.index(abi) if abi in NAMES else len(NAMES))

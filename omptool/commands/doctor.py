@@ -43,10 +43,10 @@ TOLD_ANYWAY = ("OMP131",)  # already reported as OMP202
 
 
 class DoctorCommand(click.Command):
-    """Leaves the words after PROG to PROG where --run stands before it."""
+    """Passes the arguments after PROG to PROG if --run precedes it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words."""
+        """Parse the arguments."""
         ctx.allow_interspersed_args = False
         before_program, *_ = self.make_parser(ctx).parse_args(list(args))
         ctx.allow_interspersed_args = "is_run" not in before_program

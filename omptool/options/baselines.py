@@ -42,7 +42,7 @@ class Baseline:
         self._found: set[Known] = set()
 
     def knows(self, file: str, code: str, message: str) -> bool:
-        """Return whether a finding is one of them."""
+        """Return whether a finding is in the baseline."""
         from packager.gates import baseline
 
         one = baseline.known(portable(file), code, message)
@@ -51,9 +51,9 @@ class Baseline:
         return one in self._known
 
     def conclude(self, files: Iterable[str] | None = None) -> None:
-        """Print on stderr how many were found again, and each that was not.
+        """Print on stderr the number of findings seen again, and each one that was not.
 
-        `files`: only theirs count, where others were not looked at.
+        `files` are the files that were checked, if not all; entries of others are ignored.
         """
         where = shown(self._path)
         if self._found:

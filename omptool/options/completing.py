@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Complete values that omptool knows: triples, and codes of findings."""
+"""Complete values of options: triples, and codes of findings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def code(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[
 
 
 def explained(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the codes with this prefix that --explain knows, including those of `doctor`."""
+    """Return the codes with this prefix that --explain accepts, including doctor's."""
     from packager.machine.explained import known
 
     return [code for code in known() if code.startswith(incomplete.upper())]

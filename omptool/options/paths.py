@@ -27,7 +27,7 @@ class FileName(click.Path):
         self._or_stream = or_stream
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Convert a word to a path.
+        """Convert an argument to a path.
 
         "-" is an error where bytes are read twice or an output is written.
         """
@@ -45,7 +45,7 @@ class FileName(click.Path):
 
 
 def as_given(path: Path) -> str:
-    """Return a path as it stands on the command line: make tells "out//a.o" from "out/a.o"."""
+    """Return a path as the user spelled it: make distinguishes "out//a.o" from "out/a.o"."""
     context = click.get_current_context(silent=True)
     given: dict[Path, str] = context.meta.get(GIVEN, {}) if context else {}
     return given.get(path, str(path))
@@ -59,7 +59,7 @@ class FolderName(click.Path):
         self._or_file = or_file
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Convert a word to a path."""
+        """Convert an argument to a path."""
         name = os.fsdecode(value)
         if not name:
             self.fail("'' is not the name of a folder", param, ctx)

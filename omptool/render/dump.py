@@ -83,7 +83,7 @@ class Parts(NamedTuple):
 
 
 def dump_text(binary: FatBinary, parts: Parts) -> Iterator[str]:
-    """Yield the tables of a file as they are laid out, without trailing newlines."""
+    """Yield the tables of a file, each as soon as it is laid out, without trailing newlines."""
     path = shown(binary.path)
     if binary.is_debug_only:
         yield f"{path}: debug information alone"

@@ -169,7 +169,7 @@ def parse(
     default: Callable[[bool], Compiler] = unnamed,
     default_fortran: Callable[[], Compiler] = fortran.unnamed,
 ) -> CompileCommand:
-    """Parse the words of a compiler's command.
+    """Parse the arguments of a compiler's command.
 
     The first word may be the compiler, if `compiler` is empty. Languages that it cannot compile get
     the compiler that `default` returns for C++ or C, or `default_fortran` for Fortran. Raises
@@ -276,7 +276,7 @@ def _end(words: Sequence[str], inputs: Sequence[Input]) -> End:
 
 
 def _leading(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split the words into the compiler at their start and the rest."""
+    """Split the arguments into the compiler at their start and the rest."""
     at = program_at(words) if words else 0
     if words and _is_program(words[at]):
         return list(words[: at + 1]), list(words[at + 1 :])
@@ -291,7 +291,7 @@ def _is_program(word: str) -> bool:
 
 
 def _options(words: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield where each option or input begins, and how many words it has."""
+    """Yield the index and number of arguments of each option or input."""
     at = 0
     while at < len(words):
         count = 2 if TAKES_WORD.fullmatch(words[at]) and at + 1 < len(words) else 1

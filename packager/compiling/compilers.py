@@ -41,7 +41,7 @@ class _Clang(NamedTuple):
 
 
 def words_of(command: str) -> list[str]:
-    """Return the words of a compiler's command, as a shell parts them. Raises UsageError."""
+    """Split a compiler's command into arguments, as a shell does. Raises UsageError."""
     try:
         return shlex.split(command)
     except ValueError as error:

@@ -60,7 +60,7 @@ def unnamed() -> Compiler:
 
 
 def _names() -> Iterator[str]:
-    """Yield the names of flangs, the newest release first; one without a release counts as that."""
+    """Yield the names of flangs, newest release first; an unversioned name counts as the newest."""
     yield FLANGS[0]
     for release in range(NEWEST, OLDEST - 1, -1):
         yield from (f"{name}-{release}" for name in FLANGS)

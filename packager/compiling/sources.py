@@ -121,7 +121,7 @@ def _compile_devices(
 
 
 def _asked_for(source: Input, how: Compiling) -> list[str]:
-    """Return the words that name a source; C stays C if the user chose no compiler."""
+    """Return the arguments that name a source; C stays C if the user chose no compiler."""
     is_c = how.command.is_cxx_found and source.path.suffix == ".c"
     return ["-c", *(["-x", "c"] if is_c else []), str(source.path)]
 

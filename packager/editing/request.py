@@ -22,7 +22,7 @@ class Named(NamedTuple):
     arch: str = ""
 
     def means(self, image: DeviceImage) -> bool:
-        """Return whether an image is meant."""
+        """Return whether the request names an image."""
         if self.number is not None:
             return image.index == self.number
         is_arch = self.arch in ("", image.arch, image.processor)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ELF64 little-endian files: headers when the file is opened, tables when they are asked for.
+"""ELF64 little-endian files: headers are read when a file is opened, tables when they are used.
 
 The numbers are pyelftools'. The bytes are read by Reader and Struct.iter_unpack, in pieces: tables
 have a row for every function of a large program, files are hostile, and importing and running

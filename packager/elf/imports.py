@@ -36,7 +36,7 @@ class Libraries(NamedTuple):
 
 
 def libraries(elf: Elf) -> Libraries:
-    """Return the libraries that a file needs, and where it has them looked for."""
+    """Return the libraries that a file needs, and its search paths."""
     tables = elf.of_type(SHT_DYNSYM)
     tags = elf.dynamic() if tables else {}
     paths = [offset for tag in (DT_RPATH, DT_RUNPATH) for offset in tags.get(tag, [])]

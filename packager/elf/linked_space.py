@@ -162,7 +162,7 @@ class LinkedSpace(Space):
                     yield function, slots[place]
 
     def _slots(self, values: Collection[int], machine: HostMachine) -> dict[int, int]:
-        """Return where the loader puts pointers to `values`, which may go by a symbol's name."""
+        """Return where the loader writes pointers to `values`, directly or through a symbol."""
         wanted = frozenset(values)
         found: dict[int, int] = {}
         for relocations in self._relocations():

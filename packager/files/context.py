@@ -66,7 +66,7 @@ class Context:
 
     @contextmanager
     def looking(self, look: Look) -> Iterator[None]:
-        """Use `look` in the block as the limit of how far images are read."""
+        """Use `look` in the block as the depth to which images are read."""
         before, self.look = self.look, look
         try:
             yield

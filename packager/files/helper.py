@@ -148,7 +148,7 @@ class Helper:
 
 
 def depth(look: Look) -> int:
-    """Return how far to look into cubins, if at all."""
+    """Return the depth to which cubins are read."""
     if not look.symbols:
         return DAMAGE
     return RESOURCES if look.resources else SYMBOLS

@@ -82,7 +82,7 @@ def allow_more() -> None:
 
 
 def make_binary(fd: int) -> None:
-    """Have the bytes of an open file read as they are, for which Windows has a mode."""
+    """Set Windows' binary mode for an open file."""
     try:
         of_windows = import_module("msvcrt")
     except ImportError:

@@ -96,7 +96,7 @@ class Reader:
 
     @contextmanager
     def looked_into(self, look: Look) -> Iterator[Reader]:
-        """Open these bytes with quotas of their own; `look` limits how far images are read."""
+        """Open these bytes with quotas of their own; `look` is the depth to read images to."""
         with closing(Context(self._size, look)) as context:
             yield Reader(self._source, self.at, self._size, context)
 
@@ -123,7 +123,7 @@ class Reader:
             yield self.bytes(start, min(PIECE, self._size - start))
 
     def holds(self, word: builtins.bytes) -> bool:
-        """Return whether the view contains `word`."""
+        """Return whether the view contains the bytes `word`."""
         rest = b""
         for piece in self.pieces():
             if word in piece or (rest and word in rest + piece[: len(word)]):

@@ -55,7 +55,7 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
 
 
 def check_place(path: Path) -> None:
-    """Raise UsageError where `replacing` would: the file is not made yet, and stays as it is."""
+    """Raise UsageError if `replacing` would; the file is not touched."""
     try:
         named, fd = _beside(_target(path))
         os.close(fd)

@@ -142,7 +142,7 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
 
 
 def _brief(elf: Elf) -> Look:
-    """Return how far images are looked into before all tables of entries are known."""
+    """Return the depth to which images are read before all tables of entries are known."""
     look = elf.data.context.look
     is_digested = look.code and elf.is_object  # needed for the digest of each kernel
     has_tables = any(entries.expected(section.name) for section in elf.sections)

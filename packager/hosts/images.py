@@ -27,7 +27,7 @@ BUNDLES = {cuda_fatbin.NAME: cuda_fatbin.probe, hip_fatbin.NAME: hip_fatbin.prob
 
 
 class PlacedImage(NamedTuple):
-    """An image that was looked into, and the address at which pointers of its file find it."""
+    """An image that was read, with its address in the file that holds it."""
 
     payload: Payload
     inside: images.Inside

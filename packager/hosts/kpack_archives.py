@@ -60,7 +60,7 @@ def of_elf(path: str, file: headers.Elf) -> Archives:
 
 
 class _Files:
-    """The archives that a path, from the library's folder, stands for, and others beside them."""
+    """The archives that match a path from the library's folder, and others in their folders."""
 
     def __init__(self, host: Path, pattern: str) -> None:
         before, variable, after = pattern.partition(kpack.ANY_ARCH)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Packages: which of their files are looked into, and their bytes while they are."""
+"""Packages: which of their files are read, and their bytes meanwhile."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Strings:
         self.bytes = data
 
     def add(self, text: str) -> int:
-        """Return where `text` is in the table from now on."""
+        """Add `text` to the table; return its offset."""
         at = len(self.bytes)
         self.bytes += text.encode() + b"\0"
         return at

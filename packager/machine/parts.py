@@ -39,7 +39,7 @@ class Offload(NamedTuple):
 
 
 class Elsewhere(NamedTuple):
-    """A library with code for other runtimes than OpenMP's, which was not looked into."""
+    """A library with code for other runtimes than OpenMP's, which was not read."""
 
     path: Path
     models: tuple[Model, ...]

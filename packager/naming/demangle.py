@@ -25,7 +25,7 @@ _ENTITY = re.compile(rf"(?:P|EC|E|T|N|C)({_NAME})")
 
 @cache
 def demangled(name: str) -> str:
-    """Return a mangled name demangled; any other as it is, and C++'s where no library is found."""
+    """Return a mangled name demangled; others unchanged, and C++'s too if no library is found."""
     if name.startswith(_FLANGS):
         return _fortrans(name)
     if not name.startswith(MANGLED) or not is_possible():

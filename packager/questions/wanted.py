@@ -67,7 +67,7 @@ class Wanted:
         return (image for image in binary.images if self(image.index, binary, image))
 
     def names(self, name: str) -> bool:
-        """Return whether a kernel or entry of this name is meant."""
+        """Return whether the conditions match a kernel or entry of this name."""
         return self._names(name)
 
     @cached_property

@@ -130,7 +130,7 @@ def containers(data: Reader) -> tuple[list[Found], list[Left]]:
 
 
 def _whole(container: Found) -> Outcome:
-    """Return the outcome of a container that stays as it is."""
+    """Return the outcome of an unchanged container."""
     return found.whole(container.data.at, container.padded, container.kind.alignment)
 
 

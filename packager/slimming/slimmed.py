@@ -10,7 +10,7 @@ from packager.records import NamedTuple
 
 
 class Share(NamedTuple):
-    """Bytes of device code for one architecture, as they are stored."""
+    """Stored bytes of device code for one architecture."""
 
     arch: str
     before: int
@@ -32,12 +32,12 @@ class Slimmed(NamedTuple):
 
     @property
     def is_changed(self) -> bool:
-        """Return whether device code goes."""
+        """Return whether device code is removed."""
         return any(share.before != share.after for share in self.shares)
 
 
 def is_worth_writing(files: Iterable[Slimmed]) -> bool:
-    """Return whether device code goes, and no kept GPU is left without kernels."""
+    """Return whether device code is removed, and every kept GPU keeps kernels."""
     found = list(files)
     return any(one.is_changed for one in found) and not any(one.lacking for one in found)
 

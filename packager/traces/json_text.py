@@ -88,7 +88,7 @@ class JsonText:
                 return False
 
     def _value(self) -> Any:
-        """Return the value that begins here, and go behind it; None where the file ends in it."""
+        """Read the value that begins here; None if the file ends in it."""
         while True:
             self._began = self._at
             try:

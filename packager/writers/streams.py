@@ -53,7 +53,7 @@ def _of_file(part: FilePart, copied: Copied) -> Iterator[memoryview]:
 def told(
     parts: Iterable[bytes | memoryview], tell: Callable[[bytes | memoryview], None]
 ) -> Iterator[bytes | memoryview]:
-    """Yield the parts, and call `tell` with each one before."""
+    """Call `tell` with each part, then yield it."""
     for part in parts:
         tell(part)
         yield part

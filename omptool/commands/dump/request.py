@@ -100,13 +100,13 @@ class Request(NamedTuple):
             raise click.UsageError(f"{what}: give it only options that choose images.")
 
     def wanted(self) -> Wanted:
-        """Return which images and kernels are meant."""
+        """Return the conditions on images and kernels."""
         with reported("--triple"):
             named = tuple(normalise(triple) for triple in self.triples)
         return Wanted((), named, self.archs, self.kinds, self.patterns)
 
     def look(self) -> Look:
-        """Return how far images are looked into."""
+        """Return the depth to which images are read."""
         is_whole = self.as_json or self.against is not None
         by_name = self.entries or self.kernels or not self.names_parts or bool(self.patterns)
         all_symbols = is_whole or self.summary or bool(self.addresses)

@@ -21,7 +21,7 @@ Read = Sequence[tuple[FatBinary, Sequence[DeviceImage]]]
 
 
 def show(found: Files, wanted: Wanted, as_json: bool) -> None:
-    """Show the sums of the images that are meant."""
+    """Show the sums of the matching images."""
 
     def pairs(binaries: Iterable[FatBinary]) -> list[tuple[FatBinary, list[DeviceImage]]]:
         return [(binary, list(wanted.images(binary))) for binary in binaries]

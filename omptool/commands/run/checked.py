@@ -75,7 +75,7 @@ class _Checked(Report):
 
 
 def _are_written(asked: Asked, found: CheckRun, whole: CheckRun) -> bool:
-    """Write the requested files: findings, and all of them as a baseline."""
+    """Write the requested files: findings, and a baseline of all findings."""
     from omptool.render.exchange import check_sarif
 
     baseline = asked.write_baseline

@@ -112,7 +112,7 @@ def _message(finding: Finding) -> str:
 
 
 def plain(words: str) -> str:
-    """Return words in which a viewer sees no link."""
+    """Escape the text that a viewer would show as a link."""
     return words.replace("](", "\\](")
 
 

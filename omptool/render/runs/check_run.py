@@ -118,7 +118,7 @@ def _bytes(number: int) -> str:
 
 
 def region(finding: CheckFinding) -> str:
-    """Return the function and line of a region, or its name as it is."""
+    """Return the function and line of a region, or else its raw name."""
     return short_name(finding.entry) or finding.entry
 
 

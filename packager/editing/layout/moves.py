@@ -58,7 +58,7 @@ class Moves:
 
 
 def taken(part: Part) -> Move:
-    """Return the move of the section that a part is from now on."""
+    """Return the move of a section into the part that replaces it."""
     section = part.takes
     assert section is not None
     return Move(section.address, section.address + max(section.size, 1), part)

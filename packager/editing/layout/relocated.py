@@ -91,7 +91,7 @@ def _without(words: array[int], gone: Sequence[int]) -> array[int]:
 
 
 def new_table(file: LinkedFile, rows: Rows) -> Part | None:
-    """Return the part for the table; None if it stays where it is, as it is."""
+    """Return the part for the table; None if it stays unchanged in its place."""
     table = file.relocations
     plt = file.dynamic.value(DT_JMPREL) if file.dynamic else None
     if rows.is_changed and plt is not None and table.address <= plt < table.address + table.size:

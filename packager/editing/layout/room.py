@@ -61,7 +61,7 @@ class Longer(NamedTuple):
     code: Segment | None
 
     def is_filled(self, section: Section) -> bool:
-        """Return whether a section had no bytes in the file, and has zeros there from now on."""
+        """Return whether a section without bytes in the file gets zeros there."""
         data = self.data
         start, end = data.address + data.file_size, data.memory_end
         is_zeros = section.type == SHT_NOBITS and not section.flags & SHF_TLS

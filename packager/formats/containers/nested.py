@@ -57,7 +57,7 @@ def _unread(error: FormatError) -> Payload | Damage:
 
 
 def opened(outer: Payload, depth: int = 1) -> Iterator[Payload | Damage]:
-    """Yield the images in an image that is a container; any other image as it is."""
+    """Yield the images in an image that is a container; any other image itself."""
     found = None if outer.contents or outer.is_text else _container(outer.image)
     if found is None:
         yield outer

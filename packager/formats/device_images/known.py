@@ -134,7 +134,7 @@ def record(
     is_wrapped: bool = False,
     triple: str | None = None,
 ) -> DeviceImage:
-    """Return the model's record of an image; `triple` is one that stays as it is spelled."""
+    """Return the model's record of an image; `triple` keeps its spelling."""
     data, stored = payload.image, payload.stored
     return DeviceImage(
         index=index,

@@ -110,7 +110,7 @@ def at_beginning(data: Reader, *, is_padded: bool = True) -> Found:
 
 
 def whole(offset: int, size: int, alignment: int) -> Outcome:
-    """Return the outcome of a container that stays as it is."""
+    """Return the outcome of an unchanged container."""
     same = Rewritten(offset, size, alignment, (Piece(offset, size),))
     return Outcome((same,), (), Choice(frozenset(), ()))
 

@@ -22,7 +22,7 @@ TABLE = 8  # least alignment of a table that moves
 
 
 class Move(NamedTuple):
-    """A section, and its place from now on: offset in the file before the cut, and address."""
+    """A section and its new place: offset in the file before the cut, and address."""
 
     section: Section
     offset: int
@@ -125,7 +125,7 @@ def _expect_free(file: LinkedFile, known: Sequence[Section], end: int) -> None:
 
 
 def _expect_known(file: LinkedFile, moved: Sequence[Section]) -> None:
-    """Raise UsageError for a program header that would not go along with a section."""
+    """Raise UsageError for a program header that cannot follow a moved section."""
     starts = {section.address for section in moved}
     for segment in file.elf.segments:
         if segment.type == PT_LOAD or segment.address in starts:

@@ -44,7 +44,7 @@ class Cut(NamedTuple):
 
 
 class Holes:
-    """The holes of a file, and where everything else is from now on."""
+    """The holes of a file, and the new places of everything else."""
 
     def __init__(self, holes: Sequence[Hole]) -> None:
         self.rows = sorted(holes)
@@ -164,5 +164,5 @@ def _expect_unneeded(
 
 
 def _is_behind(segment: Segment, load: Segment, hole: Hole) -> bool:
-    """Return whether a hole goes on behind its segment, where another one has its addresses."""
+    """Return whether a hole continues behind its segment, at addresses of another one."""
     return segment.offset >= load.end and segment.offset >= hole.end

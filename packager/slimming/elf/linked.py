@@ -56,7 +56,7 @@ def _places(moves: Sequence[Move], holes: Holes) -> Callable[[int], int]:
 
 
 def _dynamic(file: LinkedFile, cutting: Cutting) -> Iterator[Patch]:
-    """Yield the values of the dynamic table that lead to tables that have moved."""
+    """Yield the values of the dynamic table that point to moved tables."""
     table = file.dynamic
     for number, (tag, value) in enumerate(table.rows if table else ()):
         for section, _, address, _ in cutting.moves if tag in ADDRESSES else ():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The relocations of an object that lead to containers: a container moves only with all of them."""
+"""The relocations of an object to containers; a container moves only with all of them."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Packed(NamedTuple):
 
     @property
     def memory_end(self) -> int:
-        """Return the address at which the section ends from now on."""
+        """Return the new end address of the section."""
         return self.section.address + self.end - self.section.offset
 
     @property

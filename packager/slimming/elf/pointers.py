@@ -29,7 +29,7 @@ class Pointers(NamedTuple):
 
 
 class _Section:
-    """A section of containers, and the pointers that have been found to lead into it."""
+    """A section of containers, and the pointers found into it."""
 
     def __init__(self, file: LinkedFile, packed: Packed) -> None:
         section = packed.section
@@ -106,7 +106,7 @@ def _symbols(file: LinkedFile, sections: Sequence[_Section]) -> None:
 
 
 def _relocations(file: LinkedFile, sections: Sequence[_Section]) -> None:
-    """Note the relative relocations that lead into a section, by their addends."""
+    """Record the relative relocations whose addends point into a section."""
     relative, _ = POINTER_RELOCATIONS.get(file.elf.machine, NO_RELOCATIONS)
     for offset, words in _rows(file):
         places, kinds, addends = words[::3], words[1::3], words[2::3]

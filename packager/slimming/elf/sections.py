@@ -15,7 +15,7 @@ from packager.writers.elf_types import SHF_INFO_LINK, SHT_REL
 
 
 class Headers(NamedTuple):
-    """The section headers from now on, and the new number of each old one."""
+    """The new section headers, and the new number of each old one."""
 
     rows: list[Section]
     numbers: list[int]

@@ -26,7 +26,7 @@ class Contents(NamedTuple):
     end: int
 
     def changed(self, row: Row) -> Row:
-        """Return a symbol as it is from now on."""
+        """Return a symbol with its new value and size."""
         name, info, other, section, value, size = row
         value = min(self.moved.get(value, value), self.end)
         return name, info, other, section, value, min(size, self.end - value)
@@ -38,7 +38,7 @@ class Shifted(NamedTuple):
     distance: int
 
     def changed(self, row: Row) -> Row:
-        """Return a symbol as it is from now on."""
+        """Return a symbol with its value shifted."""
         return *row[:4], (row[4] + self.distance) & MASK, row[5]
 
 
@@ -71,7 +71,7 @@ def rewritten(
 
 
 def _changed(old: bytes, numbers: Sequence[int], by_section: Mapping[int, Change]) -> bytes:
-    """Return symbols as they are from now on: large libraries have a million."""
+    """Return the changed symbols, all at once because large libraries have a million."""
     halves = array("H", old)
     if sys.byteorder == "big":
         halves.byteswap()

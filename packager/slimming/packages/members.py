@@ -67,7 +67,7 @@ class Members:
         return self._result if found.is_changed and not found.lacking else None
 
     def leave(self, name: str, size: int, reason: str) -> None:
-        """Note a file that is not looked into."""
+        """Record a file that is not read."""
         note = f"it is left alone: {reason}"
         self.slimmed.append(Slimmed(f"{self._package}:{name}", size, size, notes=(note,)))
 

@@ -24,7 +24,7 @@ MOST = 1 << 26  # bytes of a RECORD: the largest have some MiB
 
 
 class Hashed(NamedTuple):
-    """The hash and the size of a file, as RECORD has them."""
+    """The hash and size of a file, in RECORD's form."""
 
     digest: str
     size: int
@@ -63,7 +63,7 @@ def rows(content: bytes) -> list[tuple[list[str], str]]:
 
 
 def rewritten(content: bytes, changed: Mapping[str, Hashed]) -> bytes:
-    """Return RECORD with the hashes and sizes of changed files; other rows stay as they are.
+    """Return RECORD with the hashes and sizes of changed files; other rows are unchanged.
 
     Raises FormatError if it is no such table, or lacks a changed file.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Write a package with slimmed files, beside its place, if any file changes."""
+"""Write a package with slimmed files to a temporary file in its folder, if any file changes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Wheels: the files with device code slimmed, RECORD rewritten, all other members as they are.
+"""Wheels: files with device code are slimmed, RECORD is rewritten, other members are unchanged.
 
 A wheel is a zip file with a table RECORD of names, hashes and sizes ("Recording installed
 projects" and "Binary distribution format" of the Python packaging specifications).
@@ -132,7 +132,7 @@ def _member(target: ZipFile, info: ZipInfo, size: int) -> IO[bytes]:
 
 
 def _copy(source: ZipFile, target: ZipFile, info: ZipInfo) -> None:
-    """Copy a member as it is stored."""
+    """Copy the stored bytes of a member."""
     read, write = source.fp, target.fp
     assert read is not None
     assert write is not None

@@ -24,7 +24,7 @@ LISTED = f".{tgtimg.NAME}"
 
 
 class Row(NamedTuple):
-    """A row of a table: the image that it leads to, and the images in that."""
+    """A row of a table: its image, and the images in that."""
 
     start: int  # an address
     data: Reader

@@ -90,7 +90,7 @@ def freed(path: Path) -> tuple[Rewritten, ...]:
 
 
 def take_out(path: Path, out: Path, found: OpenMP, folder: Path) -> None:
-    """Write to `out` the file at `path` without the images that go.
+    """Write to `out` the file at `path` without the removed images.
 
     Raises FindingError or UsageError where an edit cannot.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""SYCL's tables without the rows of images that go: shorter by a number and by a pointer."""
+"""SYCL's tables without the rows of removed images: a count and an end pointer change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BETWEEN = "it stands between images that stay, and rows of a table are end to en
 
 
 class Rewriting(NamedTuple):
-    """The tables of a file, as outcomes; each has its patches and the bytes that go."""
+    """The tables of a file, as outcomes; each has its patches and the removed bytes."""
 
     outcomes: tuple[Outcome, ...]
     left: tuple[Left, ...]
@@ -106,7 +106,7 @@ def _sizes(space: Space, starts: Collection[int]) -> Iterator[int]:
 
 
 def _removed(space: Space, gone: Sequence[Row]) -> list[Rewritten]:
-    """Return the bytes of images that go, each with the zeros up to the next one that goes."""
+    """Return the bytes of removed images, each with the zeros up to the next removed one."""
     data = space.elf.data
     found: list[Rewritten] = []
     for row in sorted(gone, key=lambda row: row.data.at):

@@ -51,7 +51,7 @@ def annotated_kernels(stream: Stream, block: Block) -> Iterator[int]:
 
 
 def _strings(record: Record) -> tuple[int, set[int]]:
-    """Return how many there are, and which of them are "kernel"."""
+    """Return the number of strings, and the indices of "kernel" among them."""
     if len(record.operands) < 2 or record.blob is None:
         raise FormatError("bitcode has strings of metadata without their bytes")
     count, offset = record.operands[:2]
