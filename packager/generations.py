@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The generations of LLVM's offloading ABI, as data: the one table of their names and properties.
+"""The table of the generations of LLVM's offloading ABI: their names and properties.
 
-A name stands for the releases whose properties are equal; a new generation is a new row, and
-`runtime/common/generations.h` has the same rows. Three things are no properties of a generation: a
-call says the version of its record and the place of the launch environment, and the compiler of an
-image decides how kernels for a CPU are called.
+A generation is a range of releases with equal properties. A new generation is a new row here and in
+`runtime/common/generations.h`. Three facts are not properties of a generation: each call states the
+version of its record and the place of the launch environment, and the compiler of an image decides
+the calling convention of kernels for a CPU.
 """
 
 from __future__ import annotations

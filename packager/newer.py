@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compilers that came after this omptool: how a file shows that one of them made it."""
+"""Recognise files of compilers that are newer than this omptool."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Draws the rooms of the three trees and what they use, as the code has it: docs/rooms.svg.
+"""Draw the rooms (folders) of the three trees and their dependencies: docs/rooms.svg.
 
 Usage: scripts/draw_rooms.py [--check]
 
-An arrow leads to a room whose files are included or imported; one that others lead to the same
-place is left out. With --check nothing is written: exits 1 when the drawing is not of this code.
+An arrow points to a room whose files are included or imported; arrows implied by others are
+omitted. With --check nothing is written, and the exit code is 1 if the drawing is outdated.
 """
 
 from __future__ import annotations

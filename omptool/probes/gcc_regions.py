@@ -81,6 +81,6 @@ def _part(name: str, opened: AbstractContextManager[Reader]) -> FatBinary | None
 
 
 def _of_reader(name: str, data: Reader) -> FatBinary | None:
-    """Return the same of an open file. Raises FormatError and LimitError as reading does."""
+    """Return GCC's regions in an open file, or None. Raises FormatError and LimitError."""
     is_of_gcc = headers.probe(data) and gcc_offload.claims(headers.read(data))
     return gcc_runtime.part_of(read_file(name, data)) if is_of_gcc else None

@@ -31,7 +31,7 @@ FIRST = ("libasan.so", "libtsan.so", "libclang_rt.asan", "libclang_rt.tsan")
 
 
 class Start(NamedTuple):
-    """A program as it is to be started: its file, its words (its name first), its environment."""
+    """A program to start: its file, arguments (its name first) and environment."""
 
     file: Path
     words: tuple[str, ...]

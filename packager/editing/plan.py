@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The plan of an edit: the new parts of a file and its changes, as values.
 
-Whoever collects an edit knows no address of what is new, so values name it by its part.
+New parts have no addresses until the layout, so values refer to a part by the part itself.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An ELF file as the loader would leave it in memory: addresses, and pointers after relocation.
 
-A linked file is seen at load address 0. In a relocatable object nothing has an address yet, so each
-section gets a range of its own, far from the others: what reads pointers need not know which kind
-of file it reads. Addresses of objects must not reach the user.
+A linked file has load address 0. Sections of a relocatable object have no addresses yet, so each
+gets an address range of its own, far from the others. Thus code that reads pointers handles both
+kinds of file alike. Addresses of objects must not reach the user.
 """
 
 from __future__ import annotations

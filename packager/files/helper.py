@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The compiled helper, where one was built: runtime/inspect.
+"""The compiled helper for reading images (runtime/inspect), if it was built.
 
-It answers for what is usual. For all else, and where it is not there, its twins in Python answer,
-which say the same: lz4_block, device_elf and ptx.
+The helper reads common images. Its equivalents in Python (lz4_block, device_elf and ptx) read all
+others, and replace a missing helper. Their results are equal.
 """
 
 from __future__ import annotations

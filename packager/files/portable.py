@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ask for files, and read and write open ones, alike on every system and release of Python.
+"""Portable calls on files, with one behaviour on every system and release of Python.
 
-Where a system lacks a call, another does the same. Before Python 3.14, Path.exists and Path.is_file
-raise OSError for a name that no file can have, and for a folder that must not be looked into.
+If a system lacks a call, another call replaces it. Before Python 3.14, Path.exists and Path.is_file
+raise OSError for an impossible name, and for a folder without permission to search it.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Kept(File):
         self.fd, self._start = fd, start
 
     def begin(self) -> int:
-        """Return where it is."""
+        """Return the offset of the bytes in the room's file."""
         return self._start
 
     def read(self, offset: int, size: int) -> bytes:

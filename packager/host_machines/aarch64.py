@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Code for AArch64: its instructions are those of Arm's manual, its fields the ELF ABI's."""
+"""Code for AArch64: instructions by Arm's manual, relocations by its ELF ABI."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Code for x86-64: its instructions are those of Intel's manual, its fields the psABI's."""
+"""Code for x86-64: instructions by Intel's manual, relocations by the psABI."""
 
 from __future__ import annotations
 

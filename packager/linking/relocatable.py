@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The result of a relocatable link (-r): its table is closed, and its device code is linked.
 
-Objects that it is linked with later have a table of their own, under the name that compilers give:
-so the name of this one has a hash in it, as by clang's relocatable links.
+Objects linked later have a table of their own, with the name that compilers use. So this table's
+name contains a hash, as in clang's relocatable links.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Check what a machine lacks for a program, or has in its way: OMP201 to OMP208. No I/O."""
+"""Check for missing parts of a machine that a program needs, and obstacles: OMP201 to OMP208."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _demangler() -> Callable[[str], str | None]:
 def _fortrans(name: str) -> str:
     """Return the name as Fortran's sources have it, with `::` between scopes: `m::p`.
 
-    It returns the name as it is where flang did not make it.
+    A name that is not flang's is returned unchanged.
     """
     if name == _MAIN_PROGRAM:
         return _MAIN

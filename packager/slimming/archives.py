@@ -33,12 +33,12 @@ class _Row(NamedTuple):
 
     @property
     def is_symbols(self) -> bool:
-        """Return whether it is a table of symbols."""
+        """Return whether the member is a table of symbols."""
         return self.row.is_symbols or self.is_of_bsd
 
     @property
     def is_of_bsd(self) -> bool:
-        """Return whether it is BSD's table of symbols."""
+        """Return whether the member is a table of symbols in BSD's form."""
         is_long = self.row.field.startswith(archive.BSD_NAME) and self.name.startswith(BSD.decode())
         return is_long or self.row.field.startswith(BSD)
 

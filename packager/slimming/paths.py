@@ -44,9 +44,9 @@ class Result(NamedTuple):
 def slim(path: Path, out: Path, request: Request) -> Result:
     """Slim a file or package into `out`, which may be `path`.
 
-    Another file `out` is written also where nothing is removed, as a copy. Nothing is written where
-    the result has messages in `lacking`. Raises FormatError, LimitError or UsageError where the
-    file cannot be slimmed.
+    If `out` is another file, it is written even if nothing is removed, as a copy. Nothing is
+    written if the result has messages in `lacking`. Raises FormatError, LimitError or UsageError if
+    the file cannot be slimmed.
     """
     result = _slimmed(path, out, request)
     is_same = not is_worth_writing(result.files)
@@ -63,8 +63,8 @@ def slim(path: Path, out: Path, request: Request) -> Result:
 def slim_folder(folder: Path, request: Request, seen: Callable[[Path], None]) -> Iterator[Result]:
     """Slim every file of a folder in its place; yield those with device code.
 
-    `seen` is called before each. A file that cannot be slimmed is yielded with the reason. RECORDs
-    of installed distributions are written at the end, also where an error or a signal ends it.
+    `seen` is called before each file. A file that cannot be slimmed is yielded with the reason.
+    RECORDs of installed distributions are written at the end, even after an error or a signal.
     """
     records = Records(folder)
     for record in records.left:

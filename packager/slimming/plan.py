@@ -173,8 +173,8 @@ def _shares(sums: dict[str, Share]) -> tuple[Share, ...]:
 def _lacks(outcomes: Sequence[Outcome], *, is_whole: bool) -> Iterator[str]:
     """Yield a message for each kept device that all containers, or some, have no code for.
 
-    Containers count that have code for other devices of the same kind. Libraries have kernels for
-    one architecture alone, so that one container says nothing.
+    Only containers with code for other devices of the same kind count. A single container is no
+    evidence, because libraries have kernels for one architecture alone.
     """
     rows: dict[Kept, list[Outcome]] = {}
     for outcome in outcomes:

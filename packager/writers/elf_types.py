@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The parts of an ELF64 relocatable object that is being written, and the ABI's numbers for them.
+"""Parts of an ELF64 relocatable object to write, and their constants.
 
-Numbers are from the System V ABI and <elf.h>; `packager.host_machines` has those of machines.
+Constants are from the System V ABI and <elf.h>; `packager.host_machines` has those of machines.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes a relocatable object: a host object, or a blank one, with sections and symbols added.
+"""Write a relocatable object: a host object, or an empty one, with added sections and symbols.
 
-Contents are streamed: a device image of any size passes through without being held in memory.
-Sections keep their numbers; what is added comes after them.
+Contents are streamed, so memory does not depend on the size of device images. Sections keep their
+numbers; added ones follow.
 """
 
 from __future__ import annotations

@@ -117,9 +117,9 @@ def plain(words: str) -> str:
 
 
 def _places(binary: FatBinary, finding: Finding) -> Json:
-    """Return where it is: the region's source, else the entry, the image or the file.
+    """Return the location of a finding: the region's source, else the entry, image or file.
 
-    Beside a source there is the entry, and beside an entry the image.
+    A source is accompanied by its entry, and an entry by its image.
     """
     image = None if finding.image is None else _image(binary, finding.image)
     if finding.entry is None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Code that registers a descriptor when a finished file is loaded, and unregisters it at its end.
 
-It takes the place of the first constructor and of the first destructor, which is the last to run,
-and calls those. Nothing else would be called in every program: until glibc 2.34 the start code of
-an executable walked its own array, whatever the dynamic table said.
+The code replaces the first constructor and the first destructor (which runs last), and calls them.
+An added constructor would not run in every program: until glibc 2.34 the start code of an
+executable walked its own array and ignored the dynamic table.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Group(NamedTuple):
         return self.row(self.placed(0, 0), 1).file_size
 
     def behind(self, load: Segment) -> int:
-        """Return where in the file it begins if it is put behind a segment."""
+        """Return the file offset of the group if it is placed behind a segment."""
         return aligned(load.end, max(part.alignment for part in self.parts))
 
     def placed(self, address: int, offset: int) -> dict[Part, Place]:

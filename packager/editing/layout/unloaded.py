@@ -93,7 +93,8 @@ def _taken(holes: list[tuple[int, int]], size: int, alignment: int) -> int | Non
 def _is_behind(file: LinkedFile, section: Section) -> bool:
     """Return whether a section is not loaded.
 
-    Objcopy adds some that claim to be, and llvm-strip has empty ones where there is room.
+    Flags are no proof: objcopy adds unloaded sections with SHF_ALLOC, and llvm-strip places empty
+    ones at any free address.
     """
     if section.type == SHT_NULL or file.is_loaded(section):
         return False

@@ -86,7 +86,7 @@ class Job:
             view[stored : stored + len(MARK)] = MARK
 
     def answer(self) -> Answer | None:
-        """Return the helper's answer; None: it is damaged, or unusual, and for the twins."""
+        """Return the helper's answer; None if Python must read the image (damaged or unusual)."""
         with self._lock:
             if not self._is_done:
                 self._answer = self._answered()

@@ -79,7 +79,7 @@ def _watched(pieces: Iterator[bytes], seen: Callable[[bytes], object]) -> Iterat
 
 
 def expect_size(data: Reader, method: str, size: int, where: str) -> None:
-    """Count `size` bytes that `data` is to inflate to. Raises FormatError when it is too much."""
+    """Count `size`, the declared inflated size of `data`. Raises FormatError if it is too large."""
     limit = MAX_BLOCK if method == "lz4" else MAX_PART
     expect_ratio(len(data), size, where, limit)
     count(data, size, where)
@@ -88,7 +88,7 @@ def expect_size(data: Reader, method: str, size: int, where: str) -> None:
 def pieces(
     data: Reader, method: str, size: int, where: str, head: bytes = b"", *, by_frame: bool = True
 ) -> Iterator[bytes]:
-    """Return the same bytes in pieces, or in one."""
+    """Return the inflated bytes of `data`, after `head`, in one piece or several."""
     is_small = by_frame and max(size, len(data)) <= HELD
     frame = data.bytes(what="compressed data") if is_small and method == "zstd" else None
     whole = None if frame is None else zstd_frame(frame, size - len(head))

@@ -40,7 +40,7 @@ def beginning(block: bytes, size: int) -> bytes | None:
 
 
 def _beginning(block: bytes, size: int) -> bytes | None:
-    """Return the same without the helper."""
+    """Return the result of `beginning`, without the compiled helper."""
     found, rest = bytearray(), iter(block)
     try:
         while len(found) < size:

@@ -105,9 +105,9 @@ def _is_blank(data: Reader) -> bool:
 
 
 def _inherited(outer: Payload, inner: Payload, name: str) -> Payload:
-    """Return `inner` with its container's target, as far as it names none.
+    """Return `inner` with the parts of its container's target that it does not name.
 
-    If both are compressed, the outer compressed bytes are those in the file.
+    If both are compressed, the outer compressed bytes are in the file.
     """
     unit = outer.stored.at if outer.unit is None and outer.stored else outer.unit
     return inner._replace(

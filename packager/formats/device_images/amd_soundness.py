@@ -36,7 +36,7 @@ def is_sound(elf: Elf) -> bool:
 
 
 def _names(elf: Elf, table: Section) -> bytes | None:
-    """Return the names that symbols have, end to end; None where one is not there or too long."""
+    """Return the names of symbols, concatenated; None if one is missing or too long."""
     strings = elf.string_table(table.link, f"names of {table.name}")
     symbols = elf.content(table)
     if max(len(strings), len(symbols)) > LARGEST:

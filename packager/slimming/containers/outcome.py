@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
 
     @property
     def offset(self) -> int:
-        """Return where it is in the file."""
+        """Return the file offset of the container."""
         return self.rewrites[0].offset if self.rewrites else 0
 
 

@@ -67,9 +67,9 @@ class _Data:
 def slim_debian(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slimmed]:
     """Write `path` to `out`, its files slimmed; return what was done to those with device code.
 
-    `folder` is an empty one with room for the largest file twice, and for data.tar. Nothing is
-    written where no file changes. Raises FormatError where the package is damaged or signed,
-    LimitError where its files inflate to more than the limits.
+    `folder` is empty, with room for the largest file twice, and for data.tar. Nothing is written if
+    no file changes. Raises FormatError if the package is damaged or signed, LimitError if its files
+    inflate to more than the limits.
     """
     members = Members(str(path), folder, slim)
     data_tar, done = folder / "data", _Data()

@@ -24,8 +24,8 @@ class _UnchangedError(Exception):
 def rewritten(path: Path, out: Path | None, rewrite: Rewrite) -> tuple[list[Slimmed], int]:
     """Return what was done to the files of a package, and the size of the package afterwards.
 
-    `out` may be `path`. It is written only where a file changes and none is left without code for
-    a kept GPU. Without `out`, a file in the folder for temporary files gives the size.
+    `out` may be `path`. It is written only if a file changes and no kept GPU loses all code in one.
+    Without `out`, the size is that of a temporary file.
     """
     done: list[Slimmed] = []
     after = path.stat().st_size

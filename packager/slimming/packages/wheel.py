@@ -40,8 +40,8 @@ LARGE = 1 << 31  # smallest size written in Zip64's fields
 def slim_wheel(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slimmed]:
     """Write `path` to `out`, its files slimmed; return what was done to those with device code.
 
-    `folder` is an empty one that has room for the largest file twice. Raises FormatError where the
-    wheel is damaged or signed, LimitError where its files inflate to more than the limits.
+    `folder` is empty, with room for the largest file twice. Raises FormatError if the wheel is
+    damaged or signed, LimitError if its files inflate to more than the limits.
     """
     members = Members(str(path), folder, slim)
     with _opened(path) as source:

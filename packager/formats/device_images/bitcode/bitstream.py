@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """LLVM's bitstreams (the LLVM Bitcode File Format): blocks of records, packed to the bit.
 
-A block is gone past by the size in its header, so that what a module computes is never read.
+Blocks can be skipped by the size in their headers, so the instructions of a module are never read.
 """
 
 from __future__ import annotations
