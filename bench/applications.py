@@ -53,9 +53,9 @@ def main() -> None:
 def beside_llvm(
     program: Program, application: str, size: tuple[int, ...], runs: int
 ) -> list[tuple[str, ...]]:
-    """The speeds on ours and on LLVM's, and how many times as fast ours is: a row for each.
+    """Compare the speeds of our runtime and LLVM's: return a table row for each figure.
 
-    Raises SystemExit when the results differ.
+    Raises SystemExit if the results differ.
     """
     ours, llvm = in_turn(runs, partial(program.on_ours, *size), partial(program.on_llvm, *size))
     rows: list[tuple[str, ...]] = []
@@ -71,7 +71,7 @@ def beside_llvm(
 
 
 def speed(runs: Sequence[Figures], name: str) -> str:
-    """The median speed, in millions."""
+    """Return the median speed, in millions."""
     return f"{median(run[name] for run in runs) / 1e6:.1f}"
 
 

@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def peers(image: Path, out: Path) -> Iterator[Measured]:
-    """LLVM's wrappers, which write a module, and what makes an object of it."""
+    """Yield LLVM's wrappers, which write a module, each with the command that compiles it."""
     module = out.with_suffix(".bc")
     for version, wrapper, options in (
         ("14", "clang-offload-wrapper", "-target"),
@@ -71,13 +71,13 @@ def peers(image: Path, out: Path) -> Iterator[Measured]:
 
 
 def fresh(path: Path) -> None:
-    """Both start without their output, and with no earlier output still to be written back."""
+    """Remove the output and flush pending writes, so that each command starts alike."""
     path.unlink(missing_ok=True)
     os.sync()
 
 
 def make_image(work: Path, mib: int) -> Path:
-    """A real device image: a lowered kernel and, after it, `mib` MiB that don't compress."""
+    """Write a real device image: a lowered kernel, followed by `mib` MiB of random bytes."""
     image = work / "kernel.so"
     (work / "kernel.ll").write_text(KERNEL)
     lower = ["omptool", "lower", str(work / "kernel.ll"), "--triple", "x86_64-pc-linux-gnu"]

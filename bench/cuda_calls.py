@@ -30,11 +30,11 @@ from fixture_programs import NVPTX  # noqa: E402
 
 SOURCE = HERE / "cuda_calls.c"
 OF_PYPI = Path(sysconfig.get_path("purelib")) / "nvidia" / "cuda_nvcc" / "bin" / "ptxas"
-MOST = 0.5  # of LLVM's calls
+MOST = 0.5  # share of LLVM's calls
 
 
 def build(folder: Path, ptxas: Path) -> Path:
-    """The program, whose device code has all of clang's library that it needs in it."""
+    """Build the program; its device code contains all that it needs of clang's device library."""
     program = nvptx.with_ptx(INSTALLED, SOURCE, folder, "-O2")
     whole, ptx, cubin, image = (folder / f"whole.{end}" for end in ("bc", "ptx", "cubin", "o"))
     library = nvptx.device_library(INSTALLED)
@@ -53,7 +53,7 @@ def build(folder: Path, ptxas: Path) -> Path:
 
 
 def build_driver(folder: Path) -> Path:
-    """The folder of the fake driver."""
+    """Build the fake driver and return its folder."""
     for command in (
         ["cmake", "-S", HERE.parent / "runtime", "-B", folder, "-G", "Ninja", "-DOMPTOOL_TESTS=ON"],
         ["cmake", "--build", folder, "--target", "fake_cuda_driver"],

@@ -73,19 +73,19 @@ def main() -> None:
 
 
 def reading(path: Path) -> list[Measured]:
-    """Both commands on a file."""
+    """Return both commands on a file."""
     return [
         Measured(f"omptool {verb}", ["omptool", verb, str(path)]) for verb in ("dump", "verify")
     ]
 
 
 def python(statement: str) -> Measured:
-    """An interpreter that does little."""
+    """Return a command that starts an interpreter and runs little."""
     return Measured(f"python -c '{statement}'", [sys.executable, "-c", statement])
 
 
 def sparse(work: Path, program: Path) -> Path:
-    """A program, and a hole behind it."""
+    """Write a program followed by a hole."""
     path = work / "sparse"
     path.write_bytes(program.read_bytes())
     os.truncate(path, 4 * GB)
@@ -93,7 +93,7 @@ def sparse(work: Path, program: Path) -> Path:
 
 
 def packed_object(work: Path, size: int) -> Path:
-    """An object with a large image in the section that clang uses."""
+    """Build an object with a large image in clang's section."""
     image, packed, source, out = (work / name for name in ("image", "packed", "known.c", "known.o"))
     source.write_text(HOST)
     (work / "known.ll").write_text(KERNEL)
@@ -109,7 +109,7 @@ def packed_object(work: Path, size: int) -> Path:
 
 
 def many_entries(work: Path) -> Path:
-    """A program with a table of MANY kernels, and two images that have them, too."""
+    """Build a program with a table of MANY kernels, and two images that define them."""
     names = [f"kernel_{number}" for number in range(MANY)]
     functions = "".join(f".globl {name}\n{name}: ret\n" for name in names)
     records = "".join(f".quad {name}, name_{name}, 0\n" for name in names)
@@ -134,7 +134,7 @@ def many_entries(work: Path) -> Path:
 
 
 def executable(work: Path, mib: int) -> Path:
-    """A linked program with a real device image, `mib` MiB of bytes after its last section."""
+    """Link a program with a real device image and `mib` MiB of bytes after its last section."""
     folder = work / str(mib)
     folder.mkdir()
     (folder / "kernel.ll").write_text(KERNEL)
@@ -150,7 +150,7 @@ def executable(work: Path, mib: int) -> Path:
     image.unlink()
     libdir = call("omptool", "config", "--libdir").strip()
     program = folder / "program"
-    # Of the linkers lld alone keeps code and data together around 2 GB of read-only sections.
+    # Only lld links code and data together around 2 GB of read-only sections.
     call("clang-19", "-fuse-ld=lld", bundled, f"-L{libdir}", "-lomptarget", "-o", program)
     bundled.unlink()
     return program

@@ -33,7 +33,7 @@ MOST = "1.3"
 
 
 class Loop(NamedTuple):
-    """Hold what a run says of a loop."""
+    """Figures that a run prints of a loop."""
 
     seconds: float
     checksum: str
@@ -69,7 +69,7 @@ def compile_by(*command: str, out: Path) -> None:
 
 
 def loops(command: list[str], environment: Mapping[str, str]) -> dict[str, Loop]:
-    """Run a program, and return what it says of each loop. Raises CalledProcessError."""
+    """Run a program, and return the figures of each loop. Raises CalledProcessError."""
     done = subprocess.run(
         command, stdout=subprocess.PIPE, text=True, check=True, env=os.environ | environment
     )

@@ -233,7 +233,7 @@ def asked(compiler: Compiler, name: str) -> str:
 
 
 def beside_llvm(program: Program, runs: int, *arguments: object) -> None:
-    """Times on ours and on LLVM's, and how many times faster ours is."""
+    """Print times on our runtime and on LLVM's, and the ratio."""
     ours, llvm = in_turn(
         runs, partial(program.on_ours, *arguments), partial(program.on_llvm, *arguments)
     )
@@ -251,7 +251,7 @@ def beside_llvm(program: Program, runs: int, *arguments: object) -> None:
 
 
 def beside_22(by_23: Program, by_22: Program, runs: int) -> None:
-    """Times of a program by clang 23 and of the same by clang 22, both on ours."""
+    """Print times of a program by clang 23 and of the same by clang 22, both on our runtime."""
     search = CLANG_22.path(libdir())
     newer, older = in_turn(
         runs, partial(by_23.on, search, "constructs"), partial(by_22.on, search, "constructs")
@@ -264,7 +264,7 @@ def beside_22(by_23: Program, by_22: Program, runs: int) -> None:
 
 
 def over_the_queue(program: Program, runs: int) -> None:
-    """Times over the queue, and how many times as long a construct takes then."""
+    """Print times over the queue, and the ratio to those without."""
     queued, at_once = in_turn(
         runs,
         partial(program.on_ours, "constructs", **QUEUED),
@@ -281,7 +281,7 @@ def over_the_queue(program: Program, runs: int) -> None:
 def beside_build(
     programs: Sequence[Program], build: Path, parts: Sequence[str], count: int, runs: int
 ) -> None:
-    """Figures of ours and of another build of ours, and how many times as good ours is."""
+    """Print figures of ours and of another build, and the ratio."""
     rows = []
     for program, part in product(programs, parts):
         rows += rows_beside(program, build, part, count, runs)
@@ -291,7 +291,7 @@ def beside_build(
 def rows_beside(
     program: Program, build: Path, part: str, count: int, runs: int
 ) -> list[tuple[str, ...]]:
-    """Those of one part; where the other build lacks what the part measures, without a ratio."""
+    """Return the figures of one part; without a ratio if the other build lacks the part."""
     folder = program.path.parent
     of_part: dict[str, tuple[object, ...]]
     of_part = {"queued": ("constructs",), "objects": (part, count), "nowait": ()}
@@ -317,7 +317,7 @@ def rows_beside(
 
 
 def paired(ours: list[Figures], others: list[Figures]) -> dict[str, list[tuple[float, float]]]:
-    """The figures of runs in turn, by their names."""
+    """Return the figures of runs in turn as pairs, by name."""
     return {
         name: [(a[name], b[name]) for a, b in zip(ours, others, strict=True)] for name in ours[0]
     }
@@ -352,7 +352,7 @@ ASKED = {
 
 
 def ours_alone(programs: list[Program], part: str, runs: int) -> None:
-    """Figures that have no counterpart on LLVM's."""
+    """Print figures that have no counterpart on LLVM's runtime."""
     for program in programs:
         (figures,) = in_turn(runs, partial(program.on_ours, part))
         rows = [(name, middle(figures, name), ASKED.get(name, "")) for name in figures[0]]
@@ -361,7 +361,7 @@ def ours_alone(programs: list[Program], part: str, runs: int) -> None:
 
 
 def middle(runs: list[Figures], name: str) -> str:
-    """The median over the runs."""
+    """Return the median over the runs."""
     return f"{median(run[name] for run in runs):.4g}"
 
 

@@ -62,7 +62,7 @@ QUESTIONS = (
 
 
 def main() -> None:
-    """Measure what is there, and print a table for each library."""
+    """Measure the installed libraries, and print a table for each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--cuobjdump", default="cuobjdump")
@@ -100,14 +100,14 @@ def main() -> None:
 
 
 def each(folder: Path, peer: str, runs: int) -> None:
-    """Measure `dump --images` and `verify` on every library for which cuobjdump takes long."""
+    """Measure `dump --images` and `verify` on every library on which cuobjdump is slow."""
     ratios: list[float] = []
     for path in sorted(folder.rglob("*.so*")):
         theirs = Measured("cuobjdump", [peer, *LISTING, str(path)])
         try:
             if figures(theirs.command).cpu <= SHORTEST:
                 continue
-        except SystemExit:  # it has no device code, or old images, which cuobjdump calls invalid
+        except SystemExit:  # no device code, or old images that cuobjdump rejects
             print(f"{path.name}: not measured, cuobjdump cannot read it\n", flush=True)
             continue
         ours = [Measured(" ".join(one), ["omptool", *one, str(path)]) for one in (IMAGES, VERIFY)]

@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def compiled(work: Path) -> Path:
-    """The object of saxpy."""
+    """Compile the object of saxpy."""
     source, built = work / "saxpy.c", work / "saxpy.o"
     source.write_text(SOURCE)
     subprocess.run([CLANG, *FLAGS, "-c", source, "-o", built], check=True)
@@ -74,7 +74,7 @@ def compiled(work: Path) -> Path:
 
 
 def filled(small: Path, mib: int) -> Path:
-    """A copy whose device code has `mib` MiB of data, too, that don't compress."""
+    """Copy an object with `mib` MiB of random bytes added to its device code."""
     work, built = small.parent, small.with_name("filled.o")
     payload, device, packed = work / "payload", work / "device.o", work / "packed"
     with payload.open("wb") as file:
@@ -100,7 +100,7 @@ def run(*command: str | Path) -> None:
 
 
 def wrapper_words(built: Path) -> list[str]:
-    """The arguments with which clang's driver calls its linker wrapper for an object."""
+    """Return the arguments with which clang's driver calls its linker wrapper."""
     link = [*clang_link(built), "-###"]
     shown = subprocess.run(link, stderr=subprocess.PIPE, text=True, check=True).stderr
     return shlex.split(shown.splitlines()[-1])[1:]

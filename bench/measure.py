@@ -31,12 +31,12 @@ class Measured:
     runs: list[Figures] = field(default_factory=list)
 
     def run(self) -> None:
-        """One run, counted. Raises SystemExit when the command fails."""
+        """Run the command once, and record its figures. Raises SystemExit if it fails."""
         self.prepare()
         self.runs.append(figures(self.command))
 
 
-# A process starts with its parent's peak memory on its account, so a small one starts the command.
+# A process inherits its parent's peak memory, so a small process starts the command.
 STARTER = """
 import resource, subprocess, sys, time
 start = time.perf_counter()
@@ -67,7 +67,10 @@ def in_turn(runs: int, *actions: Callable[[], T]) -> list[list[T]]:
 
 
 def costs(commands: Sequence[Measured], runs: int) -> str:
-    """The same by seconds of processors and memory, which a busy machine changes less."""
+    """Measure the commands, and return a table of CPU seconds and memory.
+
+    A busy machine changes these less than elapsed time.
+    """
     from tabulate import tabulate
 
     _alternate(commands, runs)

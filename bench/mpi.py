@@ -38,7 +38,7 @@ TRIPLE = "x86_64-pc-linux-gnu"
 PLUGIN = libdir() / "mpi" / "libomptarget.rtl.mpi.so"
 PARTS = ("beside", "held", "naps")
 HOLD, NAP, RANKS = 5, 10, 16  # ms, ms, workers
-# Root may start jobs, and ranks share cores.
+# Allow root to start jobs, and ranks to share cores.
 ALLOWED = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 Figures = dict[str, list[float]]
 Row = tuple[str, str, str]
@@ -81,7 +81,7 @@ def job(
     """Run a job of so many processes and workers. Return the figures that it prints."""
     environment = os.environ | ALLOWED | {"OMPTOOL_PLUGINS": "mpi", "OMPTOOL_MPI_HOLD": str(hold)}
     environment |= {"OMPTOOL_PLUGIN_PATH": str(PLUGIN.parent), "OMP_TARGET_OFFLOAD": "MANDATORY"}
-    # A copy of a GiB that MPI makes in one call may keep a worker from its heart on a busy machine.
+    # MPI may copy a GiB in one call, which delays a worker's heartbeat on a busy machine.
     environment["OMPTOOL_MPI_HEARTBEAT"] = "0"
     part, *rest = map(str, words)
     command = [*mpi.launcher, "-n", str(processes), "omptool", "run", str(program), part]
@@ -181,7 +181,7 @@ def main() -> None:
 
 
 def subprocess_version(mpi: Mpi) -> str:
-    """Return what the launcher says of itself."""
+    """Return the launcher's version line."""
     done = subprocess.run(
         [mpi.launcher[0], "--version"], stdout=subprocess.PIPE, text=True, check=True
     )

@@ -24,12 +24,12 @@ from omptool.installation import includedir, libdir
 HERE = Path(__file__).parent
 TRIPLE = "spirv64-unknown-unknown"
 MOST = 1.3  # times the driver's own
-# Of PyPI's intel-opencl-rt, in this environment; else the drivers of the machine are used.
+# Driver of PyPI's intel-opencl-rt, if installed; else the machine's drivers are used.
 DRIVER = Path(sys.prefix) / "lib" / "libintelocl.so"
 
 
 def build(folder: Path) -> list[str]:
-    """The program with the kernel in it, and the kernel for the driver's own calls."""
+    """Build the program with the kernel in it, and return its command with the kernel's file."""
     image, host, bundled, program = (folder / name for name in ("k.spv", "h.o", "b.o", "opencl"))
     libraries = [f"-L{libdir()}", "-lomptarget", "-l:libOpenCL.so.1"]
     for command in (

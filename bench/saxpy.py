@@ -25,7 +25,7 @@ MOST = 1.1  # times the loop's time
 
 
 def build(folder: Path) -> Path:
-    """The program with the kernel in it."""
+    """Build the program with the kernel in it."""
     image, loop, bundled, program = (folder / name for name in ("k.so", "l.o", "b.o", "saxpy"))
     flags = ["-O3", "-march=native", "-fopenmp", f"-I{includedir()}"]
     lower = ["omptool", "lower", str(HERE / "saxpy.ll"), "--triple", TRIPLE, "--cpu", "native"]

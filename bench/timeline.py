@@ -95,7 +95,7 @@ def spread(values: Sequence[float]) -> str:
 
 
 def parsed(trace: Path) -> str:
-    """Return the seconds of a processor that Python takes to parse the whole, for comparison."""
+    """Return the CPU seconds that Python takes to parse the whole file, for comparison."""
     code = "import json, sys; json.load(open(sys.argv[1]))"
     done: Figures = figures([sys.executable, "-c", code, str(trace)])
     return f"{done.cpu:.2f}"
@@ -200,7 +200,7 @@ def make_pftrace(path: Path, count: int) -> None:
 def packets(event: Event, track: int, names: dict[str, int], known: set[tuple[int, str]]) -> bytes:
     """Return the packet of an instant, or those of a begin and an end.
 
-    `names` are the numbers of texts, `known` those that the file has, by field of InternedData.
+    `names` are the numbers of texts, `known` those already in the file, by field of InternedData.
     """
     interned: list[tuple[int, bytes]] = []
 

@@ -24,7 +24,7 @@ from measure import in_turn
 
 LAUNCH = Path(__file__).parent / "launch.c"
 BURST = LAUNCH.with_name("burst.c")
-EVENTS = 8  # of a region: allocate, map, copy to, kernel, unmap, copy back, free, target
+EVENTS = 8  # events per region: allocate, map, copy to, kernel, unmap, copy back, free, target
 
 
 def main() -> None:
@@ -91,7 +91,7 @@ def event(folder: Path, form: str, runs: int) -> tuple[str, ...]:
 
 
 def burst(folder: Path, form: str, runs: int) -> tuple[str, ...]:
-    """Return a row: the same by the fastest burst of all runs."""
+    """Return a row: the nanoseconds that an event adds, from the fastest burst of all runs."""
     program = Program.compile(CLANG_19, folder, BURST)
     sides = both(program, (), folder, form, runs)[:2]
     least = [min(run["region-ns"] for run in side) for side in sides]

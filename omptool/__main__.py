@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-# Not signal, which is Python and loads others: an interrupt must not meet Python's own handler.
+# The built-in module: `signal` is Python code and imports more, during which an interrupt would
+# reach Python's own handler.
 import _signal  # type: ignore[import-not-found]
 
 if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
@@ -16,8 +17,8 @@ import sys
 
 def main() -> None:
     """Run the command line."""
-    # The records of a command live until its end. Garbage collection takes a fifth of the time of
-    # a large `verify` and a tenth of that of imports, and frees nothing.
+    # A command's records live until its end. Garbage collection takes a fifth of the time of a
+    # large `verify` and a tenth of that of imports, and frees nothing.
     gc.disable()
     from omptool.cli import main as run
 
@@ -29,9 +30,10 @@ def main() -> None:
 
 
 def _leave(code: object) -> None:
-    """End at once: the interpreter would look for cycles and take every module apart, which is a
-    tenth of the time of a small link. Nothing here waits for its end: what is made on the way is
-    gone, and threads are over, when a command returns.
+    """End the process without the interpreter's clean-up, a tenth of the time of a small link.
+
+    Nothing depends on the clean-up: when a command returns, its temporary files are removed and its
+    threads have ended.
     """
     if isinstance(code, int) and sys.stdout is not None and sys.stderr is not None:
         sys.stdout.flush()

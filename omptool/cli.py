@@ -13,7 +13,7 @@ import click
 from omptool import __version__
 from omptool.process import SIGPIPE, StoppedError, ending_well
 
-# In the order of --help; each is omptool/commands/<name>.py with a `command`.
+# Commands in the order of --help; each is omptool/commands/<name>.py with a `command`.
 COMMANDS = {
     "lower": "LLVM IR to a device image.",
     "emit": "Write the wrapper object for device images, or a container of them.",
@@ -34,7 +34,7 @@ COMMANDS = {
     "config": "Print where the runtime, its headers and examples are installed.",
 }
 
-# They start processes with Linux's limits and signals, or ask its loader and drivers.
+# Commands that need Linux: its limits and signals of processes, its loader, or drivers.
 OF_LINUX = ("lower", "link", "cc", "doctor", "devices", "run", "worker")
 
 GUIDE = """\
@@ -55,15 +55,18 @@ class LazyGroup(click.Group):
     """A group that imports one subcommand, not all of them."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; without any, print a short guide and exit with 2."""
         if not args and not ctx.resilient_parsing:
             click.echo(GUIDE, err=True)
             ctx.exit(2)
         return super().parse_args(ctx, _as_options(args))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, in the order of --help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command; on other systems than Linux, a stand-in for some."""
         if cmd_name not in COMMANDS:
             return None
         if cmd_name in OF_LINUX and sys.platform != "linux":
@@ -74,6 +77,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, and suggest a similar name for an unknown one."""
         if args[0] not in COMMANDS:
             from difflib import get_close_matches
 
@@ -83,19 +87,20 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a subcommand; what click would make exit code 1 stays the signal that it is."""
+        """Run a subcommand. Raises StoppedError for a closed pipe, which click hides as code 1."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise StoppedError(SIGPIPE) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
 
 def _elsewhere(name: str) -> click.Command:
-    """Return a command that says where the one of this name works, whatever its arguments are."""
+    """Return a stand-in for the command that prints on which system it works."""
 
     def tell() -> None:
         from omptool.errors import fail
@@ -109,7 +114,7 @@ def _elsewhere(name: str) -> click.Command:
 
 
 def _as_options(args: list[str]) -> list[str]:
-    """Return the arguments with `help` and `version`, words that many tools take, as options."""
+    """Return the arguments with the words `help` and `version` as options."""
     if args[:1] == ["help"]:
         return [*args[1:2], "--help"]
     return ["--version"] if args == ["version"] else args
@@ -126,8 +131,8 @@ def cli() -> None:
 
 
 def main() -> None:
-    """The console script."""
-    # Under the name of clang's wrapper (`clang -B`) it is that.
+    """Run the command line. Under the name clang-linker-wrapper, run `omptool link`."""
+    # Clang starts its wrapper by this name (`clang -B`).
     is_wrapper = Path(sys.argv[0]).name.startswith("clang-linker-wrapper")
     arguments = ["link", *sys.argv[1:]] if is_wrapper else None
     with ending_well():

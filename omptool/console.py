@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Printing what files say, and what they are called, on terminals of any encoding."""
+"""Print text and names from files on terminals of any encoding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from packager.files.names import text
 from packager.files.reader import called
 
-# Characters that are printed at a time.
+# Number of characters printed at a time.
 PIECE = 1 << 16
 SEVERITIES = {"error": "red", "warning": "yellow", "info": "cyan", "note": "cyan", "hint": "cyan"}
 
@@ -42,7 +42,7 @@ def echo(line: str, *, err: bool = False) -> None:
 
 
 def coloured(text: str, colour: str | None, *, err: bool = False) -> str:
-    """Return `text` in a colour, where one is given and wanted: on a terminal, or by --color."""
+    """Return `text` in a colour, if one is given and colours are on (terminal, or --color)."""
     return click.style(text, fg=colour) if colour and _has_colours(err) else text
 
 
@@ -55,10 +55,10 @@ def _has_colours(err: bool) -> bool:
 
 
 def portable(path: Path | str) -> str:
-    """A file name as JSON can hold it: bytes that are not UTF-8 are escaped."""
+    """Return a file name that JSON can hold: bytes that are not UTF-8 are escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def shown(path: Path | str) -> str:
-    """A file name that is safe to print."""
+    """Return a file name that is safe to print."""
     return text(os.fsencode(called(path)))

@@ -23,7 +23,7 @@ def fail(message: str, exit_code: int) -> NoReturn:
 
 
 def fail_with(error: PackagerError) -> NoReturn:
-    """End the command with the error, behind the file that it is about, if it knows one."""
+    """End the command with the error, after the name of its file if known."""
     subject = getattr(error, "subject", None)
     fail(f"{subject}: {error}" if subject else str(error), error.exit_code)
 

@@ -13,7 +13,7 @@ OBSERVERS = "libomptool_observe.so"
 
 
 def runtime_root() -> Path:
-    """The folder that holds lib/ and include/. Raises MissingToolError when it was not built."""
+    """Return the folder of lib/ and include/. Raises MissingToolError without a runtime."""
     for place in omptool.__path__:  # an editable install has two: sources and build
         root = Path(place) / "_runtime"
         if (root / "lib" / LIBRARY).is_file():
@@ -25,7 +25,7 @@ def runtime_root() -> Path:
 
 
 def libdir() -> Path:
-    """The folder of libomptarget.so and its plugins."""
+    """Return the folder of libomptarget.so and its plugins."""
     return runtime_root() / "lib"
 
 
@@ -39,15 +39,15 @@ def check_observers() -> None:
 
 
 def includedir() -> Path:
-    """The folder of omptarget.h."""
+    """Return the folder of omptarget.h."""
     return runtime_root() / "include"
 
 
 def exampledir() -> Path:
-    """The folder of programs to start from, a folder each."""
+    """Return the folder of example programs, which has a folder for each."""
     return runtime_root() / "examples"
 
 
 def cmakedir() -> Path:
-    """The folder of omptoolConfig.cmake."""
+    """Return the folder of omptoolConfig.cmake."""
     return libdir() / "cmake" / "omptool"

@@ -18,7 +18,7 @@ from typing import NoReturn
 
 import click
 
-# Windows has no signals but the first two, and no process dies of one there.
+# Windows has only the first two signals, and no process ends by one.
 HAS_SIGNALS = hasattr(signal, "SIGHUP")
 STOPPING = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if HAS_SIGNALS else ()))
 SIGPIPE = 13
@@ -58,12 +58,12 @@ def ending_well() -> Iterator[None]:
     except OSError as error:
         _cannot_write(error)
     finally:
-        for number in stopping:  # nothing is left to be taken away
+        for number in stopping:  # no outputs are left to remove
             signal.signal(number, signal.SIG_DFL)
 
 
 def in_a_line(error: click.ClickException) -> str:
-    """Return what is wrong with the command line, and where to read what would be right."""
+    """Return the fault of the command line, and where to read about its options."""
     message = " ".join(error.format_message().split())
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:
@@ -73,21 +73,21 @@ def in_a_line(error: click.ClickException) -> str:
 
 
 def _stop(number: int, _frame: FrameType | None) -> NoReturn:
-    """Raise StoppedError, once: the next signal must not stop what takes outputs away."""
+    """Raise StoppedError once: a second signal must not interrupt the removal of outputs."""
     for one in STOPPING:
         signal.signal(one, signal.SIG_IGN)
     raise StoppedError(number)
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Die of a signal that came where nothing catches it any more."""
+    """End by the signal if a StoppedError reached the top level."""
     if isinstance(error, StoppedError):
         _die_of(error.number)
     sys.__excepthook__(kind, error, trace)
 
 
 def _unraisable(fault: sys.UnraisableHookArgs) -> None:
-    """Die of a signal that came where Python has to go on: while an object is taken apart."""
+    """End by the signal if it arrived where Python ignores exceptions, e.g. in a destructor."""
     if isinstance(fault.exc_value, StoppedError):
         _die_of(fault.exc_value.number)
     sys.__unraisablehook__(fault)
@@ -95,17 +95,20 @@ def _unraisable(fault: sys.UnraisableHookArgs) -> None:
 
 def _die_of(number: int) -> NoReturn:
     if HAS_SIGNALS:
-        with suppress(OSError):  # of SIGKILL, which nobody handles
+        with suppress(OSError):  # SIGKILL cannot be handled
             signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
     raise SystemExit(128 + number)  # the signal is blocked, or there are none
 
 
 def _open_standard_streams() -> None:
-    """Python has no object for a stream that was closed, and its number goes to the next file."""
+    """Open /dev/null for closed standard streams.
+
+    Otherwise the next file opened would get the number of a closed stream.
+    """
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)
-    if sys.stdout is None:  # what is printed fails, as on any stream that cannot be written
+    if sys.stdout is None:  # printing fails as on an unwritable stream
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     if sys.stderr is None:
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")

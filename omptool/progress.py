@@ -17,7 +17,7 @@ ERASE = "\r\x1b[K\x1b[?25h"  # the line, and the cursor is shown again
 
 
 class Progress:
-    """Of one file; nothing is shown where stderr is no terminal, and nothing stays there."""
+    """Progress of one file. It is shown only if stderr is a terminal, and erased at the end."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -27,7 +27,7 @@ class Progress:
         self._at = 0
 
     def seen(self, at: int) -> None:
-        """Reading has come to this place in the file; a place in front of it begins anew."""
+        """Advance the bar to an offset in the file; an earlier offset restarts the bar."""
         if not self._is_shown:
             return
         if at < self._at:
@@ -60,9 +60,9 @@ class Progress:
 
 
 class Current:
-    """Shows the file that is worked on, in one line that goes; nothing where stderr is no terminal.
+    """Shows the current file in one line that is erased later, if stderr is a terminal.
 
-    A command that works on one file for a long time shows its name alone.
+    A command that works on one file for a long time shows only its name.
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Current:
 
 @contextmanager
 def current() -> Iterator[Current]:
-    """Yield what shows the file that is worked on."""
+    """Yield an object that shows the current file."""
     line = Current()
     try:
         yield line
@@ -98,7 +98,7 @@ def current() -> Iterator[Current]:
 
 @contextmanager
 def progress(path: Path) -> Iterator[Progress]:
-    """The bar of a file while it is read."""
+    """Show a bar while a file is read in the block."""
     bar = Progress(path)
     try:
         yield bar

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads the files of `dump` and `verify` one after the other, past those that cannot be read."""
+"""Read the files of `dump` and `verify` one after the other, past unreadable ones."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Unread(NamedTuple):
-    """A file or member of an archive that was not read whole, as it is called, and why."""
+    """A file or member of an archive that was not read whole: its name, and the reason."""
 
     path: str
     message: str
     file: str
 
     def row(self) -> dict[str, str]:
-        """The same in a document."""
+        """Return the file and its error as a JSON object."""
         return {"path": portable(self.path), "message": self.message}
 
 
@@ -64,12 +64,12 @@ class Files:
         return bool(self.errors)
 
     def __iter__(self) -> Iterator[FatBinary]:
-        """Yield what was read; print one line on stderr for each part that could not be read."""
+        """Yield the files; print a line on stderr for each unreadable part."""
         for _, binaries in self.by_path():
             yield from binaries
 
     def by_path(self) -> Iterator[tuple[Path, Iterator[FatBinary]]]:
-        """The same, file by file: of an archive all members."""
+        """Yield each path with its binaries: an archive has one for each member."""
         return ((path, self._read(path)) for path in self.paths)
 
     def _read(self, path: Path) -> Iterator[FatBinary]:
@@ -93,7 +93,7 @@ class Files:
         return with_sources(loaded.binary, loaded.file, loaded.data, self._sourced)
 
     def _tell(self, binary: FatBinary) -> None:
-        """Report what of it was not read."""
+        """Print the parts of a file that were not read."""
         if self._offered:
             self._offered.see(binary)
         faults = () if self._checked else binary.faults

@@ -18,12 +18,12 @@ from packager.layouts import (
 from packager.model import Abi
 from packager.records import NamedTuple
 
-# auditwheel puts a hash of the file into the name.
+# auditwheel appends a hash to the file name.
 _LIBRARY = re.compile(r"libomptarget(?:-[0-9a-f]{8})?\.so\.(\d{1,4})(?:\..*)?")
-# The ABIs of the documents, by their records and by what their registration is called.
+# ABIs of the documents, by the records and by the name of the registration function.
 DOCUMENTS: dict[EntryLayout, Abi] = {INTERFACE_ENTRY: "interface", PROPOSAL_ENTRY: "proposal"}
 _REGISTRATIONS: dict[str, Abi] = {REGISTER: "interface", PROPOSAL_REGISTER: "proposal"}
-# Clang calls it for each region since 15.
+# Clang calls this function for each region since release 15.
 _KERNEL_CALL, FIRST_WITH_KERNEL_CALL = "__tgt_target_kernel", 15
 
 
@@ -31,14 +31,14 @@ Registration = Literal["init_array", "at_exit"]
 
 
 class Evidence(NamedTuple):
-    """The marks of a generation in a file: what the file registers, and how."""
+    """Evidence of a file's generation: the records that it registers, and how."""
 
     imports: tuple[str, ...]  # undefined __tgt_*
     needed: tuple[str, ...]  # DT_NEEDED
     is_wrapped: bool | None  # registered are containers; None: nothing is
-    registration: Registration | None  # None: that says nothing
-    container_version: int  # of the OffloadBinaries that it holds; 0: it holds none
-    releases: Sequence[int]  # of clang, that compiled parts of it
+    registration: Registration | None  # None: the file does not show it
+    container_version: int  # OffloadBinary version in it; 0: none
+    releases: Sequence[int]  # releases of clang that compiled parts of it
 
 
 def of_table(layout: EntryLayout, section: str | None, evidence: Evidence) -> Abi:
@@ -69,7 +69,7 @@ def _of(rows: Sequence[Generation], section: str, evidence: Evidence) -> Abi:
 
 
 def _tests(section: str, evidence: Evidence) -> Iterator[Callable[[Generation], bool]]:
-    """Yield what tells generations apart, from what the wrapper wrote to what may be exchanged."""
+    """Yield tests that tell generations apart, from the wrapper's records to replaceable parts."""
     calls = {name.partition("@")[0] for name in evidence.imports}
     version = min(evidence.container_version, NEWEST.container_version)
     if evidence.is_wrapped is not None:
@@ -88,11 +88,11 @@ def _tests(section: str, evidence: Evidence) -> Iterator[Callable[[Generation], 
 
 
 def release_of(library: str) -> int:
-    """Return the release of LLVM that the name of a libomptarget says; 0 for another name."""
+    """Return the LLVM release in the name of a libomptarget; 0 for any other name."""
     named = _LIBRARY.fullmatch(library)
     return int(named[1]) if named else 0
 
 
 def newest(abis: Iterable[Abi]) -> Abi:
-    """The ABI that serves objects of all of `abis`, of which there is one: LLVM's latest."""
+    """Return the newest LLVM ABI of `abis`, which suits objects of all."""
     return max(abis, key=lambda abi: NAMES.index(abi) if abi in NAMES else len(NAMES))

@@ -6,15 +6,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection
 
-# Releases whose kernels take the arguments of their region; one of the runtime's in front of them;
-# an array of pointers to all of them.
+# Releases of clang by the arguments of their kernels: the region's arguments; a runtime argument in
+# front of them; one array of pointers to them.
 PLAIN, FIRST, ARRAY = range(18), range(18, 23), range(23, sys.maxsize)
 
 
 def called_by(host: int) -> range:
-    """Return the releases whose kernels a host's calls reach on omptool's runtime.
+    """Return the clang releases whose kernels a host's calls reach on omptool's runtime.
 
-    Calls of clang 18 have the version of those before, whose kernels have no such argument.
+    Clang 18's calls have the version of earlier clangs, whose kernels lack the first argument.
     """
     if host in PLAIN:
         return PLAIN
@@ -22,9 +22,9 @@ def called_by(host: int) -> range:
 
 
 def are_called(hosts: Collection[int], kernels: Collection[int]) -> bool:
-    """Return whether calls reach the kernels of an image, as far as its clangs and the hosts' tell.
+    """Return whether calls reach an image's kernels, by the releases of both sides' clangs.
 
-    Where clangs of several conventions compiled the image, each call says which it means.
+    If clangs of several conventions compiled the image, each call names its convention.
     """
     kinds = [one for one in (PLAIN, FIRST, ARRAY) if any(kernel in one for kernel in kernels)]
     reaches = any(kernel in called_by(host) for host in hosts for kernel in kernels)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-# A write that fails by one of these would fail under any name of the file.
+# Errors of a write that would occur under any name of the file.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -19,7 +19,7 @@ class PackagerError(Exception):
 class FormatError(PackagerError):
     """A file is malformed: the message names the place and the fault. Exit code 2.
 
-    `resume` is the file offset of what follows the malformed part, where that is known.
+    `resume` is the file offset after the malformed part, if it is known.
     """
 
     def __init__(self, message: str, resume: int | None = None) -> None:
@@ -28,15 +28,16 @@ class FormatError(PackagerError):
 
 
 class LimitError(PackagerError):
-    """A file asks for more than any real one: nothing more of it is read, which is no fault of what
-    has been read. Exit code 2.
+    """A file exceeds a limit of omptool, and reading stops there. Exit code 2.
+
+    The parts read before stay valid.
     """
 
 
 class UsageError(PackagerError):
     """The request itself is wrong: an unknown triple, two images for one target. Exit code 2.
 
-    `subject` is the file that is at fault, where it is not the one that is worked on.
+    `subject` is the file at fault, if it is not the input.
     """
 
     def __init__(self, message: str, subject: Path | None = None) -> None:

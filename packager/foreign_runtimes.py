@@ -17,14 +17,14 @@ from packager.generations import Generation, is_newer, named
 from packager.model import FatBinary
 
 FIRST_WITH_KERNEL_CALL = 15
-# From here on libraries are read when they register, not when a device is used first.
+# First LLVM that reads libraries when they register, not at the first use of a device.
 FIRST_EAGER = 17
 FIRST_WITH_LONG_ENTRIES = 20
 FIRST_BLIND_TO_WRAPPED = 21
 LONG_ENTRY = 56
 
 Call = Literal["plain", "first", "array"]  # packager/conventions.py
-# Clang's calls have a version. From the second release on the runtime goes by it.
+# First releases whose calls have version 3, and version 5. LLVM's runtime checks it since 23.
 FIRST_WITH_VERSION_3, FIRST_WITH_VERSION_5 = 19, 23
 FIRST_WITH_VERSION_5_ALONE = 24
 WANTED: dict[Call, str] = {
@@ -42,7 +42,7 @@ def unread(program: FatBinary, release: int) -> str:
 
 
 def is_blind(program: FatBinary, release: int) -> bool:
-    """Return whether that release takes the containers around images for images."""
+    """Return whether that release mistakes containers around images for images."""
     return any(i.is_wrapped for i in program.images) and release >= FIRST_BLIND_TO_WRAPPED
 
 
@@ -88,7 +88,7 @@ def _uncallable(clangs: Iterable[int], row: Generation | None, release: int) -> 
     own = row.first_release if row else 0
     takes = {_takes(clang): clang for clang in clangs} or {_takes(own): own}
     for kernel, clang in takes.items():
-        # Objects of several conventions call their own kernels.
+        # Objects of several calling conventions call their own kernels.
         version = _version(own if len(takes) == 1 else clang)
         passed = _passed(version, release)
         if passed is None:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The generations of LLVM's offloading ABI, as data: the one table of their names and properties.
+"""The table of the generations of LLVM's offloading ABI: their names and properties.
 
-A name stands for the releases whose properties are equal; a new generation is a new row, and
-`runtime/common/generations.h` has the same rows. Three things are no properties of a generation: a
-call says the version of its record and the place of the launch environment, and the compiler of an
-image decides how kernels for a CPU are called.
+A generation is a range of releases with equal properties. A new generation is a new row here and in
+`runtime/common/generations.h`. Three facts are not properties of a generation: each call states the
+version of its record and the place of the launch environment, and the compiler of an image decides
+the calling convention of kernels for a CPU.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ GenerationName = Literal[
 
 
 class Generation(NamedTuple):
-    """The properties that programs of some releases of clang and their runtimes share.
+    """Properties that programs of some clang releases and their runtimes share.
 
-    `launch_environment` and what precedes it are the columns of the runtime's table, too.
+    The columns up to `launch_environment` are also in the runtime's table.
     """
 
     name: GenerationName
     first_release: int
     last_release: int
-    soname: str  # of the library that the last of the releases links with
+    soname: str  # SONAME of the library that the last release links with
     record_size: int  # bytes of an entry
     entries_section: str
     is_wrapped: bool  # registered are the OffloadBinaries around images, not images
     registration: Literal["init_array", "at_exit"]  # how the program unregisters, by .fini_array or
-    pairing: Literal["position", "name"]  # of the host's entries and the image's
-    container_version: int  # of the OffloadBinaries that are written; 0: none
+    pairing: Literal["position", "name"]  # how host and image entries are paired
+    container_version: int  # version of written OffloadBinaries; 0: none
     kernel_environment: int  # bytes of a GPU kernel's own record; 0: none
     launch_environment: int  # bytes of what a GPU kernel is given per launch; 0: none
-    # From here on this package alone asks.
-    has_typed_pointers: bool  # in LLVM IR that its first release reads
+    # The fields below are for this package only.
+    has_typed_pointers: bool  # typed pointers in LLVM IR that its first release reads
     are_models_bits: bool  # programming models are numbered 1, 2, 4, 8 instead of 1, 2, 3
     bundle_names: Literal["bare", "dashed", "unknown"]  # targets without processor, environment
-    compression_version: int  # of the compressed bundles for its last release; 0: it reads none
+    compression_version: int  # version of compressed bundles for the last release; 0: unsupported
 
     @property
     def releases(self) -> str:
@@ -79,7 +79,7 @@ _BY_NAME: dict[str, Generation] = {row.name: row for row in GENERATIONS}
 
 
 def named(abi: str | None) -> Generation | None:
-    """Return the generation that an ABI's name means; None for the name of another ABI."""
+    """Return the generation of an ABI's name; None for an ABI that is not LLVM's."""
     return _BY_NAME.get(abi or "")
 
 
@@ -89,7 +89,7 @@ def of_release(release: int) -> Generation:
 
 
 def is_newer(release: int) -> bool:
-    """Return whether a release of LLVM came after those that this table knows."""
+    """Return whether a release of LLVM is newer than this table."""
     return release > NEWEST.last_release
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from packager.records import NamedTuple
 
-# A GPU runs code natively, or the driver compiles it; None stands for neither.
+# A GPU runs code natively, or the driver compiles it; None means neither.
 How = Literal["natively", "by JIT"]
 
 
@@ -43,7 +43,7 @@ GENERATIONS: tuple[Generation, ...] = (
     *(Generation("AMD", name, tuple(f"gfx{n}" for n in gfxs)) for name, gfxs in _AMD.items()),
 )
 _SM = re.compile(r"(?:sm|compute)_(\d+)(\d)([af]?)")
-# Code for a family of processors runs on all of them.
+# Processors of a family, all of which run code for the family.
 _FAMILIES = {
     "gfx9-generic": r"gfx90[02469c]",
     "gfx9-4-generic": r"gfx9(4[0-2]|50)",

@@ -22,7 +22,7 @@ class EntryLayout(NamedTuple):
     address: int
     name: int | None
     size: int
-    size_format: str  # as the array and struct modules call it
+    size_format: str  # type code of array and struct
     flags: int | None
     model: int | None = None  # u16: which programming model the entry is of
     data: int | None = None  # u32 that is looked at: the mask of a requires entry
@@ -33,18 +33,18 @@ class EntryLayout(NamedTuple):
 PROPOSAL_ENTRY = EntryLayout("proposal", 16, 0, None, 8, "i", None)
 # {void *addr; char *name; int64_t size} of the interface document.
 INTERFACE_ENTRY = EntryLayout("interface", 24, 0, 8, 16, "q", None)
-# The same and {int32_t flags; int32_t data}: LLVM 4 to 19.
+# {void *addr; char *name; int64_t size; int32_t flags; int32_t data}: LLVM 4 to 19.
 CLASSIC_ENTRY = EntryLayout("classic", 32, 0, 8, 16, "Q", 24, None, 28)
 # {u64 reserved; u16 version, kind; u32 flags; ptr address, name; u64 size, data; ptr aux}:
 # LLVM 20 on.
 VERSIONED_ENTRY = EntryLayout("versioned", 56, 16, 24, 32, "Q", 12, 10, 40, 8)
 
-# By the size of their records, as a generation says it.
+# LLVM's records by size, which a generation has.
 LLVM_ENTRIES = {layout.record: layout for layout in (CLASSIC_ENTRY, VERSIONED_ENTRY)}
 
 # {void *ImageStart, *ImageEnd; entry *EntriesBegin, *EntriesEnd}
 DEVICE_IMAGE = Struct("<QQQQ")
-# The proposal's: {void *ImageStart, *ImageEnd}
+# The proposal's {void *ImageStart, *ImageEnd}
 PROPOSAL_IMAGE = Struct("<QQ")
 # {uint32_t NumDevices; padding; image *DeviceImages; entry *EntriesBegin, *EntriesEnd}
 BIN_DESC = Struct("<IIQQQ")
@@ -64,19 +64,19 @@ class SyclBinary(NamedTuple):
     version: int
     size: int
     target: int
-    image: int  # its begin, and behind that its end
+    image: int  # offset of the begin, which the end follows
     kinds: tuple[int, ...] = (4, 8)  # Intel's, and LLVM's own since version 21
 
 
 SYCL_BINARIES = SyclBinaries(version=1, size=32, records=8)
-# Up to version 2 the bounds of a manifest are in front of those of the image.
+# SYCL's records by version; up to version 2 the bounds of a manifest precede those of the image.
 SYCL_BINARY = {
     1: SyclBinary(version=1, size=96, target=8, image=48),
     2: SyclBinary(version=2, size=96, target=8, image=48),
     3: SyclBinary(version=3, size=80, target=8, image=32),
 }
 
-# Section names that this project writes (DECISIONS 13, 14).
+# Section names that omptool writes (DECISIONS 13, 14).
 ENTRIES_SECTION = "omptarget_entries"
 IMAGE_SECTION_PREFIX = ".omptool.image."
 REGISTER = "__tgt_register_lib@OMPTARGET_4.5"
@@ -86,7 +86,7 @@ PROPOSAL_REGISTER = "__tgt_register_lib@LIBTARGET_2013"
 PROPOSAL_UNREGISTER = "__tgt_unregister_lib@LIBTARGET_2013"
 REGISTRATION_FUNCTION = "_GLOBAL__A_000000_OPENMPTGT"
 UNREGISTRATION_FUNCTION = "_GLOBAL__D_000000_OPENMPTGT"
-# LLVM's; a reference without a version is bound to VERS1.0, on its runtime and on ours.
+# LLVM's function; an unversioned reference binds to VERS1.0 of its runtime and of omptool's.
 REQUIRES = "__tgt_register_requires"
 
 AbiName = Literal["interface", "proposal", GenerationName]
@@ -103,16 +103,16 @@ class WrittenAbi(NamedTuple):
     image: Struct
     register: str
     unregister: str
-    functions: tuple[str, str]  # of the wrapper, that call them
-    priority: int = 0  # of its constructor
+    functions: tuple[str, str]  # functions of the wrapper that call them
+    priority: int = 0  # priority of the constructor
     is_wrapped: bool = False  # the runtime is given the OffloadBinary around an image
     at_exit: bool = False  # unregistered through atexit, not .fini_array
     requires: str | None = None  # who is told of `requires` clauses, if not an entry
-    generation: Generation | None = None  # of LLVM's ABI
+    generation: Generation | None = None  # LLVM's generation
 
     @property
     def container_version(self) -> int:
-        """The version of the OffloadBinaries around images (DECISIONS 13)."""
+        """Return the version of the OffloadBinaries around images (DECISIONS 13)."""
         return max(1, self.generation.container_version) if self.generation else 1
 
     @property

@@ -9,18 +9,18 @@ from packager.records import NamedTuple
 
 
 def unwatched(_: int) -> None:
-    """Nobody wants to know how far reading has come."""
+    """Ignore the progress of reading."""
 
 
 class Look(NamedTuple):
     """The facts to read about the images of a file, beside their place and their target."""
 
-    # The symbols that a host finds, and damage anywhere in the image. False: only the bytes that
-    # tell kind and architecture are read.
+    # Read the symbols that a host can find, and look for damage. False: read only kind and
+    # architecture.
     symbols: bool = True
     for_entries: bool = False  # symbols only where a host has entries, which pair with them
     damage: bool = False  # without symbols, too: damage anywhere, and what it needs from elsewhere
-    resources: bool = True  # what kernels need of a GPU, with their symbols
+    resources: bool = True  # kernels' resources on GPUs, with their symbols
     hashed: bool = False  # the SHA-256, for which all bytes are read
     host_only: bool = False  # regions of the host that were compiled for it alone
     code: bool = False  # digests of the code of an object's kernels
@@ -28,7 +28,7 @@ class Look(NamedTuple):
 
     @property
     def is_inside(self) -> bool:
-        """Return whether more of images is read than the bytes that tell kind and architecture."""
+        """Return whether more of images is read than their kind and architecture."""
         return self.symbols or self.damage
 
     @property

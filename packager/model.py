@@ -17,25 +17,24 @@ ImageKind = Literal[
     "elf", "ptx", "cubin", "fatbin", "bitcode", "spirv", "amdgcn", "zebin", "tileir", "unknown"
 ]
 EntryKind = Literal["kernel", "global", "link", "ctor", "dtor", "indirect", "requires"]
-# The programming model that an entry is of: LLVM 21 on keeps all in one table.
+# Programming model of an entry; since LLVM 21 one table holds all models.
 Model = Literal["openmp", "cuda", "hip", "sycl", "other"]
-# The state of an entry in one image.
-# "unknown": the image's symbols cannot be seen (bitcode, …); "unrelated": the entry needs nothing
-# in this image, or the image belongs to another table.
+# State of an entry in one image. "unknown": the image's symbols are not readable (bitcode, …).
+# "unrelated": the entry needs nothing in this image, or the image belongs to another table.
 EntryState = Literal["present", "missing", "misordered", "size", "kind", "unknown", "unrelated"]
 Severity = Literal["error", "warning", "info"]
 Abi = Literal["interface", GenerationName, "proposal", "gcc"]
 # Containers declare one of these where they mean no architecture.
 NO_ARCH = ("", "generic", "native")
-UNKNOWN_PROCESSOR = "unknown processor"  # with its number: the arch of an image for a later one
+UNKNOWN_PROCESSOR = "unknown processor"  # arch of a newer image, followed by its number
 
 
 class Resources(NamedTuple):
-    """The resources that a kernel needs on a GPU; None where the image does not tell."""
+    """Resources that a kernel needs on a GPU; None for those that the image does not record."""
 
-    registers: int | None  # of a thread; AMD's vector registers
-    shared: int | None  # of a team, without what is asked for at the launch
-    stack: int | None  # of a thread
+    registers: int | None  # per thread; AMD's vector registers
+    shared: int | None  # per team, without memory requested at the launch
+    stack: int | None  # per thread
     scalar_registers: int | None = None  # AMD's, as those below
     accumulators: int | None = None  # AGPRs, where the processor has them
     vector_spills: int | None = None  # stores of registers for which there was no room
@@ -55,14 +54,15 @@ class DeviceSymbol(NamedTuple):
     name: str
     kind: Literal["kernel", "global"]
     size: int  # bytes of a global; 0 for a kernel, or where the image does not say
-    symbol_kind: Literal["kernel", "global"] | None = None  # by the symbol table, if it knows it
-    symbol_size: int = 0  # by the symbol table, of a global that it knows
+    symbol_kind: Literal["kernel", "global"] | None = None  # from the symbol table
+    symbol_size: int = 0  # size of a global in the symbol table, if known
     listed: bool = True  # False: exported, but not in the entry table that the image carries
-    address: int | None = None  # in an image that is linked, loaded at 0
-    resources: Resources | None = None  # of a kernel
-    code: tuple[int, int] | None = None  # of a kernel in an ELF image: offset in the file, size
-    source: SourcePlace | None = None  # of a kernel, where debug information has been asked
-    # False: a function of a CPU's bitcode, a kernel only if an entry of the host names it.
+    address: int | None = None  # address in a linked image loaded at 0
+    resources: Resources | None = None  # a kernel's resources
+    code: tuple[int, int] | None = None  # a kernel's file offset and size in an ELF image
+    source: SourcePlace | None = None  # a kernel's source, if debug information was read
+    # False: a function in a CPU's bitcode, which is a kernel only if the host has an entry of its
+    # name.
     is_told: bool = True
 
 
@@ -70,7 +70,7 @@ ElfForm = Literal["shared object", "relocatable object", "executable", "ELF file
 
 
 class Links(NamedTuple):
-    """The symbols and libraries that an ELF image needs from elsewhere."""
+    """Symbols and libraries that an ELF image needs."""
 
     undefined: tuple[str, ...] = ()  # symbols, without weak ones
     needed: tuple[str, ...] = ()  # DT_NEEDED
@@ -80,25 +80,25 @@ class Links(NamedTuple):
 NO_LINKS = Links()
 
 
-# Fields of a class that has more than those: NamedTuple allows no cached property. All records are
-# such tuples because data classes take ten times as long to be made, which every command waits for.
+# Base of a class with cached properties, which NamedTuple forbids. Records are named tuples because
+# creating a data class takes ten times as long, at the start of every command.
 class _Contents(NamedTuple):
     kind: ImageKind
-    machine: str | None = None  # what they are code for, e.g. "x86_64", "nvptx64", "amdgcn"
+    machine: str | None = None  # machine of the code, e.g. "x86_64", "nvptx64", "amdgcn"
     arch: str | None = None  # e.g. PTX .target "sm_70"
-    symbols: tuple[DeviceSymbol, ...] = ()  # what a host can find by name
+    symbols: tuple[DeviceSymbol, ...] = ()  # symbols that a host can find by name
     table: tuple[DeviceSymbol, ...] | None = None  # the image's own entry table, in its order
-    is_opaque: bool = False  # its symbols cannot be seen: bitcode, SPIR-V, damaged
+    is_opaque: bool = False  # symbols cannot be read: bitcode, SPIR-V, damaged
     problem: str | None = None  # why the bytes could not be read as what they claim to be
-    # Its own entry table, record by record: None where the image does not support the entry, the
-    # name "" where nothing tells it.
+    # The image's own entry table, record by record: None for an unsupported entry, "" for an
+    # unknown name.
     places: tuple[DeviceSymbol | None, ...] | None = None
-    form: ElfForm | None = None  # of ELF code for a CPU
+    form: ElfForm | None = None  # form of ELF code for a CPU
     links: Links = NO_LINKS
     abi_version: int = 0  # EI_ABIVERSION
     clangs: tuple[int, ...] = ()  # the releases of clang that compiled it, of ELF code for a CPU
     is_debugged: bool = True  # whether there may be debug information in it
-    is_own: bool = False  # of no known format, for a known triple: a plugin may have one of its own
+    is_own: bool = False  # unknown format for a known triple, which may be a plugin's own
     newer: str | None = None  # why it, or the container that it stands for, is of a newer format
     is_miscompiled: bool = False  # by a clang that is known to make wrong code of it
 
@@ -108,18 +108,18 @@ class Contents(_Contents):
 
     @cached_property
     def listed(self) -> dict[str, DeviceSymbol]:
-        """The symbols that count as entries, by name."""
+        """Return the symbols that count as entries, by name."""
         return {symbol.name: symbol for symbol in reversed(self.symbols) if symbol.listed}
 
 
 class Level(NamedTuple):
-    """A container that is itself in one, as an image would be: what is said of it there."""
+    """A container inside another one, with the attributes that the outer one declares."""
 
     container: str  # a module of formats/
-    triple: str  # as declared, "" when nothing declares one
+    triple: str  # declared triple; "" without
     arch: str
     kind: ImageKind | None
-    offset: int | None  # in the file; None in bytes that are compressed there
+    offset: int | None  # offset in the file; None in compressed bytes
     size: int
 
 
@@ -131,44 +131,45 @@ class Place(NamedTuple):
 
 
 class DeviceImage(NamedTuple):
-    """One device image in a host file: what its container says, and what its bytes say."""
+    """One device image in a host file: the container's declarations, and facts of its bytes."""
 
     index: int  # type: ignore[assignment]  # instead of the method of tuples
     container: str  # a module of formats/, "raw" (an address tells of it) or "bare"
-    triple: str  # as declared by the container, normalised; "" when nothing declares one
-    arch: str  # as declared by the container
+    triple: str  # triple declared by the container, normalised; "" without
+    arch: str  # declared by the container
     offset: int
     size: int
     address: int | None
     contents: Contents
-    declared_kind: ImageKind | None = None  # as declared by the container
+    declared_kind: ImageKind | None = None  # declared by the container
     sha256: str | None = None
     compression: str | None = None  # then offset and stored_size are of the compressed bytes
     stored_size: int | None = None
     is_wrapped: bool = False  # descriptors point to the container that it is in, not to it
     member: str | None = None  # archive member
     within: tuple[str, ...] = ()  # containers in the outermost one that it is in
-    producer: Model | None = None  # whose program it is of, where the container says that
-    unit: int | None = None  # where in the file the container of this and its alternatives begins
+    producer: Model | None = None  # programming model, if the container declares it
+    unit: int | None = None  # file offset of the container shared with alternatives
     levels: tuple[Level, ...] = ()  # containers in containers around it, from the outermost
-    container_version: int = 0  # of the innermost, if that has versions
-    features: str = ""  # of its processor, as the container declares them: "+avx2,-fma"
-    container_place: Place | None = None  # of the outermost, if the image is alone in it
+    container_version: int = 0  # version of the innermost container, if it has versions
+    features: str = ""  # features of the processor, declared by the container: "+avx2,-fma"
+    container_place: Place | None = None  # place of the outermost container, if it holds one image
 
     @property
     def kind(self) -> ImageKind:
-        """The kind, from the bytes."""
+        """Return the kind, from the bytes."""
         return self.contents.kind
 
     @property
     def taken(self) -> DeviceImage:
-        """The same image, of no known format, where a plugin takes it: nothing is wrong with it."""
+        """Return the image without its problem: a plugin accepts its unknown format."""
         return self._replace(contents=self.contents._replace(problem=None))
 
     @property
     def processor(self) -> str:
-        """The one arch that it is for, wherever one is shown: from the bytes where they say it. A
-        cubin is silent about sm_100f's f, and SPIR-V about all but its version.
+        """Return the processor to show for the image: the bytes' own, else the declared one.
+
+        Cubins do not record the suffix of sm_100f, and SPIR-V records no more than its version.
         """
         own = self.contents.arch or ""
         is_silent = self.kind == "spirv" or own.startswith(UNKNOWN_PROCESSOR)
@@ -178,48 +179,49 @@ class DeviceImage(NamedTuple):
 
     @property
     def symbols(self) -> tuple[DeviceSymbol, ...]:
-        """The symbols that a host can find by name in the image."""
+        """Return the symbols that a host can find by name in the image."""
         return self.contents.symbols
 
     @property
     def table(self) -> tuple[DeviceSymbol, ...] | None:
-        """Its own entry table."""
+        """Return the image's own entry table, or None."""
         return self.contents.table
 
     @property
     def target(self) -> str:
-        """Triple and arch, as a user names them."""
+        """Return triple and arch, as a user names them."""
         triple = self.triple or self.contents.machine or "no triple"
         return f"{triple} {self.processor}".rstrip()
 
     @property
     def declared(self) -> str:
-        """The target that the container declares for the image."""
+        """Return the target that the container declares for the image."""
         return f"{self.triple or 'no triple'} {self.arch}".rstrip()
 
 
 class OffloadEntry(NamedTuple):
     """One record of the host's entry table."""
 
-    number: int  # in the file, from 0
+    number: int  # index in the file, from 0
     kind: EntryKind
     name: str  # "" in generations without names
-    address: int | None  # of the host function or variable
+    address: int | None  # address of the host function or variable
     symbol: str | None  # host symbol at that address, when the file still has one
     size: int
     flags: int | None  # None in generations without flags
-    offset: int | None = None  # of the record
-    place: int = 0  # in its table, from 0
-    # Equal in entries of one table whose host addresses will be equal, in objects too; None: null.
+    offset: int | None = None  # file offset of the record
+    place: int = 0  # index in its table, from 0
+    # Key that is equal for entries whose host addresses are equal, in objects as well; None is
+    # null.
     target: tuple[str | None, int] | None = None
-    data: int = 0  # of a requires entry: the mask
-    device_size: int | None = None  # of the counterpart, if that is a pointer to what this is
+    data: int = 0  # mask of a `requires` entry
+    device_size: int | None = None  # size of the counterpart, if it is a pointer to this variable
     model: Model = "openmp"
-    source: SourcePlace | None = None  # of a kernel, where debug information has been asked
+    source: SourcePlace | None = None  # a kernel's source, if debug information was read
 
     @property
     def label(self) -> str:
-        """The name of the object in a sentence."""
+        """Return the name of the object in a sentence."""
         if self.name:
             return self.name
         return f"{self.place} ({self.symbol})" if self.symbol else f"{self.place}"
@@ -228,7 +230,7 @@ class OffloadEntry(NamedTuple):
 class EntryTable(NamedTuple):
     """A table of entry records in a host."""
 
-    section: str | None  # None: in no section of entries, a descriptor says where it is
+    section: str | None  # None: a descriptor, not a section, locates the table
     abi: Abi
     record_size: int
     offset: int
@@ -245,7 +247,7 @@ class EntryTable(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The section, or where the table is, as a user can find it."""
+        """Return the section's name, or the table's file offset in words."""
         return self.section or f"the table at file offset {self.offset:#x}"
 
 
@@ -267,7 +269,7 @@ class Descriptor(NamedTuple):
     entries_end: int | None
     registered_by: str | None  # "_GLOBAL__A_000000_OPENMPTGT", ".init_array[0]", …; None: nobody
     is_traced: bool = True  # False: code of this machine is not read, so nothing is known of that
-    records: ImageRecords | None = None  # None: in an object, and of GCC
+    records: ImageRecords | None = None  # None in an object, and for GCC
 
 
 class Registration(NamedTuple):
@@ -277,7 +279,7 @@ class Registration(NamedTuple):
     address: int | None
     offset: int
     images: tuple[int, ...]  # DeviceImage.index
-    registered_by: str | None  # as of a Descriptor
+    registered_by: str | None  # see Descriptor
     is_traced: bool = True
 
 
@@ -292,9 +294,9 @@ class KernelCode(NamedTuple):
 class KernelArchives(NamedTuple):
     """Archives that hold a library's kernels, by a path that the library names (ROCm's kpack)."""
 
-    library: str  # its name in them
-    path: str  # from its folder; "@GFXARCH@" stands for an architecture
-    files: tuple[tuple[str, tuple[str, ...]], ...]  # that are there, with their architectures
+    library: str  # the library's name in the archives
+    path: str  # path below its folder; "@GFXARCH@" stands for an architecture
+    files: tuple[tuple[str, tuple[str, ...]], ...]  # existing files, with their architectures
     beside: tuple[str, ...] = ()  # architectures that the names of other archives there have
 
 
@@ -309,7 +311,7 @@ class HostOnly(NamedTuple):
 
 class _FatBinary(NamedTuple):
     path: str
-    machine: str | None  # of the host, e.g. "x86_64"; None for a bare image
+    machine: str | None  # host's machine, e.g. "x86_64"; None for a bare image
     type: str | None  # "object", "executable", "shared", None
     abi: Abi | None
     images: tuple[DeviceImage, ...]
@@ -317,41 +319,43 @@ class _FatBinary(NamedTuple):
     descriptors: tuple[Descriptor, ...]
     imports: tuple[str, ...] = ()  # undefined __tgt_*, e.g. "__tgt_register_lib@OMPTARGET_4.5"
     needed: tuple[str, ...] = ()  # DT_NEEDED
-    runtimes: tuple[str, ...] = ()  # of those, the ones that are asked for versions of `imports`
+    runtimes: tuple[str, ...] = ()  # needed libraries that provide versions of `imports`
     has_headers: bool = True  # False: found without section headers
     unlisted: tuple[str, ...] = ()  # kernels of regions that have no entry, where that shows
-    data_address: int | None = None  # of the first writable section that holds bytes
+    data_address: int | None = None  # address of the first writable section with bytes
     unread: tuple[str, ...] = ()  # traces of offload code in a form that is not read, in words
     faults: tuple[str, ...] = ()  # places in containers that could not be read, and why
     limits: tuple[str, ...] = ()  # at which reading stopped, in words
     unsourced: tuple[str, ...] = ()  # debug information that could not be read, and why
-    registrations: tuple[Registration, ...] = ()  # with CUDA's, HIP's and SYCL's runtimes
+    registrations: tuple[Registration, ...] = ()  # calls to CUDA's, HIP's and SYCL's runtimes
     clangs: tuple[int, ...] = ()  # the releases of clang that compiled parts of the host
-    map_bits: int = 0  # of map types, those that no known release of clang sets
-    host_only: HostOnly | None = None  # what was compiled for the host alone, where that was asked
-    file: str | None = None  # that offsets are in, if it is not at `path`: of an archive's member
+    map_bits: int = 0  # bits of map types that no known clang sets
+    host_only: HostOnly | None = None  # host-only regions, if they were requested
+    file: str | None = None  # file of offsets, if it is not `path`: for a member of an archive
     search: tuple[str, ...] = ()  # folders of the host's DT_RUNPATH and DT_RPATH
     is_bitcode: bool = False  # a host's object of bitcode (-flto): its entries are not seen
-    codes: tuple[KernelCode, ...] = ()  # of an object, where they were asked for
-    archives: tuple[KernelArchives, ...] = ()  # that hold kernels of it
+    codes: tuple[KernelCode, ...] = ()  # kernels' code in an object, if requested
+    archives: tuple[KernelArchives, ...] = ()  # archives with its kernels
     newer: tuple[str, ...] = ()  # parts of a format that came after this omptool, in words
-    is_debug_only: bool = False  # its debug information is in a file of its own, and is this one
+    is_debug_only: bool = False  # this file is the separate debug information of another
 
 
 class FatBinary(_FatBinary):
-    """Everything about offloading that one host file (or bare image) says."""
+    """The offload code of one host file or bare image."""
 
     @cached_property
     def entries(self) -> tuple[OffloadEntry, ...]:
+        """Return the entries of all tables, in order."""
         return tuple(entry for table in self.tables for entry in table.entries)
 
     @cached_property
     def named(self) -> frozenset[str]:
-        """The names of the entries."""
+        """Return the names of the entries."""
         return frozenset(entry.name for entry in self.entries)
 
     @property
     def is_empty(self) -> bool:
+        """Return whether the file has no trace of offload code."""
         return not (self.has_parts or self.unread or self.faults or self.limits or self.newer)
 
     @property

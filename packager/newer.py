@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compilers that came after this omptool: how a file shows that one of them made it."""
+"""Recognise files of compilers that are newer than this omptool."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from packager.generations import NEWEST, is_newer, named
 from packager.model import DeviceImage, FatBinary, Severity
 from packager.records import NamedTuple
 
-ENTRY_VERSION = 1  # of the records that have one
+ENTRY_VERSION = 1  # version of records that have one
 UNKNOWN_CALLS = (
     "its calls may have a version that omptool does not know, and such regions run on the host"
 )
@@ -25,7 +25,7 @@ class Newer(NamedTuple):
 
 
 def newer_compiler(binary: FatBinary) -> Newer | None:
-    """Return what a compiler that is not known wrote of the file; None if nothing shows one."""
+    """Return the traces of an unknown compiler in the file; None if there are none."""
     if not any(named(table.abi) for table in binary.tables):
         return None
     of_images = {n for image in binary.images for n in image.contents.clangs}

@@ -22,7 +22,7 @@ from packager.model import (
     OffloadEntry,
 )
 
-# The kind of symbol that an entry needs on the device; a `requires` entry needs none.
+# Kind of symbol that an entry needs on the device; a `requires` entry needs none.
 DEVICE_KINDS: dict[EntryKind, Literal["kernel", "global"]] = {
     "kernel": "kernel",
     "ctor": "kernel",
@@ -39,7 +39,7 @@ def needs_device(entry: OffloadEntry) -> bool:
 
 
 def counterparts(table: EntryTable, image: DeviceImage) -> Sequence[DeviceSymbol | None]:
-    """For each entry what the image has for it."""
+    """Return the image's counterpart of each entry, or None."""
     if table.has_names:
         symbols = image.contents.listed
         return [symbols.get(entry.name) for entry in table.entries]
@@ -48,22 +48,22 @@ def counterparts(table: EntryTable, image: DeviceImage) -> Sequence[DeviceSymbol
 
 
 def is_opaque(table: EntryTable, image: DeviceImage) -> bool:
-    """Return whether the image does not show what it has for the entries."""
+    """Return whether the image hides its counterparts of the entries."""
     unplaced = not table.has_names and image.contents.places is None and image.kind != "elf"
     return image.contents.is_opaque or unplaced
 
 
 def known_as(entry: OffloadEntry) -> str:
-    """The name of an entry, or the host symbol that hints at it; "" if there is neither."""
+    """Return an entry's name, or the host symbol at its address; "" if it has neither."""
     return entry.name or entry.symbol or ""
 
 
 def order_differences(table: EntryTable, image: DeviceImage) -> dict[str, str]:
-    """Host name to the name that the image's own table has in its place.
+    """Return the entries out of order: host name to the image's name in the same place.
 
-    Only names in both tables count, so that a missing entry does not displace those after it, and
-    none that a table lists twice, as a region in a header may be: its places are as many. GCC gives
-    each entry the name that is registered for its place; the host's symbol says which one is meant.
+    Only names in both tables count, so that a missing entry does not displace later ones. Names
+    listed twice do not count, as regions in headers may be. GCC gives each entry the name that is
+    registered for its place; the host's symbol names the intended one.
     """
     if table.abi == "gcc":
         named = ((on_gcc_device(e, image), e.name) for e in table.entries if e.symbol)
@@ -77,7 +77,7 @@ def order_differences(table: EntryTable, image: DeviceImage) -> dict[str, str]:
 
 
 def listed(table: EntryTable) -> list[str]:
-    """Return what images must list for a table, in its order."""
+    """Return the names that images must list for a table, in order."""
     return [known_as(entry) for entry in table.entries if needs_device(entry)]
 
 
@@ -96,7 +96,7 @@ def _only(names: Iterable[str], wanted: set[str]) -> list[str]:
 
 
 def sizes(symbol: DeviceSymbol) -> set[int]:
-    """The sizes that an image gives a global; none where it does not say."""
+    """Return the sizes that an image records for a global; empty if there are none."""
     return {size for size in (symbol.size, symbol.symbol_size) if size}
 
 
@@ -113,7 +113,7 @@ def has_size(entry: OffloadEntry, symbol: DeviceSymbol) -> bool:
 
 
 def entry_states(binary: FatBinary) -> list[tuple[EntryState, ...]]:
-    """For each entry of the file, in order, how it stands in each image, in order."""
+    """Return the state of each entry in each image, both in order."""
     result: list[tuple[EntryState, ...]] = []
     for table in binary.tables:
         columns = {index: _states(table, binary.images[index]) for index in table.images}
@@ -124,7 +124,7 @@ def entry_states(binary: FatBinary) -> list[tuple[EntryState, ...]]:
 
 
 def _states(table: EntryTable, image: DeviceImage) -> list[EntryState]:
-    """Return how each entry of a table stands in an image that it is for."""
+    """Return the state of each entry of a table in one of its images."""
     if is_opaque(table, image):
         return ["unknown" if needs_device(entry) else "unrelated" for entry in table.entries]
     moved = order_differences(table, image)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from packager.errors import UsageError
 
-# Architectures that code of no host is for.
+# Architectures that no host has.
 GPUS = ("nvptx64", "nvptx", "amdgcn", "spirv64", "spirv", "spir64", "spir", "intelgt")
 CPUS = (
     *("x86_64", "i386", "i486", "i586", "i686", "aarch64", "arm", "armv7", "powerpc64le"),
@@ -26,8 +26,8 @@ _ARCHES = {"amd64": "x86_64", "arm64": "aarch64"}
 _VENDORS = {"pc", "nvidia", "amd", "apple", "intel", "ibm", "suse"}
 _SYSTEMS = ("linux", "cuda", "amdhsa", "nvcl", "darwin", "macosx", "freebsd", "windows", "none")
 _ENVIRONMENTS = ("gnu", "musl", "android", "eabi", "msvc", "elf")
-# Vendor, system and environment of an architecture that names none: (pc, linux, gnu) is what
-# Debian's and Ubuntu's clang say for x86_64, and the vendor makes no difference to the code.
+# Default vendor, system and environment of an architecture. (pc, linux, gnu) is the spelling of
+# Debian's and Ubuntu's clang for x86_64; the vendor does not affect the code.
 _DEFAULTS = {
     "x86_64": ("pc", "linux", "gnu"),
     "aarch64": ("unknown", "linux", "gnu"),
@@ -37,7 +37,7 @@ _DEFAULTS = {
 }
 _NO_DEFAULTS = ("unknown", "unknown", "")
 _HOSTED = ("gnu", "musl", "android")
-# Names that users give to triples, and their right spelling.
+# Wrong names of triples, with the right spelling.
 _OF_NVIDIA = "nvptx64:ARCH, such as nvptx64:sm_80"
 _OF_AMD = "amdgcn:ARCH, such as amdgcn:gfx90a"
 SPELLED = {
@@ -47,17 +47,17 @@ SPELLED = {
     **dict.fromkeys(("x86-64", "x86", "x64"), "x86_64"),
     "arm": "aarch64",
 }
-# LLVM after 22 names AMD's GPUs so: all of them, a family (amdgpu9), or one (amdgpu9.0a).
+# LLVM's names of AMD's GPUs after 22: all of them, a family (amdgpu9), or one (amdgpu9.0a).
 _AMDGPU = re.compile(r"amdgpu(?:(?P<major>[0-9]+)(?:\.(?P<rest>[0-9a-f]*))?)?")
 _OF_ONE = 2  # digits behind the dot
 
 
 def normalise(triple: str) -> str:
-    """`triple` with its parts in order and the usual omissions filled in.
+    """Return `triple` with its parts in order and the usual omissions filled in.
 
-    "x86_64-linux-gnu", "amd64-unknown-linux" and "x86_64" give "x86_64-pc-linux-gnu"; "nvptx64"
-    and "nvptx64-nvidia-cuda-unknown" give "nvptx64-nvidia-cuda". Parts that are not known keep
-    their place. Raises UsageError for what is not a triple at all.
+    "x86_64-linux-gnu", "amd64-unknown-linux" and "x86_64" give "x86_64-pc-linux-gnu"; "nvptx64" and
+    "nvptx64-nvidia-cuda-unknown" give "nvptx64-nvidia-cuda". Unknown parts keep their place. Raises
+    UsageError for a text that is no triple.
     """
     if not triple or not triple.isprintable() or any(sign in triple for sign in " /=:,"):
         raise UsageError(f"{triple!r} is not a target triple")
@@ -75,7 +75,7 @@ def normalise(triple: str) -> str:
 
 
 def code_of(triple: str) -> str:
-    """Return what a triple's code is for, by the name that all releases of LLVM know."""
+    """Return the architecture of a triple's code, by the name that all LLVM releases know."""
     first = triple.split("-")[0]
     return "amdgcn" if _AMDGPU.fullmatch(first) else first
 
@@ -88,14 +88,15 @@ def processor_in(triple: str) -> str:
 
 
 def is_known(triple: str) -> bool:
-    """Return whether omptool knows the code of a triple's images; else only a plugin may."""
+    """Return whether omptool supports the code of a triple; for others, only a plugin can."""
     code = code_of(triple)
     return code in (*CPUS, *GPUS) or bool(_VARIANT.fullmatch(code))
 
 
 def likely_meant(triple: str) -> str | None:
-    """The triple that is probably meant, if this one looks misspelt; with its architecture, if
-    that is a part of it, as in the names of bundles.
+    """Return the triple that a misspelt one probably means; None if it is not misspelt.
+
+    The result includes the architecture if `triple` does, as the names of bundles do.
     """
     named = re.sub("(-unknown)+$", "", triple)
     if named in SPELLED and not is_known(triple):
@@ -111,7 +112,7 @@ def likely_meant(triple: str) -> str | None:
 
 
 def _near(part: str, words: Sequence[str]) -> str:
-    """The word that a part is, but for a letter or two that are swapped, missing or too many."""
+    """Return the known word that is a letter or two away from `part`, else `part`."""
     if part == "unknown":
         return part
     from difflib import get_close_matches
@@ -120,7 +121,7 @@ def _near(part: str, words: Sequence[str]) -> str:
 
 
 def is_meant(named: str, triple: str) -> bool:
-    """Return whether who names a triple means another one: amdgcn and amdgpu mean all of AMD's."""
+    """Return whether a named triple includes another; amdgcn and amdgpu include all of AMD's."""
     if named == triple:
         return True
     first, _, rest = named.partition("-")
@@ -130,10 +131,10 @@ def is_meant(named: str, triple: str) -> bool:
 
 
 def _slots(parts: list[str]) -> tuple[str, str, str]:
-    """Vendor, system and environment, "" where not said or said to be unknown.
+    """Return vendor, system and environment; "" for a missing or "unknown" one.
 
-    As in llvm::Triple::normalize, a part that is known as belonging to a slot goes there, and the
-    others take the slots left over, in order.
+    As in llvm::Triple::normalize, a part that is known for a slot goes there, and the others fill
+    the remaining slots in order.
     """
     slots: list[str | None] = [None, None, None]
     others = []

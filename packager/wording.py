@@ -19,7 +19,7 @@ def there_are(number: int, one: str) -> str:
 
 
 def runs(numbers: Iterable[int]) -> str:
-    """Numbers, with neighbours as one: "0-2, 7"."""
+    """Return numbers as ranges: "0-2, 7"."""
     found: list[list[int]] = []
     for number in sorted(numbers):
         if found and number == found[-1][1] + 1:

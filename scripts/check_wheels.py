@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Check what `make dist` has made: each wheel's tags, machine, C library, and paths in its files.
+"""Check the output of `make dist`: each wheel's tags, machine, C library, and paths in its files.
 
-Usage: python scripts/check_wheels.py FOLDER GLIBC MACHINE...   (glibc's oldest release, as 2.28)
+Usage: python scripts/check_wheels.py FOLDER GLIBC MACHINE... (glibc's oldest release, as 2.28)
 Exits 1 with a line for each fault.
 """
 
@@ -18,7 +18,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 
 MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
-# Each wheel with the runtime has these, and more, which are the same in all.
+# Libraries in each wheel with the runtime; all other files are the same in all wheels.
 RUNTIME = (
     "libomptarget.so",
     "libomptarget.rtl.host.so",
@@ -26,7 +26,8 @@ RUNTIME = (
     "libtarget.so",
     "libomptool_inspect.so",
 )
-# Of this machine: the sources, what pip unpacks them to, and the user's folder.
+# Paths of this machine that no wheel may contain: the sources, pip's temporary folders, the user's
+# home.
 PLACES = (str(Path(__file__).parents[1]), "/pip-", str(Path.home()) + "/")
 
 

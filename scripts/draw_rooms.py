@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Draws the rooms of the three trees and what they use, as the code has it: docs/rooms.svg.
+"""Draw the rooms (folders) of the three trees and their dependencies: docs/rooms.svg.
 
 Usage: scripts/draw_rooms.py [--check]
 
-An arrow leads to a room whose files are included or imported; one that others lead to the same
-place is left out. With --check nothing is written: exits 1 when the drawing is not of this code.
+An arrow points to a room whose files are included or imported; arrows implied by others are
+omitted. With --check nothing is written, and the exit code is 1 if the drawing is outdated.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Uses = Mapping[str, set[str]]
 
 @dataclass(frozen=True)
 class Tree:
-    """A tree: its rooms from the top, and what each uses."""
+    """A tree: its rooms from the top, and the rooms that each uses."""
 
     name: str
     levels: Sequence[Sequence[str]]
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def python_tree(name: str) -> Tree:
-    """A Python package; modules at its door are one room."""
+    """Return the rooms of a Python package; its top-level modules are one room, "the door"."""
     levels = (*python_rooms.levels(name), ("the door",))
     rooms = {room for level in levels for room in level}
     files = sorted((ROOT / name).rglob("*.py"))
@@ -69,7 +69,7 @@ def python_tree(name: str) -> Tree:
 
 
 def imported(file: Path) -> Iterator[str]:
-    """The modules that a file imports, by their whole names."""
+    """Yield the full names of the modules that a file imports."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -81,7 +81,7 @@ def imported(file: Path) -> Iterator[str]:
 
 
 def runtime_tree() -> Tree:
-    """The agnostic layer of the runtime."""
+    """Return the rooms of the runtime's agnostic layer."""
     runtime, prefix = ROOT / "runtime", "libomptarget/"
     levels = [
         [room.removeprefix(prefix) for room in level if room.startswith(prefix)]
@@ -102,7 +102,7 @@ def runtime_tree() -> Tree:
 
 
 def needed(uses: Uses) -> Iterator[tuple[str, str]]:
-    """The arrows that no chain of others stands for."""
+    """Yield the arrows that no chain of other arrows implies."""
 
     def leads(start: str, end: str) -> bool:
         return any(mid == end or leads(mid, end) for mid in uses[start] if mid != start)
@@ -118,7 +118,7 @@ def needed(uses: Uses) -> Iterator[tuple[str, str]]:
 
 
 def draw(trees: Sequence[Tree]) -> str:
-    """The whole drawing, as SVG."""
+    """Return the whole drawing as SVG."""
     rows = max(len(tree.levels) for tree in trees)
     height = 2 * MARGIN + 30 + rows * (HEIGHT + GAP)
     parts = [
@@ -134,7 +134,7 @@ def draw(trees: Sequence[Tree]) -> str:
 
 
 def draw_tree(tree: Tree, left: int) -> Iterator[str]:
-    """One tree, in a column of its own."""
+    """Yield the SVG of one tree, in its own column."""
     yield f'<text x="{left}" y="{MARGIN + 8}" font-weight="bold">{escape(tree.name)}</text>'
     boxes: dict[str, Box] = {}
     for row, level in enumerate(tree.levels):
@@ -167,21 +167,21 @@ class Box:
 
 
 def straight(start: Box, end: Box) -> str:
-    """An arrow to the next level."""
+    """Return the path of an arrow to the next level."""
     narrow, wide = sorted((start, end), key=lambda box: box.width)
     at = min(max(narrow.middle, wide.left), wide.left + wide.width)
     return f"M{at:.0f} {start.top + HEIGHT}V{end.top}"
 
 
 def around(start: Box, end: Box, lane: float) -> str:
-    """An arrow past the levels between, on a lane beside them."""
+    """Return the path of an arrow past the levels between, on a lane beside them."""
     down = 5 + lane // LANE % 3 * 6  # neighbours do not share a line
     begin = f"M{start.middle + 40:.0f} {start.top + HEIGHT}v{down:.0f}"
     return f"{begin}H{lane:.0f}V{end.top + HEIGHT / 2:.0f}H{end.left + end.width:.0f}"
 
 
 def draw_box(box: Box, room: str) -> Iterator[str]:
-    """A room."""
+    """Yield the SVG of a room."""
     yield (
         f'<rect x="{box.left:.0f}" y="{box.top}" width="{box.width:.0f}" height="{HEIGHT}" rx="4"'
         ' fill="#eef3f8" stroke="#345"/>'

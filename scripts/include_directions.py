@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-# From the top. A file includes what is in its own room or in one of a line below.
+# Rooms from the top. A file includes files of its own room and of the lines below.
 LEVELS = (
     ("observe",),
     ("observe/check/full",),
@@ -73,12 +73,12 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
 
 def room_of(file: str) -> str:
-    """The folder of a file that is named from the runtime's folder."""
+    """Return the folder of a file, both relative to the runtime's folder."""
     return file.rpartition("/")[0]
 
 
 def included(runtime: Path, file: str) -> Iterator[str]:
-    """The files of the runtime that `file` includes, both named from the runtime's folder."""
+    """Yield the runtime's files that `file` includes, all relative to the runtime's folder."""
     for name in INCLUDE.findall((runtime / file).read_text()):
         for folder in (room_of(file), *SEARCHED):
             if (runtime / folder / name).is_file():
@@ -89,7 +89,7 @@ def included(runtime: Path, file: str) -> Iterator[str]:
 
 
 def faults(runtime: Path) -> Iterator[str]:
-    """A line for each include that runs upwards or across, and for each room without a level."""
+    """Yield a line for each include that runs upwards or across, and each room without a level."""
     trees = (
         "libomptarget",
         "observe",

@@ -65,10 +65,12 @@ formatted() {
 lint() {  # begins a stage
   begin 'ruff' ruff check .
   begin 'ruff format' ruff format --check .
+  begin 'codespell' codespell
   begin 'mypy --strict' mypy
   begin 'clang-format' formatted
   begin 'import directions' lint-imports
   begin 'include directions' python scripts/include_directions.py
+  begin 'figures of style' python scripts/style_figures.py
 }
 
 # The plain runtime is built where the package's is (pyproject.toml), and so compiled once.

@@ -19,12 +19,12 @@ def files(wheel: ZipFile) -> Iterator[tuple[str, ZipInfo]]:
         first, _, rest = member.filename.partition("/")
         if member.is_dir() or first.endswith(".dist-info"):
             continue
-        # NAME.data/data/bin/clang goes to bin/clang; what has no such folder keeps its name.
+        # NAME.data/data/bin/clang goes to bin/clang; files outside such folders keep their names.
         yield rest.partition("/")[2] if first.endswith(".data") else member.filename, member
 
 
 def links(wheel: ZipFile) -> Iterator[tuple[str, str]]:
-    """Yield each symbolic link that the wheel lists (wheels store none), and where it leads."""
+    """Yield each symlink that the wheel lists (wheels store none), and its target."""
     for member in wheel.namelist():
         if member.endswith(".dist-info/symlinks.txt"):
             for line in wheel.read(member).decode().split():

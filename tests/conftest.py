@@ -15,12 +15,12 @@ from linking import needs_gold
 from outcomes import Programs
 from products import Products, of_this_run
 
-# pytest's processes have a width of their own, and tables for pipes would have it, too.
+# COLUMNS sets a width for pytest's processes, and would change tables for pipes.
 os.environ.pop("COLUMNS", None)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Tests that offload run over the queue as well, and some over workers."""
+    """Run tests that offload over the queue as well, and some over workers."""
     if metafunc.definition.get_closest_marker("offloads"):
         place = metafunc.definition.originalname, metafunc.definition.path
         ways = [*queues.ways(*place), *over_workers.ways(*place)]
@@ -29,16 +29,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Choose the runs over workers; the cases of sweeps that both ways have take turns.
+    """Choose the runs over workers, and alternate the two ways between cases of sweeps.
 
-    This is before marks are looked at.
+    This runs before pytest selects by marks.
     """
     items[:] = over_workers.kept(items)
     queues.take_turns(items)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A test whose name says that it links by gold ends where there is none."""
+    """Skip a test with "gold" in its name if the machine lacks gold."""
     if "gold" in item.name:
         needs_gold()
 
@@ -56,7 +56,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Mapp
 def products(tmp_path_factory: pytest.TempPathFactory) -> Products:
     """Make a product once, for all workers of the run."""
     own = tmp_path_factory.getbasetemp()
-    # pytest-xdist gives each worker a folder of its own, in one of the run's.
+    # pytest-xdist gives each worker a folder of its own, below the folder of the run.
     run = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
     shared = Products(run / "products")
     of_this_run[:] = [shared]
@@ -65,7 +65,7 @@ def products(tmp_path_factory: pytest.TempPathFactory) -> Products:
 
 @pytest.fixture(scope="session")
 def programs_each_way(products: Products) -> Iterator[Callable[[Mapping[str, str]], Programs]]:
-    """The programs of every clang, by what becomes of them on a way to the device."""
+    """Provide the programs of every clang and their outcomes, for a given way to the device."""
     with ExitStack() as stack:
         known: dict[str, Programs] = {}
 
@@ -82,7 +82,7 @@ def programs_each_way(products: Products) -> Iterator[Callable[[Mapping[str, str
 def programs(
     way: Mapping[str, str], programs_each_way: Callable[[Mapping[str, str]], Programs]
 ) -> Programs:
-    """The programs of every clang, on the way that the test takes."""
+    """Provide the programs of every clang, on the test's way to the device."""
     return programs_each_way(way)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""docs/features.md says what omptool shows; a row that says no, or is out of date, is a failure."""
+"""docs/features.md lists what omptool shows; a wrong or outdated row is a failure."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def test_it_is_shown(bench: Bench, feature: Feature) -> None:
 
 
 def test_the_page_is_up_to_date() -> None:
-    """It says yes of each feature, as the test of each does."""
+    """The page says yes for each feature that the tests find."""
     assert PAGE.read_text() == page([feature.name for feature in FEATURES])

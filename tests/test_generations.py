@@ -28,7 +28,7 @@ from packager.layouts import WRITTEN
 HEADER = ROOT / "runtime" / "common" / "generations.h"
 SHARED = Generation._fields[: Generation._fields.index("launch_environment") + 1]
 LITERAL = re.compile(r"llvm-[12][0-9]\b")
-# The two languages' spellings of the same thing.
+# Values of one meaning in the two languages.
 SPELLED = {
     "Registration::kInitArray": "init_array",
     "Registration::kAtExit": "at_exit",
@@ -38,7 +38,7 @@ SPELLED = {
 
 
 def of_header() -> list[dict[str, object]]:
-    """The rows of the runtime's table."""
+    """Return the rows of the runtime's table."""
     text = HEADER.read_text()
     table = text[text.index("kGenerations[]") :]
     rows = []

@@ -14,7 +14,7 @@ MAX_MODULES = 16
 
 
 def test_imports_run_downwards() -> None:
-    """By the contracts in pyproject.toml."""
+    """The contracts in pyproject.toml decide."""
     done = subprocess.run([LINT, "--no-cache"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     assert " 0 broken" in done.stdout

@@ -24,8 +24,10 @@ def labels(unit: Path) -> tuple[set[str], set[str]]:
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: f"{unit.parent.name}-{unit.stem}")
 def test_each_label_that_has_a_name_is_global(unit: Path) -> None:
-    """Of a local label whose address C++ takes, gas names the section, and a linker drops the place
-    in it.
+    """Check that named labels are global.
+
+    If C++ takes the address of a local label, gas refers to its section, and a linker drops the
+    offset.
     """
     named, exported = labels(unit)
     assert named

@@ -30,7 +30,7 @@ SAXPY = [FIXTURES / "saxpy" / name for name in ("host.c", "kernels.ll")]
 METADATA = "Metadata-Version: 2.1\nName: saxpy\nVersion: 1.0\n"
 WHEEL = f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: {TAG}\n"
 ASKED = "import saxpy; print(saxpy.saxpy(1000))"
-# Prints what a process has loaded of the runtime, and of libomp.
+# Prints which files of the runtime and of libomp a process has loaded.
 LOADED = """
 import re
 paths = {line.split()[-1] for line in open("/proc/self/maps")}
@@ -49,7 +49,7 @@ def python(code: str, folder: Path, **environment: str) -> subprocess.CompletedP
 
 @pytest.fixture(scope="module")
 def installed(products: Products) -> Path:
-    """The folder in which the page's wheel is installed, and beside it what the commands said."""
+    """Provide the folder with the page's wheel installed and the commands' output beside it."""
 
     def make(folder: Path) -> None:
         _, *rest = blocks(PAGE, "A wheel with a kernel")  # the first gets the tools
@@ -91,7 +91,7 @@ def test_two_wheels_share_one_runtime(installed: Path, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def renamed(products: Products) -> Path:
-    """The folder of a wheel in which the runtime and libomp are auditwheel's copies."""
+    """Provide the folder of a wheel with auditwheel's copies of the runtime and libomp."""
     return products.folder("renamed-runtime", _repaired) / "installed"
 
 
@@ -121,7 +121,7 @@ def renamed_runtime(folder: Path) -> Path:
 
 
 def test_a_renamed_runtime_is_known(renamed: Path) -> None:
-    """Its name is not libomptarget.so, and the module asks it for the versions of its calls."""
+    """The runtime has another name; the module needs versions of its functions."""
     module = renamed / "saxpy" / "_saxpy.so"
     (libomp,) = renamed.glob("saxpy.libs/libomp-*")
     fault = f"image 0 needs libomp.so.5, which its host needs as {libomp.name}: "
@@ -146,7 +146,7 @@ def test_a_renamed_runtime_names_the_folder_and_the_cure(renamed: Path) -> None:
 
 
 def test_a_runtime_without_plugins_says_where_they_go(tmp_path: Path) -> None:
-    """Under its own name: plugins beside it are all that it lacks."""
+    """The runtime has its own name; only plugins beside it are missing."""
     shutil.copy(libdir() / "libomptarget.so", tmp_path)
     runtime = tmp_path / "libomptarget.so"
     output(OMPTOOL, "cc", "--cc", "gcc", "--", *SAXPY, "-o", tmp_path / "app")
@@ -186,7 +186,7 @@ def ran(*command: object) -> str:
 
 
 def in_container(root: Path) -> list[str]:
-    """A command that runs another where there is nothing but `root`, /proc and the C library."""
+    """Return a prefix for commands that limits them to `root`, /proc and the C library."""
     files = [root / "usr/bin/saxpy", *root.glob("usr/lib/saxpy/*.so")]
     for path in map(Path, re.findall(r"(/\S+) \(0x", output("ldd", *files))):
         if not path.is_relative_to(root):

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 SYSTEMS = ("darwin", "win32")
 LAUNCHER = TESTS / "support" / "other_system.py"
 BUILD = "import sys; from scikit_build_core.build import build_wheel; build_wheel(sys.argv[1])"
-# The words of commands that read `app` and `image.so`, and write into `out`.
+# Commands that read `app` and `image.so`, and write to `out`.
 IMAGE = f"{X86_64}=image.so"
 COMMANDS = (
     "dump --json app app.o lib.a image.so fat.bin",
@@ -83,7 +83,7 @@ def fill_python_alone(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def python_alone(products: Products) -> Path:
-    """The folder of a wheel without the runtime, and `installed` in it."""
+    """Provide the folder of a wheel without the runtime, with `installed` in it."""
     return products.folder("python-alone", fill_python_alone)
 
 
@@ -105,7 +105,7 @@ def files(products: Products) -> Path:
 
 
 def answer(files: Path, folder: Path, *words: object) -> dict[str, object]:
-    """Return the exit code of a command, what it prints, and the files that it writes."""
+    """Return the exit code of a command, its output, and the files that it writes."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(files, folder)
     (folder / "out").mkdir()
@@ -118,11 +118,11 @@ def answer(files: Path, folder: Path, *words: object) -> dict[str, object]:
 
 
 def elsewhere(system: str, installed: Path) -> list[object]:
-    """The beginning of a command that runs omptool, as it is installed, on another system."""
+    """Return the command prefix that runs installed omptool as on another system."""
     code = "import sys, runpy; sys.path += {!r}; sys.argv = sys.argv[1:]; "
     code += "runpy.run_path(sys.argv[0], run_name='__main__')"
     packages = [path for path in sys.path if path.endswith("site-packages")]
-    # -S: an editable install would be found before the wheel's packages.
+    # -S hides an editable install, which would precede the wheel's packages.
     return [sys.executable, "-S", "-c", code.format(packages), LAUNCHER, system, installed]
 
 
@@ -176,7 +176,7 @@ def test_a_compiler_that_is_named_has_to_be_there(tmp_path: Path) -> None:
 # ---- what it says ----
 
 
-# macOS lacks less than Windows: a few commands show it.
+# macOS lacks less than Windows, so a few commands suffice.
 CASES = [*(("win32", words) for words in COMMANDS), *(("darwin", words) for words in COMMANDS[::4])]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The pages of docs/ make a site, and the commands of its tasks run and print what is shown."""
+"""The pages of docs/ make a site, and the commands of its tasks print the shown output."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_task(task: str, tmp_path: Path) -> None:
     path = f"{Path(OMPTOOL).parent}:{os.environ['PATH']}"
     blocks = BLOCK.findall(page)
     assert sum(kind == "sh" for kind, _ in blocks) > 2
-    # One shell for all: later commands use what earlier ones set.
+    # One shell runs all, because later commands use variables of earlier ones.
     marked = "\n".join(f"{text}echo '==='\n" for kind, text in blocks if kind == "sh")
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", marked],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""scripts/unpack_wheel.py takes the right files out of a wheel."""
+"""scripts/unpack_wheel.py unpacks the right files of a wheel."""
 
 from __future__ import annotations
 

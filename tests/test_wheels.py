@@ -30,7 +30,7 @@ def put(wheel: Path, **files: bytes) -> Path:
 
 @pytest.fixture
 def dist(tmp_path: Path) -> Path:
-    """A sound folder, as `make dist` makes it."""
+    """Provide a correct folder, as `make dist` writes it."""
     library = (libdir() / "libtarget.so").read_bytes()
     names = [name.removesuffix(".so") for name in check_wheels.RUNTIME]
     (tmp_path / "omptool-1.tar.gz").touch()
@@ -108,7 +108,7 @@ def fill_published(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def published(products: Products) -> Path:
-    """The folder of what `make dist` makes, which checks the wheels itself."""
+    """Provide the output of `make dist`, which also checks the wheels."""
     return products.folder("published", fill_published) / "dist"
 
 
@@ -123,7 +123,7 @@ def fill_arm(folder: Path) -> None:
 
 @pytest.fixture
 def arm(published: Path, products: Products, tmp_path: Path) -> Path:
-    """A folder with the wheel for AArch64, a Python of that machine, and what omptool needs."""
+    """Provide a folder with the wheel for AArch64, its Python, and dependencies."""
     needs_tools()
     for path in products.folder("python-aarch64", fill_arm).iterdir():
         (tmp_path / path.name).symlink_to(path)
@@ -141,7 +141,7 @@ def emulated(folder: Path, code: str, *words: object) -> str:
 
 @pytest.mark.exhaustive
 def test_commands_of_the_wheel_for_aarch64(arm: Path) -> None:
-    """They run by qemu, and say what those of this machine say."""
+    """qemu runs the commands, whose output equals that on this machine."""
     assert emulated(arm, HELPER) == "True\n"
     for words in ("dump --json both.o", "verify both.o", "extract both.o -o out", "--version"):
         own = output("env", "-C", arm, OMPTOOL, *words.split())

@@ -74,7 +74,7 @@ def command(
         with OpenFiles() as files, open_host(host) as file:
             requests = own_formats.with_plugins(host, requests, files, force=force)
             into = _into_linked if file.is_linked else _into_object
-            # A finished file may be replaced by itself with its images.
+            # A finished file may replace itself.
             check_distinct(outputs, named if into is _into_linked else [host, *named])
             source, written = entry_source(entries), written_abi(abi, file)
             inputs = [host, *named]

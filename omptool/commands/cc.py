@@ -25,7 +25,7 @@ class CompileOptions(click.Command):
     """Its own options are taken from among the compiler's, up to `--`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Its own options, and behind `--` the compiler's words."""
+        """Parse omptool's options, and the compiler's words after `--`."""
         own, others = self._parted(ctx, args)
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
@@ -138,13 +138,13 @@ def _build(words: tuple[str, ...], **chosen: Any) -> int:
 
 
 def _tell(choice: str) -> None:
-    """Say which compiler was chosen, if the user did not name it."""
+    """Print which compiler was chosen, if the user did not name it."""
     if choice:
         echo(f"omptool: {choice}", err=True)
 
 
 def _host(named: str) -> str:
-    """The triple of the host, where the devices are not named."""
+    """Return the named triple, or that of this machine if `named` is empty."""
     from packager.triples import normalise
 
     return named or normalise(platform.machine())

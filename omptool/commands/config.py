@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool config`: where build systems find what was installed."""
+"""`omptool config`: print the folders of the installation for build systems."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def command(ctx: click.Context, with_workers: bool, as_json: bool) -> None:
 
 
 def _table(plugins: list[dict[str, Any]]) -> str:
-    """Return the plugins, and below them what is known of their devices."""
+    """Return the table of plugins, and of their devices below."""
     if not plugins:
         return "no plugins"
     from omptool.render import ranks

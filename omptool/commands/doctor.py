@@ -31,22 +31,22 @@ if TYPE_CHECKING:
     from packager.machine.region_run import RegionRun
     from packager.model import FatBinary, Finding, KernelArchives
 
-# Code that reads images may expect this alignment of them, as in a program's own memory.
+# Alignment that plugins may expect of images, as in a program's own memory.
 ALIGNMENT = 8
 WRONG_USAGE = 2
 # Functions by which programs choose a device, and by which they open libraries.
 CHOOSING = ("omp_set_default_device", "omp_get_num_devices")
 OPENING = ("dlopen", "dlmopen")
-# Checks of what other runtimes than omptool's make of a program: doctor predicts that by itself.
+# Checks about other runtimes than omptool's, whose outcome doctor predicts itself.
 OF_OTHER_RUNTIMES = ("OMP102", "OMP104", "OMP113", "OMP117")
-TOLD_ANYWAY = ("OMP131",)  # as OMP202
+TOLD_ANYWAY = ("OMP131",)  # already reported as OMP202
 
 
 class DoctorCommand(click.Command):
-    """Leaves the words after PROG to PROG where --run stands before it."""
+    """Passes the arguments after PROG to PROG if --run precedes it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words."""
+        """Parse the arguments."""
         ctx.allow_interspersed_args = False
         before_program, *_ = self.make_parser(ctx).parse_args(list(args))
         ctx.allow_interspersed_args = "is_run" not in before_program
@@ -140,7 +140,7 @@ def _asking(program: Path, *, is_run: bool) -> AbstractContextManager[dict[str, 
     """Return the block with the environment that has the job's workers, or become one of them."""
     from omptool.probes import launching, workers
 
-    if not workers.can_be_had():  # of two faults, the program's comes first, as without workers
+    if not workers.can_be_had():  # the program's fault has priority over missing workers
         with reported(program):
             launching.find(as_given(program), WRONG_USAGE) if is_run else program.stat()
     workers.serve_unless_first("doctor --workers", WRONG_USAGE)
@@ -150,7 +150,7 @@ def _asking(program: Path, *, is_run: bool) -> AbstractContextManager[dict[str, 
 def _ran(
     program: str, args: tuple[str, ...], asking: dict[str, str] | None
 ) -> tuple[RegionRun, str]:
-    """Run the program; return what ran, and why nothing could, if that is known."""
+    """Run the program; return its report, and why no region could run, if known."""
     from omptool.installation import check_observers
     from omptool.probes import gcc_regions, launching, watching, workers
     from omptool.probes.reports import region_report
@@ -206,7 +206,7 @@ def _predicted(said: Said, as_json: bool, is_wide: bool) -> str:
 
 
 def _diagnosed(program: Path, asking: dict[str, str] | None, *, is_verbose: bool) -> Said:
-    """Return the diagnosis, and what it is about."""
+    """Return the diagnosis, with the facts that it is based on."""
     from omptool.probes import machine
     from omptool.render.doctor import Said
     from packager.files.temporary import MemoryFile
@@ -242,9 +242,9 @@ def _diagnosed(program: Path, asking: dict[str, str] | None, *, is_verbose: bool
 
 
 class _Parts:
-    """The program, and the libraries with regions that the loader picks for it.
+    """The program, and its libraries with regions that the loader picks.
 
-    A file of debug information alone has no more than what stands here.
+    A file of debug information alone has only this content.
     """
 
     of_gcc: tuple[GccRegions, ...] = ()
@@ -262,7 +262,7 @@ class _Parts:
         from packager.machine.program import raised_rights, secured
 
         self._opened = opened  # closes the files
-        self._members: list[Iterator[Loaded]] = []  # whose bytes can be read until they go on
+        self._members: list[Iterator[Loaded]] = []  # their bytes are readable until the next member
         data = self._open(program)
         main = self._read_program(program, data)
         read: list[Loaded] = []
@@ -315,7 +315,7 @@ class _Parts:
         return (*(Left(path, cause) for path, cause in seen if cause and cause.is_shown), *others)
 
     def _read_library(self, path: Path) -> Iterator[Loaded]:
-        """The library; what of it cannot be read is a finding."""
+        """Yield the library; report parts that cannot be read as findings."""
         from packager.model import Finding
 
         try:
@@ -362,7 +362,7 @@ def _check_is_program(main: Loaded, program: Path) -> None:
 
 
 def _weighed(finding: Finding, diagnosis: Diagnosis) -> Finding:
-    """Return the finding, of an image that no device here takes as a warning."""
+    """Return the finding, as a warning if no device loads its image."""
     image = next((one for one in diagnosis.images if one.image.index == finding.image), None)
     is_elsewhere = finding.code in _checks() and image is not None and not image.devices
     return finding._replace(severity="warning") if is_elsewhere else finding
@@ -376,12 +376,12 @@ def _checks() -> tuple[str, ...]:
 
 
 def _is_of_gcc(binary: FatBinary) -> bool:
-    """Return whether libgomp alone has a use for a file's parts, or there are none."""
+    """Return whether a file has parts for libgomp only, or none."""
     return binary.abi == "gcc" or not binary.has_parts
 
 
 def _without_gcc(part: Loaded) -> Loaded:
-    """Return what a file has for other runtimes than libgomp; the same if that is all."""
+    """Return the parts of a file for runtimes other than libgomp."""
     from packager.machine.gcc_runtime import without
 
     if not any(table.abi == "gcc" for table in part.binary.tables):
@@ -391,7 +391,7 @@ def _without_gcc(part: Loaded) -> Loaded:
 
 
 def _errors(parts: Sequence[Loaded]) -> Iterator[Finding]:
-    """Yield what `verify` calls errors, with the images' numbers in the whole of the parts."""
+    """Yield the errors of `verify`, with image numbers of the joined parts."""
     from packager import checks
 
     first = 0

@@ -146,7 +146,7 @@ def _wrapper(
 
 
 def _generation(abi: str | None, entries: str | None) -> Generation:
-    """Whose readers a container is for."""
+    """Return the generation whose tools are to read a container."""
     from packager.writers.containers import DEFAULT
 
     if entries is not None:

@@ -23,7 +23,7 @@ class LinkCommand(click.Command):
     """Takes the arguments of clang-linker-wrapper as well as its own."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Its own arguments, of either."""
+        """Parse the arguments, in clang-linker-wrapper's form or in omptool's."""
         try:
             words = _opened(args)
             args = translated(words) if is_meant(words) else args
@@ -33,7 +33,7 @@ class LinkCommand(click.Command):
 
 
 def _opened(args: list[str]) -> list[str]:
-    """The arguments with those in response files, in which clang's driver gives many."""
+    """Return the arguments, with contents of response files, which clang's driver uses for many."""
     if not any(word.startswith("@") for word in args):
         return args
     from packager.files.response_files import opened

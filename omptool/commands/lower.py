@@ -98,7 +98,7 @@ def command(
         try:
             with replacing(output) as temporary:
                 notes = lower(source, temporary, target, cast(Emit, emit), entries)
-        except SourceError as error:  # it names the file itself, with the place in it
+        except SourceError as error:  # its message names the file and the place
             fail(str(error), error.exit_code)
     for note in notes:
         echo(f"Warning: {shown(source)}: {note}", err=True)

@@ -67,7 +67,7 @@ def command(
 
 
 def _compare(trace: Path, against: Path, tolerance: float, as_json: bool) -> int:
-    """Show what differs; return the exit code."""
+    """Print the differences; return the exit code."""
     with reported(trace):
         if trace == against:
             raise UsageError("is compared with itself")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool worker`: a rank of an MPI job that gives its devices to a program of the job."""
+"""`omptool worker`: provide this MPI rank's devices to a program of the same job."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`--baseline` and `--write-baseline`: findings that are known, and fail nothing."""
+"""The options `--baseline` and `--write-baseline`: known findings do not fail a build."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ OPTIONS = (
 
 
 class Baseline:
-    """A file of known findings, and those of them that this run found again."""
+    """A file of known findings, and those that this run found again."""
 
     def __init__(self, path: Path) -> None:
-        """Read the file. Raises FormatError for what is no baseline, and OSError."""
+        """Read the file. Raises FormatError if it is no baseline, and OSError."""
         from packager.gates import baseline
 
         self._path = path
@@ -42,7 +42,7 @@ class Baseline:
         self._found: set[Known] = set()
 
     def knows(self, file: str, code: str, message: str) -> bool:
-        """Return whether a finding is one of them."""
+        """Return whether a finding is in the baseline."""
         from packager.gates import baseline
 
         one = baseline.known(portable(file), code, message)
@@ -51,9 +51,9 @@ class Baseline:
         return one in self._known
 
     def conclude(self, files: Iterable[str] | None = None) -> None:
-        """Print on stderr how many were found again, and each that was not.
+        """Print on stderr the number of findings seen again, and each one that was not.
 
-        `files`: only theirs count, where others were not looked at.
+        `files` are the files that were checked, if not all; entries of others are ignored.
         """
         where = shown(self._path)
         if self._found:

@@ -24,7 +24,7 @@ CHECK = "--check"
 class Asked(NamedTuple):
     """The requests of a user to the checker."""
 
-    level: str | None  # None: none
+    level: str | None  # None: no checking
     is_error_fatal: bool
     sarif: Path | None
     json: Path | None
@@ -84,7 +84,7 @@ def check_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def checking(asked: Asked, code: int) -> Asked | None:
-    """Return what is asked of the checker, with the files that it means; None: nothing.
+    """Return the checker's settings with absolute files, or None if it is off.
 
     `code` is the exit code for wrong usage, and for files that cannot be written.
     """

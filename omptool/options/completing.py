@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Completion of values that omptool knows: triples, and codes of findings."""
+"""Complete values of options: triples, and codes of findings."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def code(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[
 
 
 def explained(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the codes that begin so and that --explain knows: those of `doctor`, too."""
+    """Return the codes with this prefix that --explain accepts, including doctor's."""
     from packager.machine.explained import known
 
     return [code for code in known() if code.startswith(incomplete.upper())]
 
 
 def codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the same for the last code of a list, behind those that are there."""
+    """Complete the last code of a list."""
     before, comma, last = incomplete.rpartition(",")
     named = before.upper().split(",")
     return [f"{before}{comma}{one}" for one in code(ctx, param, last) if one not in named]

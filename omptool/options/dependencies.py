@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`-MD` and `-MF`: a make rule that names what an output was made from, as compilers write it."""
+"""`-MD` and `-MF`: write a make rule with the inputs of an output, like compilers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from packager.errors import UsageError
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 UNSAYABLE = {b"\n": "line break", b";": "semicolon", b"|": "vertical bar"}
-BESIDE = Path("\0")  # no name was given; no argument has a NUL
+BESIDE = Path("\0")  # marks a missing name; no argument contains NUL
 
 
 def dependency_options(command: Command) -> Command:
@@ -39,7 +39,7 @@ def dependency_options(command: Command) -> Command:
 
 
 def rule_path(beside: Path | None, file: Path | None, out: Path) -> Path | None:
-    """Return where the rule goes, if one is wanted. Raises UsageError for two places."""
+    """Return the path of the rule, or None. Raises UsageError for two paths."""
     if beside == BESIDE:
         return file or out.with_suffix(".d")
     if beside and file and beside != file:
@@ -49,7 +49,7 @@ def rule_path(beside: Path | None, file: Path | None, out: Path) -> Path | None:
 
 @contextmanager
 def rule(path: Path | None, out: Path, inputs: Sequence[Path]) -> Iterator[None]:
-    """The make rule is there once the block has succeeded, as OUT is."""
+    """Write the make rule for OUT after the block has succeeded."""
     if path is None:
         yield
         return
@@ -64,7 +64,7 @@ def rule(path: Path | None, out: Path, inputs: Sequence[Path]) -> Iterator[None]
 
 
 def _escaped(path: Path) -> bytes:
-    """As make reads it, and ninja, in bytes. Raises UsageError for what they cannot read."""
+    """Return a name escaped for make and ninja. Raises UsageError if they cannot read it."""
     name = os.fsencode(as_given(path))
     for sign, called in UNSAYABLE.items():
         if sign in name:

@@ -10,9 +10,9 @@ import click
 
 
 class Leveled(click.Option):
-    """A flag that may have a level behind "=", and else has its usual one.
+    """A flag with an optional level after "=".
 
-    A flag of click's has nothing behind it, and an option with a value takes the next word: PROG.
+    click's flags have no value, and its options with a value would take the next word: PROG.
     """
 
     def __init__(self, *args: Any, usual: str, more: str, **how: Any) -> None:

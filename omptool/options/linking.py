@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def end_as(run: Callable[[], int]) -> NoReturn:
-    """End with the exit code of what `run` starts, and with what it said where it failed."""
+    """End with the exit code of `run`, or with its error."""
     try:
         code = run()
     except PackagerError as error:
@@ -37,9 +37,9 @@ def end_as(run: Callable[[], int]) -> NoReturn:
 def tools(kept: Path | None, *, is_shown: bool, is_dry: bool) -> Iterator[Tools]:
     """Yield the Tools that run commands in the folder `kept`, or in a temporary one.
 
-    A dry run leaves `kept` alone: the commands that it shows only name the folder. Where other
-    users may write to `kept`, they could replace the inputs of a command: the files get there when
-    all commands have ended.
+    A dry run does not change `kept`: the commands that it prints only name the folder. If other
+    users may write to `kept`, they could replace the inputs of a command, so the files are moved
+    there after all commands have ended.
     """
     from packager.files.replacing import is_private
     from packager.files.temporary import temporary_folder
@@ -70,8 +70,9 @@ def _copy_files(source: Path, target: Path) -> None:
 
 
 def expect_files(paths: Iterable[Path]) -> None:
-    """Raise UsageError for a file that an option names and that is not there: what has no use for
-    it would not say so.
+    """Check that the files that options name exist. Raises UsageError for the first missing one.
+
+    The tools that read these files may ignore a missing one.
     """
     for path in paths:
         if not exists(path):
@@ -79,7 +80,7 @@ def expect_files(paths: Iterable[Path]) -> None:
 
 
 def warn(line: str) -> None:
-    """Something that a user should know, on stderr."""
+    """Print a warning on stderr."""
     echo(f"Warning: {line}", err=True)
 
 
@@ -93,8 +94,9 @@ def _made(folder: Path) -> Path:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Several processes of one build may keep what they make in one folder, where it has the same
-    names: one after the other.
+    """Lock `folder` for the block.
+
+    Parallel processes of a build may keep intermediate files of the same names in one folder.
     """
     opened = os.open(folder, os.O_RDONLY)
     try:
@@ -110,4 +112,4 @@ def _show(line: str) -> None:
 
 
 def _hide(_line: str) -> None:
-    """Commands are shown to those who ask."""
+    """Ignore the line of a command, which only -v prints."""

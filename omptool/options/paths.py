@@ -13,8 +13,8 @@ from omptool.errors import fail
 from packager.errors import UsageError
 from packager.files.reader import STANDARD_INPUT
 
-PROCESS, RANK = "%p", "%r"  # in the name of an output: the process, and its rank in an MPI job
-# The runtime's list is in runtime/observe/trace/rank.h.
+PROCESS, RANK = "%p", "%r"  # replaced in an output's name by the process and its MPI rank
+# Variables of an MPI rank; the runtime's list is in runtime/observe/trace/rank.h.
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 GIVEN = "omptool.options.paths"  # a key of click's: names as they were given, by path
 
@@ -27,7 +27,10 @@ class FileName(click.Path):
         self._or_stream = or_stream
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path; a stream is wrong usage where bytes are read twice, or an output appears."""
+        """Convert an argument to a path.
+
+        "-" is an error where bytes are read twice or an output is written.
+        """
         name = os.fsdecode(value)
         if not name or name.endswith(("/", os.sep)):
             self.fail(f"{name!r} is not the name of a file", param, ctx)
@@ -37,26 +40,26 @@ class FileName(click.Path):
         path = Path(name)
         if ctx:
             ctx.meta.setdefault(GIVEN, {})[path] = name
-        # Pathlib would make "-" of "./-".
+        # Pathlib would shorten "./-" to "-".
         return path.absolute() if path == STANDARD_INPUT and name != str(path) else path
 
 
 def as_given(path: Path) -> str:
-    """A path as it stands on the command line: make knows "out//a.o" by that name alone."""
+    """Return a path as the user spelled it: make distinguishes "out//a.o" from "out/a.o"."""
     context = click.get_current_context(silent=True)
     given: dict[Path, str] = context.meta.get(GIVEN, {}) if context else {}
     return given.get(path, str(path))
 
 
 class FolderName(click.Path):
-    """A path that can name a folder: "" cannot, and pathlib would take it for the current one."""
+    """A path of a folder; "" is an error, because pathlib would make it the current folder."""
 
     def __init__(self, *, or_file: bool = False) -> None:
         super().__init__(path_type=Path)
         self._or_file = or_file
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path."""
+        """Convert an argument to a path."""
         name = os.fsdecode(value)
         if not name:
             self.fail("'' is not the name of a folder", param, ctx)

@@ -17,12 +17,12 @@ from packager.errors import UsageError
 from packager.records import NamedTuple
 
 SUMMARY = "--summary"
-# The runtime's values for OMPTOOL_SUMMARY, by level.
+# Values of OMPTOOL_SUMMARY by level.
 SUMMARIES = {"some": "1", "all": "all"}
 
 
 class Reports(NamedTuple):
-    """The reports that a user asks for."""
+    """The reports that the user requested."""
 
     summary: str | None  # a key of SUMMARIES; None: none
     summary_json: Path | None
@@ -34,7 +34,7 @@ class Reports(NamedTuple):
         return {option: path for option, path in given.items() if path}
 
     def environment(self) -> dict[str, str]:
-        """Return the environment that asks the runtime for tables."""
+        """Return the environment with which the runtime writes tables."""
         return {"OMPTOOL_SUMMARY": SUMMARIES[self.summary]} if self.summary else {}
 
 
@@ -70,7 +70,7 @@ def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def reporting(asked: Reports, others: list[Path], code: int) -> Reports:
-    """Return what is asked for, with the files that it means; end with `code` for wrong usage.
+    """Return the requested reports with their files; end with `code` for wrong usage.
 
     `others` are further outputs of the command.
     """

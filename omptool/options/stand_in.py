@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The arguments of clang-linker-wrapper, of clang 15 to 22, as those of `omptool link`."""
+"""Translate the arguments of clang-linker-wrapper, of clang 15 to 22, to `omptool link`'s."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from packager.errors import UsageError
 
 NAME = "clang-linker-wrapper"
 _LINKER = "--linker-path="
-# Of the form --bitcode-library=openmp-nvptx64-nvidia-cuda-sm_90=FILE and --builtin-bitcode=T=FILE.
+# Matches --bitcode-library=openmp-nvptx64-nvidia-cuda-sm_90=FILE and --builtin-bitcode=T=FILE.
 _LIBRARY = r"--(?:bitcode-library|builtin-bitcode)=[^=]*=((?s:.*))"
-# Since clang 21 as a word for its compiler, of one triple or of all.
+# Optimisation level; since clang 21 an option for the device compiler, of one triple or of all.
 _LEVEL = r"--opt-level=O([0-3])|--device-compiler=(?:[^=]*=)?-O([0-3])"
-# Options of clang's wrapper that do not change its result: ignored.
+# Options of clang's wrapper that do not change its result, and are ignored.
 _INNER = (
     r"--(host-triple|wrapper-jobs|wrapper-time-trace|wrapper-time-trace-granularity|cuda-path|"
     r"compression-level|should-extract|device-compiler|clang-backend|compress|device-debug|"
     r"offload-opt)(=.*)?|--pass-remarks.*"
 )
-# Options of clang's wrapper that omptool lacks and that change the result: an error.
+# Options of clang's wrapper that change its result and that omptool lacks: an error.
 _REFUSED = r"--(override-image|embed-bitcode|print-wrapped-module|emit-fatbin-only)(=.*)?"
 
 
@@ -33,7 +33,7 @@ def is_meant(words: Sequence[str]) -> bool:
 
 
 def translated(words: Sequence[str]) -> list[str]:
-    """The arguments of `omptool link`. Raises UsageError for those that it cannot follow."""
+    """Return the arguments for `omptool link`. Raises UsageError for unsupported ones."""
     options: list[str] = []
     command: list[str] = []
     linker, is_kept = "", False
@@ -41,7 +41,7 @@ def translated(words: Sequence[str]) -> list[str]:
     for word in after:
         if word.startswith(_LINKER):
             linker = word.removeprefix(_LINKER)
-        elif word == "-mllvm":  # for LLVM inside clang's wrapper
+        elif word == "-mllvm":  # an option of LLVM in clang's wrapper
             next(after, "")
         elif re.fullmatch(_REFUSED, word):
             raise UsageError(f"{word}: omptool's stand-in for {NAME} does not support this option")
@@ -57,7 +57,7 @@ def translated(words: Sequence[str]) -> list[str]:
 
 
 def _option(word: str) -> Iterator[str]:
-    """The same option of `omptool link`; nothing for a word of the linker's."""
+    """Yield an option in `omptool link`'s spelling; nothing for a word that the linker receives."""
     library, level = re.fullmatch(_LIBRARY, word), re.fullmatch(_LEVEL, word)
     if library:
         yield from ("--device-lib", library[1])
@@ -70,6 +70,6 @@ def _option(word: str) -> Iterator[str]:
 
 
 def _output(command: Sequence[str]) -> str:
-    """Links that work in one folder at once keep their files apart."""
+    """Return a link's output, after which parallel links in one folder name their files."""
     named = [value for option, value in pairwise(command) if option == "-o"]
     return str(Path(named[-1] if named else "a.out"))

@@ -29,12 +29,12 @@ def trace_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def traced(file: Path | None, form: str | None, code: int) -> dict[str, str]:
-    """Return the environment that asks the runtime for a trace in `file`; None: for none.
+    """Return the environment with which the runtime writes a trace to `file`, or an empty one.
 
-    A file of the user's that is there goes first, since the runtime makes its own. The runtime puts
-    the process and its rank in the places of %p and %r. But in an MPI
-    job it may be another rank's new one, unless its name has the rank. `code` is the exit code
-    where the trace cannot be made.
+    An existing trace is removed first, because the runtime creates its file anew. The runtime
+    substitutes the process ID and rank for %p and %r. In an MPI job an existing file may be another
+    rank's new trace, so it stays unless its name has the rank. `code` is the exit code if the trace
+    cannot be written.
     """
     if not file:
         if form:

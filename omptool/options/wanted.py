@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The options that say which images and kernels are meant."""
+"""The options that select images and kernels."""
 
 from __future__ import annotations
 

@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from packager.layouts import WrittenAbi
     from packager.writers.bundle import EntrySource, ImageRequest
 
-# Bytes that take a second or more to copy to a slow disk.
+# Size from which a copy takes a second or more on a slow disk.
 WORTH_A_BAR = 1 << 28
 
-LLVM = "llvm"  # of the generation that the host is of
+LLVM = "llvm"  # LLVM's ABI in the host's generation
 ABIS = ("interface", "proposal", LLVM, *NAMES)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class WithResponseFiles(click.Command):
-    """A command whose words may be in a file: a build can name more images than a line has room."""
+    """A command that reads words from @FILE: a command line may be too short for all images."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The arguments, with those of each @FILE in its place."""
+        """Parse the arguments, with the words of response files in place of each @FILE."""
         if any(word.startswith("@") for word in args):
             from packager.files.response_files import opened
 
@@ -45,7 +45,7 @@ class WithResponseFiles(click.Command):
 
 
 def wrapping_options(entries_help: str) -> Callable[[Command], Command]:
-    """The options --image, --entries, --abi, --force and -o."""
+    """Return a decorator that adds the options --image, --entries, --abi, --force and -o."""
     options = [
         click.option(
             "--image",
@@ -79,7 +79,7 @@ def wrapping_options(entries_help: str) -> Callable[[Command], Command]:
 
 
 def entry_list(entries: str | None) -> list[Path]:
-    """The file that --entries names, if it names one."""
+    """Return the file that --entries names, if any."""
     return [] if entries in (None, "auto", "-") else [Path(str(entries))]
 
 
@@ -96,7 +96,10 @@ def entry_source(entries: str | None) -> EntrySource:
 
 
 def written_abi(name: str | None, host: HostFile | None) -> WrittenAbi:
-    """The ABI that --abi names; "llvm" is of the host's generation, None what its entries are."""
+    """Return the ABI that --abi names.
+
+    "llvm" is LLVM's in the host's generation, and None the ABI of the host's entries.
+    """
     from packager.layouts import WRITTEN
     from packager.writers.generation import of_entries, of_host
 
@@ -110,7 +113,7 @@ def written_abi(name: str | None, host: HostFile | None) -> WrittenAbi:
 
 
 def warn_of_triples(requests: Iterable[ImageRequest]) -> None:
-    """A triple that looks misspelt, and one whose images omptool knows nothing of, are said."""
+    """Warn of triples that look misspelt, and note those that omptool does not know."""
     from packager.triples import is_known, likely_meant
 
     for request in requests:
@@ -130,7 +133,7 @@ def report(out: Path, findings: Sequence[Finding]) -> None:
 
 
 def _size(path: Path) -> int:
-    """Bytes to copy; what cannot be read is an error of those who read it."""
+    """Return the bytes to copy; 0 if unknown. Readers of the file report the error."""
     try:
         return path.stat().st_size
     except OSError:
@@ -139,7 +142,7 @@ def _size(path: Path) -> int:
 
 @contextmanager
 def progress(paths: Iterable[Path]) -> Iterator[Callable[[int], None]]:
-    """Yield a function that takes the count of copied bytes, and moves a bar if they are many."""
+    """Yield a function that adds copied bytes, and shows a bar if there are many."""
     total = sum(map(_size, paths))
     if total < WORTH_A_BAR or not sys.stderr.isatty():
         yield lambda _size: None

@@ -30,11 +30,11 @@ def _numbers(name: re.Match[str]) -> tuple[int, int]:
 
 
 def made(name: str, libraries: Path) -> Path:
-    """Return a library of that SONAME that needs the runtime in `libraries`.
+    """Return a library with the SONAME `name` that needs the runtime in `libraries`.
 
     It is the stub of the newest known name with another DT_SONAME: the loader takes a preloaded
-    library for a needed one by its SONAME alone. It stays in a folder of this user's, for the
-    program runs longer than this process. Raises PackagerError where there is no place for it.
+    library for a needed one by its SONAME. It stays in a folder of this user, because the program
+    outlives this process. Raises PackagerError if no such folder can be made.
     """
     stub = (libraries / NEWEST.soname).read_bytes()
     old, new = (f"\0{each}\0".encode() for each in (NEWEST.soname, name))
@@ -47,7 +47,7 @@ def made(name: str, libraries: Path) -> Path:
         if not library.is_file() or library.read_bytes() != content:
             with replacing(library) as temporary:
                 temporary.write_bytes(content)
-        # The DT_RUNPATH of the alias is its own folder.
+        # The alias finds the library in its own folder by DT_RUNPATH.
         _link(folder / LIBRARY, libraries / LIBRARY)
     except (OSError, UsageError) as error:
         why = error.strerror if isinstance(error, OSError) else error
@@ -56,7 +56,7 @@ def made(name: str, libraries: Path) -> Path:
 
 
 def _link(link: Path, target: Path) -> None:
-    """Make `link` lead to `target`, whatever it led to before."""
+    """Make `link` a symlink to `target`, whatever it was before."""
     with suppress(OSError):
         if link.readlink() == target:
             return
@@ -69,7 +69,7 @@ def _link(link: Path, target: Path) -> None:
 def _folder() -> Path:
     """Return a folder that only this user can write to: in the cache, else a temporary one."""
     named = os.environ.get(CACHE)
-    with suppress(OSError, RuntimeError):  # no home, or no room there
+    with suppress(OSError, RuntimeError):  # no home folder, or no space in it
         cache = Path(named) if named else Path.home() / HOME_CACHE
         folder = cache.absolute() / "aliases"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""AMD's GPUs, by what the kernel's driver says of them (amdkfd's topology in sysfs)."""
+"""Find AMD's GPUs in amdkfd's topology in sysfs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ MAX_NODES = 1024
 
 
 def processors() -> tuple[str, ...]:
-    """Return what each is, as in "gfx90a", in the driver's order; none without a driver."""
+    """Return the processors, e.g. "gfx90a", in the driver's order; none without a driver."""
     numbers = [int(path.name) for path in NODES.glob("*") if path.name.isdecimal()]
     found = (_processor(NODES / str(number)) for number in sorted(numbers)[:MAX_NODES])
     return tuple(name for name in found if name)
 
 
 def _processor(node: Path) -> str:
-    """The name, or the empty string for a CPU, which is a node as well."""
+    """Return the processor of a node; "" for a CPU, which is a node as well."""
     try:
         lines = (node / "properties").read_text().splitlines()
     except OSError:

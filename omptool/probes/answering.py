@@ -11,9 +11,9 @@ END = "end"  # the line after the last answer
 
 
 def answer(steps: Iterable[object]) -> None:
-    """Print what each step finds, as soon as it does.
+    """Print the result of each step at once.
 
-    The output of native code goes to stderr meanwhile.
+    Meanwhile the output of native code goes to stderr.
     """
     with os.fdopen(os.dup(1), "w") as out:
         os.dup2(2, 1)

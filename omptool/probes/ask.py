@@ -16,9 +16,9 @@ from packager.records import NamedTuple
 
 ASKER = "omptool.probes.runtime_plugins"
 ONLY = "OMPTOOL_PLUGINS"  # names the plugins that are opened
-# The description of a device whose plugin does not describe it.
+# Keys of a device's description, for a plugin that does not describe it.
 DESCRIBED = ("name", "architecture", "memory", "units", "team_memory", "team_threads", "driver")
-OF_RANK = ("rank", "node", "title")  # of a device that another rank of an MPI job has
+OF_RANK = ("rank", "node", "title")  # keys of a device of another MPI rank
 UNDESCRIBED = dict.fromkeys((*DESCRIBED, "images", *OF_RANK))
 
 
@@ -31,10 +31,10 @@ class ImageBytes(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """The answers of the plugins, in the order in which the runtime asks them."""
+    """Answers of the plugins, in the order of asking."""
 
     plugins: Plugins
-    images: list[list[dict[str, Any]]]  # of each image: plugin, accepts, reason, and if so: fatal
+    images: list[list[dict[str, Any]]]  # per image: plugin, accepts, reason, and perhaps fatal
     fatal: str = ""  # a plugin that ends whoever opens it, and how; "" if none does
 
 
@@ -47,12 +47,12 @@ def ask_plugins(
 ) -> Answers:
     """Ask all plugins for their devices, and whether they accept each of these images.
 
-    `has_names` is of the program's entries: plugins of 2013 are for programs without. The plugins
-    are those of `runtime`, which is omptool's, or of the bundled one.
+    `has_names` is true if the program's entries have names: plugins of 2013 are for programs
+    without. The plugins are those of `runtime`, which is omptool's, or of the bundled one.
 
-    Device numbers are those of a program that has an image for every plugin. The stderr of plugins
-    is passed on. A plugin that ends the asking process, or does not come back, has the state FAILS.
-    Raises MissingToolError when plugins do so only together.
+    Device numbers are those of a program with an image for every plugin. The stderr of plugins is
+    passed on. A plugin that ends the asking process, or hangs, has the state FAILS. Raises
+    MissingToolError if plugins fail only together.
     """
     environment = dict(os.environ) if environment is None else environment
     library = runtime or libdir() / LIBRARY
@@ -62,7 +62,7 @@ def ask_plugins(
     except NoAnswerError as error:
         try:
             said = _each_alone(library, environment, words, len(images))
-        except NoAnswerError:  # it does not even list them
+        except NoAnswerError:  # the plugins cannot even be listed
             raise MissingToolError(f"asking the plugins of {library} {error}") from error
         if not any(row["state"] == FAILS for row in said.plugins):
             raise MissingToolError(f"asking the plugins {error}") from error
@@ -78,9 +78,9 @@ def ask_plugins(
 
 
 def listed(environment: dict[str, str]) -> list[str]:
-    """Return the names of the plugins, in the order in which the runtime asks them.
+    """Return the names of the plugins, in the order of asking.
 
-    Raises NoAnswerError when they cannot be listed.
+    Raises NoAnswerError if they cannot be listed.
     """
     return [name for name, _ in _ask(libdir() / LIBRARY, environment, "listed")[0]]
 
@@ -90,14 +90,14 @@ def _ask(library: Path, environment: dict[str, str], *words: str) -> list[Any]:
 
 
 def _told(steps: list[Any], images: int) -> Answers:
-    """The answers of the last time that each image was asked about, when devices were counted."""
+    """Return the answers about each image from the time after devices were counted."""
     return Answers(steps[images], steps[images + 1 :])
 
 
 def _each_alone(
     library: Path, environment: dict[str, str], words: Sequence[str], images: int
 ) -> Answers:
-    """The same, each plugin asked in a process of its own, as one ends that which asks them all."""
+    """Ask each plugin in its own process, after one of them ended the process that asked all."""
     plugins: Plugins = []
     answers: list[list[dict[str, Any]]] = [[] for _ in range(images)]
     fatal = ""
@@ -115,14 +115,14 @@ def _each_alone(
 
 
 def _as_far_as_it_came(name: str, path: str, error: NoAnswerError, images: int) -> Answers:
-    """Return a plugin's answers before it ended the process; the steps are those of a program."""
+    """Return a plugin's answers before it ended the process."""
     tried = [list(answers) for answers in error.answers[1 : images + 1]]
     asked = [f"of image {n}" for n in range(images)]
     steps = ["opening it", *(f"asking it {one}" for one in asked), "counting its devices"]
     step = [*steps, *(f"asking it again {one}" for one in asked)][len(error.answers)]
     reason = f"{step} {error}"
     row = {"name": name, "path": path, "state": FAILS, "reason": reason, "devices": 0}
-    if len(tried) == images:  # they are counted for who has an image for them
+    if len(tried) == images:  # devices are counted for a program with an image for each plugin
         for answer in (answer for answers in tried for answer in answers if answer["accepts"]):
             answer |= {"reason": reason, "fatal": True}
     ending = {"plugin": name, "accepts": False, "reason": reason, "fatal": True}

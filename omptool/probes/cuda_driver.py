@@ -21,14 +21,14 @@ class DriverError(Exception):
 
 
 def main(library: str) -> None:
-    """Print what the driver says."""
+    """Print the driver's answers."""
     answer(_asked(library))
 
 
 def _asked(library: str) -> Iterator[dict[str, object]]:
     try:
         yield {"problem": "", "devices": _devices(library)}
-    except (DriverError, OSError, AttributeError) as error:  # no such library, no such function
+    except (DriverError, OSError, AttributeError) as error:  # the library or a function is missing
         yield {"problem": str(error), "devices": []}
 
 

@@ -68,11 +68,11 @@ def of_opened(
                     here, _ = machine.probe(part, Path(name), elf, (), dict(environment))
                     yield gcc_runtime.regions(part, here)
         except PackagerError:
-            continue  # it was there when it registered
+            continue  # the file existed when it registered
 
 
 def _part(name: str, opened: AbstractContextManager[Reader]) -> FatBinary | None:
-    """Return what a file has for libgomp; None if that is nothing, or it cannot be read."""
+    """Return the part of a file for libgomp; None if it has none or cannot be read."""
     try:
         with opened as data:
             return _of_reader(name, data)
@@ -81,6 +81,6 @@ def _part(name: str, opened: AbstractContextManager[Reader]) -> FatBinary | None
 
 
 def _of_reader(name: str, data: Reader) -> FatBinary | None:
-    """Return the same of an open file. Raises FormatError and LimitError as reading does."""
+    """Return GCC's regions in an open file, or None. Raises FormatError and LimitError."""
     is_of_gcc = headers.probe(data) and gcc_offload.claims(headers.read(data))
     return gcc_runtime.part_of(read_file(name, data)) if is_of_gcc else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Native code of others is asked in a process of its own: it may crash, hang, end it or print."""
+"""Run foreign native code in a process of its own: it may crash, hang, exit or print."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import click
 from omptool.probes.answering import END
 from packager.processes.isolated import python_command
 
-SECONDS = 60  # that a driver has to find its devices
+SECONDS = 60  # time for a driver to find its devices
 
 
-# These ask for what is to be observed in the program alone.
+# Variables by which tools observe only the program.
 OBSERVERS = (
     "OMPTOOL_SUMMARY",
     "OMPTOOL_SUMMARY_JSON",
@@ -27,11 +27,11 @@ OBSERVERS = (
 
 
 class NoAnswerError(Exception):
-    """The process has not answered to the end; the message is what became of it."""
+    """The process ended without all answers; the message has the reason."""
 
     def __init__(self, message: str, said: str, lines: Sequence[str]) -> None:
         super().__init__(message)
-        self.said = said  # what it printed beside its answers
+        self.said = said  # output besides the answers
         self.answers: list[Any] = list(map(json.loads, lines))
 
 
@@ -65,12 +65,12 @@ def ask(module: str, *words: str, environment: Mapping[str, str]) -> list[Any]:
 
 
 def passed_on(said: str) -> None:
-    """Print what native code of others has printed."""
+    """Print the output of foreign native code."""
     click.echo(said, err=True, nl=False)
 
 
 def _text(stream: bytes | None) -> str:
-    """Return what was read before the time was over, up to the last whole line."""
+    """Return the output before the time limit, up to the last whole line."""
     whole = (stream or b"").rpartition(b"\n")
     return (whole[0] + whole[1]).decode("utf-8", "backslashreplace")
 

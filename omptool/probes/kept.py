@@ -41,8 +41,9 @@ def _of_device(device: str) -> tuple[Kept, ...]:
 
 
 def _here(number: int | None, environment: dict[str, str]) -> tuple[Kept, ...]:
-    """Return this machine's device of a number, or all of its GPUs: those that plugins have, and
-    those that drivers know.
+    """Return this machine's device with a number, or all of its GPUs.
+
+    GPUs are those of plugins, and those that drivers report.
     """
     from omptool.probes.ask import ask_plugins  # slow to load, and --keep needs none
 

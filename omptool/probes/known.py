@@ -15,7 +15,7 @@ WRONG_USAGE = 2
 
 
 def check_plugins(names: Sequence[str], environment: Mapping[str, str]) -> None:
-    """End with one line if a plugin has none of these names."""
+    """End with one line if a name is no plugin's."""
     try:
         known = listed({name: value for name, value in environment.items() if name != ONLY})
     except NoAnswerError:  # the runtime will say so

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs on the bundled runtime: the file that a name means, and its environment."""
+"""Find programs to start on the bundled runtime, and prepare their environment."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from packager.files.reader import Reader
 from packager.machine.program import UNDER_RUN, Program, inspect_program, raised_rights
 from packager.records import NamedTuple
 
-# As in a shell.
+# Exit codes of a shell.
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 SHELL = "/bin/sh"
 QUIET = "OMPTOOL_QUIET"
 HEAP = "libomptool_heap.so"
-# Bytes of a file that tell whether it can be a script.
+# Bytes of a file that show whether it can be a script.
 SCRIPT_START = 128
-# Libraries that insist on being loaded first.
+# Libraries that must be loaded first.
 FIRST = ("libasan.so", "libtsan.so", "libclang_rt.asan", "libclang_rt.tsan")
 
 
 class Start(NamedTuple):
-    """A program as it is to be started: its file, its words (its name first), its environment."""
+    """A program to start: its file, arguments (its name first) and environment."""
 
     file: Path
     words: tuple[str, ...]
@@ -41,10 +41,10 @@ class Start(NamedTuple):
 def on_the_runtime(
     program: Path, data: Reader, environment: Mapping[str, str], *, is_checked: bool = False
 ) -> dict[str, str]:
-    """`environment` with what puts the runtime in the place of any other that `program` would get;
-    `data` is the open file. `is_checked`: the checker learns how long the program's blocks are.
+    """Return `environment` with variables that make the bundled runtime replace any other.
 
-    Raises PackagerError for a program in which nothing can.
+    `data` is the open file of `program`. With `is_checked`, the checker learns the lengths of
+    memory blocks. Raises PackagerError for a program whose runtime cannot be replaced.
     """
     inspected = inspect_program(program, data)
     libraries = _replacements(program, inspected)
@@ -76,11 +76,12 @@ def _places(program: str) -> list[Path]:
 
 
 def _replacements(path: Path, program: Program | None) -> list[Path]:
-    """Return the runtime under every name: those that the program needs first, in its order.
+    """Return the runtime under every name: first those that the program needs, in its order.
 
-    The others are for what the program opens later or starts: a script, an interpreter and its
-    modules, a launcher. A DT_RPATH there would lead to another runtime, unless its name is taken.
-    Refuses a program that would quietly run on another one. None is a script.
+    The others are for libraries and programs that it opens or starts later: a script, an
+    interpreter and its modules, a launcher. Without an alias a DT_RPATH there would lead to another
+    runtime. Raises an error for a program that would silently use another one. `program` is None
+    for a script.
     """
     runtime = libdir() / LIBRARY
     if any(character in str(runtime) for character in " \t\n:;"):
@@ -94,7 +95,7 @@ def _replacements(path: Path, program: Program | None) -> list[Path]:
         raise PackagerError("is statically linked: no other runtime can replace its own")
     if rights := raised_rights(path):
         raise PackagerError(f"{rights}: {UNDER_RUN}")
-    # In the program's order: a call without a version goes to the first that has the name.
+    # The program's order decides: a call without a version binds to the first library.
     needed = [_under(name, runtime, path) for name in program.offload_libraries]
     return [*needed, *(name for name in names if name not in needed)]
 
@@ -118,9 +119,9 @@ def _environment(
 ) -> dict[str, str]:
     """Put the runtime before any other.
 
-    A preloaded library satisfies every DT_NEEDED of its SONAME, whatever DT_RPATH says;
-    LD_LIBRARY_PATH serves what is opened by name later; it goes before DT_RUNPATH, so a program
-    with another libtarget.so than ours does without.
+    A preloaded library satisfies every DT_NEEDED of its SONAME, whatever DT_RPATH contains.
+    LD_LIBRARY_PATH serves libraries that are opened by name later. It has priority over DT_RUNPATH,
+    so a program with another libtarget.so than ours runs without it.
     """
     first = [name for name in (program.needed if program else ()) if name.startswith(FIRST)]
     for name, values in (
@@ -146,6 +147,6 @@ def why_not(program: Path, error: OSError) -> str:
 
 
 def is_text(path: Path) -> bool:
-    """As shells tell a script from a program of another machine: it begins without a NUL."""
+    """Return whether a file begins without a NUL, by which shells recognise a script."""
     with path.open("rb") as file:
         return b"\0" not in file.read(SCRIPT_START)

@@ -51,12 +51,11 @@ def probe(
     environment: dict[str, str],
     asking: dict[str, str] | None = None,
 ) -> tuple[Machine, Plugins]:
-    """Return what there is for `program` (its headers are `elf`), and the rows of the plugins.
+    """Return facts of the machine for `program` (its headers are `elf`), and the plugins' rows.
 
-    `asking` is the environment under `omptool run`, where that has more plugins. `images` is None
-    where another runtime than OpenMP's is told of an image: no plugin is asked.
-
-    Raises MissingToolError when the plugins cannot be asked, FormatError for a bad program.
+    `asking` is the environment under `omptool run`, if that has more plugins. `images` has None for
+    an image that another runtime than OpenMP's registers: no plugin is asked about it. Raises
+    MissingToolError if the plugins cannot be asked, FormatError for a malformed program.
     """
     rights = raised_rights(program)
     whole, environment = environment, secured(environment) if rights else environment
@@ -118,10 +117,10 @@ def probe(
 
 @contextmanager
 def _safe_runtime(path: Path, environment: dict[str, str]) -> Iterator[Path]:
-    """Yield the runtime at `path`, or a copy of this installation that has the same files.
+    """Yield the runtime at `path`, or a copy of this installation with the same files.
 
-    A program's own run path may lead to any library, which must not run. A wheel has a copy of
-    the runtime. Raises MissingToolError for a library of other bytes.
+    A program's own RUNPATH may lead to any library, which must not be executed. A wheel has a copy
+    of the runtime. Raises MissingToolError for a library with other bytes.
     """
     if _is_users(path, environment):
         yield path
@@ -144,7 +143,7 @@ def _is_copy(file: Path) -> bool:
 def _is_users(runtime: Path, environment: dict[str, str]) -> bool:
     """Return whether the user's LD_LIBRARY_PATH, or this system, leads to a runtime.
 
-    A program's own run path may lead to any library, and so may the current folder.
+    A program's own RUNPATH may lead to any library, and so may the current folder.
     """
     folders = environment.get("LD_LIBRARY_PATH", "").split(":")
     absolute = ":".join(folder for folder in folders if Path(folder).is_absolute())
@@ -177,7 +176,7 @@ def _architectures(devices: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def _lacks(binary: FatBinary, loaded: Sequence[Library], environment: dict[str, str]) -> list[str]:
-    """Return for each image which library it needs that is not found; "" if none."""
+    """Return the missing library of each image; "" if none is missing."""
     wanted = [
         (image.contents.links.needed, image.contents.links.search)
         if image.kind == "elf" and image.contents.machine == binary.machine
@@ -189,9 +188,9 @@ def _lacks(binary: FatBinary, loaded: Sequence[Library], environment: dict[str, 
 
 
 def cpu_features(file: Path = CPUS) -> frozenset[str]:
-    """Return the features of this machine's CPU; none where Linux does not list them.
+    """Return the features of this machine's CPU; none if Linux does not list them.
 
-    Linux lists them behind "flags" on x86-64, and behind "Features" on AArch64.
+    Linux lists them after "flags" on x86-64, and after "Features" on AArch64.
     """
     try:
         lines = file.read_text().splitlines()
@@ -211,7 +210,7 @@ def _tmp() -> Tmp:
 
 
 def _size(file: Path) -> int:
-    """Return the bytes of a file; 0 if it has none, or is gone."""
+    """Return the size of a file; 0 if it does not exist."""
     try:
         return file.lstat().st_size
     except OSError:

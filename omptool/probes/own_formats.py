@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images of no known format: whether a plugin on this machine takes them, as it may interpret the
-bytes as it likes (the proposal of 2013, "target device runtime library").
+"""Ask plugins on this machine about images of unknown formats.
+
+A plugin may interpret the bytes as it likes (the proposal of 2013, "target device runtime
+library").
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from packager.model import FatBinary
 from packager.records import NamedTuple
 from packager.writers.requests import ImageRequest, has_own_format
 
-# Images of known formats are nearly all: for them what asks plugins is not loaded.
+# Nearly all images have known formats, so the modules that ask plugins are imported on demand.
 if TYPE_CHECKING:
     from omptool.probes.ask import ImageBytes
 
@@ -25,15 +27,16 @@ INPUTS = 2  # the exit code for an unfit input
 
 
 class Verdict(NamedTuple):
-    """The plugin that takes an image; "" and what each one says if none does."""
+    """The plugin that accepts an image; "" and each plugin's reason if none does."""
 
     plugin: str
     reasons: str
 
 
 def judged(binary: FatBinary, data: Sequence[Reader]) -> FatBinary:
-    """Return what was read, without the problem of images that a plugin here takes; `data` are the
-    bytes of its images.
+    """Return the file without the problem of images that a plugin here accepts.
+
+    `data` has the bytes of its images.
     """
     own = [image.index for image in binary.images if image.contents.is_own]
     if not own:
@@ -51,9 +54,9 @@ def judged(binary: FatBinary, data: Sequence[Reader]) -> FatBinary:
 def with_plugins(
     subject: Path, requests: Sequence[ImageRequest], files: OpenFiles, *, force: bool
 ) -> list[ImageRequest]:
-    """Return the requests, with the plugins that take images of no known format.
+    """Return the requests, with the plugins that accept images of unknown formats.
 
-    Where no plugin does, the command ends, unless `force` is set.
+    If no plugin does, the command ends, unless `force` is set.
     """
     own = [request for request in requests if has_own_format(request, files)]
     if not own:
@@ -74,9 +77,9 @@ def _asked(places: Sequence[ImageBytes]) -> list[Verdict]:
     from omptool.probes.ask import ask_plugins
 
     try:
-        # The reasons are in the message: the runtime's own lines would stand beside it.
+        # The message has the reasons; the runtime's own lines would repeat them.
         answers = ask_plugins(places, dict(os.environ) | {"OMPTOOL_QUIET": "1"}).images
-    except MissingToolError as error:  # there is no runtime, or its plugins end who asks them
+    except MissingToolError as error:  # no runtime, or one of its plugins ends the process
         return [Verdict("", f" ({error})")] * len(places)
     return [_verdict(rows) for rows in answers]
 
@@ -90,7 +93,7 @@ def _verdict(rows: Sequence[dict[str, object]]) -> Verdict:
 
 
 def _shared(data: Reader) -> ImageBytes:
-    """Return where plugins find the bytes of an open file: its path may lead elsewhere by then."""
+    """Return the path of an open file's descriptor: its own path may lead elsewhere by now."""
     from omptool.probes.ask import ImageBytes
 
     return ImageBytes(Path(f"/proc/{os.getpid()}/fd/{data.fileno()}"), data.at, len(data))

@@ -64,12 +64,12 @@ def _text(value: bytes | None) -> str | None:
 
 
 def main(library: str, *words: str) -> None:
-    """Print what is asked for."""
+    """Print the requested answers."""
     answer(_listed(library) if words == ("listed",) else _asked(library, *words))
 
 
 def _listed(library: str) -> Iterator[list[tuple[str | None, str | None]]]:
-    """[[name, path]], in the order in which they are asked."""
+    """Yield [[name, path]], in the order of asking."""
     rows: list[tuple[str | None, str | None]] = []
 
     def row(_context: object, name: bytes, path: bytes) -> None:
@@ -82,9 +82,12 @@ def _listed(library: str) -> Iterator[list[tuple[str | None, str | None]]]:
 def _asked(
     library: str, plugin: str, entries: str, *places: str
 ) -> Iterator[list[dict[str, object]] | None]:
-    """None for the plugin, if one was named, [{plugin, accepts, reason}] for each image,
+    """Yield the answers of the library's plugins.
+
+    First comes None if a plugin was named. Then come [{plugin, accepts, reason}] for each image,
     [{name, path, state, reason, devices, described}], and again [{plugin, accepts, reason}] for
-    each image: a plugin that has counted its devices may refuse what they do not run."""
+    each image: a plugin that has counted its devices may refuse images that they do not run.
+    """
     runtime = ctypes.CDLL(library)
     if plugin:
         with suppress(OSError):  # then it is refused
@@ -117,12 +120,12 @@ def _tried(
 
 
 def _mapped(file: str, offset: int, size: int) -> ctypes.c_char:
-    """The first byte of an image in memory: only what a plugin looks at is read."""
+    """Map an image into memory and return its first byte; only pages that are read get loaded."""
     if not size:
         return ctypes.c_char()
     inside = offset % mmap.ALLOCATIONGRANULARITY
     with Path(file).open("rb") as opened:
-        # A copy, as far as it is written to: ctypes has no pointers to what cannot be.
+        # A copy-on-write mapping: ctypes needs a writable buffer.
         access, start = mmap.ACCESS_COPY, offset - inside
         data = mmap.mmap(opened.fileno(), inside + size, access=access, offset=start)
     return ctypes.c_char.from_buffer(data, inside)
@@ -151,7 +154,7 @@ def _plugins(runtime: ctypes.CDLL) -> list[dict[str, object]]:
 
 
 def _descriptions(runtime: ctypes.CDLL) -> dict[str | None, dict[int, dict[str, object]]]:
-    """Of each plugin: what it says of its devices, by its own numbers for them."""
+    """Return the devices of each plugin, by the plugin's numbers for them."""
     all_of: dict[str | None, dict[int, dict[str, object]]] = {}
 
     def row(_context: object, plugin: bytes, device: int, said: Any) -> None:

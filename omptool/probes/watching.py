@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Running a program to its end, beside what else is to be printed of it.
+"""Run a program to its end, with reports beside it.
 
-To the outside this process then is the program: signals that it gets go to the program, and it
-stops and goes on with the program.
+To other processes, this process is the program: it passes signals on to the program, and stops and
+continues with it.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ STDOUT, STDERR = 1, 2
 FROM_KERNEL = 0x80  # SI_KERNEL: of the terminal, which sends its signals to the program as well
 AWAITED = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
 TURN = 0.2  # seconds; where there are threads, SIGCHLD may go to another one, and is lost
-# The terminal stops a program by these. Another process that sends SIGSTOP lets it go on, too.
+# Signals by which the terminal stops a program. A process that sends SIGSTOP also continues it.
 STOPS = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
-# Python ignores these, and what is ignored stays so across exec.
+# Signals that Python ignores; exec would keep them ignored.
 IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 def watched(start: Start, *, is_output_moved: bool = False) -> int:
-    """Run a program to its end and return its exit code, or minus the signal that ended it.
+    """Run a program to its end; return its exit code, or minus the signal that ended it.
 
-    It has all that this process has: files, limits, the terminal. `is_output_moved`: its output
-    goes to stderr. Raises OSError when it cannot be started.
+    It inherits this process's files, limits and terminal. With `is_output_moved` its output goes to
+    stderr. Raises OSError if it cannot be started.
     """
     moved = [(os.POSIX_SPAWN_DUP2, STDERR, STDOUT)] if is_output_moved else []
 
@@ -55,7 +55,7 @@ def watched(start: Start, *, is_output_moved: bool = False) -> int:
 
 @contextmanager
 def _blocked() -> Iterator[set[int]]:
-    """Keep signals back in the block, which asks for them; those for the program end with it."""
+    """Block signals in the block, which polls for them; drop pending ones for the program."""
     if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # nobody would learn how it ended
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
@@ -68,7 +68,7 @@ def _blocked() -> Iterator[set[int]]:
 
 
 def _ended(child: int) -> int:
-    """Wait for the end of a child, and pass on what comes until then."""
+    """Wait for the end of a child, and pass on signals that arrive until then."""
     while True:
         found, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
         if found and not os.WIFSTOPPED(status):

@@ -20,20 +20,20 @@ from packager.records import NamedTuple
 
 PLUGIN, WORKER = "mpi", "omptool-worker"
 MPI = ("libmpi.so", "libmpich.so", "libmpi_abi.so")  # libraries of programs that use MPI
-# Launchers tell the rank and the size of the job; Slurm may have started another launcher.
+# Variables in which launchers pass rank and size of the job; Slurm may start another launcher.
 LAUNCHERS = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("PMI_RANK", "PMI_SIZE"),
     ("PMIX_RANK", "SLURM_NTASKS"),
     ("SLURM_PROCID", "SLURM_NTASKS"),
 )
-# They make MPI_Init give MPI_THREAD_MULTIPLE, in Open MPI and in MPICH and its relatives.
+# Variables that make MPI_Init provide MPI_THREAD_MULTIPLE, in Open MPI, MPICH and its relatives.
 LEVELS = {
     "OMPI_MPI_THREAD_LEVEL": "3",
     "MPIR_CVAR_DEFAULT_THREAD_LEVEL": "MPI_THREAD_MULTIPLE",
 }
 HEARTBEAT = "OMPTOOL_MPI_HEARTBEAT"
-# Each construct with nowait occupies a thread of libomp's, which takes 16 at most.
+# Each construct with nowait occupies a thread of libomp, which allows at most 16.
 HELPERS = {"LIBOMP_NUM_HIDDEN_HELPER_THREADS": "16"}
 STARTED = "OMPTOOL_MPI_STARTED"  # names a file to which the plugin writes when it uses MPI
 
@@ -42,11 +42,11 @@ class Rank(NamedTuple):
     """A process of an MPI job."""
 
     number: int
-    size: int | None  # None: the launcher does not say it
+    size: int | None  # None: unknown to the launcher
 
 
 def rank_of(environment: Mapping[str, str]) -> Rank | None:
-    """Return which process of its job this is, as its launcher says; None outside a job."""
+    """Return this process's rank from its launcher's variables; None outside a job."""
     for rank, size in LAUNCHERS:
         number, count = environment.get(rank, ""), environment.get(size, "")
         if number.isdecimal():
@@ -100,9 +100,9 @@ def refuse_user_of_mpi(start: Start, exit_code: int) -> None:
 
 @contextmanager
 def waiting() -> Iterator[dict[str, str]]:
-    """Yield the variables by which one process of the block has this job's workers.
+    """Yield variables with which one process of the block gets this job's workers.
 
-    Where none has used MPI when the block ends, the workers are sent home: else they would wait for
+    If no process has used MPI when the block ends, the workers are stopped: they would wait for
     ever.
     """
     file = os.memfd_create("omptool started")  # launchers kill: nothing may be left on a disk
@@ -115,7 +115,7 @@ def waiting() -> Iterator[dict[str, str]]:
 
 
 def serve(start: Start, command: str, exit_code: int) -> NoReturn:
-    """Become a worker."""
+    """Replace this process by a worker."""
     for number in IGNORED:
         signal.signal(number, signal.SIG_DFL)
     try:
@@ -135,13 +135,13 @@ def checked_rank(command: str, exit_code: int) -> Rank:
 
 
 def can_be_had() -> bool:
-    """Return whether this process is in a job of several, so that it can have workers or be one."""
+    """Return whether this process is in a job of several, and so may have or be workers."""
     rank = rank_of(os.environ)
     return rank is not None and rank.size != 1
 
 
 def serve_unless_first(command: str, exit_code: int) -> None:
-    """Become a worker, unless this process is the first of its MPI job."""
+    """Replace this process by a worker, unless it is the first of its MPI job."""
     if checked_rank(command, exit_code).number:
         serve(worker(os.environ), command, exit_code)
 

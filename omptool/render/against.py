@@ -23,7 +23,7 @@ class Part(NamedTuple):
 
 
 def against_text(parts: Iterable[Part], *, is_demangled: bool) -> str:
-    """A line for each change."""
+    """Return a line for each change."""
     lines = [_line(part.member, change, is_demangled) for part in parts for change in part.changes]
     return "\n".join(lines) or "no difference in what is offloaded"
 
@@ -44,7 +44,7 @@ def _line(member: str, change: Change, is_demangled: bool) -> str:
 
 
 def _targets(targets: Sequence[str]) -> str:
-    """Return what they have in common once: "cubin for nvptx64-nvidia-cuda sm_80, sm_90"."""
+    """Return targets with their common part once: "cubin for nvptx64-nvidia-cuda sm_80, sm_90"."""
     found: dict[str, list[str]] = {}
     for target in targets:
         head, _, arch = target.rpartition(" ")
@@ -60,7 +60,7 @@ def _fact(fact: Fact) -> str:
 
 
 def against_json(old: str, new: str, parts: Iterable[Part]) -> str:
-    """The document of schemas/dump-against.json."""
+    """Return the document of schemas/dump-against.json."""
     changes = [row for part in parts for row in _rows(part)]
     document = {"schema": 1, "old": portable(old), "new": portable(new), "changes": changes}
     return json.dumps(document, indent=2)

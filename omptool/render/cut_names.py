@@ -13,9 +13,9 @@ _LINE = re.compile(r":\d+$")
 
 
 def shortened(text: str, room: int, gap: str = "…") -> str:
-    """Return `text` in at most `room` characters: the middle gives way to `gap`.
+    """Return `text` in at most `room` characters, with `gap` in place of its middle.
 
-    Names that begin alike, as those of kernels do, differ at their ends.
+    Names that begin alike, like those of kernels, differ at their ends.
     """
     if len(text) <= room:
         return text
@@ -25,10 +25,10 @@ def shortened(text: str, room: int, gap: str = "…") -> str:
 
 
 def told_apart(names: Sequence[str], cut: list[str], room: int) -> list[str]:
-    """Return shortened names; those that were cut alike show the part in which they differ.
+    """Return shortened names; names that were cut alike show the part in which they differ.
 
-    Kernels of one template are alike if they differ in a lambda behind the cut. Other templates
-    lose their arguments if no two become equal.
+    Kernels of one template are alike if they differ in a lambda after the cut. Other templates lose
+    their arguments if no two become equal.
     """
     pairs = zip(names, cut, strict=True)
     known = {name: shown for name, shown in pairs if name != shown and len(name) <= LONGEST}
@@ -55,14 +55,14 @@ def _alike(shown: Mapping[str, str]) -> list[list[str]]:
 
 
 def _parts(names: Sequence[str], room: int) -> dict[str, str]:
-    """Return the parts in which names differ, by words if possible; none if all become equal."""
+    """Return the parts in which names differ, by words if possible; empty if all become equal."""
     words, letters = (_differing_parts(names, room, by_words=how) for how in (True, False))
     best = max(words, letters, key=lambda parts: len(set(parts)))
     return dict(zip(names, best, strict=True)) if len(set(best)) > 1 else {}
 
 
 def _differing_parts(names: Sequence[str], room: int, *, by_words: bool) -> list[str]:
-    """Return the names without what they share, but for some of their begin and their end."""
+    """Return the names without their common parts, but with some of their begin and end."""
     least = min(map(len, names))
     head = _shared(names)
     tail = min(_shared([name[::-1] for name in names]), least - head)
@@ -94,14 +94,14 @@ def _is_of_word(letter: str) -> bool:
 
 
 def _without_arguments(names: Collection[str], room: int) -> dict[str, str]:
-    """Return the names that fit without the arguments of templates, and mean one name each."""
+    """Return the names that fit without template arguments and stay unique."""
     folded = {name: _fitting(_folded(name), room) for name in names if LAMBDA not in name}
     counts = Counter(folded.values())
     return {name: short for name, short in folded.items() if short and counts[short] == 1}
 
 
 def _folded(name: str) -> str:
-    """Return a name with "<…>" for the arguments of templates; "" where there are none."""
+    """Return a name with "<…>" for template arguments; "" if it has none."""
     if "<" not in name:
         return ""
     out: list[str] = []

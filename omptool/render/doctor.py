@@ -39,7 +39,7 @@ STARTED = {
     "fails": "it fails",
     "unknown": "not foreseen",
 }
-# Variables that change where regions run, as they are shown.
+# Variables shown because they change where regions run.
 VARIABLES = (
     "OMP_TARGET_OFFLOAD",
     "OMP_DEFAULT_DEVICE",
@@ -52,11 +52,11 @@ VARIABLES = (
     "OMPTOOL_PLUGIN_PATH",
     "OMPTOOL_HOST_DEVICES",
 )
-# Findings that say why there is no offload code, where else some may be, and what other code lacks.
+# Findings about missing offload code: why there is none, where else it may be, and what code lacks.
 OF_NO_CODE = ("OMP134", "OMP210", "OMP211")
-# The columns of entries that a terminal cuts, and then those that it has no place for.
+# Columns of entries that a narrow terminal truncates, and columns that it omits.
 CUT, SPARE = ("name", "file"), ("kind", "file")
-# Characters of a rule that a table has room for; a longer one is a note.
+# Longest rule that fits into a table; a longer one becomes a note.
 SHORT_RULE = 40
 
 
@@ -71,13 +71,13 @@ class Said(NamedTuple):
 
     @property
     def is_well(self) -> bool:
-        """Return whether a device uses every entry, and nothing is wrong with the program."""
+        """Return whether a device uses every entry, and the program has no fault."""
         found = self.diagnosis
         return found.offloads and all(one.severity != "error" for one in found.findings)
 
 
 def as_text(said: Said, *, is_wide: bool = False) -> str:
-    """The diagnosis for people, the verdict first."""
+    """Return the diagnosis as text, verdict first."""
     binary, machine, diagnosis = said.whole.binary, said.machine, said.diagnosis
     plugins = said.plugins if _asks_plugins(said) else []
     verdict = _whole_verdict(said)
@@ -157,7 +157,7 @@ def _other(other: OtherRuntime) -> str:
 
 
 def _of_others(diagnosis: Diagnosis) -> str:
-    """The verdict on images that other runtimes are told of."""
+    """Return the verdict on images that other runtimes register."""
     said = []
     for other in diagnosis.others:
         count = other.images or other.archived
@@ -234,12 +234,12 @@ def _plugins(plugins: Plugins, notes: Notes) -> list[dict[str, Any]]:
             "note": notes.mark(row["reason"]),
         }
         for row in plugins
-        if row["name"] != FOLDERS  # of which a finding speaks
+        if row["name"] != FOLDERS  # a finding reports it
     ]
 
 
 def _images(said: Said, notes: Notes) -> list[dict[str, Any]]:
-    """A row for each image; neighbours that are alike share one, as GCC's library is many."""
+    """Return a row for each image; equal neighbours, such as GCC's library, share a row."""
     rows: list[dict[str, Any]] = []
     for alike, group in groupby(said.diagnosis.images, key=lambda fate: _said(said.whole, fate)):
         numbers = [fate.image.index for fate in group]
@@ -264,7 +264,7 @@ def _said(whole: Whole, fate: ImageFate) -> tuple[tuple[str, str | None], ...]:
 
 
 def _file(whole: Whole, path: str) -> str | None:
-    """The library that something is of, where not all is of the program."""
+    """Return the library's path if the program has libraries that offload, else None."""
     return shown(path) if whole.has_libraries else None
 
 
@@ -310,7 +310,7 @@ def _dumped_other(other: OtherRuntime) -> dict[str, Any]:
 
 
 def as_json(said: Said) -> str:
-    """The document of schemas/doctor.json."""
+    """Return the document of schemas/doctor.json."""
     whole, machine, plugins, diagnosis = said.whole, said.machine, said.plugins, said.diagnosis
     binary = whole.binary
     return json.dumps(

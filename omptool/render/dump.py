@@ -26,9 +26,9 @@ from packager.questions.wanted import Wanted
 from packager.records import NamedTuple
 from packager.wording import runs
 
-# More images than this make a table of states too wide: then only exceptions are listed.
+# Most images with a column each in the table of states; with more, only exceptions are listed.
 WIDE = 4
-# The columns that give way to a terminal's width, and then those that are left out.
+# Columns that a narrow terminal truncates, and columns that it omits.
 CUT = ("name", "kernel", "file", "symbol", "architectures", "images", "raw name")
 SPARE = (
     "file",
@@ -41,7 +41,7 @@ SPARE = (
     "architectures",
 )
 SPARE_OF_ENTRIES = ("file", "model", "flags", "symbol", "size", "address", "kind")
-# Columns that give way in the tables of images, containers and archives.
+# Columns that a narrow terminal truncates in the tables of images, containers and archives.
 CUT_OF_IMAGES = ("where", "container", "triple", "entries", "registered by", "path")
 CUT_OF_ARCHIVES = ("archive", "path", "architectures")
 SPARE_OF_IMAGES = (
@@ -56,7 +56,7 @@ SPARE_OF_IMAGES = (
     "kind",
     "triple",
 )
-# The columns of a kernel's resources, in the order of Resources.
+# Columns of a kernel's resources, in the order of Resources.
 NEEDS = ("registers", "shared", "stack", "SGPRs", "AGPRs", "VGPR spills", "SGPR spills")
 
 
@@ -78,12 +78,12 @@ class Parts(NamedTuple):
         return None if self.wide else terminal_width()
 
     def called(self, names: Iterable[str]) -> Mapping[str, str]:
-        """Return the names that tables show for those of kernels and variables."""
+        """Return the display names of kernels and variables."""
         return called(names) if self.is_demangled else {name: name for name in names}
 
 
 def dump_text(binary: FatBinary, parts: Parts) -> Iterator[str]:
-    """The tables of a file, each when it is laid out, without newlines at their ends."""
+    """Yield the tables of a file, each as soon as it is laid out, without trailing newlines."""
     path = shown(binary.path)
     if binary.is_debug_only:
         yield f"{path}: debug information alone"
@@ -125,7 +125,7 @@ def _blocks(binary: FatBinary, parts: Parts) -> Iterator[str]:
 
 
 def headline(binary: FatBinary) -> str:
-    """Return what a file is."""
+    """Return the kind of a file, in words."""
     if binary.machine is None:
         return "device images without a host"
     abi = f", ABI {binary.abi}" if binary.abi else ""
@@ -155,7 +155,7 @@ def _images(binary: FatBinary, images: Iterable[DeviceImage], wide: bool) -> lis
 
 
 def _levels(images: Iterable[DeviceImage]) -> list[Row]:
-    """The containers in others that images are in, each with what is said of it there."""
+    """Return a row for each container inside another one, with its declared attributes."""
     found: dict[tuple[Level, ...], list[int]] = {}
     for image in images:
         for depth in range(1, len(image.levels) + 1):
@@ -176,7 +176,7 @@ def _levels(images: Iterable[DeviceImage]) -> list[Row]:
 
 
 def _is_other(image: DeviceImage) -> bool:
-    """Return whether a container says of an image that it is of another kind than its bytes are."""
+    """Return whether a container declares another kind of an image than its bytes have."""
     return image.declared_kind is not None and image.declared_kind != image.kind
 
 
@@ -210,15 +210,15 @@ def _entries(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> 
 
 
 def _is_obvious(entry: OffloadEntry) -> bool:
-    """Return whether the host symbol says no more than the name: clang has one for each region."""
+    """Return whether the host symbol adds nothing to the name: clang has one for each region."""
     return entry.symbol in (entry.name, f".{entry.name}.region_id")
 
 
 def _kernels(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> Iterator[str]:
-    """Yield the table of kernels, and what is to be said of it."""
+    """Yield the table of kernels, and notes on it."""
     found = [one for one in merged(binary, images) if parts.wanted.names(one.name)]
     found = in_order(found, KERNELS, parts.sort)
-    # Architectures and images in words, by the images: many kernels have the same.
+    # Architectures and images as text, by indices of images: many kernels share them.
     places: dict[tuple[int, ...], tuple[str, str]] = {}
     names = parts.called(kernel.name for kernel in found)
     machines = list(dict.fromkeys(machine(image) for one in found for image in one.images))
@@ -237,7 +237,7 @@ def _kernel(
     kernel: Kernel, name: str, parts: Parts,
     places: dict[tuple[int, ...], tuple[str, str]], machines: Sequence[str],
 ) -> Row:  # fmt: skip
-    """A kernel with the images that have it; numbers in which these differ are ranges."""
+    """Return a row for a kernel and the images that have it, with ranges of differing numbers."""
     symbols = [symbol for _, symbol in kernel.symbols]
     needs = {symbol.resources for symbol in symbols if symbol.resources}
     spans = map(_span, zip(*needs, strict=True)) if needs else repeat(None)
@@ -276,7 +276,7 @@ def machine(image: DeviceImage) -> str:
 
 
 def _span(numbers: Iterable[int | None]) -> int | str | None:
-    """One number, or the least and the largest; None if there is none."""
+    """Return one number, or the range from smallest to largest; None if there is none."""
     known = sorted(number for number in set(numbers) if number is not None)
     if len(known) < 2:
         return known[0] if known else None
@@ -284,7 +284,7 @@ def _span(numbers: Iterable[int | None]) -> int | str | None:
 
 
 def _symbols(images: Iterable[DeviceImage], parts: Parts) -> list[Row]:
-    """Of images without a host: what one could name in its entries."""
+    """Return rows of the symbols that a host's entries could name, for images without a host."""
     found = [
         (image, symbol)
         for image in images
@@ -317,7 +317,7 @@ def _states(images: Sequence[DeviceImage], rows: Sequence[Sequence[EntryState]])
 
 
 def _exceptions(images: Sequence[DeviceImage], states: Sequence[EntryState]) -> str:
-    """The images in which an entry is not as it should be."""
+    """Return the images that lack an entry or have it in a faulty state."""
     by_state: dict[str, list[int]] = {}
     for image, state in zip(images, states, strict=True):
         if state not in ("present", "unrelated"):
@@ -358,7 +358,7 @@ def _archives(binary: FatBinary) -> list[Row]:
 
 
 def _registrations(binary: FatBinary) -> list[Row]:
-    """With the runtimes of CUDA, HIP and SYCL."""
+    """Return rows of the registrations with the runtimes of CUDA, HIP and SYCL."""
     return [
         {
             "registration": index,

@@ -21,7 +21,7 @@ from packager.questions.wanted import Wanted
 def dump_json(
     binaries: Iterable[FatBinary], errors: Sequence[Unread], wanted: Wanted
 ) -> Iterator[str]:
-    """The document of schemas/dump.json, in pieces; `errors` may grow while files are read."""
+    """Yield the document of schemas/dump.json in pieces; `errors` may grow meanwhile."""
     return document((_dumped(binary, wanted) for binary in binaries), map(Unread.row, errors))
 
 
@@ -99,7 +99,7 @@ def _dumped_entry(entry: OffloadEntry, states: Sequence[EntryState]) -> Row:
 
 
 def kernel_names(binary: FatBinary, image: DeviceImage) -> list[str]:
-    """The names of the kernels that an image has for a host."""
+    """Return the names of an image's kernels that a host can launch."""
     return [kernel.name for kernel in kernels(binary, image)]
 
 
@@ -111,7 +111,7 @@ def uri(binary: FatBinary, image: DeviceImage) -> str:
 
 
 def dumped_image(binary: FatBinary, image: DeviceImage) -> Row:
-    """An image as it is in every document."""
+    """Return an image's members for any JSON document."""
     return {
         "index": image.index,
         "container": image.container,

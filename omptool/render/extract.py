@@ -17,7 +17,7 @@ CUT = ("kernel", "target")
 
 
 def kernels_text(done: Sequence[Extracted], *, is_wide: bool) -> str:
-    """The kernels of images, a line for each."""
+    """Return a line for each kernel of the images."""
     found = [(one, name) for one in done for name in kernel_names(one.binary, one.image)]
     names = called(name for _, name in found)
     rows = [
@@ -33,7 +33,7 @@ def kernels_text(done: Sequence[Extracted], *, is_wide: bool) -> str:
 
 
 def extract_json(source: Path, done: Sequence[Extracted]) -> str:
-    """The document of schemas/extract.json."""
+    """Return the document of schemas/extract.json."""
     images = [
         {
             **dumped_image(one.binary, one.image),

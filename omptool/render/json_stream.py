@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The JSON documents of the reading commands, a piece at a time: those of large files are long."""
+"""Write the JSON documents of the reading commands in pieces: those of large files are long."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
-# Values nested deeper stay on one line; the levels: document, files, a file, entries, an entry.
+# Values nested deeper stay on one line. Levels: document, files, a file, entries, an entry.
 DEPTH = 4
 
 
 def document(files: Iterable[Mapping[str, object]], errors: Iterable[object]) -> Iterator[str]:
-    """The document of a command about files, in pieces.
+    """Yield the document of a command about files, in pieces.
 
-    Iterators that are in it as lists are asked for their items when these are due.
+    Iterators in it become lists; each item is requested only when it is printed.
     """
     return pieces({"schema": 1, "files": files, "errors": errors})
 
 
 def pieces(value: object, depth: int = 0) -> Iterator[str]:
-    """A value as JSON."""
+    """Yield a value as JSON, in pieces."""
     encode = _encoder()
     if depth == DEPTH or isinstance(value, str):
         yield encode(value)
@@ -34,7 +34,7 @@ def pieces(value: object, depth: int = 0) -> Iterator[str]:
 
 @cache
 def _encoder() -> Callable[[object], str]:
-    """Return what writes one value; most commands write tables, and do not wait for json."""
+    """Return a function that writes one value; json is imported only for JSON output."""
     from json import JSONEncoder
 
     return JSONEncoder().encode
@@ -43,7 +43,7 @@ def _encoder() -> Callable[[object], str]:
 def _enclosed(
     start: str, members: Iterable[tuple[str, object]], end: str, depth: int
 ) -> Iterator[str]:
-    """An object or a list, each member on a line of its own."""
+    """Yield an object or a list, with a line for each member."""
     yield start
     indent, separator = "\n" + "  " * depth, ""
     for name, item in members:

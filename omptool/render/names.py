@@ -13,7 +13,7 @@ from packager.naming.demangle import LIBRARY, MANGLED, demangled, is_possible
 from packager.naming.kernel_names import decode, gcc_function
 from packager.naming.region_names import short_names, titles
 
-# Matches what may be a kernel's name, or a mangled one.
+# Matches a kernel's name or another mangled name.
 _NAME = re.compile(r"\b_[\w$.]+\b")
 
 
@@ -24,10 +24,10 @@ def source(name: str) -> str | None:
 
 
 def called(names: Iterable[str]) -> dict[str, str]:
-    """Return what tables call kernels and variables: `grid::heat:12`, or the demangled name.
+    """Return the display names of kernels and variables: `grid::heat:12`, or demangled.
 
-    Regions of clang's in files of the same name may be called alike: their mangled names have
-    nothing but the number of a file to add.
+    Clang's regions in files of the same name may share one: only the number of a file differs in
+    their mangled names.
     """
     known = titles(names)
     same = [name for name, title in known.items() if name == title and decode(name)]
@@ -42,7 +42,7 @@ def raw(name: str, shown: str, *, is_wide: bool) -> str | None:
 def readable(message: str) -> str:
     """Return a message with regions by function and line.
 
-    Behind it stand mangled variables as sources spell them, and what two of its kernels share.
+    Mangled variables follow in source spelling, and the common part of two kernels.
     """
     names = list(dict.fromkeys(_NAME.findall(message)))
     short = short_names(names)

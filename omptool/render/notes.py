@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Notes below tables: what a cell would say at length, each once."""
+"""Collect notes below tables, each text once."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
 
-WIDTH = 100  # of notes that no terminal shows
-# Shorter reasons stay in their sentences.
+WIDTH = 100  # width of notes outside a terminal
+# Length from which a reason becomes a note.
 LONG = 24
 ABOVE = "see the first line"
 
@@ -30,7 +30,7 @@ class Notes:
         self._shown = 0
 
     def mark(self, text: str | None) -> str | None:
-        """Return what stands in a cell for `text`: "[1]"; None for nothing."""
+        """Return the cell for `text`: "[1]"; None for no text."""
         if not text:
             return None
         short = self.said(text)
@@ -41,11 +41,11 @@ class Notes:
         return f"[{number}]"
 
     def said(self, text: str) -> str:
-        """Return `text` as `shortened` does; a reference alone if the first line has all of it."""
+        """Return `text` like `shortened`, or only a reference if the first line contains it all."""
         return ABOVE if len(text) >= LONG and text in self._first else self.shortened(text)
 
     def shortened(self, text: str) -> str:
-        """Return `text` with references in place of what the report has said already."""
+        """Return `text` with references to notes in place of text that the report has already."""
         if text in self._numbers:
             return text
         for note, number in self._numbers.items():

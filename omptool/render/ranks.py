@@ -7,7 +7,7 @@ from packager.machine.facts import Plugins
 
 
 def tables(plugins: Plugins, width: int | None) -> list[str]:
-    """Return a table of these devices, cut to a width; none where there are no such devices."""
+    """Return a table of these devices, cut to a width; empty without such devices."""
     from omptool.render.tables import table
 
     rows = [

@@ -38,7 +38,7 @@ def _size(count: int) -> Number:
     return _in_units(count, SIZES, "B")
 
 
-# Columns of programs, in their order, with the title and the form that people see.
+# Columns of programs in order, with title and form for people.
 COLUMNS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "name": ("region", str),
     "what": ("what", str),
@@ -61,7 +61,7 @@ COLUMNS: dict[str, tuple[str, Callable[[Any], object]]] = {
 
 
 OFTEN_ZERO = ("fallbacks", "copies", "to_device_bytes", "to_host_bytes", "between_bytes")
-# On a narrow terminal the first are cut, and the second are left out in their order.
+# Columns that a narrow terminal truncates, and columns that it omits, in order.
 CUT = ("region", "source", "device")
 SPARE = ("between devices", "shortest", "median", "copies", "longest", "source", "mean")
 
@@ -149,7 +149,7 @@ def as_text(found: Statistics, width: int | None) -> str:
 
 
 def _words(title: str, row: Row) -> Row:
-    """Return a row for people: without what is always alike, and columns of zeros alone."""
+    """Return a row for people, without constant columns and columns of zeros."""
     hidden = ("what",) if title == "regions" else ()
     return {
         head: None if row[key] is None or (key in OFTEN_ZERO and not row[key]) else form(row[key])
@@ -159,7 +159,7 @@ def _words(title: str, row: Row) -> Row:
 
 
 def as_csv(found: Statistics) -> str:
-    """Return one table in CSV, whose first column names the part; without a newline at the end."""
+    """Return one table in CSV, whose first column names the part; without a trailing newline."""
     text = io.StringIO()
     written = csv.DictWriter(text, ["table", *COLUMNS], lineterminator="\n")
     written.writeheader()
@@ -197,7 +197,7 @@ def _change(fact: Fact) -> str:
 
 
 def grown_text(differences: Sequence[Difference], tolerance: float) -> str:
-    """Return how many constructs grew; "" for none."""
+    """Return the number of constructs that grew, as text; "" for none."""
     count = sum(one.grew(tolerance) for one in differences)
     return f"{counted(count, 'construct')} grew by more than {tolerance:g} %" if count else ""
 

@@ -25,7 +25,7 @@ def summary_text(
     *,
     has_shares: bool = True,
 ) -> str:
-    """The tables of a file, without a newline at the end."""
+    """Return the tables of a file, without a trailing newline."""
     length = "" if size is None else f", {size} bytes"
     if not found.total.images:
         return f"{shown(path)}: no device images{length}"
@@ -75,7 +75,7 @@ def _container(container: Container) -> Row:
 
 
 def levels(images: Sequence[DeviceImage]) -> str:
-    """A container, and what is in it around the images."""
+    """Return the container's name, with the containers inside it around the images."""
     inner = dict.fromkeys(image.within[0].split("(")[0] for image in images if image.within)
     return "/".join((images[0].container, ",".join(inner))) if inner else images[0].container
 
@@ -115,7 +115,7 @@ def _share(one: Estimate, size: int) -> str:
 def summary_json(
     files: Iterable[tuple[str, int | None, Summary, Sequence[Estimate]]], errors: Sequence[Unread]
 ) -> Iterator[str]:
-    """The document of schemas/dump-summary.json, in pieces."""
+    """Yield the document of schemas/dump-summary.json, in pieces."""
     rows = (_summarised(*file) for file in files)
     return document(rows, map(Unread.row, errors))
 

@@ -14,13 +14,13 @@ from omptool.render.cut_names import shortened, told_apart
 
 Row = dict[str, Any]
 Columns = dict[str, Sequence[Any]]
-# A column is as wide as its widest cell in every row: characters of one, and room for one in a
-# table of many rows. Documents have names whole.
+# Most characters in a table: each cell is padded to the widest one of its column. JSON documents
+# have names whole.
 LARGEST = 1 << 24
 NARROW = 256
-# A name that is cut to the terminal's width keeps this many characters.
+# Least length of a truncated name.
 SHORTEST = 16
-# Part of the width that names have before other columns, where they do not fit whole.
+# Part of the width that names get before other columns.
 PART_OF_NAMES = 0.75
 PIECE = 400  # rows that are laid out together
 GAP = 2  # spaces between columns
@@ -42,7 +42,7 @@ STATES = {
 
 
 class Number(str):
-    """A number with its unit, as text: its column is aligned as those of numbers."""
+    """A number with its unit, as text; its column is aligned like numbers."""
 
 
 def table(
@@ -53,12 +53,12 @@ def table(
     spare: Sequence[str] = (),
     states: Container[str] = (),
 ) -> str:
-    """Return a table with its title; columns that are empty throughout are left out.
+    """Return a table with its title, without empty columns.
 
-    Where it is wider than `width`, the columns `cut` are shortened. Where that is not enough, those
-    of `spare` are left out, in their order, and a line below names them. The first column, if it
-    may be cut, has the names of the rows: it stays whole as long as others can be cut or left out.
-    Cells of the columns `states` have the colours of STATES.
+    If it is wider than `width`, the columns `cut` are shortened. If that is not enough, columns of
+    `spare` are omitted in order, and a line below names them. The first column, if in `cut`, has
+    the names of the rows: it stays whole as long as others can be cut or omitted. Cells of the
+    columns `states` have the colours of STATES.
     """
     return "\n".join(table_pieces(title, rows, width, cut, spare, states))
 
@@ -121,7 +121,7 @@ def _lines(
     length = len(next(iter(columns.values())))
     for start in range(0, length, PIECE):
         piece = zip(*(cells[start : start + PIECE] for cells in columns.values()), strict=True)
-        padding, tabulate.MIN_PADDING = tabulate.MIN_PADDING, 0  # of headers
+        padding, tabulate.MIN_PADDING = tabulate.MIN_PADDING, 0  # padding of headers
         try:
             text = tabulate.tabulate(
                 [widest, *piece], list(columns), disable_numparse=True, colalign=align
@@ -153,7 +153,7 @@ def _tabulate() -> Any:
 
 
 def _coloured(cells: list[str], has_states: bool) -> list[str]:
-    """Return the cells of a column of states in their colours; those of others as they are."""
+    """Return the cells of a column of states in their colours; others unchanged."""
     if not has_states:
         return cells
     return [coloured(cell, STATES.get(cell.split(" ")[0])) for cell in cells]
@@ -162,7 +162,7 @@ def _coloured(cells: list[str], has_states: bool) -> list[str]:
 def _fitted(
     shown: dict[str, list[str]], width: int, cut: Sequence[str], spare: Sequence[str]
 ) -> tuple[dict[str, list[str]], list[str]]:
-    """Return columns, those that may be cut so short that a row fits, and those left out."""
+    """Return columns cut so that a row fits, and the omitted ones."""
     widths = {name: max(len(name), *map(len, cells)) for name, cells in shown.items()}
     least = {n: min(w, max(SHORTEST, len(n))) if n in cut else w for n, w in widths.items()}
     names = next(iter(shown))
@@ -216,5 +216,5 @@ def _cut(cell: str, room: int) -> str:
 
 
 def hexadecimal(value: int | None) -> str | None:
-    """A number as addresses and offsets are shown."""
+    """Return an address or offset in hexadecimal."""
     return None if value is None else f"{value:#x}"

@@ -13,13 +13,13 @@ from omptool.render.names import readable
 from packager.model import FatBinary, Finding
 from packager.wording import counted
 
-MOST_NOTES = 3  # of one code: a program of templates may have hundreds
+MOST_NOTES = 3  # notes of one code: a program of templates may have hundreds
 
 
 def verify_text(
     binary: FatBinary, findings: Sequence[Finding], codes: Sequence[str], *, is_wide: bool = False
 ) -> str:
-    """A file's findings; without errors and warnings, that there are none, and what was checked."""
+    """Return a file's findings; without errors and warnings, a verdict and the checks that ran."""
     path = shown(binary.path)
     if binary.is_empty:
         nothing = "debug information alone" if binary.is_debug_only else "no offload code"
@@ -68,7 +68,7 @@ def verify_json(
     codes: Sequence[str],
     errors: Sequence[Unread],
 ) -> Iterator[str]:
-    """The document of schemas/verify.json, in pieces."""
+    """Yield the document of schemas/verify.json, in pieces."""
     return document(
         [
             {

@@ -19,8 +19,8 @@ from packager.naming.region_names import short_names
 from packager.traces.model import CONSTRUCT, FALLBACK, KINDS, Label, Lane, Trace
 from packager.traces.recorder import clean
 
-# Name, type and bytes of a column: `start` and `duration` in nanoseconds; `label` and `size` are
-# numbers in tables, `construct` is 0 for none, `kind` is an index into KINDS.
+# Name, type and size of a column. `start` and `duration` are in nanoseconds; `label` and `size` are
+# indices of tables, `construct` is 0 for none, `kind` is an index into KINDS.
 COLUMNS = (
     ("start", "d", 8),
     ("duration", "f", 4),
@@ -37,7 +37,7 @@ class Encoded:
 
     def __init__(self, trace: Trace, title: str) -> None:
         self._columns: dict[str, array[Any]] = {name: array(code) for name, code, _ in COLUMNS}
-        self._kinds: dict[int, bytes] = {}  # of labels, by the lane's own kind
+        self._kinds: dict[int, bytes] = {}  # labels' kinds, by the lane's own kind
         notes = list(trace.notes)
         lanes = [self._lane(trace, lane) for lane in trace.lanes]
         left_out = sum(lane.pop("left_out") for lane in lanes)
@@ -111,7 +111,7 @@ def _named(label: Label) -> str:
 
 
 def _shown(label: Label, short: Mapping[str, str]) -> str:
-    """Return what people call an event: of a kernel, its function and line."""
+    """Return an event's display name: for a kernel, its function and line."""
     name = _named(label)
     return clean(short[name]) if name in short else name
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the page: one file of HTML that needs no other, and no network.
+"""Write the page: a self-contained file of HTML.
 
-Its policy allows the one style and the one script that it has, by their hashes, and nothing else.
-The script shows names as text only.
+Its content security policy allows only its own style and script, by their hashes. The script
+inserts names as text only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from omptool.timeline.encoder import Encoded
 
 FOLDER = Path(__file__).parent
-# In this order they are one program.
+# Scripts in the order of concatenation.
 SCRIPTS = (
     "data",
     "colours",

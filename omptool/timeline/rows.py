@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sorts a lane's events into rows: in none of them does one event overlap another.
+"""Sort a lane's events into rows without overlaps.
 
-An event that lies within another one is a row below it. Instants have a row of their own, the last.
+An event within another one is a row below it. Instants have a row of their own, the last.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def rows(lane: Lane) -> Rows:
     """Return the rows of a lane."""
     starts, durations = lane.starts, lane.durations
     order = sorted(range(len(lane)), key=durations.__getitem__, reverse=True)
-    order.sort(key=starts.__getitem__)  # of two that begin together, the longer one is first
+    order.sort(key=starts.__getitem__)  # at equal starts, the longer event is first
     spans: list[array[int]] = []
     instants = array("I")
-    ends: list[float] = []  # of the spans that are open, the outermost first
+    ends: list[float] = []  # ends of open spans, outermost first
     left_out = 0
     for number in order:
         duration = durations[number]

@@ -13,9 +13,9 @@ from packager.traces.load import load
 
 
 def write(trace: Path, out: Path, title: str) -> list[str]:
-    """Write the page of a trace, and return notes on what it leaves out.
+    """Write the page of a trace, and return notes on omitted parts.
 
-    Raises PackagerError where the trace cannot be read, OSError where the page cannot be written.
+    Raises PackagerError if the trace cannot be read, OSError if the page cannot be written.
     """
     with progress(trace) as bar:
         encoded = Encoded(load(trace, bar.seen), title)

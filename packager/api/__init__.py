@@ -69,17 +69,17 @@ __all__ = [
 ]
 
 Name = str | os.PathLike[str]
-# A file by its name, or what was loaded of one.
+# A file by its name, or the records loaded from one.
 Source = Name | FatBinary | Sequence[FatBinary]
 
 
 def load(path: Name, *, hashed: bool = False, sourced: bool = False) -> list[FatBinary]:
-    """Read the offload code of a file, or of each archive member that has some, or lacks it.
+    """Read the offload code of a file, or of each archive member that has some or lacks it.
 
     `hashed` adds the SHA-256 of each image. `sourced` adds the source files of kernels, from debug
-    information. A file without offload code gives one FatBinary that `is_empty`. Its `faults` and
-    `limits` name the parts that could not be read, its `host_only` target regions that were
-    compiled for the host alone. Raises FormatError where nothing can be read.
+    information. A file without offload code yields one FatBinary that `is_empty`. Its `faults` and
+    `limits` name unreadable parts, and its `host_only` target regions that were compiled for the
+    host alone. Raises FormatError if nothing can be read.
     """
     with _naming(path):
         found = load_all(Path(path), Look(hashed=hashed, code=True, host_only=True))
@@ -96,17 +96,17 @@ def images(
     kind: str | None = None,
     kernel: str | None = None,
 ) -> list[DeviceImage]:
-    """The device images of a file, in their order: those that meet each condition.
+    """Return the file's device images that meet every condition, in file order.
 
-    `kernel` is a part of the name of one that an image has, mangled or not; a star in it stands for
-    any characters.
+    `kernel` matches a part of a kernel's name, mangled or demangled; a star in it matches any
+    characters.
     """
     wanted = _wanted(triple, arch, kind, kernel)
     return [image for binary in _loaded(source) for image in wanted.images(binary)]
 
 
 def entries(source: Source) -> list[OffloadEntry]:
-    """The records of a host's tables of entries."""
+    """Return the entries of all entry tables of the host."""
     return [entry for binary in _loaded(source) for entry in binary.entries]
 
 
@@ -118,7 +118,7 @@ def kernels(
     kind: str | None = None,
     kernel: str | None = None,
 ) -> list[Kernel]:
-    """The kernels of a file, each once in a file or member, with the images that have it."""
+    """Return a file's kernels, once per file or archive member, with the images that have each."""
     wanted = _wanted(triple, arch, kind, kernel)
     return [
         one
@@ -129,7 +129,7 @@ def kernels(
 
 
 def summary(source: Source) -> Summary:
-    """Sums by target and container, and which generations of GPUs run the file's code."""
+    """Return the totals by target and container, and the GPU generations that can run the file."""
     return _summary((binary, binary.images) for binary in _loaded(source))
 
 
@@ -141,6 +141,7 @@ class Verified(NamedTuple):
 
     @property
     def has_errors(self) -> bool:
+        """Return whether a finding is an error."""
         return any(finding.severity == "error" for finding in self.findings)
 
 
@@ -149,7 +150,8 @@ def verify(
 ) -> list[Verified]:
     """Check files, each by itself and with those before it, as objects of one program.
 
-    `select` and `ignore` are codes of checks, as in OMP105. Raises UsageError for one that is none.
+    `select` and `ignore` are codes of checks, such as OMP105. Raises UsageError for an unknown
+    code.
     """
     codes = checks.selected(list(select), list(ignore))
     found: list[Verified] = []
@@ -170,9 +172,9 @@ def extract(
     kind: str | None = None,
     kernel: str | None = None,
 ) -> list[Extracted]:
-    """Write device images, inflated, to files of their own in `folder`.
+    """Write device images, inflated, to separate files in `folder`.
 
-    Raises FindingError when no image is as asked for.
+    Raises FindingError if no image meets the conditions.
     """
     wanted = _wanted(triple, arch, kind, kernel, is_all=True)
     with _naming(path):
@@ -180,7 +182,7 @@ def extract(
 
 
 def image_bytes(path: Name) -> Iterator[tuple[DeviceImage, bytes]]:
-    """Each device image of a file with its bytes, inflated."""
+    """Yield each device image of a file with its bytes, inflated."""
     with _naming(path):
         for loaded in load_all(Path(path)):
             for image, data in zip(loaded.binary.images, loaded.data, strict=True):
@@ -188,7 +190,7 @@ def image_bytes(path: Name) -> Iterator[tuple[DeviceImage, bytes]]:
 
 
 def compare(old: FatBinary, new: FatBinary) -> list[Change]:
-    """Return what changed between two builds; bytes count where both were loaded `hashed`."""
+    """Return the changes between two builds; bytes count if both were loaded with `hashed`."""
     return list(differences(old, new, Wanted()))
 
 

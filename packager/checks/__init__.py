@@ -27,8 +27,8 @@ __all__ = ["CHECKS", "Earlier", "against", "explain", "selected", "verify"]
 
 Check = Callable[[FatBinary], Iterator[Finding]]
 
-# A code never changes its meaning; OMP101… are V01… of the list that the project works through,
-# OMP130… are checks beyond that list.
+# A code never changes its meaning. OMP101… follow the project's own list of faults; OMP130… are
+# further checks.
 CHECKS: dict[str, Check] = {
     "OMP101": registration.unregistered,
     "OMP102": structure.without_runtime,
@@ -89,14 +89,14 @@ def against(earlier: Earlier, binary: FatBinary, codes: Collection[str]) -> list
 
 
 def selected(select: Collection[str] = (), ignore: Collection[str] = ()) -> list[str]:
-    """The codes that are checked."""
+    """Return the codes of the checks to run."""
     for code in (*select, *ignore):
         _known(code)
     return [code for code in CHECKS if code not in ignore and (code in select or not select)]
 
 
 def explain(code: str) -> str:
-    """Cause and cure of a finding, some lines of text. Raises UsageError for an unknown code."""
+    """Return the explanation of a code: cause and cure. Raises UsageError for an unknown code."""
     return getdoc(CHECKS[_known(code)]) or ""
 
 

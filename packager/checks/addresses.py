@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Check that a host address tells one entry from the others."""
+"""Check that host addresses distinguish entries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from packager.model import EntryTable, FatBinary, Finding, OffloadEntry
 
 HINT = "link with --icf=safe or --icf=none, or make the host versions differ"
-# Names in a message; a table may have a thousand empty stubs.
+# Most names in a message: a table may have a thousand empty stubs.
 SHOWN = 4
 
 
@@ -28,7 +28,7 @@ def folded(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _groups(table: EntryTable) -> Iterator[list[OffloadEntry]]:
-    """The kernels of a table that share an address, one for each name."""
+    """Yield the kernels of a table that share an address: one list for each address."""
     groups: dict[tuple[str | None, int], dict[str, OffloadEntry]] = {}
     for entry in table.entries:
         if entry.kind == "kernel" and entry.target is not None:

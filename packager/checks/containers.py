@@ -38,7 +38,7 @@ class _Part(NamedTuple):
 
 
 def _parts(binary: FatBinary) -> list[_Part]:
-    """Images and tables by their places; some images are one place, compressed together."""
+    """Return the images and tables with their ranges; images compressed together are one part."""
     found: dict[tuple[int, int], _Part] = {}
     for image in binary.images:
         size = image.size if image.stored_size is None else image.stored_size
@@ -51,7 +51,7 @@ def _parts(binary: FatBinary) -> list[_Part]:
 
 
 def _overlaps(parts: list[_Part]) -> Iterator[str]:
-    """Each part that begins before one in front of it has ended."""
+    """Yield a message for each part that begins before an earlier one ends."""
     longest = parts[0] if parts else None
     for part in parts[1:]:
         if longest and part.start < longest.end:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Check that the bytes of each image are what its container says."""
+"""Check that the bytes of each image match its container's declarations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from packager.model import (
 )
 from packager.triples import GPUS, code_of, processor_in
 
-# The machine that a triple's architecture means, as packager.elf names machines.
+# Architecture of a triple to the machine's name in packager.elf.
 MACHINES = {
     "x86_64": "x86_64",
     "aarch64": "aarch64",
@@ -29,8 +29,8 @@ MACHINES = {
     "loongarch64": "loongarch64",
     "spirv64": "spirv64",
 }
-# The kinds that a declared kind may turn out to be: containers call every ELF image an object, and
-# clang what ends in ".o", as its SPIR-V for Intel's GPUs.
+# Kinds of the bytes that are right for a declared kind. Containers call every ELF image an object,
+# and clang calls a file in ".o" one, e.g. its SPIR-V for Intel's GPUs.
 KINDS = {"elf": ("elf", "cubin", "amdgcn")}
 OF_CLANG = ("spirv64", "elf", "spirv")  # code of the triple, declared kind, kind
 _SM = re.compile(r"sm_(\d+)")
@@ -70,7 +70,7 @@ def for_another_cpu(binary: FatBinary) -> Iterator[Finding]:
     edit --add`.
     """
     if binary.type == "object" or binary.machine is None:
-        return  # its images are not yet all of the program's
+        return  # a link adds images to an object
     machines = {_cpu(image) for image in binary.images}
     if machines and None not in machines and not machines & {binary.machine, *GPUS}:
         words = " and ".join(sorted(filter(None, machines)))
@@ -100,7 +100,7 @@ def miscompiled(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _cpu(image: DeviceImage) -> str | None:
-    """Return the machine of an image that is what its triple says; None for other images."""
+    """Return the machine of an image if its triple names the same one, else None."""
     machine = image.contents.machine if image.kind == "elf" else None
     return machine if machine == MACHINES.get(code_of(image.triple)) else None
 
@@ -147,7 +147,7 @@ def _form(image: DeviceImage, binary: FatBinary) -> Iterator[tuple[str, str, Sev
 
 
 def _is_to_be_linked(image: DeviceImage, binary: FatBinary) -> bool:
-    """Return whether it is what clang puts into objects: the images are linked when the host is."""
+    """Return whether clang puts such an image into objects, to link it when it links the host."""
     return image.container in ("offload-binary", "clang-bundle") and binary.type in ("object", None)
 
 
@@ -157,7 +157,8 @@ def _arch(image: DeviceImage, arch: str, actual: str) -> Iterator[tuple[str, str
         # The driver compiles PTX for newer devices too.
         yield message, "it runs, but without the newer arch's features", "warning"
     elif image.kind == "cubin":
-        # A cubin says whether it is for sm_90a alone, and not whether it is for sm_100 or sm_100f.
+        # A cubin records whether it is for sm_90a alone, but not whether it is for sm_100 or
+        # sm_100f.
         is_missed = actual.endswith("a") and not arch.endswith("a")
         if _number(actual) != _number(arch) or is_missed:
             yield message, HINT, "error"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Check that a runtime will be able to load an image, as far as its bytes say."""
+"""Check that a runtime will be able to load an image, from the image's bytes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from packager.wording import runs
 
 RUNTIME = "libomptarget.so"
 OPENMP_LIBRARIES = ("libomp.", "libomptarget.", "libgomp.", "libiomp5.", "libomp5.")
-# Functions of the device runtime library, by their prefixes.
+# Prefixes of functions in the device runtime library.
 DEVICE_LIBRARY = ("__kmpc_", "omp_", "__tgt_", "_FortranA")
-# The CUDA driver itself defines these when it loads a cubin: functions, and names that NVIDIA's
-# toolchain keeps for itself (reserved shared memory, tables of functions and data, system calls).
+# The CUDA driver defines these when it loads a cubin: functions, and names reserved by NVIDIA's
+# toolchain (shared memory, tables of functions and data, system calls).
 CUDA_FUNCTIONS = ("vprintf", "malloc", "free", "__assertfail")
 CUDA_RESERVED = (".nv.", "__cuda_", "__UFT", "__UDT", "cudaGetParameter", "cudaLaunch")
 # Bitcode of these each has a plugin that compiles it: docs/plugins.md, "Images left as bitcode".
@@ -68,7 +68,7 @@ def unlinked(binary: FatBinary) -> Iterator[Finding]:
 
 
 def undefined(image: DeviceImage) -> str:
-    """Return which functions an image needs and nothing defines, as a predicate; "" if none."""
+    """Return the functions that an image needs and nothing defines, as a predicate; "" if none."""
     names = _unresolved(image)
     some = f"{', '.join(names[:4])}{', …' if len(names) > 4 else ''}"
     return f"needs {some}, which nothing defines" if names else ""
@@ -116,7 +116,7 @@ def second_runtime(binary: FatBinary) -> Iterator[Finding]:
             yield Finding("OMP115", "warning", message, hint, None, image.index)
         for message in renamed_libraries(image, binary.needed):
             yield Finding("OMP115", "error", message, PACKAGED, None, image.index)
-        # Clang's driver links images with the words of the host's link.
+        # Clang's driver passes the options of the host's link to the link of images.
         fixed = [p for p in links.search if p.startswith("/") and p not in binary.search]
         if fixed:
             message = f"image {image.index} looks for libraries in {', '.join(fixed)}"
@@ -128,7 +128,7 @@ def second_runtime(binary: FatBinary) -> Iterator[Finding]:
 def renamed_libraries(image: DeviceImage, host: Sequence[str]) -> Iterator[str]:
     """Yield a sentence for each OpenMP library of the image that auditwheel has renamed in `host`.
 
-    `host` is what the host needs.
+    `host` lists the libraries that the host needs.
     """
     for name in image.contents.links.needed:
         if name in host or not name.startswith(OPENMP_LIBRARIES):
@@ -180,7 +180,7 @@ def compiled_later(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _never_compiled(image: DeviceImage, binary: FatBinary) -> Iterator[Finding]:
-    """Bitcode that is left to omptool's plugins, none of which is for its target."""
+    """Report bitcode for a target that none of omptool's plugins compiles."""
     machine = image.contents.machine or ""
     is_ours = binary.abi in ("interface", "proposal")  # LLVM's have plugins of their own
     if image.kind != "bitcode" or not is_ours or image.contents.problem:

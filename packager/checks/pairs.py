@@ -31,16 +31,16 @@ from packager.pairing import (
 )
 from packager.wording import counted
 
-# Of these the runtime pairs the n-th entry of the host with the n-th of the image (DECISIONS 17).
+# ABIs whose runtime pairs the n-th entry of the host with the n-th of the image (DECISIONS 17).
 PAIRED_BY_ORDER = (
     "interface", "proposal", "gcc", *(row.name for row in GENERATIONS if row.pairing == "position")
 )  # fmt: skip
-# Clang's names of kernels; other functions that its images export are not for the host.
+# Clang's prefix of kernel names. Other exported functions of its images are not for the host.
 CLANG_KERNEL = "__omp_offloading_"
-# Names looked through for those that are nearly the missing ones, in all: it takes time.
+# Most names compared, in all, to find near names: comparing is slow.
 MAX_NEAR = 2000
 IN_HEADER = "a region in a header needs no change; otherwise rename one"
-# Entries that are shown before and after the first one that is out of order.
+# Entries shown before and after the first one that is out of order.
 AROUND = 2
 MAX_NEAR_LENGTH = 200
 
@@ -76,7 +76,7 @@ def missing(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _targets(table: EntryTable, binary: FatBinary) -> Iterable[list[DeviceImage]]:
-    """The images of a table, those for one triple and arch together."""
+    """Return the images of a table, grouped by triple and arch."""
     targets: dict[tuple[str, str], list[DeviceImage]] = {}
     for index in table.images:
         image = binary.images[index]
@@ -108,7 +108,7 @@ def _near(name: str, known: set[str]) -> list[str]:
 
 
 def _order_severity(table: EntryTable) -> Severity:
-    """Of a fault that matters only where entries are paired by order."""
+    """Return the severity of a wrong order: error if the ABI pairs by position, else info."""
     return "error" if table.abi in PAIRED_BY_ORDER else "info"
 
 
@@ -152,7 +152,7 @@ def misordered(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _has_all_names(table: EntryTable, image: DeviceImage) -> bool:
-    """Return whether names settle what the entries' order leaves open (DECISIONS 26)."""
+    """Return whether names can restore the order of the image's entries (DECISIONS 26)."""
     names = [symbol.name for symbol in image.table or ()]
     pairs = zip(table.entries, counterparts(table, image), strict=True)
     are_found = all(entry.name and symbol for entry, symbol in pairs if needs_device(entry))
@@ -160,7 +160,7 @@ def _has_all_names(table: EntryTable, image: DeviceImage) -> bool:
 
 
 def _side_by_side(table: EntryTable, image: DeviceImage, place: int) -> Iterator[str]:
-    """The names around the first place where host and image part, which is marked."""
+    """Yield the host's and the image's names around the first difference, with that row marked."""
     ours = [known_as(entry) for entry in table.entries]
     theirs = [symbol.name for symbol in image.table or ()]
     if table.abi == "gcc":
@@ -174,7 +174,7 @@ def _side_by_side(table: EntryTable, image: DeviceImage, place: int) -> Iterator
 
 
 def _lengths(table: EntryTable, image: DeviceImage) -> Iterator[Finding]:
-    """Without names nothing else tells that two tables do not belong together."""
+    """Report tables without names whose lengths differ, the only sign of a mismatch."""
     if table.has_names or is_opaque(table, image):
         return
     ours, theirs = len(table.entries), len(image.contents.places or ())
@@ -200,7 +200,7 @@ def unreferenced(binary: FatBinary) -> Iterator[Finding]:
     named = {entry.name for entry in binary.entries}
     for table in binary.tables:
         if not table.has_names:
-            continue  # what is in the image's table is an entry, by its place
+            continue  # each record of the image's table is an entry
         for index in table.images:
             image = binary.images[index]
             for name in _kernels(table, image):
@@ -251,7 +251,7 @@ def duplicated(binary: FatBinary) -> Iterator[Finding]:
     for image in binary.images:
         listings = Counter(symbol.name for symbol in image.table or ())
         hosts = [table for table in binary.tables if image.index in table.images]
-        # An image without a host may be meant for one that pairs by order.
+        # An image without a host may be meant for a host that pairs by order.
         severity = _duplicates_severity(hosts[0], binary) if hosts else "error"
         for name, count in listings.items():
             if count > 1:
@@ -261,7 +261,10 @@ def duplicated(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _duplicates_severity(table: EntryTable, binary: FatBinary) -> Severity:
-    """Of records that are alike: clang's pair, if those of the images are in the same places."""
+    """Return the severity of equal records.
+
+    It is info if clang made them and every image lists the same names in the same places.
+    """
     images = [binary.images[index] for index in table.images]
     names = listed(table)
     is_clangs = named(table.abi) is not None

@@ -58,7 +58,7 @@ def unregistered(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _version(binary: FatBinary) -> Iterator[Finding]:
-    """Records need the registration that reads them (DECISIONS 4)."""
+    """Check that the registration function of each record version is imported (DECISIONS 4)."""
     imports = [name for name in binary.imports if name.startswith(REGISTER)]
     for table in binary.tables:
         if not imports or not _is_covered(table, binary):
@@ -110,7 +110,7 @@ def _is_covered(table: EntryTable, binary: FatBinary) -> bool:
 
 
 def _is_emptied(table: EntryTable, binary: FatBinary) -> bool:
-    """Return whether a descriptor with these entries has no image, which a finding of it says."""
+    """Return whether a descriptor with these entries has no image; another finding reports that."""
     return any(
         not descriptor.images
         and None not in (table.address, descriptor.entries_begin, descriptor.entries_end)

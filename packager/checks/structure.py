@@ -153,12 +153,12 @@ def same_target_twice(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _serves(one: DeviceImage, other: DeviceImage) -> bool:
-    """Return whether a device that `other` is for takes `one`, too."""
+    """Return whether the devices that load `other` also load `one`."""
     if not other.triple or one.triple != other.triple:
         return False
     mine, theirs = _SM.fullmatch(one.processor), _SM.fullmatch(other.processor)
     if mine and theirs and one.kind == other.kind:
-        # cubins serve later processors of their generation, but for those of sm_90a and the like
+        # cubins run on later processors of their generation, except cubins for sm_90a and the like
         is_later = int(mine[2]) < int(theirs[2]) and mine[3] != "a"
         return mine[1] == theirs[1] and (is_later or mine[2] == theirs[2])
     base, *features = one.processor.split(":")
@@ -286,7 +286,7 @@ def leftovers_of_relocatable_link(binary: FatBinary) -> Iterator[Finding]:
         return
     mine = [table for table in binary.tables if named(table.abi) and table.section]
     closed = [t.section for t in mine if _HASHED.fullmatch(t.section or "")]
-    # An object that `bundle` or `emit` has written takes the entries of all objects of a link.
+    # An object by `bundle` or `emit` registers the entries of all objects of a link.
     is_ours = any(image.container == omptool_section.NAME for image in binary.images)
     if not closed and binary.descriptors and not is_ours:
         closed = [t.section for t in mine]

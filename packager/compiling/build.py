@@ -21,9 +21,9 @@ from packager.linking.tools import Tools
 
 
 def build(command: CompileCommand, options: Options, tools: Tools) -> int:
-    """Do what `command` asks for; returns the exit code of the program that failed, or 0.
+    """Run the steps of `command`; return the exit code of the first failed program, or 0.
 
-    Raises what link(), lower() and bundle() raise, and MissingToolError without a compiler.
+    Raises the errors of link(), lower() and bundle(), and MissingToolError without a compiler.
     """
     if command.end == "other":
         tools.options_at = len(command.driver)
@@ -52,7 +52,8 @@ def build(command: CompileCommand, options: Options, tools: Tools) -> int:
     try:
         return program(how, heard, tools)
     except PackagerError as error:
-        # Of objects that nobody knows: what they were made of.
+        # The error names objects in the temporary folder, which the user does not know: name their
+        # sources.
         error.args = (tools.named(str(error)),)
         if isinstance(error, UsageError) and error.subject:
             error.subject = Path(tools.named(str(error.subject)))
@@ -71,7 +72,7 @@ def _expect_able(how: Compiling, targets: Sequence[Target]) -> None:
 
 
 def _each_able(targets: Sequence[Target], compiler: tuple[str, ...]) -> list[Target]:
-    """The targets; clang compiles for several processors of a CPU one after the other."""
+    """Return the targets, with a compiler set for CPUs that need one run per processor."""
     return [
         target._replace(compiler=target.compiler or compiler)
         if len(target.archs) > 1 and not target.is_gpu

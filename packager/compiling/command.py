@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A compiler's command: which of its words are sources, and what it is to end in."""
+"""Parse a compiler's command: its sources, and the kind of its result."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from packager.files.response_files import opened
 from packager.linking.host_command import program_at
 from packager.records import NamedTuple
 
-# The result of a compiler command: "code" has an object's content in another form; "text" is made
-# before host and devices part, such as preprocessed text; "other" is the answer to a query.
+# Result of a compiler command. "code" is an object's content in another form; "text" is made before
+# host and devices are compiled apart, e.g. preprocessed text; "other" is the answer to a query.
 End = Literal["object", "program", "code", "text", "other"]
 Kind = Literal["source", "fortran", "assembly", "kernels", "header", "foreign", "input"]
 
@@ -33,15 +33,15 @@ SUFFIXES: dict[str, Kind] = {
     **dict.fromkeys((".F", ".FOR", ".F90", ".F95", ".F03", ".F08"), "fortran"),
     **dict.fromkeys((".f77", ".F77", ".cu", ".hip", ".cl", ".m", ".mm"), "foreign"),
 }
-# Of -x, by how they begin; the rest are of C and its kin.
+# Values of -x by their first letters; all others are of C and related languages.
 LANGUAGES: dict[str, Kind] = {
     "ir": "kernels",
     "assembler": "assembly",
     **dict.fromkeys(("f77", "f95", "fortran"), "fortran"),
     **dict.fromkeys(("cuda", "hip", "cl", "objective"), "foreign"),
 }
-INPUTS = re.compile(r".*\.(o|obj|a|so|lo)(\.\d+)*")  # what no compiler is called like
-# Options whose value is a word of its own: it is no source.
+INPUTS = re.compile(r".*\.(o|obj|a|so|lo)(\.\d+)*")  # names that no compiler has
+# Options with a separate value, which is no source.
 TAKES_WORD = re.compile(
     r"-([oxILDUFTuzelBGJ]|module-dir|fintrinsic-modules-path|M[FTQJ]|include|imacros|isystem|iquote|idirafter|isysroot|iprefix|"
     r"iwithprefix|iwithprefixbefore|iwithsysroot|iframework|isystem-after|cxx-isystem|include-pch|"
@@ -62,7 +62,7 @@ FOR_LINK = re.compile(
     r"-(l.*|L.*|Wl,.*|shared|static.*|pie|no-pie|rdynamic|s|nostdlib|nodefaultlibs|nostartfiles|"
     r"fuse-ld=.*|rtlib=.*|shared-libgcc|Xlinker|[Tuze]|rpath)|--ld-path=.*|--rtlib=.*"
 )
-# Options that make a driver complain in a link, and options whose word looks like an input there.
+# Options that a driver rejects in a link, and options whose value looks like an input there.
 FOR_OBJECTS = re.compile(r"-Wa,.*|-Xassembler|-(i(quote|dirafter|withprefix|withprefixbefore))")
 RULES = re.compile(r"-M(D|MD|P|G|V|[FTQJ].*)")
 LANGUAGE = re.compile(r"-x.*")
@@ -72,14 +72,14 @@ LONG = {"--compile": "-c", "--assemble": "-S", "--preprocess": "-E", "--output":
 TARGETS = "-fopenmp-targets="  # the last one counts
 ARCHS = ("--offload-arch=", "-offload-arch=")  # without it they say for what, too
 LEVELS = {"": 1, "g": 1, "s": 2, "z": 2, "fast": 3}
-MOST = 3  # that LLVM has
+MOST = 3  # highest level of LLVM
 
 
-MADE: tuple[Kind, ...] = ("source", "fortran", "assembly")  # what the compiler makes objects of
+MADE: tuple[Kind, ...] = ("source", "fortran", "assembly")  # kinds that are compiled to objects
 
 
 class Input(NamedTuple):
-    """A file that the command names, and the word which does."""
+    """A file named in the command, with the word that names it."""
 
     path: Path
     word: int
@@ -87,11 +87,11 @@ class Input(NamedTuple):
 
 
 class CompileCommand(NamedTuple):
-    """A command, as far as compiling for devices needs to know."""
+    """A compiler's command, in the parts that a compilation for devices needs."""
 
     compiler: tuple[str, ...]
     words: tuple[str, ...]  # behind it, without those that name devices
-    triples: tuple[str, ...]  # these devices
+    triples: tuple[str, ...]  # targets of the device options
     host: str  # the triple of --target, or ""
     inputs: tuple[Input, ...]
     end: End
@@ -101,17 +101,20 @@ class CompileCommand(NamedTuple):
     fortran: tuple[str, ...] = ()  # the compiler of Fortran, if the command has sources of it
 
     def of_kind(self, kind: Kind) -> list[Input]:
-        """The inputs of one kind."""
+        """Return the inputs of one kind."""
         return [item for item in self.inputs if item.kind == kind]
 
     def compiling(self, *, device: bool = False) -> list[str]:
-        """The words for one source, without its name and output; `device`: nor make's rules."""
+        """Return the options that compile one source, without its name and output.
+
+        With `device`, omit the options that request dependency rules for make.
+        """
         dropped = [RULES] if device else []
         dropped += [FOR_LINK] if self.end == "program" else []
         return [word for _, word in self._kept(*dropped)]
 
     def linking(self, objects: Sequence[Path]) -> list[str]:
-        """The whole command with objects in place of the sources."""
+        """Return the whole command with objects in place of the sources."""
         sources = [item.word for item in self.inputs if item.kind in MADE]
         made = dict(zip(sources, objects, strict=True))
         named = {item.word: str(item.path) for item in self.inputs if item.kind == "input"}
@@ -122,8 +125,9 @@ class CompileCommand(NamedTuple):
 
     @property
     def driver(self) -> tuple[str, ...]:
-        """The compiler that links, and that answers what is asked: of Fortran, if there is any, as
-        it alone knows the libraries of Fortran.
+        """Return the compiler driver for the link: the Fortran one if there is Fortran.
+
+        Only a Fortran driver links the Fortran runtime libraries.
         """
         return self.fortran or self.compiler
 
@@ -137,21 +141,21 @@ class CompileCommand(NamedTuple):
 
     @property
     def is_shown(self) -> bool:
-        """Return whether the compiler, and so who calls it, shows what it starts."""
+        """Return whether the compiler, and so omptool, prints the commands that it starts."""
         return any(self.words[at] == "-v" for at, _ in _options(self.words))
 
     @property
     def ptxas(self) -> tuple[str, ...]:
-        """The words for ptxas: who links device code in bitcode calls it."""
+        """Return the options for ptxas, which the device link runs for bitcode."""
         return tuple(word for option, word in pairwise(self.words) if option == "-Xcuda-ptxas")
 
     @property
     def names_processors(self) -> bool:
-        """Return whether clang's own options may say for which processors of a GPU to compile."""
+        """Return whether clang's own options may name the processors of a GPU."""
         return any(word.startswith(("-march=", "-Xopenmp-target")) for word in self.words)
 
     def _kept(self, *dropped: re.Pattern[str]) -> Iterator[tuple[int, str]]:
-        """The options but for these and what says where things go, each with its place."""
+        """Yield each option with its index, without outputs and those that `dropped` matches."""
         inputs = {item.word for item in self.inputs}
         for first, count in _options(self.words):
             word = self.words[first]
@@ -165,12 +169,12 @@ def parse(
     default: Callable[[bool], Compiler] = unnamed,
     default_fortran: Callable[[], Compiler] = fortran.unnamed,
 ) -> CompileCommand:
-    """Return what `words` say; the first of them may be the compiler, if none is given. For a
-    language that it does not compile, it is `default`'s for C++ or for C, `default_fortran`'s for
-    Fortran.
+    """Parse the arguments of a compiler's command.
 
-    Raises UsageError for one output of several sources, and for a source in another language,
-    MissingToolError where Fortran has no compiler.
+    The first word may be the compiler, if `compiler` is empty. Languages that it cannot compile get
+    the compiler that `default` returns for C++ or C, or `default_fortran` for Fortran. Raises
+    UsageError if several sources have one output or a source is in another language, and
+    MissingToolError if there is no Fortran compiler.
     """
     given = list(_plain(opened(words)))
     if not compiler:
@@ -188,7 +192,7 @@ def parse(
     else:
         chosen = default(is_cxx)
     end, output = _end(given, inputs), _output(given)
-    # The triple that it compiles for.
+    # Triple of the host compiler.
     host = value_of([*chosen.words, *given], "--target=", "-target")
     is_found = is_cxx and not compiler
     choices = dict.fromkeys(filter(None, (chosen.choice, of_fortran.choice)))
@@ -214,7 +218,7 @@ def parse(
 def _of_fortran(
     compiler: Sequence[str], kinds: Set[Kind], default: Callable[[], Compiler]
 ) -> Compiler:
-    """The compiler of Fortran: the user's, if it is one, or the default if there is Fortran."""
+    """Return the Fortran compiler: the user's, or the default one for Fortran sources."""
     if fortran.is_fortrans(compiler):
         return Compiler(tuple(compiler))
     return default() if "fortran" in kinds else Compiler(())
@@ -225,7 +229,7 @@ def _first(inputs: Sequence[Input]) -> Path:
 
 
 def _plain(words: Iterable[str]) -> Iterator[str]:
-    """The words; what has a long name too, or passes by the driver, in one form."""
+    """Yield the words, with long and driver spellings of an option in its short form."""
     for word in words:
         if word.startswith(("-Wp,-MD,", "-Wp,-MMD,")):
             _, option, file = word.split(",", 2)
@@ -237,7 +241,7 @@ def _plain(words: Iterable[str]) -> Iterator[str]:
 
 
 def _devices(words: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
-    """Return what clang's own options name, the last of them, and the other words."""
+    """Split off clang's own device options: return the last one's targets, and the other words."""
     triples = [word.split("=", 1)[1] for word in words if word.startswith(TARGETS)]
     if triples:
         return tuple(triples[-1].split(",")), [w for w in words if not w.startswith(TARGETS)]
@@ -247,7 +251,7 @@ def _devices(words: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
 
 
 def value_of(words: Sequence[str], *options: str) -> str:
-    """The last value of an option, in a word of its own or not; "" without any."""
+    """Return the last value of an option, joined or separate; "" if the option is absent."""
     found = ""
     for first, count in _options(words):
         for option in options:
@@ -263,7 +267,7 @@ def _end(words: Sequence[str], inputs: Sequence[Input]) -> End:
     if any(OTHER.fullmatch(word) for word in options) or not inputs:
         return "other"
     kinds = {item.kind for item in inputs}
-    is_header = "header" in kinds and kinds.isdisjoint(MADE)  # it is made a precompiled one
+    is_header = "header" in kinds and kinds.isdisjoint(MADE)  # the header is precompiled
     if is_header or any(TEXT.fullmatch(word) for word in options):
         return "text"
     if any(CODE.fullmatch(word) for word in options):
@@ -272,7 +276,7 @@ def _end(words: Sequence[str], inputs: Sequence[Input]) -> End:
 
 
 def _leading(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The compiler that the words begin with, and the rest."""
+    """Split the arguments into the compiler at their start and the rest."""
     at = program_at(words) if words else 0
     if words and _is_program(words[at]):
         return list(words[: at + 1]), list(words[at + 1 :])
@@ -287,7 +291,7 @@ def _is_program(word: str) -> bool:
 
 
 def _options(words: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield where each option or input begins, and how many words it has."""
+    """Yield the index and number of arguments of each option or input."""
     at = 0
     while at < len(words):
         count = 2 if TAKES_WORD.fullmatch(words[at]) and at + 1 < len(words) else 1
@@ -312,7 +316,7 @@ def _kind(word: str, language: str) -> Kind:
         return "header"
     if language:
         return next((LANGUAGES[one] for one in LANGUAGES if language.startswith(one)), "source")
-    if word == STANDARD_INPUT:  # with -E it needs no language
+    if word == STANDARD_INPUT:  # -E needs no language
         return "source"
     return SUFFIXES.get(Path(word).suffix, "input")
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The compiler of a command that names none, or a clang without its release: the newest clang on
-PATH that can compile OpenMP.
+"""Find a compiler for a command that names none, or a clang without a release number.
+
+The choice is the newest clang on PATH that can compile OpenMP.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from packager.linking.host_command import program_at
 from packager.processes.programs import tool_environment, which
 from packager.records import NamedTuple
 
-NEWEST, OLDEST = 30, 14  # of the clangs that are looked for
-SCRIPT = 1 << 16  # what is read of one
+NEWEST, OLDEST = 30, 14  # clang releases to search for
+SCRIPT = 1 << 16  # longest script that is read
 CLANGS = {"clang": "c", "clang++": "c++"}  # names without a release, and their languages
 VERSION = re.compile(rb"clang version (\d+)")
 ERROR = re.compile(r"error: (.*)")
@@ -29,7 +30,7 @@ PROBE = "#include <omp.h>\n"
 
 
 class Compiler(NamedTuple):
-    """A compiler's command, and a line that says who chose it; "" if the user did."""
+    """A compiler's command, and a line on why it was chosen; "" if the user chose it."""
 
     words: tuple[str, ...]
     choice: str = ""
@@ -41,7 +42,7 @@ class _Clang(NamedTuple):
 
 
 def words_of(command: str) -> list[str]:
-    """Return the words of a compiler's command, as a shell parts them. Raises UsageError."""
+    """Split a compiler's command into arguments, as a shell does. Raises UsageError."""
     try:
         return shlex.split(command)
     except ValueError as error:
@@ -58,9 +59,9 @@ def clangs_release(compiler: tuple[str, ...]) -> int | None:
 
 
 def release_in(compiler: Sequence[str], version: re.Pattern[bytes]) -> int | None:
-    """Return the number that a pattern finds in what `--version` prints, or None.
+    """Return the number that a pattern finds in the output of `--version`, or None.
 
-    Raises MissingToolError when the compiler cannot be started.
+    Raises MissingToolError if the compiler cannot be started.
     """
     try:
         done = subprocess.run(
@@ -88,12 +89,12 @@ def named(words: Sequence[str]) -> Compiler:
 
 
 def is_known(name: str) -> bool:
-    """Return whether a word is the name of a compiler that `named` finds."""
+    """Return whether a word is the name of a compiler that `named` can find."""
     return name in CLANGS and any(_candidates(name))
 
 
 def unnamed(is_cxx: bool) -> Compiler:
-    """Return the compiler where nobody names one: CC or CXX, a clang, or else the machine's."""
+    """Return the default compiler: CC or CXX, a clang, or else the machine's."""
     variable = "CXX" if is_cxx else "CC"
     words = words_of(os.environ.get(variable, ""))
     if words and not is_this(words):
@@ -141,9 +142,9 @@ def _on_path(name: str) -> Iterator[_Clang]:
 
 
 def _lack(clang: _Clang, language: str) -> str:
-    """Return why a clang cannot compile OpenMP: packages of some have no omp.h.
+    """Return why a clang cannot compile OpenMP: some packages lack omp.h.
 
-    One beside its own omp.h is not started, as that takes longer than the rest of the command.
+    A clang with its own omp.h is not started: that would take longer than the rest of the command.
     """
     program = Path(which(clang.name) or clang.name).resolve()
     if any(program.parent.parent.glob(f"lib/clang/{clang.release}*/include/omp.h")):
@@ -174,5 +175,5 @@ def is_this(words: Sequence[str]) -> bool:
     try:
         with Path(found or os.devnull).open("rb") as file:  # a script around it?
             return file.read(2) == b"#!" and b"omptool" in file.read(SCRIPT)
-    except OSError:  # it may be started, and not read
+    except OSError:  # executable, but not readable
         return False

@@ -20,11 +20,11 @@ from packager.errors import MissingToolError
 from packager.linking.host_command import program_at
 from packager.processes.programs import which
 
-OLDEST = 19  # of the flangs that are looked for
+OLDEST = 19  # oldest flang to search for
 FLANGS = ("flang", "flang-new")  # the second until 19
 VARIABLE = "FC"
 _VERSION = re.compile(rb"flang(?:-new)? version (\d+)")
-# The names of compilers of Fortran, of MPI's wrappers of them, too.
+# Names of Fortran compilers, and of MPI's wrappers for them.
 _NAME = re.compile(
     r"(?:.+-)?(?:flang(?:-new)?|\w*fort(?:ran)?|\w*f(?:77|90|95)|ifx|ftn)(?:-[\d.]+)?"
 )
@@ -45,9 +45,9 @@ def flangs_release(compiler: tuple[str, ...]) -> int | None:
 
 
 def unnamed() -> Compiler:
-    """Return the compiler of Fortran where nobody names one: FC, or the newest flang on PATH.
+    """Return the default Fortran compiler: FC, or the newest flang on PATH.
 
-    Raises MissingToolError where both are missing.
+    Raises MissingToolError if both are missing.
     """
     words = words_of(os.environ.get(VARIABLE, ""))
     if words and not is_this(words):
@@ -60,7 +60,7 @@ def unnamed() -> Compiler:
 
 
 def _names() -> Iterator[str]:
-    """Yield the names of flangs, the newest release first; one without a release counts as that."""
+    """Yield the names of flangs, newest release first; an unversioned name counts as the newest."""
     yield FLANGS[0]
     for release in range(NEWEST, OLDEST - 1, -1):
         yield from (f"{name}-{release}" for name in FLANGS)

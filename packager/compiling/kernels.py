@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels in LLVM IR beside a host's sources: an image for each target, and what registers them."""
+"""Add kernels in LLVM IR to a host: an image for each target, and their registration."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def images(
 def _lowered(source: Path, out: Path, wanted: lowering.Target) -> Sequence[str]:
     try:
         return lowering.lower(source, out, wanted)
-    except SourceError:  # it names the file itself
+    except SourceError:  # the message names the file
         raise
     except PackagerError as error:
         raise type(error)(f"{source}: {error}") from error
@@ -67,7 +67,7 @@ def into(
 def wrapper(
     wanted: Sequence[ImageRequest], entries: EntrySource, machine: HostMachine, tools: Tools
 ) -> Path:
-    """An object that holds images and registers them in a host of a machine."""
+    """Write an object that holds the images and registers them in a host of `machine`."""
     out = unused(tools.folder, "images.o")
     tools.show(f"omptool: emit {' '.join(request.path.name for request in wanted)} -o {out}")
     if not tools.is_dry:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Make's rules of a compiler, where what it writes is not yet what they are to be of."""
+"""Correct the dependency rules of a compiler whose output is an intermediate file."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from packager.linking.tools import Tools
 def named(
     command: CompileCommand, source: Path, out: Path | None
 ) -> tuple[CompileCommand, Path | None]:
-    """The command with its rules named after `out` or the program, and where they go, if it asks
-    for any.
+    """Return the command with its dependency rule named after `out`, and the path of the rule file.
+
+    The path is None if the command requests no rules.
     """
     words = command.words
     if not {"-MD", "-MMD"} & set(words):
@@ -39,7 +40,7 @@ def _beside(command: CompileCommand, source: Path, out: Path | None) -> Path:
 
 
 def add(path: Path, inputs: Sequence[Path]) -> None:
-    """Say in the rules of `path` that what they are of is made of `inputs`, too."""
+    """Add `inputs` as prerequisites to the make rule in `path`."""
     said = path.read_bytes()
     target = re.split(rb":\s", said, maxsplit=1)[0]
     names = b" ".join(_escaped(one) for one in inputs)

@@ -24,12 +24,12 @@ class Compiling(NamedTuple):
     command: CompileCommand
     targets: Sequence[Target]
     compiles_devices: bool  # or the host alone
-    includes: Path  # where omptarget.h is
-    release: int | None = None  # of a clang
-    compiles_fortran: bool = False  # for devices, too, by a flang
+    includes: Path  # folder of omptarget.h
+    release: int | None = None  # clang's release; None: another compiler
+    compiles_fortran: bool = False  # compiled for devices, too, by a flang
 
     def words(self) -> list[str]:
-        """The words that any source is compiled with."""
+        """Return the options that compile every source."""
         quiet = (
             self.release is not None and self.command.end == "program"
         )  # the link has use for the others
@@ -41,7 +41,7 @@ class Compiling(NamedTuple):
         return self.compiles_fortran if self.command.fortran else self.compiles_devices
 
     def including(self) -> list[str]:
-        """Return what finds omptarget.h behind all other headers."""
+        """Return the options that put omptarget.h's folder after all other include folders."""
         return ["-idirafter", str(self.includes)]
 
 
@@ -103,7 +103,7 @@ def _compile_devices(
         if code:
             return code
         if not tools.is_dry:
-            path.touch()  # so that no other has its name
+            path.touch()  # reserves the name
         made.append((target, arch, path))
     if not tools.is_dry:
         from packager.compiling.device_code import add  # slow to load, and clang alone needs none
@@ -113,14 +113,15 @@ def _compile_devices(
 
 
 def _asked_for(source: Input, how: Compiling) -> list[str]:
-    """The source; C is no C++ where nobody chose the compiler."""
+    """Return the arguments that name a source; C stays C if the user chose no compiler."""
     is_c = how.command.is_cxx_found and source.path.suffix == ".c"
     return ["-c", *(["-x", "c"] if is_c else []), str(source.path)]
 
 
 def compile_elsewhere(how: Compiling, tools: Tools) -> int:
-    """Do what ends in no object: of the host alone, as clang would put the devices' part of it
-    where their code belongs.
+    """Run a compile step that makes no object, such as -E, for the host alone.
+
+    Clang would write the devices' output into the host's.
     """
     command = how.command
     words = [*command.driver, *command.words]

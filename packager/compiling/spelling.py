@@ -9,19 +9,19 @@ import re
 from packager.errors import UsageError
 from packager.triples import SPELLED, code_of, is_known, likely_meant, normalise
 
-# Patterns of processor names, with an example, of the GPUs whose processor has to be named.
+# Processor names of GPUs that require one, as pattern and example.
 PROCESSORS = {
     "nvptx64": (re.compile(r"sm_\d+[af]?"), "sm_80"),
     "amdgcn": (re.compile(r"gfx[\w-]+(:\w+[+-])*"), "gfx90a"),
 }
-# Other names that users give to triples.
+# Spellings of triples that users write.
 CPU = platform.machine()
 NAMES = {**SPELLED, **dict.fromkeys(("cpu", "host", "native"), CPU)}
 WITH_PROCESSOR = re.compile(r".*-(sm_|gfx)\w+")
 
 
 def expect_triple(triple: str) -> None:
-    """Raise UsageError, with the right spelling, for what looks like a misspelt triple."""
+    """Raise UsageError for a triple that looks misspelt, with the right spelling."""
     meant = NAMES.get(triple.lower())
     if meant is None and (WITH_PROCESSOR.fullmatch(triple) or not is_known(normalise(triple))):
         meant = likely_meant(triple)
@@ -44,7 +44,7 @@ def expect_processor(triple: str, processor: str) -> None:
 
 
 def expect_named(triple: str) -> None:
-    """Raise UsageError for a GPU whose processor has to be named, and is not."""
+    """Raise UsageError for a GPU without a processor, if its compiler requires one."""
     code = code_of(triple)
     if code in PROCESSORS:
         example = f"{code}:{PROCESSORS[code][1]}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The devices that sources are compiled for, and what clang is told of them."""
+"""Parse the devices to compile for, and return clang's options for them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from packager.records import NamedTuple
 from packager.triples import GPUS, code_of, normalise
 
 OPENMP = "-fopenmp"
-# Bitcode of a GPU needs nothing of a vendor's until it is linked, and that is not clang's part.
+# GPU bitcode needs no vendor library before its link, which clang does not do here.
 FOR_GPUS = ("-foffload-lto", "-nogpulib")
 
-# Clang 22 says that it did not use several processors, and compiles for them.
+# Clang 22 warns of unused processors although it compiles for them.
 QUIET = "-Wno-unused-command-line-argument"
-# The release since which clang compiles for host and devices apart from each other.
+# First clang that compiles for host and devices separately.
 APART = 15
 # The release since which clang's OpenMP code for spirv64-intel fits omptool's device library.
 OF_OPENCL = 22
@@ -33,7 +33,7 @@ TELLING = "nvptx64"
 
 
 class Target(NamedTuple):
-    """A triple, its processors in the order in which they were named, and who compiles for it."""
+    """A triple with its processors in the user's order, and its compiler."""
 
     triple: str
     archs: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Target(NamedTuple):
         return code_of(self.triple) in GPUS
 
     def named(self, archs: Sequence[str]) -> list[str]:
-        """Return what tells clang of its processors."""
+        """Return the options that pass the processors to clang."""
         if not archs:
             return []
         if len(archs) == 1:
@@ -65,9 +65,9 @@ class Target(NamedTuple):
 
 
 def targets(words: Iterable[str], compilers: Iterable[str]) -> list[Target]:
-    """Those of `TRIPLE[:ARCH]` words, with the compilers of `TRIPLE=COMMAND` words.
+    """Parse `TRIPLE[:ARCH]` words, with the compilers of `TRIPLE=COMMAND` words.
 
-    Raises UsageError for a word that is neither, and a compiler for a triple that is not there.
+    Raises UsageError for a malformed word, and for a compiler of a triple that is not listed.
     """
     archs: dict[str, list[str]] = {}
     for word in words:
@@ -95,7 +95,7 @@ def targets(words: Iterable[str], compilers: Iterable[str]) -> list[Target]:
 
 
 def device_of(arch: str) -> str:
-    """The TRIPLE:ARCH that clang's --offload-arch=ARCH means. Raises UsageError for none known."""
+    """Return the TRIPLE:ARCH of --offload-arch=ARCH. Raises UsageError for an unknown ARCH."""
     for begin, triple in (("sm_", "nvptx64-nvidia-cuda"), ("gfx", "amdgcn-amd-amdhsa")):
         if arch.startswith(begin):
             return f"{triple}:{arch}"
@@ -111,8 +111,9 @@ def offloading(own: Sequence[Target], release: int = 0) -> list[str]:
 
 
 def expect_able(host: int, target: Target) -> None:
-    """Raise UsageError unless a target's compiler can compile for it, and makes kernels as the
-    host calls them.
+    """Check that a target's compiler can compile for it and matches the host's kernel calls.
+
+    Raises UsageError if not.
     """
     own = clangs_release(target.compiler) if target.compiler else host
     name = shlex.join(target.compiler)

@@ -11,14 +11,14 @@ from packager.dwarf.units import Sections
 from packager.elf.headers import STT_FUNC, SYMBOL, Elf, Symbol
 from packager.files.names import text
 
-# Of one table of strings.
+# Largest string table that is read.
 MAX_NAMES = 1 << 28
-# All functions of a cubin begin at 0 of sections of their own.
+# Machines whose functions all begin at 0: in a cubin each has a section of its own.
 WITHOUT_ADDRESSES = ("nvptx64",)
 
 
 def places(elf: Elf, sections: Sections, names: Collection[bytes]) -> dict[str, Place]:
-    """Return where the code of these functions begins, as far as line numbers say."""
+    """Return the source places of these functions, from line numbers."""
     if elf.is_object or elf.machine in WITHOUT_ADDRESSES or not (names and sections.lines):
         return {}
     wanted = _addresses(elf, names)
@@ -42,7 +42,7 @@ def places(elf: Elf, sections: Sections, names: Collection[bytes]) -> dict[str, 
 
 
 def _addresses(elf: Elf, names: Collection[bytes]) -> dict[int, str]:
-    """The functions of these names by their addresses."""
+    """Return the names of the functions in `names`, by their addresses."""
     found: dict[int, str] = {}
     for table in elf.symbol_tables():
         what = f"names of {table.name}"

@@ -16,14 +16,14 @@ from packager.dwarf.rows import Row
 from packager.elf.headers import Elf, has_debug_information
 from packager.files.names import text
 
-# Instructions of all programs of a file: running them takes a few seconds.
+# Most instructions of all line programs of a file: running them takes a few seconds.
 MAX_INSTRUCTIONS = 1 << 22
 
 
 def places(elf: Elf, addresses: Collection[int]) -> Iterator[tuple[int, Place]]:
-    """Yield addresses of a linked file with the lines that they belong to.
+    """Yield addresses of a linked file with their source lines.
 
-    Raises FormatError when debug information is malformed or larger than what is read.
+    Raises FormatError for debug information that is malformed or exceeds a limit.
     """
     is_readable = has_debug_information(elf) and not elf.is_object
     if not addresses or not is_readable or elf.machine in WITHOUT_ADDRESSES:
@@ -67,7 +67,7 @@ def _with_lines(spans: Iterator[tuple[Row, int]]) -> Iterator[tuple[Row, int]]:
 
 
 def _covering(spans: Iterator[tuple[Row, int]], wanted: list[int]) -> Iterator[tuple[int, Row]]:
-    """Yield each address of a sorted list with the row of the instruction that it is in."""
+    """Yield each address of a sorted list with the row of its instruction."""
     first, last = wanted[0], wanted[-1]
     for row, end in spans:
         if row.address <= last and end > first:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads numbers and strings one after the other, and never beyond what it was given."""
+"""Read numbers and strings one after the other, within bounds."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Cursor:
         self.at += size
 
     def take(self, size: int) -> bytes:
-        """The next `size` bytes."""
+        """Read the next `size` bytes."""
         start = self.at
         self.skip(size)
         return self.data[start : self.at]
 
     def number(self, size: int) -> int:
-        """An unsigned number of `size` bytes."""
+        """Read an unsigned number of `size` bytes."""
         return int.from_bytes(self.take(size), "little")
 
     def leb(self) -> int:
-        """An unsigned number in groups of seven bits."""
+        """Read an unsigned LEB128 number."""
         value = shift = 0
         for _ in range(MAX_LEB):
             byte = self.number(1)
@@ -46,14 +46,14 @@ class Cursor:
         raise FormatError(f"{self._what}: number at {self.at:#x} does not end")
 
     def signed_leb(self) -> int:
-        """A signed number in groups of seven bits."""
+        """Read a signed LEB128 number."""
         start = self.at
         value = self.leb()
         bits = 7 * (self.at - start)
         return value - (1 << bits) if value >> (bits - 1) else value
 
     def string(self) -> bytes:
-        """The bytes before the next NUL."""
+        """Read the bytes before the next NUL."""
         start = self.at
         end = self.data.find(b"\0", start, self.end)
         if end < 0:

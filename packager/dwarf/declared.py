@@ -15,22 +15,22 @@ from packager.files.inflating.inflate import inflate
 from packager.files.names import text
 from packager.files.reader import Reader
 
-# Of one section; what is larger takes longer than anyone waits for the name of a file.
+# Largest section that is read: a larger one takes too long for the name of a file.
 MAX_SECTION = 1 << 26
-# Names up to this many bytes stand in the entries themselves; with ptxas all names do.
+# Longest name stored in the entries themselves; ptxas stores all names there.
 SHORT = 3
 SHF_COMPRESSED = 0x800
 COMPRESSED = Struct("<IIQQ")  # method, reserved, size, alignment
 METHODS = {1: "zlib", 2: "zstd"}
-OLD_MAGIC, OLD_COMPRESSED = b"ZLIB", Struct(">4sQ")  # with the size, as binutils once did it
+OLD_MAGIC, OLD_COMPRESSED = b"ZLIB", Struct(">4sQ")  # binutils' old form, with the size
 SECTIONS = (".debug_info", ".debug_abbrev", ".debug_str", ".debug_line_str",
             ".debug_str_offsets", ".debug_line")  # fmt: skip
 
 
 def places(elf: Elf, names: Collection[str]) -> dict[str, Place]:
-    """Return where the functions of these names are declared, as far as debug information says.
+    """Return the declarations of these functions, from debug information.
 
-    Raises FormatError when it is malformed or larger than what is read.
+    Raises FormatError if it is malformed or exceeds a limit.
     """
     if not names or not has_debug_information(elf):
         return {}
@@ -47,7 +47,7 @@ def sections_of(elf: Elf) -> units.Sections:
 
 
 def _declared(found: units.Sections, wanted: set[bytes]) -> dict[str, Place]:
-    """Of functions that have entries."""
+    """Return the places of the `wanted` functions that have entries in debug information."""
     strings = offsets(found.strings, wanted)
     texts = lines.Texts(found.strings, found.line_strings)
     result: dict[str, Place] = {}

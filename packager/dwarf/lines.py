@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The files of a line number program (DWARF 5, 6.2.4): what DW_AT_decl_file counts."""
+"""Read the file table of a line number program (DWARF 5, 6.2.4), which DW_AT_decl_file indexes."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class Header(NamedTuple):
     """The header of a line-number program."""
 
     shape: Shape
-    start: int  # of its instructions
+    start: int  # offset of the instructions
     end: int
     unit: int  # bytes that addresses advance by
     line_base: int
     line_range: int
-    operands: tuple[int, ...]  # of the standard opcodes, from 1 on
+    operands: tuple[int, ...]  # number of operands of each standard opcode, from 1 on
 
 
 def files(data: bytes, at: int, compiled_in: bytes, texts: Texts) -> dict[int, bytes]:
-    """The paths of a program's files by their numbers; the program begins at `at`."""
+    """Return the paths of the line number program at `at`, by file number."""
     head, cursor = header(data, at)
     if head.shape.version == 5:
         return _described(cursor, head.shape, compiled_in, texts)
@@ -46,7 +46,7 @@ def files(data: bytes, at: int, compiled_in: bytes, texts: Texts) -> dict[int, b
 
 
 def header(data: bytes, at: int) -> tuple[Header, Cursor]:
-    """Return what stands in front of the files of the program at `at`, and where they are."""
+    """Read the header of the program at `at`; return it with a cursor at the file table."""
     cursor = Cursor(data, at, ".debug_line")
     length = cursor.number(4)
     offset = 4
@@ -72,7 +72,7 @@ def header(data: bytes, at: int) -> tuple[Header, Cursor]:
 
 
 def _listed(cursor: Cursor, compiled_in: bytes) -> dict[int, bytes]:
-    """Versions 2 to 4: directories, then files, each list ending with an empty name."""
+    """Read a file table of version 2 to 4: directories and files, each list ended by ""."""
     folders = [compiled_in]
     while name := cursor.string():
         folders.append(_joined(compiled_in, name))
@@ -88,7 +88,7 @@ def _listed(cursor: Cursor, compiled_in: bytes) -> dict[int, bytes]:
 
 
 def _described(cursor: Cursor, shape: Shape, compiled_in: bytes, texts: Texts) -> dict[int, bytes]:
-    """Version 5: each list behind a description of its entries."""
+    """Read a file table of version 5, in which each list follows a description of its entries."""
     folders: list[bytes] = []
     for name, _ in _entries(cursor, shape, texts):
         folders.append(_joined(folders[0] if folders else compiled_in, name))
@@ -99,7 +99,7 @@ def _described(cursor: Cursor, shape: Shape, compiled_in: bytes, texts: Texts) -
 
 
 def _entries(cursor: Cursor, shape: Shape, texts: Texts) -> list[tuple[bytes, int]]:
-    """The names of a list, and the directories that they are in."""
+    """Return the names of a list with the index of each one's directory."""
     columns = [(cursor.leb(), cursor.leb()) for _ in range(cursor.number(1))]
     count = cursor.leb()
     if count > MAX_FILES or (count and not columns):

@@ -7,7 +7,7 @@ import re
 
 from packager.records import NamedTuple
 
-# Bytes that are searched for each of some names; beyond, for all names in one pass.
+# Most bytes to search for names one by one; larger data are searched once for all names.
 MAX_SEARCHED = 1 << 30
 
 
@@ -19,7 +19,7 @@ class Place(NamedTuple):
 
 
 def offsets(strings: bytes, wanted: set[bytes]) -> dict[int, bytes]:
-    """Return the offsets of names in a string table; linkers let a name end a longer string."""
+    """Return the offsets of names in a string table, in which a name may end a longer string."""
     if len(wanted) * len(strings) <= MAX_SEARCHED:
         return {
             found.start(): name

@@ -24,9 +24,9 @@ _LINE = re.compile(
 
 
 def places(data: Reader, names: Collection[str]) -> dict[str, Place]:
-    """Return where the kernels of these names are declared, as far as the text says.
+    """Return the source places of these kernels, from directives in PTX.
 
-    Raises LimitError for text that is larger than what is read.
+    Raises LimitError for a text that exceeds a limit.
     """
     if len(data) > MAX_TEXT:
         raise LimitError(f"PTX of {len(data)} bytes is larger than {MAX_TEXT}")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sections of debug information of objects: what they say of each other is to be relocated."""
+"""Relocate sections of debug information in objects, which refer to each other."""
 
 from __future__ import annotations
 
 from packager.elf.headers import RELA, SHT_RELA, Elf, Section
 from packager.errors import FormatError
 
-# Relocations that hold the value of a symbol: their types by machine, and the bytes they have.
+# Relocations that store a symbol's value: type to size, by machine.
 SIZES = {
     "x86_64": {1: 8, 10: 4, 11: 4},
     "aarch64": {257: 8, 258: 4},
@@ -17,7 +17,7 @@ SIZES = {
 
 
 def relocated(elf: Elf, section: Section, data: bytes) -> bytes:
-    """The bytes of a section as if each section were loaded at 0, like those of a linked file."""
+    """Return the bytes of a section, relocated as if each section were loaded at 0."""
     tables = [t for t in elf.of_type(SHT_RELA) if t.info == section.number]
     sizes = SIZES.get(elf.machine, {})
     if not tables or not sizes:

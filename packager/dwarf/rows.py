@@ -15,7 +15,7 @@ from packager.dwarf.lines import Header
 from packager.errors import FormatError, LimitError
 from packager.records import NamedTuple
 
-# Instructions of all programs of a file: running them takes about a second.
+# Most instructions of all line programs of a file: running them takes about a second.
 MAX_INSTRUCTIONS = 1 << 21
 EXTENDED, COPY, ADVANCE_PC, ADVANCE_LINE, SET_FILE = 0, 1, 2, 3, 4
 CONST_ADD_PC, FIXED_ADVANCE_PC = 8, 9
@@ -32,9 +32,9 @@ class Row(NamedTuple):
 
 
 def at_addresses(data: bytes, at: int, wanted: Collection[int], budget: list[int]) -> list[Row]:
-    """The first row of each address that is `wanted`, by the program at `at`.
+    """Run the program at `at`, and return the first row of each address in `wanted`.
 
-    Instructions are taken from `budget`, which holds one number.
+    Each instruction decrements the one number in `budget`.
     """
     found: dict[int, Row] = {}
     for row in _program(data, at, budget):
@@ -44,9 +44,9 @@ def at_addresses(data: bytes, at: int, wanted: Collection[int], budget: list[int
 
 
 def spans(data: bytes, at: int, budget: list[int]) -> Iterator[tuple[Row, int]]:
-    """The rows of the program at `at`, each with the address of the next one.
+    """Yield the rows of the program at `at`, each with the address of the next one.
 
-    Without sequences at 0: linkers leave there what they have discarded.
+    Skips sequences at address 0: linkers place discarded code there.
     """
     before: Row | None = None
     is_discarded = False
@@ -66,7 +66,7 @@ def _program(data: bytes, at: int, budget: list[int]) -> Iterator[Row]:
 
 
 def _rows(cursor: Cursor, head: Header, budget: list[int]) -> Iterator[Row]:
-    """The rows, in their order."""
+    """Yield the rows in order."""
     first_special = len(head.operands) + 1
     address, file, line = 0, 1, 1
     while cursor.at < head.end:

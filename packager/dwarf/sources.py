@@ -28,11 +28,11 @@ Places = dict[str, SourcePlace]
 
 
 class Asked(NamedTuple):
-    """Whose sources are asked for."""
+    """Selection of the sources to look up."""
 
     image: Callable[[FatBinary, DeviceImage], bool] = lambda _binary, _image: True
-    name: Callable[[str], bool] = lambda _: True  # of a kernel or an entry
-    kernels: bool = True  # of images; False: only if they are entries
+    name: Callable[[str], bool] = lambda _: True  # accepts a kernel's or an entry's name
+    kernels: bool = True  # include all kernels of images; False: only entries
 
 
 EVERY = Asked()
@@ -41,13 +41,13 @@ EVERY = Asked()
 def with_sources(
     binary: FatBinary, host: Reader, data: Sequence[Reader], asked: Asked = EVERY
 ) -> FatBinary:
-    """The same with the sources of kernels and entries, where debug information has them.
+    """Return `binary` with the sources of kernels and entries that debug information names.
 
-    `host` is the file, `data` the bytes of its images. `unsourced` has the parts
+    `host` is the file, `data` the bytes of its images. The result's `unsourced` lists the parts
     that cannot be read.
     """
     faults: list[str] = []
-    own: list[Places] = []  # of each image
+    own: list[Places] = []  # places from each image
     known: Places = {}
     units: dict[int, Places] = {}
     entries = {_host_name(entry) for entry in binary.entries if asked.name(entry.name)}
@@ -78,7 +78,7 @@ def _kernels(image: DeviceImage) -> set[str]:
 
 
 def _host_name(entry: OffloadEntry) -> str:
-    """Return what debug information calls an entry: GCC's have other names on the device."""
+    """Return an entry's name in debug information: GCC's entries have other names on the device."""
     if entry.kind in ("kernel", "ctor", "dtor"):
         return (entry.symbol if "$" in entry.name else entry.name) or ""
     return ""
@@ -104,7 +104,7 @@ def _places(data: Reader, names: Collection[str], what: str, faults: list[str]) 
 
 
 def _line(name: str) -> int | None:
-    """The line in a name of clang's, where debug information may know that of the first code."""
+    """Return the line in a kernel's name; debug information may have the first statement's line."""
     decoded = decode(name)
     return decoded.line if decoded else None
 

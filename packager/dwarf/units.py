@@ -14,7 +14,7 @@ from packager.errors import FormatError, LimitError
 from packager.records import NamedTuple
 
 MAX_ABBREVIATIONS = 1 << 16
-# Reading takes a few microseconds for each: what a user waits for.
+# Most entries that are read: each takes a few microseconds.
 MAX_ENTRIES = 1 << 18
 COMPILE_UNIT, SKELETON_UNIT = 1, 4  # types of units; version 5
 VERSIONS = (2, 3, 4, 5)
@@ -31,7 +31,7 @@ class Abbreviation(NamedTuple):
     tag: int
     has_children: bool
     attributes: tuple[tuple[int, int, int], ...]  # attribute, form, value of an implicit one
-    size: int | None  # of an entry, if it is always the same
+    size: int | None  # an entry's size; None: it varies
 
 
 class Sections(NamedTuple):
@@ -47,9 +47,9 @@ class Sections(NamedTuple):
 
 @dataclass
 class Unit:
-    """A unit: what is compiled from one source file."""
+    """A unit: the debug information of one source file."""
 
-    at: int  # of its first entry
+    at: int  # offset of the first entry
     end: int
     shape: Shape
     abbreviations: dict[int, Abbreviation]
@@ -62,12 +62,12 @@ class Function(NamedTuple):
     """A function that was looked for."""
 
     name: bytes
-    file: int | None  # its number in the unit's line number program
+    file: int | None  # number in the unit's line number program
     line: int
 
 
 def units(sections: Sections) -> Iterator[Unit]:
-    """The compilation units. Raises FormatError at the first malformed one."""
+    """Yield the compilation units. Raises FormatError at the first malformed one."""
     tables: dict[int, dict[int, Abbreviation]] = {}
     at, data = 0, sections.info
     while at < len(data):
@@ -136,7 +136,7 @@ def _read_root(unit: Unit, sections: Sections) -> None:
     cursor = Cursor(sections.info, unit.at, ".debug_info", unit.end)
     code = cursor.leb()
     if not code:
-        return  # there is nothing in it
+        return  # the unit is empty
     abbreviation = _abbreviation(unit, cursor, code)
     folder: tuple[int, int] | bytes = b""
     for attribute, form, value in _values(cursor, unit.shape, abbreviation):
@@ -159,7 +159,7 @@ def _abbreviation(unit: Unit, cursor: Cursor, code: int) -> Abbreviation:
 def _values(
     cursor: Cursor, shape: Shape, abbreviation: Abbreviation
 ) -> Iterator[tuple[int, int, int | bytes]]:
-    """Attribute, form and value of each; strings that stand in the entry are bytes."""
+    """Yield attribute, form and value for each attribute; inline strings are bytes."""
     for attribute, written, implicit in abbreviation.attributes:
         form = written
         if form == forms.INDIRECT:
@@ -180,7 +180,7 @@ def _text(unit: Unit, form: int, value: int, sections: Sections) -> bytes:
 
 
 def string_at(unit: Unit, form: int, value: int, sections: Sections) -> int | None:
-    """Return the offset of an attribute's string in .debug_str; None if it is elsewhere."""
+    """Return the offset of an attribute's string in .debug_str; None for another section."""
     if form == forms.STRP:
         return value
     if form not in forms.STRX or unit.string_base is None:
@@ -211,10 +211,10 @@ def functions(
     wanted: set[bytes],
     budget: list[int],
 ) -> Iterator[Function]:
-    """The functions of a unit whose names are `wanted`; `name_of` is asked by offset of a string.
+    """Yield the functions of a unit whose names are `wanted`.
 
-    Entries are taken from `budget`, which holds one number. A function without a file of its own is
-    where the one around it is.
+    `name_of` returns the string at an offset. Each entry read decrements the one number in
+    `budget`. A function without a file attribute has the file of the function around it.
     """
     cursor = Cursor(sections.info, unit.at, ".debug_info", unit.end)
     around: list[int | None] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The build-id of a file: an edited file is another one, and says so."""
+"""Update the build-id of an edited file: the file is not the old one any more."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class BuildId(NamedTuple):
 
 
 def find_build_id(file: LinkedFile) -> BuildId | None:
-    """The build-id of a file, if it has one."""
+    """Return the build-id of a file, or None."""
     for section in file.sections:
         if section.type == SHT_NOTE and section.is_allocated:
             try:

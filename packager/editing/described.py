@@ -18,13 +18,13 @@ GCCS = "its images are GCC's, which pairs images by order and counts them in its
 
 
 class Held(NamedTuple):
-    """An image that the descriptor lists: where its record points, and what is around it."""
+    """An image in the descriptor's list: the range of its record, and its container."""
 
     image: DeviceImage
     start: int  # addresses, as the record has them
     end: int
     section: Section | None
-    offset: int  # in the file: the image and the container that is its alone
+    offset: int  # file offset of the image, with a container that holds it alone
     size: int
 
     @property
@@ -39,18 +39,18 @@ class Held(NamedTuple):
 
 
 class Form(NamedTuple):
-    """The container that an edit puts around the images that it adds."""
+    """The container in which an edit puts its images."""
 
     wraps: bool  # records are of the container around an image
-    version: int  # of that container
+    version: int  # the container's version
 
 
 class Described(NamedTuple):
     """A descriptor, and the images that it lists in their order."""
 
     address: int
-    records: int  # where the records of images are
-    begin: int  # of the entries
+    records: int  # address of the records of images
+    begin: int  # address of the first entry
     end: int
     record: Struct
     form: Form
@@ -58,7 +58,7 @@ class Described(NamedTuple):
 
 
 def described(file: LinkedFile, binary: FatBinary, number: int | None) -> Described:
-    """The descriptor to edit. Raises UsageError when it is not clear which, or not OpenMP's."""
+    """Return the descriptor to edit. Raises UsageError if it is ambiguous or not OpenMP's."""
     _expect_openmp(binary)
     found = [d for d in binary.descriptors if d.address is not None]
     if number is not None:
@@ -83,7 +83,7 @@ def _expect_openmp(binary: FatBinary) -> None:
 
 
 def _resolved(file: LinkedFile, binary: FatBinary, wanted: Descriptor) -> Described:
-    """Return the descriptor with what the file has around its images."""
+    """Return the descriptor with the containers of its images."""
     address, records = wanted.address, wanted.records
     begin, end = wanted.entries_begin, wanted.entries_end
     if address is None or records is None or begin is None or end is None:
@@ -100,7 +100,7 @@ def _resolved(file: LinkedFile, binary: FatBinary, wanted: Descriptor) -> Descri
 
 
 def _form(images: Sequence[Held], abi: Abi | None) -> Form:
-    """Return the ABI's form; what is registered is what the images that are there say."""
+    """Return the ABI's form; existing images decide whether containers are registered."""
     written = WRITTEN.get(abi or "", WRITTEN["interface"])
     wraps = images[0].image.is_wrapped if images else written.is_wrapped
     return Form(wraps, written.container_version)

@@ -40,9 +40,9 @@ def edit(
 ) -> Edited:
     """Write to `out`, which may be `host`, the file with the images of its descriptor changed.
 
-    `files` are the new images, `sums` theirs; `judged` asks plugins about those of no known format.
-    Raises FindingError, and leaves nothing, when verify finds an error in the result and `force` is
-    not set; UsageError or FormatError when the file or an image is unfit.
+    `files` are the new images, `sums` their checksums; `judged` asks plugins about unknown formats.
+    Raises FindingError, and writes nothing, if verify finds an error in the result and `force` is
+    not set; UsageError or FormatError if the file or an image is unfit.
     """
     binary = host.binary
     file = LinkedFile(host)
@@ -64,7 +64,7 @@ def edit(
 
 
 def list_images(file: LinkedFile, found: Described, places: Sequence[Bounds]) -> Plan:
-    """The records of images, and the descriptor that leads to them."""
+    """Return the plan for the records of images and for the descriptor that points to them."""
     count = len(places)
     offset = file.elf.offset(found.address, COUNT)
     if offset is None:
@@ -78,7 +78,7 @@ def list_images(file: LinkedFile, found: Described, places: Sequence[Bounds]) ->
         for number, place in enumerate(places)
         for inside, target in ((0, place.begin), (IMAGE_END, place.end))
     ]
-    # Where they are, the loader protects them after relocation.
+    # The old records may be in memory that the loader makes read-only after relocation.
     if count <= len(found.images) and all(can_point(file, at) for at, _ in pointers):
         return joined([counted, *(point(file, at, target) for at, target in pointers)])
     entries = Bounds(Address(None, found.begin), Address(None, found.end))
@@ -87,9 +87,9 @@ def list_images(file: LinkedFile, found: Described, places: Sequence[Bounds]) ->
 
 
 def _clear(file: LinkedFile, binary: FatBinary, listed: Listing) -> Plan:
-    """Take away the bytes of images that nothing points to any more.
+    """Remove the bytes of images that nothing refers to any more.
 
-    Images of an earlier edit go with their segments. Others leave a hole.
+    Images of an earlier edit disappear with their segments. Others leave a hole.
     """
     wanted = [h for h in listed.images if isinstance(h, Held)]
     ranges = [(h.offset, h.offset + h.size) for h in wanted]
@@ -107,7 +107,10 @@ def _clear(file: LinkedFile, binary: FatBinary, listed: Listing) -> Plan:
 
 
 def _renamed(section: Section, holes: Sequence[Hole]) -> Renamed:
-    """No reader may take a section with a hole for a container; other images may still be in it."""
+    """Return the new name of a section with a hole, so that no reader takes it for a container.
+
+    The section may still contain other images.
+    """
     end = section.offset + section.size
     gone = sum(size for at, size in holes if section.offset <= at < end)
     whole = gone == section.size

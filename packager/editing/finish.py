@@ -21,7 +21,7 @@ from packager.writers.streams import Copied
 
 
 class Edited(NamedTuple):
-    """The result of an edit: what `verify` finds in it, and what users should know."""
+    """Result of an edit: the findings of `verify`, and notes for the user."""
 
     findings: Sequence[Finding]
     notes: Sequence[str]
@@ -43,7 +43,7 @@ def finish(
     force: bool,
     copied: Copied,
 ) -> Edited:
-    """Write beside `out`, check, and rename only what is sound."""
+    """Write the result beside `out`, check it, and rename it if it is sound."""
     layout = lay_out(file, plan)
     status = file.path.stat()
     with replacing(out, status.st_mode & MODE) as temporary:

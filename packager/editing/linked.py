@@ -27,19 +27,19 @@ from packager.files.reader import Reader
 from packager.host_machines import written
 from packager.records import NamedTuple
 
-# Sections that begin the segments of an earlier edit. The next edit takes them away with all that
-# is in them, as long as no other tool has put something behind.
+# Sections that begin the segments of an earlier edit. The next edit removes these segments, unless
+# another tool has put a section behind them.
 DATA_MARK, REST_MARK = ".omptool.edit.data", ".omptool.edit.rest"
 MARKS = (DATA_MARK, REST_MARK)
-# Images and tables that are gone, in a section that no reader takes for a container; and one that
-# still has other images.
+# New names of sections without their images and tables, so that no reader takes them for
+# containers: a section without any image left, and one with other images.
 REMOVED_SECTION, REMAINING_SECTION = ".omptool.removed", ".omptool.remaining"
 SHN_LORESERVE = 0xFF00
 DT_RELACOUNT = 0x6FFFFFF9
 
 
 def removed_name(address: int) -> str:
-    """Return the name of a section that nothing is in; patchelf tells sections by their names."""
+    """Return a unique name for an emptied section: patchelf identifies sections by name."""
     return f"{REMOVED_SECTION}.{address:x}"
 
 
@@ -62,12 +62,12 @@ class DynamicTable(NamedTuple):
     capacity: int
 
     def value(self, tag: int) -> int | None:
-        """The value of a tag; None where it has none."""
+        """Return the first value of a dynamic tag; None if it is absent."""
         return next((value for found, value in self.rows if found == tag), None)
 
 
 class LinkedFile:
-    """The facts that an edit needs of the file that it changes."""
+    """The facts of a file that an edit needs."""
 
     def __init__(self, host: Opened) -> None:
         self.path = host.path
@@ -92,12 +92,12 @@ class LinkedFile:
 
     @cached_property
     def loads(self) -> list[Segment]:
-        """The loaded segments, by address."""
+        """Return the loaded segments, by address."""
         return sorted((s for s in self.segments if s.type == PT_LOAD), key=lambda s: s.address)
 
     @cached_property
     def own(self) -> list[Segment]:
-        """The segments of an earlier edit that are still the last ones."""
+        """Return the segments of an earlier edit that are still the last ones."""
         marked = {s.address for s in self.sections if s.name in MARKS}
         found: list[Segment] = []
         end = max((s.end for s in self.loads), default=0)
@@ -113,33 +113,33 @@ class LinkedFile:
 
     @cached_property
     def front(self) -> Segment | None:
-        """The segment with the program headers, which the loader reads in memory."""
+        """Return the segment that loads the program headers, or None."""
         return next((s for s in self.loads if s.offset <= self.segments_at < s.end), None)
 
     @cached_property
     def kept(self) -> list[Segment]:
-        """The program headers that stay."""
+        """Return the program headers that stay."""
         return [s for s in self.segments if s not in self.own]
 
     @cached_property
     def kept_loads(self) -> list[Segment]:
-        """The loaded segments that stay, by address."""
+        """Return the loaded segments that stay, by address."""
         return [s for s in self.loads if s not in self.own]
 
     @cached_property
     def cut(self) -> int:
-        """Return the end in the file of what is loaded, without the segments of an earlier edit."""
+        """Return the end of the loaded bytes in the file, without segments of an earlier edit."""
         return max((s.end for s in self.kept_loads), default=0)
 
     @cached_property
     def end(self) -> int:
-        """Return where the file ends by its own headers; what lies behind is somebody else's."""
+        """Return the end of the file according to its headers; bytes after it are not ELF's."""
         table_end = self.elf.sections_at + len(self.sections) * SECTION_HEADER.size
         return min(max(self.elf.end(), table_end), len(self.data))
 
     @cached_property
     def dynamic(self) -> DynamicTable | None:
-        """The dynamic table; None of a static program."""
+        """Return the dynamic table; None for a static program."""
         found = next((s for s in self.segments if s.type == PT_DYNAMIC), None)
         if found is None:
             return None
@@ -149,7 +149,7 @@ class LinkedFile:
 
     @cached_property
     def relocations(self) -> Relocations:
-        """The relocations with addends; none of a static program."""
+        """Return the relocations with addends; none for a static program."""
         tags = (DT_RELA, DT_RELASZ, DT_RELACOUNT)
         table = self.dynamic
         address, size, count = ((table.value(tag) if table else None) or 0 for tag in tags)
@@ -172,7 +172,7 @@ class LinkedFile:
             yield tag, value
 
     def dropped(self, section: Section) -> bool:
-        """Return whether a section is in a segment of an earlier edit that goes."""
+        """Return whether a section is in a segment of an earlier edit that this one drops."""
         return section.is_allocated and any(s.holds(section.address) for s in self.own)
 
     def is_loaded(self, section: Section) -> bool:
@@ -186,7 +186,7 @@ class LinkedFile:
         )
 
     def section_at(self, address: int) -> Section | None:
-        """The section that holds bytes of memory at `address`."""
+        """Return the section whose bytes are loaded at `address`."""
         for section in self.sections:
             inside = section.address <= address < section.address + max(section.size, 1)
             if section.is_allocated and section.type != SHT_NOBITS and inside:
@@ -195,7 +195,7 @@ class LinkedFile:
 
 
 def _checked(elf: Elf | None) -> Elf:
-    """The headers of a file that can be edited. Raises UsageError where it cannot."""
+    """Return the headers of a file that can be edited. Raises UsageError for any other file."""
     if elf is None or not (elf.is_executable or elf.is_dynamic):
         raise UsageError("is not an executable or a shared library")
     if not elf.has_headers:
@@ -212,7 +212,7 @@ def _expect_loads(segments: Sequence[Segment], size: int) -> None:
 
 
 def _apart(rows: list[Segment], sections: Sequence[Section]) -> list[Segment]:
-    """The segments, the last of them as two where an earlier edit has made it longer."""
+    """Return the segments, with the last one split if an earlier edit extended it."""
     load = max((r for r in rows if r.type == PT_LOAD), key=lambda r: r.end, default=None)
     if load is None or any(r.type == PT_LOAD and r.address > load.address for r in rows):
         return rows

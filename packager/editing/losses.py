@@ -16,7 +16,7 @@ def losses(file: LinkedFile, mode: int) -> Iterator[str]:
     if mode & ~MODE & 0o7000:
         yield "the result loses set-user-ID and set-group-ID"
     behind = len(file.data) - file.end
-    # patchelf leaves a zero there.
+    # patchelf pads the file with a zero.
     if behind > FILLING or any(file.data.bytes(file.end, behind)):
         what = "1 byte is" if behind == 1 else f"{behind} bytes are"
         yield f"{what} kept behind the ELF file; a signature there is void"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes what an edit has made of a file: streamed, so that images of any size pass through."""
+"""Write the result of an edit, streamed, so that images may be of any size."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Writer:
         self._copied = copied
 
     def keep(self, piece: Kept, at: int) -> None:
-        """Bytes of the file, as they are changed; where it has holes, so has the result."""
+        """Copy a range of the file to `at`, with its patches applied. Holes stay holes."""
         path = str(self._file.path)
         self._copy(path, self._file.data.slice(piece.offset, piece.size, path), at)
         end = piece.offset + piece.size
@@ -52,7 +52,7 @@ class _Writer:
                 put(self._fd, memoryview(content), at + offset - piece.offset)
 
     def copy_image(self, piece: FilePart, at: int) -> None:
-        """The bytes of a new image."""
+        """Copy the bytes of a new image to `at`."""
         self._copy(f"image {piece.path}", piece.data, at)
 
     def _copy(self, what: str, data: Reader, at: int) -> None:

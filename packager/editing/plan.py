@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The plan of an edit: the new parts of a file and its changes, as values.
 
-Whoever collects an edit knows no address of what is new, so values name it by its part.
+New parts have no addresses until the layout, so values refer to a part by the part itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from packager.writers.elf_types import FilePart
 
 
 class Kept(NamedTuple):
-    """Bytes of the file that is edited, with what was changed in them."""
+    """A range of the edited file, with patches applied."""
 
     offset: int
     size: int
@@ -30,7 +30,7 @@ class Later(NamedTuple):
 
 
 Piece = bytes | FilePart | Kept | Later
-# New segments, in their order. "fixed" and "code" stay when the next edit takes away the others.
+# New segments, in order. The next edit keeps "fixed" and "code", and replaces the others.
 NewSegment = Literal["fixed", "code", "data", "rest"]
 
 
@@ -44,13 +44,13 @@ class Address(NamedTuple):
 class Fixup(NamedTuple):
     """New bytes of a part: an address, or an instruction that refers to it."""
 
-    at: int  # in the part
+    at: int  # offset in the part
     target: Address
-    instruction: Instruction | None = None  # None: an address
+    instruction: Instruction | None = None  # None: a pointer
 
 
 class Binding(NamedTuple):
-    """A word of a part that the loader fills in by a symbol, as a relocation says."""
+    """A word of a part that the dynamic loader fills in with a symbol's address."""
 
     at: int
     info: int
@@ -66,7 +66,7 @@ class _Part(NamedTuple):
     flags: int = 0
     entry_size: int = 0
     link: int = 0
-    info: int | None = None  # None: as the section has it whose header this takes over
+    info: int | None = None  # None: as in the header that the part replaces
     fixups: tuple[Fixup, ...] = ()
     bindings: tuple[Binding, ...] = ()
     takes: Section | None = None  # the section whose header it takes over
@@ -75,9 +75,9 @@ class _Part(NamedTuple):
 
 
 class Part(_Part):
-    """Bytes that get a place in a new segment: a new section, or some that were elsewhere.
+    """Bytes that get a place in a new segment: a new section, or a moved one.
 
-    Two parts with the same bytes are two: each gets a place.
+    Parts are compared by identity: two parts with equal bytes get two places.
     """
 
     __eq__ = object.__eq__
@@ -85,11 +85,11 @@ class Part(_Part):
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """Return the size of the content in bytes."""
         return sum(len(piece) if isinstance(piece, bytes) else piece.size for piece in self.content)
 
     def at(self, offset: int) -> Address:
-        """Return the address of a byte of it."""
+        """Return the address of a byte of the part."""
         return Address(self, offset)
 
 
@@ -101,7 +101,7 @@ class Patch(NamedTuple):
 
 
 class Pointer(NamedTuple):
-    """A word of the file that the loader relocates, by its address, and where it leads now."""
+    """A word of the file that the loader relocates: its address and its new target."""
 
     place: int
     target: Address
@@ -129,7 +129,7 @@ class Renamed(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """All that an edit asks for, or one part of it."""
+    """Changes of an edit, all or some of them."""
 
     parts: tuple[Part, ...] = ()
     patches: tuple[Patch, ...] = ()
@@ -141,5 +141,5 @@ class Plan(NamedTuple):
 
 
 def joined(plans: Iterable[Plan]) -> Plan:
-    """Return the plan of all that these ask for, in their order."""
+    """Return the plan that combines others, in order."""
     return Plan(*(tuple(chain.from_iterable(field)) for field in zip(*plans, strict=True)))

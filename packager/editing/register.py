@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device images for a finished executable or library that registers none yet (DECISIONS 16)."""
+"""Add device images to a finished executable or library that registers none yet (DECISIONS 16)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from packager.writers.wrapper import DATA_SECTION
 
 DF_1_PIE = 0x08000000
 LLVMS = "@VERS1.0"
-# The library that a program of an ABI needs, where it needs none yet.
+# Library to add to a program that needs no runtime yet, by ABI.
 LIBRARIES: dict[AbiName, str] = {
     "interface": "libomptarget.so",
     "proposal": "libtarget.so",
@@ -59,7 +59,7 @@ def register(
 ) -> Edited:
     """Write to `out`, which may be `host`, the file with images that it registers when it starts.
 
-    `files` are the images of `requests`, `sums` theirs. Errors are those of `edit`.
+    `files` are the images of `requests`, `sums` their checksums. Errors are those of `edit`.
     """
     binary = host.binary
     _expect_unregistered(binary)
@@ -102,7 +102,7 @@ def _expect_unregistered(binary: FatBinary) -> None:
 
 
 def _expect_loaded(file: LinkedFile) -> None:
-    """Raise UsageError for a program that nothing loads libraries for."""
+    """Raise UsageError for a static program, which loads no libraries."""
     table = file.dynamic
     has_interpreter = any(s.type == PT_INTERP for s in file.segments)
     flags = (table.value(DT_FLAGS_1) if table else 0) or 0
@@ -112,7 +112,7 @@ def _expect_loaded(file: LinkedFile) -> None:
 
 
 def _slots(file: LinkedFile, binary: FatBinary, abi: WrittenAbi) -> tuple[Plan, Part]:
-    """The runtime's two functions: their imports, and where the loader will put their addresses."""
+    """Return the plan to import the runtime's two functions, and slots for their addresses."""
     wanted = [_import(abi.register), _import(abi.unregister)]
     library = next((name for name in binary.needed if _is_runtime(name, abi)), LIBRARIES[abi.name])
     numbers, plan = imported(file, library, wanted)

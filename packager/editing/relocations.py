@@ -21,18 +21,18 @@ class Relocations:
         self._relative = relative
         self.address = address
         self.size = len(data)
-        self.count = count  # of the first rows, which are relative
+        self.count = count  # number of relative relocations, which come first
         self.words = _words(data)
         if count * WORDS > len(self.words):
             raise FormatError(f"{count} relative relocations in a table of {self.size} bytes")
 
     @cached_property
     def places(self) -> array[int]:
-        """The addresses of the words that are relocated."""
+        """Return the addresses of the relocated words."""
         return self.words[::WORDS]
 
     def row(self, place: int) -> int | None:
-        """The number of the relocation of the word at `place`."""
+        """Return the number of the relocation at `place`, or None."""
         try:
             return self.places.index(place)
         except ValueError:
@@ -43,11 +43,11 @@ class Relocations:
         return self.info(row) == self._relative
 
     def info(self, row: int) -> int:
-        """The type and symbol of a relocation."""
+        """Return the type and symbol of a relocation."""
         return self.words[row * WORDS + 1]
 
     def addend(self, row: int) -> int:
-        """The addend of a relocation."""
+        """Return the addend of a relocation."""
         return self.words[row * WORDS + 2]
 
 

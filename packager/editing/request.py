@@ -22,7 +22,7 @@ class Named(NamedTuple):
     arch: str = ""
 
     def means(self, image: DeviceImage) -> bool:
-        """Return whether an image is meant."""
+        """Return whether the request names an image."""
         if self.number is not None:
             return image.index == self.number
         is_arch = self.arch in ("", image.arch, image.processor)
@@ -30,7 +30,7 @@ class Named(NamedTuple):
 
 
 def triple_of(image: DeviceImage) -> str:
-    """Return the triple of an image; clang 14 writes none, then it is that of its code."""
+    """Return an image's declared triple; clang 14 declares none, so that of its code."""
     return image.triple or normalise(image.contents.machine or "unknown")
 
 
@@ -40,7 +40,7 @@ def name_of(image: DeviceImage) -> str:
 
 
 class Replacement(NamedTuple):
-    """An image of the file, and the file that takes its place."""
+    """An image of the file, and the file that replaces it."""
 
     named: Named
     path: Path
@@ -62,7 +62,7 @@ class Change(NamedTuple):
 
 
 def parse_named(text: str) -> Named:
-    """`N` or `TRIPLE[:ARCH]`. Raises UsageError when it is neither."""
+    """Parse `N` or `TRIPLE[:ARCH]`. Raises UsageError for any other text."""
     if text.isdecimal() and text.isascii():
         return Named(text, int(text))
     try:
@@ -73,7 +73,7 @@ def parse_named(text: str) -> Named:
 
 
 def parse_replacement(text: str) -> Replacement:
-    """`N=FILE` or `TRIPLE[:ARCH]=FILE`. Raises UsageError when it is neither."""
+    """Parse `N=FILE` or `TRIPLE[:ARCH]=FILE`. Raises UsageError for any other text."""
     name, equals, path = text.partition("=")
     if not name or not equals or not path:
         raise UsageError(f"{text!r} is neither N=FILE nor TRIPLE[:ARCH]=FILE")
@@ -81,7 +81,7 @@ def parse_replacement(text: str) -> Replacement:
 
 
 def parse_order(text: str) -> tuple[int, ...]:
-    """`N,N,…`. Raises UsageError when it is not that."""
+    """Parse `N,N,…`. Raises UsageError for any other text."""
     words = text.split(",")
     if not all(word.isdecimal() and word.isascii() for word in words):
         raise UsageError(f"order {text!r} is not N,N,…")

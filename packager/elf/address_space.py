@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An ELF file as the loader would leave it in memory: addresses, and pointers after relocation.
 
-A linked file is seen at load address 0. In a relocatable object nothing has an address yet, so each
-section gets a range of its own, far from the others: what reads pointers need not know which kind
-of file it reads. Addresses of objects must not reach the user.
+A linked file has load address 0. Sections of a relocatable object have no addresses yet, so each
+gets an address range of its own, far from the others. Thus code that reads pointers handles both
+kinds of file alike. Addresses of objects must not reach the user.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from packager.elf.relocated import Range, Window
 from packager.errors import FormatError
 from packager.host_machines import MACHINES
 
-# Relocations that hold a pointer: relative to the load address, and to a symbol.
+# Relocations that store a pointer, relative to the load address or to a symbol.
 POINTER_RELOCATIONS = {
     **{name: (machine.relative, machine.absolute) for name, machine in MACHINES.items()},
     "amdgcn": (13, 3),
@@ -26,14 +26,14 @@ POINTER_RELOCATIONS = {
     "loongarch64": (3, 2),
 }
 NO_RELOCATIONS = (-1, -1)
-# Enough code of a constructor to see what it hands to __tgt_register_lib.
+# Size of code that shows the argument of a constructor's call of __tgt_register_lib.
 CODE_WINDOW = 256
-# Tables that are held in memory whole: a million entries of the largest record.
+# Largest table that is read into memory: a million entries of the largest record.
 MAX_WINDOW = 1 << 26
-# Pointers to one address: the start of a table may be the end of a popular object.
+# Most pointers to one address: a table may begin where a popular object ends.
 MAX_PLACES = 1 << 20
 UNNAMED = (3, 4)  # STT_SECTION, STT_FILE
-# Where an address has several names, a global one is shown before a weak and a local one.
+# Preferred bindings of symbols at one address: global, then weak, then local.
 PREFERENCE = {1: 3, 2: 2, 0: 1}
 
 
@@ -49,19 +49,19 @@ class Space(ABC):
 
     @abstractmethod
     def symbols_at(self, table: Section, addresses: Set[int]) -> Iterator[tuple[int, Symbol]]:
-        """The symbols of a table that are at these addresses, and where."""
+        """Yield the symbols of a table at any of the addresses, each with its address."""
 
     @abstractmethod
     def symbol_name(self, number: int) -> str | None:
-        """The name of the symbol that relocations call `number`."""
+        """Return the name of the symbol with the number that relocations use."""
 
     @abstractmethod
     def offset(self, address: int, size: int = 0) -> int | None:
-        """The file offset of `size` bytes at `address`; None where the file holds none."""
+        """Return the file offset of `size` bytes at `address`; None if they are not in the file."""
 
     @abstractmethod
     def windows(self, ranges: Sequence[Range]) -> list[Window]:
-        """Copies of the ranges, relocated."""
+        """Return relocated copies of the ranges."""
 
     @abstractmethod
     def places(self, values: Collection[int]) -> list[tuple[int, int]]:
@@ -74,23 +74,23 @@ class Space(ABC):
     def references(
         self, functions: Collection[int], wanted: Collection[int]
     ) -> Iterator[tuple[int, int]]:
-        """(function, address) where the beginning of a function refers to a `wanted` address."""
+        """Yield (function, address) where the start of a function refers to a `wanted` address."""
 
     def loads(
         self, _functions: Collection[int], _wanted: Collection[int]
     ) -> Iterator[tuple[int, int]]:
-        """The same where it loads the address from where the loader has put it."""
+        """Yield (function, address) for each function that loads a `wanted` address from memory."""
         return iter(())
 
     @abstractmethod
     def targets(self, function: int, end: int) -> set[int]:
-        """The addresses that the beginning of a function refers to, in code that is understood.
+        """Return the addresses that the beginning of a function refers to.
 
-        `end` is where another function begins.
+        `end` is the address of the next function.
         """
 
     def symbol_names(self, addresses: set[int]) -> dict[int, str]:
-        """The symbols at these addresses, where the file still has any."""
+        """Return the names of the symbols at these addresses, as far as the file has them."""
         for table in self.elf.symbol_tables() if addresses else ():
             names = self.elf.strings(table.link, f"names of {table.name}")
             if best := self._best(table, addresses):
@@ -99,7 +99,7 @@ class Space(ABC):
         return {}
 
     def _best(self, table: Section, addresses: set[int]) -> dict[int, Symbol]:
-        """The symbol to show for each address that `table` has one for."""
+        """Return the preferred symbol of `table` for each address."""
         best: dict[int, Symbol] = {}
         for address, symbol in self.symbols_at(table, addresses):
             if not symbol.is_defined or not symbol.name_at:
@@ -111,12 +111,12 @@ class Space(ABC):
 
 
 def read_window(space: Space, at: Range) -> Window:
-    """A single range, relocated."""
+    """Return a relocated copy of a single range."""
     return space.windows([at])[0]
 
 
 def copies(space: Space, ranges: Sequence[Range]) -> list[Window]:
-    """The ranges as the file has them, not relocated yet."""
+    """Return unrelocated copies of the ranges."""
     windows = []
     for at in ranges:
         if at.size > MAX_WINDOW:

@@ -18,14 +18,14 @@ class Dynamic:
         return tag in self._values
 
     def texts(self, tag: int) -> tuple[str, ...]:
-        """The strings that a tag names, in order."""
+        """Return the strings of all dynamic entries with this tag, in order."""
         if tag not in self._values or DT_STRTAB not in self._values:
             return ()
         at = self._strings_at()
         return tuple(self._elf.data.string(at + n, "dynamic string") for n in self._values[tag])
 
     def strings(self) -> bytes:
-        """All strings, each ended by a NUL; nothing where it is not said where they end."""
+        """Return the dynamic string table; b"" if its size is unknown."""
         if DT_STRTAB not in self._values or DT_STRSZ not in self._values:
             return b""
         size = self._values[DT_STRSZ][0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ELF64 little-endian files: headers when the file is opened, tables when they are asked for.
+"""ELF64 little-endian files: headers are read when a file is opened, tables when they are used.
 
 The numbers are pyelftools'. The bytes are read by Reader and Struct.iter_unpack, in pieces: tables
 have a row for every function of a large program, files are hostile, and importing and running
@@ -35,7 +35,7 @@ SYMBOL = Struct("<IBBHQQ")
 RELA = Struct("<QQq")
 DYNAMIC = Struct("<qQ")
 WORD = Struct("<Q")
-# In the first word of a symbol: its name, and what is at least this where it has a section.
+# Fields in the first word of a symbol: its name, and the least value with a section.
 NAME, DEFINED = 0xFFFFFFFF, 1 << 48
 WIDE_INDEX = Struct("<I")
 
@@ -60,7 +60,7 @@ STB_LOCAL = 0
 MAX_SECTIONS = 1 << 18
 MAX_SEGMENTS = 4096
 EM_CUDA = 190
-# e_machine, named as the first part of a triple.
+# Names of e_machine values, as in the first part of a triple.
 MACHINES = {
     3: "i386",
     22: "s390x",
@@ -74,17 +74,17 @@ MACHINES = {
     258: "loongarch64",
 }
 GPUS = ("nvptx64", "amdgcn", "intelgt")
-# NVIDIA's types of sections without bytes in the file, read as SHT_NOBITS: global, local and shared
-# memory, and what of shared memory is reserved. Read off ptxas' and nvlink's output.
+# NVIDIA's types of sections without bytes in the file, read as SHT_NOBITS: global, local, shared
+# and reserved shared memory. Found in output of ptxas and nvlink.
 CUDA_NOBITS = frozenset((0x70000007, 0x70000009, 0x7000000A, 0x70000015))
 
 DEBUG_INFO = frozenset((".debug_info", ".zdebug_info"))
 
-# The largest tables of real programs (relocations of a browser with all its libraries) have a few
-# million rows, and are walked a few times; more would keep a user waiting for minutes on a file
-# made to do so. All rows read from one file count.
+# Most rows read from one file. The largest tables of real programs (relocations of a browser with
+# all its libraries) have a few million rows, and are read a few times. A hostile file with more
+# rows would take minutes.
 MAX_ROWS = 1 << 25
-# Rows of a table that are in memory at one time.
+# Rows of a table in memory at a time.
 PIECE = 1 << 12
 
 
@@ -102,7 +102,7 @@ class Section(NamedTuple):
     info: int
     alignment: int = 0
     entry_size: int = 0
-    name_at: int = 0  # in the table of their names
+    name_at: int = 0  # offset in the table of their names
 
     @property
     def is_allocated(self) -> bool:
@@ -165,12 +165,12 @@ class Symbol(NamedTuple):
 
     @property
     def binding(self) -> int:
-        """STB_LOCAL and the like."""
+        """Return the binding, e.g. STB_LOCAL."""
         return self.info >> 4
 
     @property
     def type(self) -> int:
-        """STT_FUNC and the like."""
+        """Return the type, e.g. STT_FUNC."""
         return self.info & 15
 
     @property
@@ -179,7 +179,7 @@ class Symbol(NamedTuple):
         return self.section != SHN_INDICES.SHN_UNDEF
 
 
-# _make of large tables' rows, which are known to have as many fields.
+# Faster than Section._make, which checks the number of fields of each row.
 _section: Callable[[tuple[Any, ...]], Section] = partial(tuple.__new__, Section)
 _symbol: Callable[[tuple[Any, ...]], Symbol] = partial(tuple.__new__, Symbol)
 
@@ -202,7 +202,7 @@ class _Header(NamedTuple):
 
 
 class Elf:
-    """An ELF file whose headers have been read; its tables are read when they are asked for."""
+    """An ELF file with its headers; tables are read on demand."""
 
     def __init__(
         self, data: Reader, header: _Header, sections: list[Section], segments: list[Segment]
@@ -224,27 +224,27 @@ class Elf:
         self._rows = 0
 
     def with_stand_ins(self, sections: list[Section]) -> Elf:
-        """The same file with sections that were told from elsewhere than headers of theirs."""
+        """Return a copy of this file with `sections` in place of its section headers."""
         other = copy(self)
         other.sections = sections
         return other
 
     def named(self, name: str) -> list[Section]:
-        """The sections called `name`."""
+        """Return the sections called `name`."""
         return [section for section in self.sections if section.name == name]
 
     def of_type(self, kind: int) -> list[Section]:
-        """The sections of a type."""
+        """Return the sections of a type."""
         return [section for section in self.sections if section.type == kind]
 
     def content(self, section: Section) -> Reader:
-        """The bytes of a section."""
+        """Return a reader of a section's bytes."""
         if not section.has_bytes:
             raise FormatError(f"section {section.name} holds no bytes")
         return self.data.slice(section.offset, section.size, f"section {section.name}")
 
     def rows(self, layout: Struct, table: Reader, what: str) -> Iterator[tuple[int, ...]]:
-        """The records of a table, a piece at a time. Raises FormatError for an absurd number."""
+        """Yield the records of a table, read in pieces. Raises FormatError for too many records."""
         count = len(table) // layout.size
         self._count(count, what)
         for first in range(0, count, PIECE):
@@ -252,7 +252,7 @@ class Elf:
             yield from layout.iter_unpack(table.bytes(first * layout.size, size, what))
 
     def words(self, record: int, table: Reader, what: str) -> Iterator[array[int]]:
-        """The same of records of `record` bytes, as the 64-bit words that they are made of."""
+        """Yield the records of a table in pieces, each an array of 64-bit words."""
         count = len(table) // record
         self._count(count, what)
         for first in range(0, count, PIECE):
@@ -265,21 +265,21 @@ class Elf:
             raise LimitError(f"tables of more than {MAX_ROWS} rows (at {what}) are not read")
 
     def strings(self, section: int, what: str) -> Strings:
-        """The string table that is section number `section`."""
+        """Return the string table in section number `section`."""
         return Strings(self.string_table(section, what), what)
 
     def string_table(self, section: int, what: str) -> Reader:
-        """Its bytes."""
+        """Return the bytes of string table `section`. Raises FormatError if it does not exist."""
         if not 0 < section < len(self.sections):
             raise FormatError(f"{what}: there is no section {section} for its strings")
         return self.content(self.sections[section])
 
     def symbol_tables(self) -> list[Section]:
-        """The symbol tables, the full one first."""
+        """Return the symbol tables: .symtab before .dynsym."""
         return self.of_type(SHT_SYMTAB) + self.of_type(SHT_DYNSYM)
 
     def symbols(self, table: Section) -> Iterator[Symbol]:
-        """The symbols of a table, in its order (the first is the null symbol)."""
+        """Yield the symbols of a table in order; the first is the null symbol."""
         symbols = map(_symbol, self.rows(SYMBOL, self.content(table), table.name))
         for section in self.of_type(SHT_SYMTAB_SHNDX):
             if section.link == table.number:
@@ -288,9 +288,9 @@ class Elf:
         return symbols
 
     def undefined(self, table: Section) -> Iterator[tuple[int, Symbol]]:
-        """The named symbols of a table that have no section, with their numbers.
+        """Yield the named undefined symbols of a table, with their numbers.
 
-        Most tables have many others, which are passed over by their first word.
+        Most symbols are defined or unnamed. Their first word shows it, so they are not parsed.
         """
         content, number = self.content(table), 0
         for words in self.words(SYMBOL.size, content, table.name):
@@ -301,7 +301,7 @@ class Elf:
             number += len(firsts)
 
     def dynamic(self) -> dict[int, list[int]]:
-        """The dynamic section: tag to values, in order."""
+        """Return the values of the dynamic section by tag, in order."""
         found: dict[int, list[int]] = {}
         for segment in self.segments:
             if segment.type != PT_DYNAMIC:
@@ -314,7 +314,7 @@ class Elf:
         return found
 
     def offset(self, address: int, size: int = 0) -> int | None:
-        """The file offset of `size` bytes at `address`; None where the file holds none."""
+        """Return the file offset of `size` bytes at `address`; None if they are not in the file."""
         load = self._load(address)
         if load is None:
             return None
@@ -327,7 +327,7 @@ class Elf:
         return max(0, load.address + load.file_size - address) if load else 0
 
     def offset_of(self, symbol: Symbol) -> int | None:
-        """The file offset of what a symbol stands for; None where its section does not hold it."""
+        """Return the file offset of a symbol's bytes; None if its section does not hold them."""
         if not 0 < symbol.section < len(self.sections):
             return None
         section = self.sections[symbol.section]
@@ -336,7 +336,7 @@ class Elf:
         return section.offset + inside if is_held else None
 
     def _load(self, address: int) -> Segment | None:
-        """The loaded segment that `address` is in, if it is in any."""
+        """Return the loaded segment that contains `address`, or None."""
         starts, loads = self._loads
         found = bisect_right(starts, address) - 1
         return loads[found] if found >= 0 else None
@@ -359,7 +359,7 @@ def probe(data: Reader) -> bool:
 
 
 def _widened(symbol: Symbol, wide: tuple[int, ...]) -> Symbol:
-    """A symbol whose section's number may be in a table of its own."""
+    """Return the symbol with its section number from SHT_SYMTAB_SHNDX, if it is an extended one."""
     if symbol.section != SHN_INDICES.SHN_XINDEX:
         return symbol
     return symbol._replace(section=wide[0])
@@ -376,21 +376,21 @@ def is_foreign(elf: Elf) -> bool:
 
 
 def is_debug_only(elf: Elf) -> bool:
-    """Return whether it is what `objcopy --only-keep-debug` leaves, whose code has no bytes."""
+    """Return whether the file is output of `objcopy --only-keep-debug`: its code has no bytes."""
     code = [s for s in elf.sections if s.is_allocated and s.flags & SH_FLAGS.SHF_EXECINSTR]
     is_linked = not elf.is_object and bool(code)
     return is_linked and all(section.type == SHT_NOBITS for section in code)
 
 
 def read(data: Reader) -> Elf:
-    """The headers of the ELF file in `data`.
+    """Read the headers of the ELF file in `data`.
 
-    Raises FormatError naming the place for what is malformed, 32-bit or big-endian.
+    Raises FormatError with the place if the file is malformed, 32-bit or big-endian.
     """
     header = _header(data)
     sections = _sections(data, header) if header.sections_at else []
     segments = _segments(data, header)
-    if sum(map(attrgetter("size"), sections)) > 2 * len(data):  # with those that have no bytes
+    if sum(map(attrgetter("size"), sections)) > 2 * len(data):  # may count sections without bytes
         spans = [(s.offset, s.size) for s in sections if s.type not in NO_BYTES]
         _expect_apart(data, spans, "sections")
     loads = [(s.offset, s.file_size) for s in segments if s.type == PT_LOAD]
@@ -399,7 +399,7 @@ def read(data: Reader) -> Elf:
 
 
 def first(data: Reader) -> Elf:
-    """The first header alone, which must say where in `data` the others are: no sections."""
+    """Read the ELF header alone, and check that the header tables lie in `data`."""
     header = _header(data)
     if header.sections_at:
         size = header.sections * header.section_size
@@ -410,7 +410,7 @@ def first(data: Reader) -> Elf:
 
 
 def section_names(data: Reader) -> bytes:
-    """The names of its sections, one after another, and no more of it read than they need."""
+    """Return the string table of section names, reading only the headers that locate it."""
     header = _header(data)
     if not header.sections_at:
         return b""
@@ -449,7 +449,7 @@ def _sections(data: Reader, header: _Header) -> list[Section]:
 
 
 def _names_at(header: _Header, link: int) -> int:
-    """The section with the names of sections; `link`: of section 0, where it may be kept (gABI)."""
+    """Return the section number of the section names; `link` is that of section 0 (gABI)."""
     return link if header.names == SHN_INDICES.SHN_XINDEX else header.names
 
 
@@ -464,9 +464,9 @@ def _segments(data: Reader, header: _Header) -> list[Segment]:
 
 
 def _expect_apart(data: Reader, spans: list[tuple[int, int]], what: str) -> None:
-    """Segments may share a page; a file where everything is everywhere is made to waste time.
+    """Check that the spans do not overlap much: hostile files repeat bytes to waste time.
 
-    Those beyond the end are named by what reads them.
+    Segments may share a page. Spans beyond the end are reported when they are read.
     """
     total = sum(size for offset, size in spans if offset + size <= len(data))
     if total > 2 * len(data):

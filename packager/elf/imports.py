@@ -36,7 +36,7 @@ class Libraries(NamedTuple):
 
 
 def libraries(elf: Elf) -> Libraries:
-    """Return the libraries that a file needs, and where it has them looked for."""
+    """Return the libraries that a file needs, and its search paths."""
     tables = elf.of_type(SHT_DYNSYM)
     tags = elf.dynamic() if tables else {}
     paths = [offset for tag in (DT_RPATH, DT_RUNPATH) for offset in tags.get(tag, [])]
@@ -51,12 +51,12 @@ def libraries(elf: Elf) -> Libraries:
 class OffloadImports(NamedTuple):
     """The functions of an offload runtime that a file calls, and the libraries to have them."""
 
-    names: tuple[str, ...] = ()  # with their versions: "__tgt_target@OMPTARGET_4.5"
-    libraries: tuple[str, ...] = ()  # of those versions, whatever they are called
+    names: tuple[str, ...] = ()  # names with versions: "__tgt_target@OMPTARGET_4.5"
+    libraries: tuple[str, ...] = ()  # libraries that provide these versions
 
 
 def offload_imports(elf: Elf) -> OffloadImports:
-    """Return the undefined __tgt_* symbols, and the libraries that their versions are asked of."""
+    """Return the undefined __tgt_* symbols, and the libraries of their versions."""
     tables = elf.of_type(SHT_SYMTAB if elf.is_object else SHT_DYNSYM)
     found: dict[str, None] = {}
     libraries: dict[str, None] = {}
@@ -101,7 +101,7 @@ def defines(elf: Elf, name: str) -> bool:
 
 
 class _Versions:
-    """The version that each dynamic symbol asks for; objects have it in the name."""
+    """Version requirements of dynamic symbols; in objects the names contain them."""
 
     def __init__(self, elf: Elf) -> None:
         self._numbers = [elf.content(section) for section in elf.of_type(SHT_GNU_VERSYM)]
@@ -112,7 +112,7 @@ class _Versions:
         }
 
     def of(self, index: int) -> tuple[str, str]:
-        """Return the library and the version that dynamic symbol `index` asks for, or ("", "")."""
+        """Return the library and version that dynamic symbol `index` requires, or ("", "")."""
         if not self._numbers:
             return "", ""
         (number,) = self._numbers[0].unpack(HALF, index * HALF.size, "symbol version")

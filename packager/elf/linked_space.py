@@ -37,9 +37,9 @@ from packager.host_machines import MACHINES
 from packager.host_machines.machine import HostMachine
 from packager.records import NamedTuple
 
-# Data that is searched for raw pointers, at a time.
+# Size of a piece of data that is searched for raw pointers.
 PIECE = 1 << 20
-MAX_NEEDLES = 64  # that are searched for one after the other
+MAX_NEEDLES = 64  # most values that are searched one by one
 
 
 class _Relocations(NamedTuple):
@@ -70,7 +70,7 @@ class LinkedSpace(Space):
         for relocations in self._relocations():
             places, kinds, addends = relocations
             if max(places) < index.low or min(places) >= index.high:
-                continue  # so it is with nearly all of a large program
+                continue  # true of nearly all relocations of a large program
             if index.is_single and kinds.count(self._relative) == len(kinds):
                 windows[0].rebase(places, addends)
                 continue
@@ -122,7 +122,7 @@ class LinkedSpace(Space):
                         at = piece.find(needle, at + 1)
 
     def _raw_words(self, values: set[int]) -> Iterator[tuple[int, int]]:
-        """The same for many values, of pointers that are aligned to 4."""
+        """Yield the address and value of each word aligned to 4 that equals one of `values`."""
         for section in self.elf.sections:
             data = self.elf.content(section) if section.is_data else Reader(b"")
             for start in range(-section.address % 4, len(data) - WORD.size + 1, PIECE):
@@ -162,7 +162,7 @@ class LinkedSpace(Space):
                     yield function, slots[place]
 
     def _slots(self, values: Collection[int], machine: HostMachine) -> dict[int, int]:
-        """Return where the loader puts pointers to `values`, which may go by a symbol's name."""
+        """Return where the loader writes pointers to `values`, directly or through a symbol."""
         wanted = frozenset(values)
         found: dict[int, int] = {}
         for relocations in self._relocations():
@@ -209,7 +209,7 @@ class LinkedSpace(Space):
         return ((row[4], Symbol._make(row)) for row in rows if row[4] in addresses)
 
     def _relocations(self) -> Iterator[_Relocations]:
-        """Every dynamic relocation with an addend, some thousand at a time."""
+        """Yield the dynamic relocations with addends in batches."""
         start, size = self._dynamic.get(DT_RELA, [0])[0], self._dynamic.get(DT_RELASZ, [0])[0]
         if not size:
             return

@@ -86,7 +86,7 @@ class ObjectSpace(Space):
         for number in {function >> SECTION_SHIFT for function in functions}:
             for place, info, addend in self._relocations(number):
                 value = self._symbols.value(info >> 32)
-                # Relative addends count from the place, distances from somewhere behind it.
+                # Relative addends count from the field, and distances from an address after it.
                 for target in (
                     {value + addend, value + addend + behind} if value is not None else ()
                 ):
@@ -95,7 +95,7 @@ class ObjectSpace(Space):
                         yield starts[at], target
 
     def targets(self, function: int, end: int) -> set[int]:
-        return set()  # what is asked of linked files only
+        return set()  # only linked files need this
 
     def symbols_at(self, table: Section, addresses: Set[int]) -> Iterator[tuple[int, Symbol]]:
         for symbol in self.elf.symbols(table):
@@ -109,7 +109,7 @@ class ObjectSpace(Space):
         return None
 
     def _relocations(self, target: int) -> Iterator[tuple[int, int, int]]:
-        """(place, info, addend) of the relocations of section `target`."""
+        """Yield (place, info, addend) for each relocation of section `target`."""
         base = target << SECTION_SHIFT
         for section in self._tables.get(target, ()):
             table = self.elf.content(section)
@@ -128,13 +128,13 @@ class ObjectSpace(Space):
         return Symbols(names, values, strings)
 
     def _value(self, symbol: Symbol, names: Strings) -> int | None:
-        """Its address; the linker's section bounds count as defined."""
+        """Return a symbol's address; section bounds that linkers define count as defined."""
         if not symbol.is_defined and symbol.name_at:
             return self._bound(names[symbol.name_at])
         return self.symbol_address(symbol)
 
     def _bound(self, name: str) -> int | None:
-        """Return the address that the linker gives `__start_X` or `__stop_X` of section X."""
+        """Return the address of the linker's `__start_X` or `__stop_X` of section X."""
         for prefix, at_end in (("__start_", False), ("__stop_", True)):
             if not name.startswith(prefix):
                 continue
@@ -147,7 +147,7 @@ class ObjectSpace(Space):
 
     @cached_property
     def _bounds(self) -> dict[str, tuple[Section, Section]]:
-        """The first and the last section of each name."""
+        """Return the first and the last section of each name."""
         found: dict[str, tuple[Section, Section]] = {}
         for section in self.elf.sections:
             found[section.name] = (found.get(section.name, (section,))[0], section)

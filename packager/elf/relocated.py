@@ -16,7 +16,7 @@ _store_word = WORD.pack_into
 
 
 class Range(NamedTuple):
-    """Part of the address space, and what it holds in the words of an error message."""
+    """A range of the address space, with a name for error messages."""
 
     address: int
     size: int
@@ -36,11 +36,11 @@ class Window:
         self.has_relocations = False
 
     def word(self, offset: int) -> int:
-        """The 64-bit word at `offset`."""
+        """Return the 64-bit word at `offset`."""
         return int(WORD.unpack_from(self.data, offset)[0])
 
     def half(self, offset: int) -> int:
-        """The 32-bit word at `offset`."""
+        """Return the 32-bit word at `offset`."""
         return int.from_bytes(self.data[offset : offset + 4], "little")
 
     def pointer(self, offset: int) -> int | None:
@@ -48,12 +48,12 @@ class Window:
         return None if offset in self._unresolved else self.word(offset)
 
     def column(self, kind: str, offset: int, record: int) -> list[int]:
-        """A field of each record, if the window is a table; `kind` is the array module's."""
+        """Return one field of each record of a table; `kind` is the array module's type code."""
         values = array(kind, bytes(self.data[: len(self.data) // record * record]))
         return values[offset // values.itemsize :: record // values.itemsize].tolist()
 
     def pointers(self, offset: int, record: int) -> list[int | None]:
-        """The pointers at `offset` of each record."""
+        """Return the pointers at `offset` of each record."""
         values: list[int | None] = list(self.column("Q", offset, record))
         for place in self._unresolved:
             number, inside = divmod(place, record)
@@ -62,7 +62,7 @@ class Window:
         return values
 
     def symbol(self, offset: int) -> str | None:
-        """The symbol that the pointer at `offset` names, if its relocation has one."""
+        """Return the symbol that relocates the pointer at `offset`, or None."""
         number = self._symbols.get(offset)
         return None if number is None else self._name_of(number)
 
@@ -86,7 +86,7 @@ class Window:
         """
         offset = place - self.address
         if offset < 0 or offset > len(self.data) - WORD.size:
-            return  # it begins in this range but ends beyond it: not one of its pointers
+            return  # the pointer crosses the end of the range
         self._relocated[offset] = self.has_relocations = True
         if base is None:
             self._unresolved.add(offset)
@@ -123,7 +123,7 @@ class WindowIndex:
         self.high = max(ends, default=0)
 
     def at(self, place: int) -> Iterator[Window]:
-        """The windows that contain `place`."""
+        """Yield the windows that contain `place`."""
         last = bisect_right(self._starts, place) - 1
         while last >= 0 and self._furthest[last] > place:
             window = self._windows[last]

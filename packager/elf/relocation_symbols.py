@@ -22,7 +22,7 @@ class Symbols:
         self._strings = strings
 
     def value(self, number: int) -> int | None:
-        """The value of a symbol; None if another file defines it."""
+        """Return the value of a symbol; None if another file defines it."""
         try:
             value = self._values[number]
         except IndexError as error:
@@ -31,13 +31,13 @@ class Symbols:
         return None if value == UNKNOWN else value
 
     def name(self, number: int) -> str | None:
-        """The name of a symbol whose value has been asked for, if it has one."""
+        """Return the name of a symbol; None if it has none. Call `value` first."""
         at = self._names[number]
         return self._strings[at] if at else None
 
 
 def linked(elf: Elf, kind: int) -> Symbols:
-    """Those of a linked file: their values are addresses."""
+    """Read the symbol table of a linked file, whose values are addresses."""
     table = table_of(elf, kind)
     names, values = array("Q"), array("Q")
     for words in elf.words(SYMBOL.size, elf.content(table), table.name):
@@ -50,7 +50,7 @@ def linked(elf: Elf, kind: int) -> Symbols:
 
 
 def table_of(elf: Elf, kind: int) -> Section:
-    """The table of symbols of a type of section, which relocations count on."""
+    """Return the symbol table of a section type that relocations number their symbols by."""
     tables = elf.of_type(kind)
     if not tables:
         raise FormatError("relocations name symbols but there is no table of symbols")

@@ -9,7 +9,7 @@ from packager.elf.headers import DT_RELR, MAX_ROWS, WORD, Elf
 from packager.errors import FormatError, LimitError
 
 DT_RELRSZ = 35
-WORDS = 63  # that a bitmap is of
+WORDS = 63  # words that a bitmap describes
 
 
 def relr_places(elf: Elf) -> Iterator[int]:

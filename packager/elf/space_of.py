@@ -8,7 +8,7 @@ from packager.elf.headers import Elf
 
 
 def space(elf: Elf) -> Space:
-    """The address space of a file. Only the reader that it needs is imported."""
+    """Return the address space of a file; imports only the reader for its kind."""
     if elf.is_object:
         from packager.elf.object_space import ObjectSpace
 

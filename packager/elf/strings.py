@@ -9,20 +9,20 @@ from itertools import accumulate
 from packager.errors import FormatError
 from packager.files.reader import MAX_STRING, Reader
 
-# A string table up to this size is read once, beyond it string by string.
+# Largest string table that is read whole; a larger one is read string by string.
 SMALL_STRINGS = 1 << 22
 FEW = 1 << 10
 
 
 class Strings:
-    """A string table; a small one is read once, since each name asks for it."""
+    """A string table; a small one is read at once, since every name needs it."""
 
     def __init__(self, data: Reader, what: str) -> None:
         self._data = data
         self._what = what
         self._context = data.context
         self._bytes: bytes | None = None
-        self._plain = ""  # the same, if each character is one to show
+        self._plain = ""  # all strings, if every character is printable
 
     def __getitem__(self, offset: int) -> str:
         if self._bytes is None:
@@ -37,19 +37,19 @@ class Strings:
         return self._decoded(self._bytes or b"", offset)
 
     def each(self, offsets: Sequence[int]) -> list[str]:
-        """The strings at `offsets`, which are most of the table."""
+        """Return the strings at `offsets`. This is fast if they are most of the table."""
         known = self._parts(FEW + 2 * len(offsets))
         found = list(map(known.get, offsets)) if known else [None] * len(offsets)
         self._context.count(sum(map(len, filter(None, found))))
         return [self[at] if one is None else one for at, one in zip(offsets, found, strict=True)]
 
     def _parts(self, most: int) -> dict[int, str]:
-        """All strings by where they begin, if all is plain text and there are not too many."""
+        """Return all strings by offset; empty if there are too many or one is not plain text."""
         if self._bytes is None and len(self._data) <= SMALL_STRINGS:
             self._read()
         if self._plain.count("\0") > most:
             return {}
-        *parts, _ = self._plain.split("\0")  # what follows the last NUL does not end
+        *parts, _ = self._plain.split("\0")  # text after the last NUL is no string
         if max(map(len, parts), default=0) >= MAX_STRING:
             return {}
         starts = accumulate(map((1).__add__, map(len, parts)), initial=0)

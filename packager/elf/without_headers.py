@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sections for an executable or library whose section headers are gone: what the dynamic loader
-uses in their place. `strip` leaves the headers; `llvm-strip --strip-sections` and packers do not.
+"""Make sections for a linked file without section headers, from what the dynamic loader uses.
+
+`strip` keeps the headers; `llvm-strip --strip-sections` and packers remove them.
 """
 
 from __future__ import annotations
@@ -54,11 +55,10 @@ PIECE = 1 << 14
 
 
 def completed(elf: Elf) -> Elf:
-    """The same file with the sections that program headers and dynamic segment tell of, if it has
-    none of its own.
+    """Return `elf`, with sections from its program headers and dynamic segment if it has none.
 
-    Raises FormatError when there are none either, or a table that the dynamic segment names is not
-    in the file.
+    Raises FormatError if it has no program headers either, or if a table that the dynamic segment
+    names is not in the file.
     """
     if elf.sections:
         return elf
@@ -69,7 +69,7 @@ def completed(elf: Elf) -> Elf:
 
 
 def _expect_apart(segments: list[Segment]) -> None:
-    """An address that is in two segments has two contents: nothing told by it could be trusted."""
+    """Check that no two loaded segments overlap: an address in both would have two contents."""
     loads = [(n, s) for n, s in enumerate(segments) if s.type == PT_LOAD and s.file_size]
     loads.sort(key=lambda numbered: numbered[1].address)
     for (first, lower), (second, upper) in pairwise(loads):
@@ -80,7 +80,7 @@ def _expect_apart(segments: list[Segment]) -> None:
 
 
 def _loads(segments: list[Segment]) -> Iterator[Section]:
-    """Code and data, as far as the file holds them, one section for each segment."""
+    """Yield a section for the bytes of each loaded segment."""
     for number, segment in enumerate(segments):
         if segment.type != PT_LOAD or not segment.file_size:
             continue
@@ -145,7 +145,7 @@ class _Finder:
         return at
 
     def _symbols(self) -> int:
-        """Return the number of dynamic symbols, which only the hash tables tell."""
+        """Return the number of dynamic symbols, which only the hash tables contain."""
         data = self._elf.data
         if table := self._value(DT_HASH):
             count = int(data.unpack(HASH, self._at(table), "hash table")[1])
@@ -158,7 +158,7 @@ class _Finder:
         return count
 
     def _relocated_symbols(self) -> int:
-        """Of a file that defines none: as many as relocations refer to."""
+        """Return the number of symbols that relocations refer to, for a file that defines none."""
         highest = 0
         for start, size in ((DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)):
             if self._value(start):
@@ -169,7 +169,10 @@ class _Finder:
         return highest + 1
 
     def _gnu_symbols(self, at: int) -> int:
-        """The last symbol of the fullest bucket is the last of all; its chain ends with a 1 bit."""
+        """Return the number of the last symbol in the GNU hash table.
+
+        The symbol is the last of the bucket with the highest start; a set low bit ends its chain.
+        """
         data, what = self._elf.data, "GNU hash table"
         buckets, first, words, _ = data.unpack(GNU_HASH, at, what)
         at += GNU_HASH.size + words * WORD.size

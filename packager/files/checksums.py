@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checksums that tell files apart, taken beside other work."""
+"""Compute checksums of files in another thread."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from xxhash import xxh3_128
 from packager.errors import FormatError
 from packager.files.reader import OpenFiles
 
-# In smaller pieces, Python's lock is handed over too often; larger ones do not stay in the cache.
+# With smaller pieces threads contend for Python's lock; larger ones exceed the CPU's cache.
 PIECE = 2 << 20
 
 
 class Checksums(Thread):
-    """Reads files from the beginning of the block on, and stops at its end, whatever is left.
+    """Reads files in the background during the block; its end stops the reading.
 
-    It is for who needs to know them late, if at all: both the reading and the sums are the work of
-    another core, while this one loads modules and waits for the kernel.
+    It serves callers that need the checksums late, or never. Reading and hashing use another core
+    while the caller loads modules and waits for the kernel.
     """
 
     def __init__(self, files: OpenFiles, paths: Iterable[Path]) -> None:
@@ -32,7 +32,7 @@ class Checksums(Thread):
         self._is_wanted = True
 
     def run(self) -> None:
-        """Read every file, unless nobody wants them any more."""
+        """Read every file, unless the block has ended."""
         buffer = memoryview(bytearray(PIECE))
         for path in self._paths:
             try:
@@ -52,9 +52,9 @@ class Checksums(Thread):
         return digest.digest()
 
     def of(self, path: Path) -> bytes:
-        """The checksum of a file: any two files differ in theirs.
+        """Return the checksum of a file; waits until it is computed.
 
-        Waits for it. Raises FormatError when the file cannot be read.
+        Raises FormatError if the file cannot be read.
         """
         self.join()
         if path in self._faults:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The context of reading one file: quotas, how far images are looked into, and what is kept."""
+"""The context of reading one file: quotas, the depth of reading images, and caches."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from packager.files.names import text
 from packager.files.sources import Room
 from packager.look import WHOLE, Look
 
-# Of all strings that are read from one file: tables of a small one may share a long string. Names
-# are read some times over.
+# Most bytes of all strings read from one file, counted at each read: tables of a small file may
+# share a long string.
 MAX_STRINGS = 1 << 27
 STRINGS_OF_A_BYTE = 4
-# The largest libraries have some thousand.
+# Most images of a file; the largest libraries have some thousand.
 MAX_IMAGES = 1 << 20
 
 
@@ -28,10 +28,10 @@ class Closing(Protocol):
 
 
 class Context:
-    """Shared by all views of a file of `size` bytes and of what it inflates to.
+    """Shared by all views of a file of `size` bytes, and of its inflated parts.
 
-    It counts what they read, so that small files cannot ask for much: their tables may all point to
-    one place. `look` says how much of the images is read, and has a function for progress.
+    It counts what they read, so that small files cannot cost much: their tables may all refer to
+    one place. `look` limits how much of the images is read, and has a callback for progress.
     """
 
     def __init__(self, size: int = 0, look: Look = WHOLE) -> None:
@@ -42,23 +42,23 @@ class Context:
         self.in_images = 0  # bytes
         self.inflated = 0  # bytes
         self.containers = 0  # bytes of those in others
-        self.room = Room()  # for what was inflated and is large
-        self.ahead: Closing | None = None  # what inflates images ahead of their readers
+        self.room = Room()  # memory for large inflated data
+        self.ahead: Closing | None = None  # inflates images ahead of their readers
 
     def close(self) -> None:
-        """Take away what was kept."""
+        """Free the caches."""
         if self.ahead:
             self.ahead.close()
         self.room.close()
 
     def string(self, name: bytes) -> str:
-        """A string that was read, as `text`; it counts."""
+        """Return a name read from the file as safe text, and count it against the quota."""
         found = text(name)
         self.count(len(found))
         return found
 
     def count(self, characters: int) -> None:
-        """Strings that were read."""
+        """Count the characters of strings read. Raises LimitError if they are too many."""
         self.strings += characters
         most = MAX_STRINGS + STRINGS_OF_A_BYTE * (self.size + self.inflated)
         if self.strings > most:
@@ -66,7 +66,7 @@ class Context:
 
     @contextmanager
     def looking(self, look: Look) -> Iterator[None]:
-        """Images are looked into so far meanwhile."""
+        """Use `look` in the block as the depth to which images are read."""
         before, self.look = self.look, look
         try:
             yield
@@ -74,7 +74,7 @@ class Context:
             self.look = before
 
     def image(self, size: int, available: int) -> None:
-        """Count a device image; images of a file cannot be larger together than what holds them."""
+        """Count a device image: together, images cannot be larger than the bytes that hold them."""
         self.images += 1
         self.in_images += size
         if self.in_images > available + self.inflated:

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 
 from packager.files.portable import pread, pwrite
 
-# Offsets at which the kernel copies a quarter faster: what it keeps of files in memory is in such
-# pieces, if not in larger ones.
+# Alignment of offsets at which the kernel copies a quarter faster: the size of page cache folios.
 BLOCK = 1 << 16
 AT_ONCE = 16 << 20  # then who watches hears of it
 BY_HAND = 1 << 20
-# The errors by which the kernel refuses to copy between these two, or at all.
+# Errors with which the kernel refuses to copy between two files, or at all.
 NOT_HERE = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM}
 
 
@@ -31,7 +30,8 @@ def copy(
     are only zeros: holes stay holes. `copied` is told of all that is written, in bytes, after
     `at_once` bytes at most.
 
-    Returns how many of them there are, fewer than `size` where the file ends before.
+    Holes stay holes. Calls `copied` with the bytes written so far in each step. Returns the number
+    of bytes copied, less than `size` if the file ends early.
     """
     end = start + size
     for begin, stop in _data(source, start, end):
@@ -44,12 +44,12 @@ def copy(
                 return place - start
             place += done
             copied(done)
-    # The end of a file looks like a hole to its end.
+    # The end of a file looks like the beginning of a hole.
     return min(end, os.fstat(source).st_size) - start
 
 
 def _in_kernel(source: int, start: int, size: int, out: int, at: int) -> int:
-    """Return how many bytes the kernel has copied; none where it does not."""
+    """Copy inside the kernel; return the number of bytes, or 0 if the kernel cannot."""
     if not hasattr(os, "copy_file_range"):  # Linux alone has it
         return 0
     try:
@@ -74,7 +74,7 @@ def put(out: int, content: memoryview, at: int) -> int:
 
 
 def _data(source: int, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The parts of a range that the file system holds bytes of: where each begins and ends."""
+    """Yield the parts of a range that are not holes, as pairs of start and end."""
     if not hasattr(os, "SEEK_DATA"):
         yield start, end
         return
@@ -84,7 +84,7 @@ def _data(source: int, start: int, end: int) -> Iterator[tuple[int, int]]:
             begin = min(max(os.lseek(source, at, os.SEEK_DATA), at), end)
             stop = min(os.lseek(source, begin, os.SEEK_HOLE), end) if begin < end else end
         except OSError as error:
-            if error.errno == errno.ENXIO:  # nothing but holes to the end
+            if error.errno == errno.ENXIO:  # only holes follow
                 return
             begin, stop = at, end
         if begin < stop:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The compiled helper, where one was built: runtime/inspect.
+"""The compiled helper for reading images (runtime/inspect), if it was built.
 
-It answers for what is usual. For all else, and where it is not there, its twins in Python answer,
-which say the same: lz4_block, device_elf and ptx.
+The helper reads common images. Its equivalents in Python (lz4_block, device_elf and ptx) read all
+others, and replace a missing helper. Their results are equal.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 LIBRARY = Path("_compiled", "libomptool_inspect.so")
 FUNCTIONS = ("omptool_inspect_cubin", "omptool_lz4_image", "omptool_ptx_lines")
-ROOM = 1 << 22  # for an answer
-IMAGE_ROOM = 1 << 23  # for an image, or for both ends of a larger one
+ROOM = 1 << 22  # buffer for an answer
+IMAGE_ROOM = 1 << 23  # buffer for an image, or for both ends of a larger one
 WORD = 8
-# The depth to which a cubin is read. Damage is looked for at each, and undefined names.
+# Depth to which a cubin is read. Each depth includes the search for damage and undefined names.
 DAMAGE, SYMBOLS, RESOURCES = range(3)
 
 
 class Memory:
-    """Memory that the helper writes to; the machine gives as much of it as is used."""
+    """Output buffer of the helper; the kernel allocates its pages at first use."""
 
     def __init__(self, size: int) -> None:
         from ctypes import addressof, c_char
@@ -43,14 +43,14 @@ class Memory:
 
 
 class Image(NamedTuple):
-    """An image in memory, or both ends of one that is larger than the memory.
+    """An image in memory, or both ends of one that exceeds the memory.
 
-    Then the end takes the last eighth of the memory, and the bytes between the ends pass through
-    the eighth in front of it: so runtime/inspect/image.h has it.
+    Then its end is in the last eighth of the memory, and the bytes between pass through the eighth
+    before it, as runtime/inspect/image.h expects.
     """
 
     memory: bytes | mmap
-    place: bytes | int  # the same, or its address
+    place: bytes | int  # the stored bytes, or their address
     room: int
     size: int
 
@@ -69,11 +69,11 @@ class Image(NamedTuple):
         yield view[self.room - end :]
 
     def head(self, size: int) -> bytes:
-        """Return its first bytes, or all that it has."""
+        """Return the first `size` bytes, or fewer if the image is shorter."""
         return self.memory[: min(size, self.size)]
 
     def tail(self, size: int) -> bytes:
-        """Return its last bytes, or all that it has."""
+        """Return the last `size` bytes, or fewer if the image is shorter."""
         end = min(self.size, self.room)
         return self.memory[max(0, end - size) : end]
 
@@ -84,9 +84,9 @@ def whole(content: bytes) -> Image:
 
 
 class _Own(threading.local):
-    """A thread's memory, used again: new memory takes longer than inflating into it.
+    """A thread's buffer, reused: allocating takes longer than inflating into it.
 
-    Nobody else reads it, and the thread reads it before its next call.
+    The thread reads the results before its next call.
     """
 
     answer: Memory | None = None
@@ -122,15 +122,15 @@ class Helper:
         return Image(memory.bytes, memory.address, memory.size, size)
 
     def inflate(self, block: bytes | int, stored: int, image: Image) -> bool:
-        """Inflate a block of LZ4 of `stored` bytes, which may be given by its address.
+        """Inflate an LZ4 block of `stored` bytes, passed as bytes or as an address.
 
-        Returns False for one that is damaged or unusual.
+        Returns False for a damaged or unusual block.
         """
         found: int = self._lz4(block, stored, image.place, image.room, image.size, False)
         return found == image.size
 
     def cubin(self, image: Image, depth: int) -> bytes | None:
-        """Return what it writes of a cubin."""
+        """Return the helper's records of a cubin."""
         out = self._out()
         found = self._cubin(image.place, image.room, image.size, depth, out.address, ROOM)
         return out.bytes[:found] if found >= 0 else None
@@ -148,7 +148,7 @@ class Helper:
 
 
 def depth(look: Look) -> int:
-    """Return how far to look into cubins, if at all."""
+    """Return the depth to which cubins are read."""
     if not look.symbols:
         return DAMAGE
     return RESOURCES if look.resources else SYMBOLS
@@ -164,6 +164,6 @@ def built() -> Helper | None:
             library = ctypes.CDLL(str(Path(place) / LIBRARY))
             if all(hasattr(library, name) for name in FUNCTIONS):  # not that of another release
                 return Helper(library)
-        except (ImportError, OSError):  # no ctypes, or no library
+        except (ImportError, OSError):  # ctypes or the library is missing
             continue
     return None

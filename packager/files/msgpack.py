@@ -16,16 +16,16 @@ Value = None | bool | int | float | str | bytes | list["Value"] | dict[str, "Val
 
 
 def decode(data: bytes) -> Value:
-    """The value that `data` begins with. Raises FormatError when it is malformed.
+    """Decode the value that `data` begins with. Raises FormatError if it is malformed.
 
-    Texts are as they are in the file, and may have surrogates.
+    Strings may contain surrogates.
     """
     found: Value = _read(data, lambda reader: reader.unpack())
     return found
 
 
 def check(data: bytes) -> None:
-    """Raise FormatError where bytes are missing or mean nothing; faster than `decode`."""
+    """Raise FormatError if bytes are missing or invalid; faster than `decode`."""
     _read(data, lambda reader: reader.skip())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 
 def text(name: bytes) -> str:
-    """A name in a file as text that is safe to show: what is not printable is escaped."""
+    """Return a name from a file with unprintable characters escaped."""
     decoded = name.decode("utf-8", "backslashreplace")
     return decoded if decoded.isprintable() else decoded.translate(_ESCAPES)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ask for files, and read and write open ones, alike on every system and release of Python.
+"""Portable calls on files, with one behaviour on every system and release of Python.
 
-Where a system lacks a call, another does the same. Before Python 3.14, Path.exists and Path.is_file
-raise OSError for a name that no file can have, and for a folder that must not be looked into.
+If a system lacks a call, another call replaces it. Before Python 3.14, Path.exists and Path.is_file
+raise OSError for an impossible name, and for a folder without permission to search it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def _flags(*names: str) -> int:
     return sum(getattr(os, name, 0) for name in names)
 
 
-# Files stay with this process, and a pipe does not make it wait. Windows changes the bytes of
-# files that are not binary.
+# Flags of every open: child processes do not inherit the file, and Windows does not translate line
+# ends. READING does not wait for a pipe's writer.
 _ANY = _flags("O_CLOEXEC", "O_NOINHERIT", "O_BINARY")
 READING = os.O_RDONLY | _flags("O_NONBLOCK") | _ANY
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _flags("O_NOFOLLOW") | _ANY
@@ -82,7 +82,7 @@ def allow_more() -> None:
 
 
 def make_binary(fd: int) -> None:
-    """Have the bytes of an open file read as they are, for which Windows has a mode."""
+    """Set Windows' binary mode for an open file."""
     try:
         of_windows = import_module("msvcrt")
     except ImportError:
@@ -103,7 +103,7 @@ def exists(path: Path) -> bool:
 
 
 def is_same(path: Path, other: Path) -> bool:
-    """Return whether both paths lead to one file that this process can see."""
+    """Return whether both paths refer to the same file that this process can see."""
     try:
         return path.samefile(other)
     except OSError:

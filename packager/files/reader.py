@@ -25,11 +25,11 @@ SHORT_STRING = 128
 STANDARD_INPUT = Path("-")
 PIECE = 1 << 20  # bytes that are copied at a time
 MAX_INPUT = 1 << 34  # through a pipe
-FEW_FILES = 200  # that any process may have open: on macOS it is 256
+FEW_FILES = 200  # open files that any process may have: macOS allows 256
 
 
 def called(path: Path | str) -> str:
-    """Return what messages call a file, or a member of what is on standard input."""
+    """Return the name of a file for messages, or of a member of standard input."""
     name = str(path)
     if name == str(STANDARD_INPUT) or name.startswith(f"{STANDARD_INPUT}("):
         return "standard input" + name.removeprefix(str(STANDARD_INPUT))
@@ -53,8 +53,8 @@ class NewerError(FormatError):
 class Reader:
     """A view of `size` bytes of a file; `at` is the file offset of its first byte.
 
-    Every access names what it reads, and one that would leave the view raises FormatError with
-    that name and the file offsets, so no caller checks bounds itself.
+    Every access names the part that it reads. An access that would leave the view raises
+    FormatError with this name and the file offsets, so no caller checks bounds itself.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Reader:
         return self._size
 
     def slice(self, offset: int, size: int, what: str) -> Reader:
-        """The view of `size` bytes at `offset` of this one."""
+        """Return a view of `size` bytes at `offset`; raise FormatError if they run past the end."""
         if offset < 0 or size < 0 or offset > self._size or size > self._size - offset:
             start = self.at + offset
             end = self.at + self._size
@@ -91,17 +91,17 @@ class Reader:
         return Reader(self._source, self.at + offset, size, self.context, self.whole)
 
     def anew(self) -> Reader:
-        """The same bytes for another reader, with quotas of its own."""
+        """Return a reader of these bytes with quotas of its own."""
         return Reader(self._source, self.at, self._size)
 
     @contextmanager
     def looked_into(self, look: Look) -> Iterator[Reader]:
-        """The same bytes for another reader that looks so far into images, in the block."""
+        """Open these bytes with quotas of their own; `look` is the depth to read images to."""
         with closing(Context(self._size, look)) as context:
             yield Reader(self._source, self.at, self._size, context)
 
     def bytes(self, offset: int = 0, size: int | None = None, what: str = "data") -> builtins.bytes:
-        """`size` bytes at `offset`, or all from there on."""
+        """Return `size` bytes at `offset`, or all bytes from there on."""
         size = self._size - offset if size is None else size
         if offset < 0 or size < 0 or size > self._size - offset:
             self.slice(offset, size, what)  # raises
@@ -114,16 +114,16 @@ class Reader:
         """Read all its bytes into `memory`, which is of the same size."""
         if type(self._source) is not File:
             memory[:] = self.bytes()
-        elif portable.read_into(self._source.fd, memory, self.at) != self._size:  # it shrank
+        elif portable.read_into(self._source.fd, memory, self.at) != self._size:  # the file shrank
             raise FormatError(f"data at {self.at:#x} could not be read whole")
 
     def pieces(self) -> Iterator[builtins.bytes]:
-        """All bytes, some at a time: an image may be larger than memory."""
+        """Yield all bytes in pieces: an image may exceed memory."""
         for start in range(0, self._size, PIECE):
             yield self.bytes(start, min(PIECE, self._size - start))
 
     def holds(self, word: builtins.bytes) -> bool:
-        """Return whether `word` is anywhere in the view."""
+        """Return whether the view contains the bytes `word`."""
         rest = b""
         for piece in self.pieces():
             if word in piece or (rest and word in rest + piece[: len(word)]):
@@ -133,11 +133,11 @@ class Reader:
 
     @property
     def is_stored(self) -> bool:
-        """Return whether its bytes are those of the file at `at`, not inflated or piped."""
+        """Return whether the bytes are stored in the file at `at`, not inflated or piped."""
         return type(self._source) is File
 
     def fileno(self) -> int:
-        """Return the descriptor of the file that it is a view of, for whoever copies from it.
+        """Return the file's descriptor, to copy from.
 
         Raises ValueError for a view of bytes that are in no file.
         """
@@ -146,7 +146,7 @@ class Reader:
         return self._source.fd
 
     def answer(self, depth: int) -> builtins.bytes | None:
-        """Return what the helper has said of an image, if it has been inflated and read so far."""
+        """Return the helper's records of an image, if it has been inflated and read so far."""
         source = self._source
         if isinstance(source, Kept) and self._size == source.size:
             return source.answer(depth)
@@ -154,12 +154,12 @@ class Reader:
 
     @property
     def is_answered(self) -> bool:
-        """Return whether the helper has answered for it, which it does for cubins alone."""
+        """Return whether the helper has read the image, which it does for cubins only."""
         source = self._source
         return isinstance(source, Kept) and source.is_answered and self._size == source.size
 
     def unpack(self, layout: Struct, offset: int, what: str) -> tuple[Any, ...]:
-        """One record at `offset`."""
+        """Unpack one record at `offset`."""
         return layout.unpack(self.bytes(offset, layout.size, what))
 
     def starts_with(self, magic: builtins.bytes) -> bool:
@@ -167,7 +167,7 @@ class Reader:
         return self._size >= len(magic) and self.bytes(0, len(magic)) == magic
 
     def string(self, offset: int, what: str) -> str:
-        """The NUL-terminated string at `offset`."""
+        """Read the NUL-terminated string at `offset`."""
         if not 0 <= offset <= self._size:
             self.slice(offset, 0, what)  # raises
         room = min(MAX_STRING, self._size - offset)
@@ -179,7 +179,7 @@ class Reader:
         raise FormatError(f"{what} at {self.at + offset:#x} has no terminating NUL")
 
     def strings(self, offsets: Iterable[int], what: Callable[[int], str]) -> Iterator[str]:
-        """The same of each of `offsets`, which are close to each other; `what` the n-th is."""
+        """Read the strings at `offsets`, which lie close together; `what(n)` names the n-th."""
         start, block, context = 0, b"", self.context
         for number, offset in enumerate(offsets):
             inside = offset - start
@@ -188,7 +188,7 @@ class Reader:
                 start, inside = offset, 0
                 block = self._source.read(self.at + offset, min(BLOCK, self._size - offset))
                 end = block.find(b"\0")
-            if end < 0:  # it is long, or not there
+            if end < 0:  # the string is long, or outside
                 yield self.string(offset, what(number))
             else:
                 yield context.string(block[inside:end])
@@ -196,9 +196,9 @@ class Reader:
 
 @contextmanager
 def open_reader(path: Path, look: Look = WHOLE) -> Iterator[Reader]:
-    """A Reader over the file at `path`, closed at the end of the block.
+    """Open the file at `path` for reading until the block ends.
 
-    Raises FormatError for what is not a regular file or can't be opened; the caller names the file.
+    Raises FormatError if it is not a regular file or cannot be opened; the caller adds the path.
     """
     try:
         fd = os.open(path, portable.READING)
@@ -210,7 +210,7 @@ def open_reader(path: Path, look: Look = WHOLE) -> Iterator[Reader]:
 
 @contextmanager
 def open_input(path: Path, look: Look = WHOLE) -> Iterator[Reader]:
-    """The same of a file that the user has named for reading: "-" is standard input."""
+    """Open a file that the user named; "-" is standard input."""
     if path != STANDARD_INPUT:
         with open_reader(path, look) as data:
             yield data
@@ -235,7 +235,7 @@ def _reader(fd: int, look: Look) -> Iterator[Reader]:
 
 
 class OpenFiles:
-    """Opens each file once, when it is first asked for; closes all at the end of the block."""
+    """Opens each file once, on demand; closes all at the end of the block."""
 
     def __init__(self) -> None:
         self._opened = ExitStack()
@@ -259,8 +259,9 @@ class OpenFiles:
 
 
 def _standard_input() -> int:
-    """A descriptor of what is on standard input, which can be read again: a pipe's bytes are kept
-    in a file without a name, which takes its place.
+    """Return a seekable descriptor of standard input.
+
+    The bytes of a pipe go to a nameless temporary file, which replaces the pipe as descriptor 0.
     """
     portable.make_binary(0)
     try:

@@ -14,22 +14,22 @@ from packager.errors import NO_ROOM, UsageError
 from packager.files.portable import NEW
 
 MODE = 0o777
-OWNERS = 0o600  # what the owner of a file needs to write it
+OWNERS = 0o600  # rights that an owner needs to write a file
 OTHERS_MAY_WRITE = 0o022
 ROOT = 0
-UNFINISHED = re.compile(r"\.(.{1,100})\.[0-9a-f]{12}")  # as `_beside` names files
-MOST_LINKS = 40  # in a chain; Linux follows as many
+UNFINISHED = re.compile(r"\.(.{1,100})\.[0-9a-f]{12}")  # names by `_beside`
+MOST_LINKS = 40  # most links in a chain, Linux's limit
 
 
 @contextmanager
 def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
-    """Yield an empty file beside `path`; on success it takes the place of `path`, else it goes.
+    """Yield an empty file beside `path`; replace `path` on success, else remove the file.
 
-    It gets the permissions `mode`; else an existing file keeps its own, also where they let nobody
-    write. The file keeps its owner if this process may set it. A symbolic link keeps its target,
-    but is replaced in a folder that other users may write to: its target may be any file of ours.
-    Raises UsageError when `path` is something that must not be replaced, such as a directory or
-    device, and when there is no room for it.
+    The file gets the permissions `mode`; without it, an existing file keeps its permissions, even
+    if they forbid writing. The file keeps its owner if this process may set it. A symlink keeps its
+    target, but is replaced in a folder that other users may write to, as they may choose the
+    target. Raises UsageError if `path` must not be replaced, such as a directory or device, and if
+    there is no room.
     """
     target = _target(path)
     try:
@@ -55,7 +55,7 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
 
 
 def check_place(path: Path) -> None:
-    """Raise UsageError where `replacing` would: the file is not made yet, and stays as it is."""
+    """Raise UsageError if `replacing` would; the file is not touched."""
     try:
         named, fd = _beside(_target(path))
         os.close(fd)
@@ -65,16 +65,16 @@ def check_place(path: Path) -> None:
 
 
 def is_unfinished(path: Path) -> bool:
-    """Return whether the file is what `replacing` makes beside another, whose name is not cut."""
+    """Return whether the file is one that `replacing` makes, with an uncut name."""
     found = UNFINISHED.fullmatch(path.name)
     return found is not None and (path.parent / found[1]).exists()
 
 
 def is_private(folder: Path) -> bool:
-    """Return whether nobody but this user, and root, can make files in `folder`.
+    """Return whether only this user and root can create files in `folder`.
 
-    Windows does not say who owns a folder: every folder counts as private there. Raises OSError
-    when there is no such folder.
+    On Windows, which does not show the owner, every folder counts as private. Raises OSError if the
+    folder does not exist.
     """
     if not hasattr(os, "geteuid"):
         return True
@@ -92,10 +92,10 @@ def _beside(target: Path) -> tuple[Path, int]:
 
 @contextmanager
 def _pinned(named: Path, fd: int) -> Iterator[Path]:
-    """Yield a path to the open file that nobody can lead to another one; closes the file.
+    """Yield a path to the open file that other users cannot redirect; close the file.
 
-    Whoever may write to its folder could put a symbolic link in the place of its name. Systems
-    without /proc have the name alone; Windows renames no open file.
+    Users who may write to the folder could replace the name by a symlink. Systems without /proc
+    have only the name; Windows renames no open file.
     """
     pinned = Path(f"/proc/{os.getpid()}/fd/{fd}")
     if not pinned.exists():
@@ -129,7 +129,7 @@ def _behind_private_links(path: Path) -> Path:
 
 
 def _link(path: Path) -> Path | None:
-    """Return what a symbolic link leads to; None if `path` is none."""
+    """Return the target of a symlink; None if `path` is none."""
     try:
         return path.readlink()
     except OSError:
@@ -137,9 +137,9 @@ def _link(path: Path) -> Path | None:
 
 
 def _check_kind(path: Path) -> None:
-    """Raise UsageError unless `path` is a regular file, or nothing."""
+    """Raise UsageError if `path` exists and is not a regular file."""
     try:
-        # Not by Path.exists or Path.resolve: each release of Python keeps other errors to itself.
+        # Path.exists and Path.resolve suppress different errors in each release of Python.
         mode = path.stat().st_mode
     except FileNotFoundError:
         return
@@ -151,7 +151,7 @@ def _check_kind(path: Path) -> None:
 
 
 def _status(target: Path) -> os.stat_result | None:
-    """Return the status of the regular file `target`; None for a link, and for nothing."""
+    """Return the status of the regular file `target`; None for a symlink or a missing file."""
     with suppress(OSError):
         status = target.lstat()
         return status if stat.S_ISREG(status.st_mode) else None

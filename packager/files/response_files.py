@@ -15,9 +15,9 @@ MAX_NESTING = 16
 
 
 def opened(words: Sequence[str], depth: int = 0) -> Iterator[str]:
-    """The words, and in place of each @FILE those in the file; without that file it is a word.
+    """Yield the words, with the contents of FILE in place of @FILE if that file exists.
 
-    Raises UsageError for one that cannot be read.
+    Raises UsageError if the file cannot be read.
     """
     for word in words:
         path = Path(word[1:])

@@ -13,8 +13,8 @@ from packager.files.portable import pread, pwrite
 
 SHORT = 128
 BLOCK = 1 << 12
-# Inflated bytes take this much of the folder for temporary files, or as much as its largest
-# part: libraries inflate to some gigabytes.
+# Most bytes of inflated data in the folder for temporary files, unless one part is larger:
+# libraries inflate to some gigabytes.
 ROOM = 1 << 28
 
 
@@ -22,7 +22,7 @@ class Source(Protocol):
     """Bytes that can be read at any place."""
 
     def read(self, offset: int, size: int) -> bytes:
-        """Those at `offset`; fewer where they end."""
+        """Return the bytes at `offset`; fewer at the end."""
 
 
 class Bytes:
@@ -32,12 +32,12 @@ class Bytes:
         self._data = data
 
     def read(self, offset: int, size: int) -> bytes:
-        """Those at `offset`."""
+        """Return the bytes at `offset`; fewer at the end."""
         return self._data[offset : offset + size]
 
 
 class File:
-    """Reads by pread, so that a 2 GB executable costs only the bytes that are asked for."""
+    """Reads by pread, so that a 2 GB executable costs only the bytes read."""
 
     def __init__(self, fd: int, start: int = 0) -> None:
         self.fd = fd
@@ -45,10 +45,10 @@ class File:
         self._block_at, self._block = 0, b""
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes at `offset` from the start."""
+        """Return the bytes at `offset`."""
         if size > SHORT:
             return pread(self.fd, size, self._start + offset)
-        # Bytes that are read in small pieces lie close together: names, headers in a row.
+        # Small reads lie close together: names, and headers in a row.
         inside = offset - self._block_at
         if inside < 0 or inside + size > len(self._block):
             self._block, self._block_at = pread(self.fd, BLOCK, self._start + offset), offset
@@ -57,7 +57,7 @@ class File:
 
 
 class Kept(File):
-    """Inflated bytes in a Room; who reads them when they have given way has them inflated again."""
+    """Inflated bytes in a Room; a read after they were evicted inflates them again."""
 
     def __init__(self, room: Room, make: Callable[[], Iterable[bytes]], size: int) -> None:
         super().__init__(-1)
@@ -65,47 +65,47 @@ class Kept(File):
         self.make = make
         self.size = size
         self.is_there = False
-        self.is_answered = False  # by the helper, which does so for cubins alone
+        self.is_answered = False  # parsed by the helper (cubins only)
 
     def put(self, fd: int, start: int) -> None:
-        """It is in a file now, at `start`."""
+        """Record that the bytes are in the file `fd` now, at `start`."""
         self.fd, self._start = fd, start
 
     def begin(self) -> int:
-        """Return where it is."""
+        """Return the offset of the bytes in the room's file."""
         return self._start
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes at `offset`."""
+        """Return the bytes at `offset`."""
         if not self.is_there:
             self._room.place(self)
-        # Reading stops at its end: behind it is another.
+        # Another part follows in the file, so a read stops at the end of this one.
         return super().read(offset, min(size, max(0, self.size - offset)))
 
     def answer(self, depth: int) -> bytes | None:
-        """Return what the helper has said of these bytes, if it was asked as much."""
+        """Return the helper's records of these bytes, if it read as deep as `depth`."""
         return None
 
 
 class Room:
-    """A file without a name, in which the newest parts take the place of the oldest."""
+    """A nameless file in which the newest parts replace the oldest."""
 
     def __init__(self) -> None:
         self._opened = ExitStack()
         self._file: IO[bytes] | None = None
-        self._end = 0  # of what was put there last
+        self._end = 0  # end of the newest part
         self._kept: deque[Kept] = deque()  # the oldest first
         self._writing = 0
         self._drop: Callable[[], None] | None = None  # has the part in memory forgotten
 
     def hold(self, drop: Callable[[], None]) -> None:
-        """Forget the part that was held in memory before; `drop` forgets this one."""
+        """Drop the part that is held in memory, and hold another; `drop` drops the new one."""
         if self._drop is not None:
             self._drop()
         self._drop = drop
 
     def close(self) -> None:
-        """Take away what was kept."""
+        """Free the file."""
         self._drop = None
         self._opened.close()
 
@@ -123,7 +123,7 @@ class Room:
     def _write(self, fd: int, one: Kept) -> None:
         one.put(fd, self._taken(one.size))
         self._kept.append(one)
-        self._writing += 1  # its pieces may be read from another part: that must not wrap around
+        self._writing += 1  # a part may be inflated from another: writing must not wrap around
         try:
             at = one.begin()
             for piece in one.make():
@@ -133,7 +133,7 @@ class Room:
             self._writing -= 1
 
     def _taken(self, size: int) -> int:
-        """Return where there is room now: the parts that were there have given way."""
+        """Return an offset with room for `size` bytes, and evict the parts there."""
         if self._end + size > ROOM and not self._writing:
             while self._kept and self._kept[0].begin() >= self._end:
                 self._kept.popleft().is_there = False
@@ -153,7 +153,7 @@ def _written(fd: int, piece: bytes, at: int) -> int:
 
 @contextmanager
 def nameless() -> Iterator[IO[bytes]]:
-    """A file without a name, in the folder for temporary files."""
+    """Open a file without a name, in the folder for temporary files."""
     from tempfile import TemporaryFile  # slow to load, and most files need none
 
     with TemporaryFile() as file:
@@ -161,7 +161,7 @@ def nameless() -> Iterator[IO[bytes]]:
 
 
 def not_kept(what: str, error: OSError) -> str:
-    """The sentence for a folder for temporary files that is full."""
+    """Return the message for a temporary folder that is full."""
     from tempfile import gettempdir
 
     return f"{what} in {gettempdir()} (see TMPDIR): {error.strerror}"

@@ -25,7 +25,7 @@ from packager.files.reader import MAX_INPUT, Reader
 from packager.files.sources import File, nameless, not_kept
 
 RAW, GZIP = -15, 31  # wbits of zlib
-MEMORY = 1 << 28  # for a dictionary of xz
+MEMORY = 1 << 28  # limit for a dictionary of xz
 
 
 class _Decompressor(Protocol):
@@ -48,10 +48,10 @@ def deflated(data: Reader, size: int, where: str) -> Iterator[bytes]:
 
 
 def stream(data: Reader, method: str, where: str) -> Iterator[bytes]:
-    """Yield what `data` inflates to: by "gzip", "xz", "bzip2", "zstd", or "" as it is.
+    """Yield the inflated bytes of `data`: "gzip", "xz", "bzip2", "zstd", or "" for plain ones.
 
-    Raises FormatError where it is damaged or cut off, LimitError for too much of it,
-    MissingToolError where this Python has no such module.
+    Raises FormatError for damaged or truncated data, LimitError for too much, and MissingToolError
+    if this Python lacks the module.
     """
     if not method:
         return data.pieces()
@@ -89,7 +89,7 @@ def _by_module(data: Reader, method: str, where: str) -> Iterator[bytes]:
 
 
 def _decompressor(method: str) -> tuple[Callable[[], _Decompressor], type[Exception]]:
-    """Return what makes decompressors, and what they raise."""
+    """Return a function that creates decompressors, and the exception that they raise."""
     try:
         if method == "bzip2":
             from bz2 import BZ2Decompressor
@@ -102,7 +102,7 @@ def _decompressor(method: str) -> tuple[Callable[[], _Decompressor], type[Except
 
 
 class _Spooled(File):
-    """A file without a name: what is in it is not in the package as it is."""
+    """A nameless file of inflated bytes, which the package does not contain as such."""
 
 
 @contextmanager

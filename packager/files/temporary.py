@@ -14,7 +14,7 @@ from packager.errors import UsageError
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder that is gone at the end of the block. Raises UsageError when none can be made."""
+    """Make a temporary folder, removed when the block ends. Raises UsageError if that fails."""
     try:
         folder = tempfile.TemporaryDirectory(prefix="omptool-")
     except OSError as error:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gates for builds: findings by what the user asks of a file, beside what is wrong with it."""
+"""Gates for builds: findings against the user's limits, besides the checks."""

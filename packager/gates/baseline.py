@@ -15,7 +15,7 @@ _ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
 class Known(NamedTuple):
-    """A finding by what stays the same from build to build."""
+    """A finding, by the facts that do not change between builds."""
 
     file: str
     code: str
@@ -31,7 +31,7 @@ def known(file: str, code: str, message: str) -> Known:
 
 
 def read(text: str) -> set[Known]:
-    """Return the findings in a baseline's text. Raises FormatError for what is no baseline."""
+    """Parse a baseline. Raises FormatError for any other text."""
     try:
         document = json.loads(text)
         if document["schema"] != SCHEMA:

@@ -39,7 +39,7 @@ HINT = "look at what changed, or give more in the budget"
 
 
 class Budget(NamedTuple):
-    """The limits that a budget sets; None for those that it does not mention."""
+    """The limits of a budget; None for absent ones."""
 
     device_code: int | None = None
     entries: int | None = None
@@ -48,7 +48,7 @@ class Budget(NamedTuple):
 
 
 def parse(text: str) -> Budget:
-    """Return the limits in a budget's text. Raises FormatError for what is no budget."""
+    """Parse a budget. Raises FormatError for any other text."""
     try:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -143,7 +143,7 @@ def lacking(budget: Budget, files: Sequence[FatBinary]) -> Iterator[Finding]:
 
 
 class _Kernel(NamedTuple):
-    name: str  # as people write it
+    name: str  # display name
     symbol: DeviceSymbol
     image: DeviceImage
     numbers: Mapping[str, int]
@@ -174,9 +174,9 @@ def _matches(pattern: str, name: str) -> bool:
 
 
 def written(files: Sequence[FatBinary]) -> str:
-    """Return the budget, as text, that files meet with nothing to spare.
+    """Return a budget that the files meet exactly, as text.
 
-    Kernels are named by their function, since their lines move.
+    Kernels are named by their function, because their lines move.
     """
     size = sum(image.size for file in files for image in file.images)
     there = sorted({image.processor for file in files for image in file.images} - {""})

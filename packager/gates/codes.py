@@ -11,7 +11,7 @@ from packager.gates.budget import Budget
 from packager.model import FatBinary, Finding
 from packager.questions.compare import Change
 
-# The codes of what an earlier build is compared for, by the word for it.
+# Codes of the comparison with an earlier build, by the word of --fail-on.
 SINCE = {"removed": "OMP141", "added": "OMP142", "changed": "OMP143"}
 AGAINST: dict[str, Callable[[Sequence[Change]], Iterator[Finding]]] = {
     "OMP141": earlier.removed,
@@ -26,7 +26,7 @@ CODES = (*AGAINST, *BUDGET)
 
 
 def name(code: str) -> str:
-    """Return the word for what a code finds."""
+    """Return the word for the findings of a code."""
     return (AGAINST[code] if code in AGAINST else BUDGET[code]).__name__
 
 

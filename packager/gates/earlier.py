@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks of a file against an earlier build of it: what is gone, new or otherwise.
+"""Compare a file with an earlier build of it: removed, added and changed parts.
 
 A function's docstring is the cause and cure that `omptool verify --explain` prints.
 """
@@ -78,7 +78,7 @@ def _whole(changes: Sequence[Change], how: str) -> Iterator[Change]:
 def _named(change: Change) -> str:
     words = " -> ".join(in_words(name) for name in (change.was, change.name) if name)
     targets = f" ({', '.join(change.targets)})" if change.targets else ""
-    kind = "" if change.what == "entry" else f"{change.what} "  # whose words begin with its kind
+    kind = "" if change.what == "entry" else f"{change.what} "  # the name has it
     return f"{kind}{words}{targets}"
 
 

@@ -18,9 +18,9 @@ from packager.questions.moved import Spot, aligned, moved
 from packager.questions.statistics import Called, Statistics
 from packager.records import NamedTuple
 
-FACTS = ("times", "copies", "bytes", "fallbacks")  # of a region the first is "launches"
+FACTS = ("times", "copies", "bytes", "fallbacks")  # the first one of a region is "launches"
 _PLACE = re.compile(r"(.*):([0-9]{1,9}):[0-9]{1,9}", re.DOTALL)  # file, line, column
-_Values = tuple[int, ...]  # of FACTS
+_Values = tuple[int, ...]  # values of FACTS
 _NONE: _Values = (0,) * len(FACTS)
 
 
@@ -32,7 +32,7 @@ class Fact(NamedTuple):
     new: int
 
     def grew(self, tolerance: float) -> bool:
-        """Return whether it grew by more percent than `tolerance`."""
+        """Return whether the fact grew by more percent than `tolerance`."""
         return self.new > self.old * (1 + tolerance / 100)
 
 
@@ -41,9 +41,9 @@ class Difference(NamedTuple):
 
     change: Literal["added", "removed", "changed"]
     what: str  # the directive or routine
-    name: str  # of the region, else the place in the source
+    name: str  # name of the region, else the place in the source
     was: str  # the name in the earlier run, where the line has moved
-    facts: tuple[Fact, ...]  # those that differ
+    facts: tuple[Fact, ...]  # facts that differ
 
     def grew(self, tolerance: float) -> bool:
         """Return whether one of its facts grew by more percent than `tolerance`."""
@@ -51,7 +51,7 @@ class Difference(NamedTuple):
 
 
 class _Key(NamedTuple):
-    """A construct without what differs from build to build: the numbers of its source file."""
+    """A construct without its source file's numbers, which differ between builds."""
 
     what: str
     is_region: bool
@@ -59,7 +59,7 @@ class _Key(NamedTuple):
 
 
 def differences(old: Statistics, new: Statistics) -> list[Difference]:
-    """Return the constructs that differ: those of the later run in its order, then those gone."""
+    """Return the constructs that differ: the later run's in order, then removed ones."""
     before, after = _sums(old), _sums(new)
     later = _later(old, new)
     earlier = {now: one for one, now in later.items()}
@@ -122,13 +122,13 @@ def _total(run: Statistics) -> _Values:
 
 
 def _later(old: Statistics, new: Statistics) -> dict[_Key, _Key]:
-    """Return what each construct of the earlier run is in the later one; none that is gone."""
+    """Return the later construct for each earlier one, without removed ones."""
     before, after = _sums(old), _sums(new)
     lines = moved(_entries(old), _entries(new))
     regions = (one for one in before if one.is_region and one.name in lines)
     pairs = {one: one._replace(name=lines[one.name]) for one in regions}
     pairs |= _moved_places(before, after)
-    # Without a pair, a construct stays the one of its name, unless that is in a pair already.
+    # Without a pair, a construct keeps its name, unless another pair has it.
     free = after.keys() - pairs.values()
     found = {one: pairs.get(one) or one for one in before if one in pairs or one in free}
     return {one: now for one, now in found.items() if now in after}

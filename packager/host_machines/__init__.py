@@ -17,7 +17,7 @@ from packager.host_machines.x86_64 import X86Code
 from packager.host_machines.x86_64_reader import X86Reader
 
 SHF_X86_64_LARGE = 0x10000000
-# Relocations and sections are those of the psABIs.
+# Relocations and sections follow the psABIs.
 X86_64 = HostMachine(
     "x86_64", 62, "x86_64-pc-linux-gnu", absolute=1, slot=6, relative=8, page=0x1000,
     most=1 << 47, image_flags=SHF_X86_64_LARGE, property_type=0xC0000002, features=3,
@@ -30,7 +30,7 @@ AARCH64 = HostMachine(
 )  # fmt: skip
 MACHINES = {machine.name: machine for machine in (X86_64, AARCH64)}
 NAMES = " and ".join(MACHINES)
-OTHER_NAMES = {"amd64": X86_64.name, "arm64": AARCH64.name}  # those of Windows and macOS
+OTHER_NAMES = {"amd64": X86_64.name, "arm64": AARCH64.name}  # names on Windows and macOS
 
 
 def written(name: str) -> HostMachine:
@@ -42,6 +42,6 @@ def written(name: str) -> HostMachine:
 
 
 def own() -> HostMachine:
-    """The machine that this runs on. Raises UsageError if no host is written for it."""
+    """Return the machine that omptool runs on. Raises UsageError for an unsupported one."""
     name = platform.machine()
     return written(OTHER_NAMES.get(name.lower(), name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Code for AArch64: its instructions are those of Arm's manual, its fields the ELF ABI's."""
+"""Code for AArch64: instructions by Arm's manual, relocations by its ELF ABI."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ R_AARCH64_ADR_PREL_PG_HI21, R_AARCH64_ADD_ABS_LO12_NC = 275, 277
 R_AARCH64_JUMP26, R_AARCH64_CALL26, R_AARCH64_LDST64_ABS_LO12_NC = 282, 283, 286
 WORD = 4
 PAGE_BITS, LOW = 12, 0xFFF
-PAGES, NEAR = 1 << 20, 1 << 27  # in either direction: of adrp, and bytes of a branch
+PAGES, NEAR = 1 << 20, 1 << 27  # reach in either direction: pages of adrp, bytes of a branch
 POINTER = 8
 
 
 def _page(word: int, place: int, target: int) -> int | None:
-    """The number of pages from that of the instruction: two low bits first, the others behind."""
+    """Return ADRP with the page distance to `target`; None if it is out of reach.
+
+    The instruction holds the low two bits apart from the others.
+    """
     pages = (target >> PAGE_BITS) - (place >> PAGE_BITS)
     if not -PAGES <= pages < PAGES:
         return None
@@ -28,7 +31,7 @@ def _added(word: int, _place: int, target: int) -> int | None:
 
 
 def _loaded(word: int, _place: int, target: int) -> int | None:
-    """The same of a word that is loaded, which is aligned."""
+    """Return LDR with the page offset of `target`; None if the address is not aligned."""
     return None if target % POINTER else word | (target & LOW) // POINTER << 10
 
 
@@ -42,7 +45,7 @@ def _branch(word: int, place: int, target: int) -> int | None:
 def _to(
     word: int, text: str, relocation: int, insert: Callable[[int, int, int], int | None]
 ) -> Instruction:
-    """An instruction whose own bits refer to an address."""
+    """Return an instruction whose opcode bits include an address field that `insert` fills."""
 
     def filled(code: bytes, place: int, target: int) -> bytes | None:
         full = insert(int.from_bytes(code, "little"), place, target)
@@ -60,7 +63,7 @@ ADDRESS = (
     _to(0x90000000, "adrp x0, {}", R_AARCH64_ADR_PREL_PG_HI21, _page),
     _to(0x91000000, "add x0, x0, :lo12:{}", R_AARCH64_ADD_ABS_LO12_NC, _added),
 )
-# x16 may lead to functions that begin with bti c.
+# Calls and jumps use x16, from which a function that begins with bti c can be reached.
 SLOT = (
     _to(0x90000010, "adrp x16, {}", R_AARCH64_ADR_PREL_PG_HI21, _page),
     _to(0xF9400210, "ldr x16, [x16, :lo12:{}]", R_AARCH64_LDST64_ABS_LO12_NC, _loaded),
@@ -89,7 +92,7 @@ def _number(value: int) -> Instruction:
 
 
 def _by(slot: Operand, branch: Instruction) -> list[Step[Operand]]:
-    """Go where a slot leads."""
+    """Branch to the address in a slot."""
     return [*((one, slot) for one in SLOT), (branch, None)]
 
 
@@ -99,7 +102,7 @@ class ArmCode(Code):
     fill = b"\0"
 
     def tail_call(self, argument: Operand | int, called: Operand) -> list[Step[Operand]]:
-        """A function that calls another one, as Code says."""
+        """Return the steps of a function that calls another one; see Code.tail_call."""
         loaded: list[Step[Operand]] = (
             [(_number(argument), None)]
             if isinstance(argument, int)
@@ -110,7 +113,7 @@ class ArmCode(Code):
     def first(
         self, argument: Operand, slot: Operand, following: Operand | None, *, by_slot: bool
     ) -> list[Step[Operand]]:
-        """A constructor, as Code says."""
+        """Return the steps of a constructor; see Code.first."""
         steps: list[Step[Operand]] = [(TARGET, None), *((one, None) for one in SAVE)]
         steps += [(one, argument) for one in ADDRESS]
         steps += [*_by(slot, CALL_SLOT), *((one, None) for one in RESTORE)]
@@ -121,7 +124,7 @@ class ArmCode(Code):
     def last(
         self, argument: Operand, slot: Operand, before: Operand | None, *, by_slot: bool
     ) -> list[Step[Operand]]:
-        """A destructor, as Code says."""
+        """Return the steps of a destructor; see Code.last."""
         steps: list[Step[Operand]] = [(TARGET, None)]
         if before is not None:
             steps += [(one, None) for one in ENTER]

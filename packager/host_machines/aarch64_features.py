@@ -7,8 +7,7 @@ that code has without asking are here, no crypto. A test compares the table with
 
 from __future__ import annotations
 
-# A word is a processor or an architecture, which stands for its features, or a feature as in
-# /proc/cpuinfo.
+# Features by processor or architecture. Features have their names in /proc/cpuinfo.
 PROCESSORS = {
     "armv8-a": "",
     "armv8.1-a": "atomics asimdrdm crc32",
@@ -43,7 +42,7 @@ PROCESSORS = {
     "ampere1": "armv8.6-a asimdhp asimdfhm",
     "apple-m1": "armv8.4-a asimdhp asimdfhm",
 }
-# Names of -march, and LLVM's for the same.
+# Spellings of -march and of LLVM.
 EXTENSIONS = {
     "crc": "crc32",
     "lse": "atomics",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads code for AArch64: follows what is known of its registers from one instruction to the next.
+"""Read code for AArch64, with the known values of its registers after each instruction.
 
 Addresses are made by `adrp` and `add`, or `adr`, loaded by `adrp` and `ldr`, and put together by
 `movz` and `movk`. Any other instruction makes the register unknown that it may write to.
@@ -14,13 +14,13 @@ from packager.host_machines.machine import CodeReader
 from packager.records import NamedTuple
 
 WORD = 4
-ZERO = 31  # no register, but 0 or the stack
+ZERO = 31  # zero or the stack pointer, so no general register
 KEPT = range(19, 30)  # registers that a call leaves as they were
 Kind = Literal["page", "address", "number", "load", "call"]
 
 
 class _Known(NamedTuple):
-    """The value that a register has from an instruction on, or what the instruction does."""
+    """The value that a register has after an instruction, or the effect of the instruction."""
 
     kind: Kind
     register: int
@@ -33,11 +33,11 @@ class ArmReader(CodeReader):
     behind = 0  # distances count from the instruction
 
     def relative(self, code: bytes, start: int) -> Iterator[int]:
-        """The addresses that code means, as CodeReader says."""
+        """Yield the addresses that the code computes; see CodeReader.relative."""
         return (found.value for found in _Walk().steps(code, start) if found.kind == "address")
 
     def loads(self, code: bytes, start: int) -> Iterator[int]:
-        """The places of addresses, as CodeReader says."""
+        """Yield the places of addresses that the code loads; see CodeReader.loads."""
         return (found.value for found in _Walk().steps(code, start) if found.kind == "load")
 
     def holds(self, code: bytes, address: int) -> bool:
@@ -45,11 +45,11 @@ class ArmReader(CodeReader):
         return address in self.absolute(code)
 
     def absolute(self, code: bytes) -> set[int]:
-        """The numbers that `movz` and `movk` put into registers."""
+        """Return the numbers that `movz` and `movk` put into registers."""
         return {found.value for found in _Walk().steps(code, 0) if found.kind == "number"}
 
     def argument(self, code: bytes, number: int) -> int | None:
-        """The number in the register of an argument at the first call."""
+        """Return the number in an argument's register at the first call; None if unknown."""
         walk = _Walk()
         for found in walk.steps(code, 0):
             if found.kind == "call":
@@ -65,7 +65,7 @@ class _Walk:
         self.registers: dict[int, _Known] = {}
 
     def steps(self, code: bytes, start: int) -> Iterator[_Known]:
-        """Yield what each instruction makes known, and a call before it changes anything."""
+        """Yield the new value of each instruction, and calls before they change registers."""
         for at in range(0, len(code) - WORD + 1, WORD):
             word = int.from_bytes(code[at : at + WORD], "little")
             found = self._made(word, start + at)
@@ -74,7 +74,7 @@ class _Walk:
             self._apply(word, found)
 
     def _made(self, word: int, place: int) -> _Known | None:
-        """Return what an instruction makes, if it is one of those that are read."""
+        """Return the value that an instruction computes, or None if it is not modelled."""
         to, base = word & 31, word >> 5 & 31
         known = self.registers.get(base)
         if word & 0x1F000000 == 0x10000000:  # adr, adrp
@@ -92,7 +92,7 @@ class _Walk:
         return self._number(word, to) or self._branch(word)
 
     def _number(self, word: int, to: int) -> _Known | None:
-        """Move a number, of 32 or 64 bits, or 16 bits of it, or a register."""
+        """Model a move of a 16-bit, 32-bit or 64-bit number, or of a register."""
         shift = (word >> 21 & 3) * 16
         bits = (word >> 5 & 0xFFFF) << shift
         if word & 0x7F800000 == 0x52800000:  # movz
@@ -126,7 +126,7 @@ class _Walk:
 
 
 def _is_store(word: int) -> bool:
-    """Return whether an instruction stores registers, so that it makes none unknown."""
+    """Return whether an instruction stores registers, and so changes none."""
     if word & 0x0A000000 != 0x08000000:
         return False  # neither loads nor stores
     if word & 0x3A000000 == 0x28000000:  # pairs

@@ -12,12 +12,12 @@ from packager.records import NamedTuple
 class InstructionSets(NamedTuple):
     """The tables of one kind of machine."""
 
-    # A word is a processor, which stands for its features, or a feature by Linux's name.
+    # Processor to its features, by Linux's names.
     processors: Mapping[str, str]
     extensions: Mapping[str, str]  # features by the compiler's names, with Linux's names for them
 
     def features(self, processor: str) -> frozenset[str]:
-        """Return what code for a processor may use; nothing for an unknown one.
+        """Return the features that code for a processor may use; none for an unknown one.
 
         The processor may have extensions, as in "armv8.2-a+sve+nofp16".
         """
@@ -25,9 +25,9 @@ class InstructionSets(NamedTuple):
         return self._changed(self._of(name), extensions)
 
     def lacking(self, processor: str, features: str, here: frozenset[str]) -> list[str]:
-        """Return what an image may use and a machine with the features `here` lacks.
+        """Return the features that an image may use and a machine with `here` lacks.
 
-        `features` are the image's own, as clang writes them: "+avx2,-fma".
+        `features` are the image's own in clang's spelling: "+avx2,-fma".
         """
         words = [
             word[1:] if word.startswith("+") else f"no{word[1:]}"

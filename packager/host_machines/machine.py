@@ -16,11 +16,9 @@ PROPERTIES = 5  # NT_GNU_PROPERTY_TYPE_0
 
 
 class Field(NamedTuple):
-    """The part of an instruction that refers to an address: one that is yet to be linked has a
-    relocation there.
-    """
+    """Address field of an instruction, with its relocation for code that is not linked yet."""
 
-    at: int  # in the instruction
+    at: int  # offset in the instruction
     relocation: int
     addend: int
     # Return the instruction at a place with an address filled in; None where it is out of reach.
@@ -28,14 +26,14 @@ class Field(NamedTuple):
 
 
 class Instruction(NamedTuple):
-    """An instruction: its bytes, and its text as assemblers read it, with {} for what it names."""
+    """An instruction: its bytes, and its assembly text with {} for the operand."""
 
     code: bytes
     text: str
     field: Field | None = None
 
 
-# An instruction with what its field refers to.
+# An instruction with the operand that its field refers to.
 Step = tuple[Instruction, Operand | None]
 
 
@@ -46,38 +44,39 @@ class Code(ABC):
 
     @abstractmethod
     def tail_call(self, argument: Operand | int, called: Operand) -> list[Step[Operand]]:
-        """A function that calls another one with an address, or a number below 65536.
+        """Return a function that passes an address, or a number below 65536, to another function.
 
-        It has no frame, so it needs no unwind information, and the stack stays aligned as it came.
+        It has no frame: it needs no unwind information, and the stack stays aligned.
         """
 
     @abstractmethod
     def first(
         self, argument: Operand, slot: Operand, following: Operand | None, *, by_slot: bool
     ) -> list[Step[Operand]]:
-        """A constructor that calls what `slot` leads to with an address, then goes to `following`,
-        with the arguments that it was given itself; `by_slot` says that this is a slot, too.
+        """Return a constructor that calls the function in `slot` with an address, then `following`.
+
+        `following` receives the constructor's own arguments. With `by_slot` it is a slot, too.
         """
 
     @abstractmethod
     def last(
         self, argument: Operand, slot: Operand, before: Operand | None, *, by_slot: bool
     ) -> list[Step[Operand]]:
-        """A destructor that calls `before`, and then what `slot` leads to with an address."""
+        """Return a destructor that calls `before`, then the function in `slot` with an address."""
 
 
 class CodeReader(ABC):
-    """Reads a machine's code as far as finding out what constructors hand over needs."""
+    """Reads machine code as far as the arguments of constructors' calls require."""
 
     behind: int  # bytes from a relative field of an object to where its distance counts from
 
     @abstractmethod
     def relative(self, code: bytes, start: int) -> Iterator[int]:
-        """The addresses that code at `start` can mean, wherever it is loaded."""
+        """Yield the addresses that position-independent code at `start` may compute."""
 
     @abstractmethod
     def loads(self, code: bytes, start: int) -> Iterator[int]:
-        """The places that code at `start` loads addresses from."""
+        """Yield the places from which code at `start` loads addresses."""
 
     @abstractmethod
     def holds(self, code: bytes, address: int) -> bool:
@@ -85,34 +84,36 @@ class CodeReader(ABC):
 
     @abstractmethod
     def absolute(self, code: bytes) -> Iterable[int]:
-        """The numbers that position-dependent code may mean as addresses."""
+        """Return the numbers that position-dependent code may use as addresses."""
 
     @abstractmethod
     def argument(self, code: bytes, number: int) -> int | None:
-        """The number that code passes as argument 0, 1, … of its first call; None if that is not
-        seen.
+        """Return the constant that code passes as argument `number` (0, 1, …) of its first call.
+
+        Return None if it passes none that the reader recognises.
         """
 
 
 class HostMachine(NamedTuple):
     """A machine whose host files omptool writes."""
 
-    name: str  # as readers call it
+    name: str  # name in packager.elf
     number: int  # e_machine
     triple: str
-    # Relocations: a pointer to a symbol, the same in the GOT, and one to the file's own memory.
+    # Relocations: a pointer to a symbol, such a pointer in the GOT, and a pointer into the file's
+    # own memory.
     absolute: int
     slot: int
     relative: int
     page: int  # the largest that kernels have
     most: int  # bytes of address space that a process has
-    image_flags: int  # of sections that should not come between code and data
+    image_flags: int  # flags of sections that must not come between code and data
     property_type: int  # the GNU property of code features
-    features: int  # those of `code`: branch tracking, and shadow stacks or signed returns
+    features: int  # features of `code`: branch tracking, and shadow stacks or signed returns
     code: Code
     reader: CodeReader
 
     @property
     def note(self) -> bytes:
-        """The content of .note.gnu.property, which says what `code` keeps intact."""
+        """Return the content of .note.gnu.property: the features that `code` supports."""
         return NOTE.pack(4, 16, PROPERTIES, b"GNU\0", self.property_type, 4, self.features, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Code for x86-64: its instructions are those of Intel's manual, its fields the psABI's."""
+"""Code for x86-64: instructions by Intel's manual, relocations by the psABI."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NEAR = 1 << 31
 
 
 def _filled(code: bytes, place: int, target: int) -> bytes | None:
-    """The distance from the end of the instruction."""
+    """Return the instruction with the distance to `target`; None if it is out of reach."""
     distance = target - (place + len(code))
     if not -NEAR <= distance < NEAR:
         return None
@@ -19,7 +19,7 @@ def _filled(code: bytes, place: int, target: int) -> bytes | None:
 
 
 def _to(opcode: str, text: str, relocation: int = R_X86_64_PC32) -> Instruction:
-    """An instruction with a distance behind its opcode."""
+    """Return an instruction that ends in a 32-bit distance."""
     code = bytes.fromhex(opcode)
     field = Field(len(code), relocation, -DISTANCE, _filled)
     return Instruction(code + bytes(DISTANCE), text, field)
@@ -50,7 +50,7 @@ class X86Code(Code):
     fill = b"\xcc"
 
     def tail_call(self, argument: Operand | int, called: Operand) -> list[Step[Operand]]:
-        """A function that calls another one, as Code says."""
+        """Return the steps of a function that calls another one; see Code.tail_call."""
         loaded: Step[Operand] = (
             (_number(argument), None) if isinstance(argument, int) else (ADDRESS, argument)
         )
@@ -59,7 +59,7 @@ class X86Code(Code):
     def first(
         self, argument: Operand, slot: Operand, following: Operand | None, *, by_slot: bool
     ) -> list[Step[Operand]]:
-        """A constructor, as Code says."""
+        """Return the steps of a constructor; see Code.first."""
         steps: list[Step[Operand]] = [(TARGET, None), *((one, None) for one in SAVE)]
         steps += [(ADDRESS, argument), (CALL_SLOT, slot), *((one, None) for one in RESTORE)]
         if following is None:
@@ -69,7 +69,7 @@ class X86Code(Code):
     def last(
         self, argument: Operand, slot: Operand, before: Operand | None, *, by_slot: bool
     ) -> list[Step[Operand]]:
-        """A destructor, as Code says."""
+        """Return the steps of a destructor; see Code.last."""
         steps: list[Step[Operand]] = [(TARGET, None)]
         if before is not None:
             called = CALL_SLOT if by_slot else CALL

@@ -7,7 +7,7 @@ here, no crypto, no instructions of kernels. A test compares the table with clan
 
 from __future__ import annotations
 
-# A word is a processor, which stands for its features, or a feature as in /proc/cpuinfo.
+# Processor to its features, by their names in /proc/cpuinfo.
 PROCESSORS = {
     "x86-64": "",
     "nocona": "pni",
@@ -77,7 +77,7 @@ PROCESSORS = {
     "znver5": "znver4 avx_vnni",
 }
 
-# LLVM's names of features that are not Linux's; the others are those of the table above.
+# LLVM's spelling of features that Linux spells differently.
 SPELLED = {
     "sse3": "pni",
     "sse4.1": "sse4_1",

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from packager.host_machines.machine import CodeReader
 
-# lea reg,[rip+disp32]: the opcode, and the bits of ModR/M that say so (Intel SDM, table 2-2).
+# lea reg,[rip+disp32]: the opcode, and the ModR/M bits of this address (Intel SDM, table 2-2).
 LEA = b"\x8d"
 # mov reg,[rip+disp32], as position-independent code loads an address from the GOT.
 LOAD = b"\x8b"
@@ -19,7 +19,7 @@ IMMEDIATE = re.compile(rb"(?=(?:[\xb8-\xbf]|\xc7[\xc0-\xc7])(.{4}))", re.S)
 # movabs reg,imm64: in the medium and large code models, distances from the GOT, and to it.
 MOVABS = re.compile(rb"(?=[\x48\x49][\xb8-\xbf](.{8}))", re.S)
 MOVE_TO = (b"\xbf", b"\xbe", b"\xba")  # mov edi, esi or edx: in front of the four bytes of a number
-MOST = 0xFFFF  # of such a number: constants are smaller than addresses
+MOST = 0xFFFF  # largest constant: addresses are larger
 
 
 class X86Reader(CodeReader):
@@ -28,7 +28,7 @@ class X86Reader(CodeReader):
     behind = 4  # the field is the last of its instruction
 
     def relative(self, code: bytes, start: int) -> Iterator[int]:
-        """The addresses that code means, as CodeReader says."""
+        """Yield the addresses that the code computes; see CodeReader.relative."""
         near = list(_rip_relative(code, start, LEA))
         yield from near
         far = [int.from_bytes(m[1], "little", signed=True) for m in MOVABS.finditer(code)]
@@ -37,7 +37,7 @@ class X86Reader(CodeReader):
             yield from (at + sum(distances) for distances in combinations(far, 2))
 
     def loads(self, code: bytes, start: int) -> Iterator[int]:
-        """The places of addresses, as CodeReader says."""
+        """Yield the places of addresses that the code loads; see CodeReader.loads."""
         return _rip_relative(code, start, LOAD)
 
     def holds(self, code: bytes, address: int) -> bool:
@@ -45,11 +45,11 @@ class X86Reader(CodeReader):
         return 0 <= address < 1 << 32 and address.to_bytes(4, "little") in code
 
     def absolute(self, code: bytes) -> Iterator[int]:
-        """The numbers of `mov reg,imm32`."""
+        """Yield the operands of `mov reg,imm32`."""
         return (int.from_bytes(m[1], "little") for m in IMMEDIATE.finditer(code))
 
     def argument(self, code: bytes, number: int) -> int | None:
-        """The number of the first `mov` to the register of an argument that is no address."""
+        """Return the first constant moved to an argument's register that is not an address."""
         opcode = MOVE_TO[number]
         at = code.find(opcode)
         while 0 <= at <= len(code) - 5:
@@ -61,10 +61,10 @@ class X86Reader(CodeReader):
 
 
 def _rip_relative(code: bytes, start: int, opcode: bytes) -> Iterator[int]:
-    """The targets of `lea reg,[rip+disp32]`, or another opcode, in code at `start`."""
+    """Yield the targets of `lea reg,[rip+disp32]`, or another opcode, in code at `start`."""
     at = code.find(opcode)
     while 0 <= at < len(code) - 5:
         if code[at + 1] & MODRM_MASK == RIP_RELATIVE:
             distance = int.from_bytes(code[at + 2 : at + 6], "little", signed=True)
-            yield start + at + 6 + distance  # from the end of the instruction
+            yield start + at + 6 + distance  # relative to the end of the instruction
         at = code.find(opcode, at + 1)

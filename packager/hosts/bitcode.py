@@ -21,9 +21,9 @@ from packager.triples import GPUS
 
 
 def read_host(path: str, data: Reader) -> tuple[FatBinary, list[Reader]] | None:
-    """Return what the module in `data` holds for devices, and the bytes of its images.
+    """Return the device code in the host's module in `data`, and the bytes of its images.
 
-    None for a module that may be a device image itself.
+    Return None for a module that may be a device image itself.
     """
     images: list[DeviceImage] = []
     found: list[Reader] = []
@@ -57,7 +57,7 @@ def read_host(path: str, data: Reader) -> tuple[FatBinary, list[Reader]] | None:
 
 
 def _without_device_code(path: str, machine: str | None, data: Reader) -> FatBinary | None:
-    """Return a host's object without device code, with its regions if they are asked for."""
+    """Return a host's object without device code, with its regions if requested."""
     try:
         functions = host_regions(data)
     except FormatError:

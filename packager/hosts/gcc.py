@@ -28,7 +28,7 @@ class GccParts(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A registration with its images, and what the functions and variables are called there."""
+    """A registration with its images, and the device names of functions and variables."""
 
     registration: Registration
     images: tuple[DeviceImage, ...]
@@ -38,10 +38,10 @@ class _Part(NamedTuple):
 
 
 def read(space: Space, first_image: int, first_entry: int) -> GccParts:
-    """GCC's part of a linked file; images and entries are numbered from these on.
+    """Read GCC's part of a linked file; images and entries are numbered from the given numbers.
 
-    Each kind of device has a table of the entries: they have other names there. Raises FormatError
-    when it is malformed.
+    Each kind of device has its own table of entries with its own names. Raises FormatError if the
+    part is malformed.
     """
     found = gcc_offload.find(space)
     parts: list[_Part] = []
@@ -87,7 +87,7 @@ def _part(space: Space, registration: Registration, first: int, variables: int) 
 
 
 def _tables(space: Space, found: Found, part: _Part | None, first: int) -> list[EntryTable]:
-    """The entries as they stand on a kind of device; None: on none."""
+    """Return the entry tables for one device part; with None, for no device."""
     entries = _entries(space, found, part, first)
     count = len(found.function_addresses)
     sections = (
@@ -160,7 +160,7 @@ def _entry(
 
 
 def _relevant(found: Sequence[DeviceImage], entries: Sequence[OffloadEntry]) -> tuple[int, ...]:
-    """The modules with the program's own functions: the others are GCC's device library."""
+    """Return the modules with functions of the program; the others are GCC's device library."""
     names = {entry.name for entry in entries}
     own = [image.index for image in found if any(s.name in names for s in image.symbols)]
     return tuple(own or (image.index for image in found))

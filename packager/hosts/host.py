@@ -44,7 +44,7 @@ from packager.model import (
 )
 from packager.records import NamedTuple
 
-# Bits of a record's flags (LLVM's omptarget.h); the first that is set names the kind.
+# Kinds of entries by bits of a record's flags (LLVM's omptarget.h); the first set bit decides.
 FLAG_KINDS: tuple[tuple[int, EntryKind], ...] = (
     (0x10, "requires"),
     (0x1, "link"),
@@ -53,13 +53,13 @@ FLAG_KINDS: tuple[tuple[int, EntryKind], ...] = (
     (0x8, "indirect"),
     (0x20, "indirect"),
 )
-# The last clang that leaves the second of two regions of one name out of the table.
+# Last clang that omits the second of two regions with one name from the table.
 LAST_UNLISTED = 14
 VIRTUAL_TABLE = 0x20  # clang 22: the size is the table's, and images have a pointer to theirs
 REGISTER = "__tgt_register_lib"
-# Of the wrapper's destructor, in objects of clang 14 to 18.
+# Section of the wrapper's destructor, in objects of clang 14 to 18.
 UNREGISTERING = re.compile(r"\.fini_array\.0*1")
-# Containers of images that HIP's and CUDA's runtimes load; OpenMP's entries are not for them.
+# Containers of images for HIP's and CUDA's runtimes; OpenMP's entries are not for them.
 OTHER_MODELS = (hip_fatbin.NAME, cuda_fatbin.NAME, large_data.NAME)
 
 
@@ -86,15 +86,15 @@ class _Found(NamedTuple):
 
 
 def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
-    """Return what a host file says about offloading, and the bytes of its images in their order.
+    """Read the offload code of a host file, and the bytes of its images in order.
 
-    None if the file is a device image itself. Raises FormatError when it is malformed.
+    Return None if the file is a device image itself. Raises FormatError if it is malformed.
     """
-    # Its sections, or what stands in for them, and the addresses that its pointers mean.
+    # Read the sections, or stand-ins for them, and the address space of the file.
     memory = space(without_headers.completed(file))
 
-    # Intel's compilers list these: the images and the tables of entries in sections of their own,
-    # and what it asks a runtime for.
+    # Read the images, and tables of entries in sections; add images in Intel's lists and the calls
+    # of runtimes.
     limits = Limits()
     look, brief = file.data.context.look, _brief(memory.elf)
     sycl = limits.of(lambda: told.sycl(memory), told.Sycl([], []))
@@ -103,33 +103,33 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
     sectioned_tables = limits.of(lambda: entries.find(memory), [])
     calls, runtimes = imports.offload_imports(memory.elf)
     is_host = sectioned.images or sectioned.faults or sycl.images or calls or _is_program(file)
-    # Entries of other models than OpenMP are in hosts only.
+    # Only hosts have entries of models other than OpenMP.
     models = set().union(*(entries.models(table) for table in sectioned_tables))
     if sectioned_tables and models <= {"openmp"} and not is_host:
         return None
 
-    # The descriptors, which lead to both.
+    # Find the descriptors, which point to images and tables.
     described = limits.of(lambda: _described(memory, sectioned_tables, sectioned.images, calls), [])
 
-    # The images that only addresses tell of: now all are known, and have their final numbers.
+    # Add images that only addresses refer to. All images have their final numbers now.
     others = [*told.of_descriptors(described), *sycl.images]
     with file.data.context.looking(brief):
         placed = host_images.elsewhere(memory, others, sectioned.images, limits)
     images = host_images.numbered([*sectioned.images, *placed.images], described)
 
-    # The tables that only descriptors tell of: now all are known.
+    # Add tables that only descriptors point to. All tables are known now.
     unsectioned = entries.in_ranges(memory, _unsectioned(described, sectioned_tables, images))
     tables = [*sectioned_tables, *unsectioned]
     if tables and brief != look:
         images = limits.of(lambda: host_images.looked_into(images), images)
 
-    # The registrations: who tells the runtimes of CUDA, HIP and SYCL of which image.
+    # Find the registrations of images with the runtimes of CUDA, HIP and SYCL.
     registered = limits.of(
         lambda: registrations.of_runtimes(memory, images, sycl.binaries),
         registrations.Found([], [], []),
     )
 
-    # The references in the terms of the model; then what GCC has put beside them.
+    # Convert all references to the model's indices, and add GCC's part.
     faults = [*sectioned.faults, *placed.faults, *registered.faults]
     found = _Found(memory, tables, images, described, calls, runtimes, faults, limits)
     binary = _assembled(path, found)
@@ -142,9 +142,9 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
 
 
 def _brief(elf: Elf) -> Look:
-    """Return how far images are looked into before all tables of entries are known."""
+    """Return the depth to which images are read before all tables of entries are known."""
     look = elf.data.context.look
-    is_digested = look.code and elf.is_object  # which is done for each kernel
+    is_digested = look.code and elf.is_object  # needed for the digest of each kernel
     has_tables = any(entries.expected(section.name) for section in elf.sections)
     is_brief = look.for_entries and not is_digested and not has_tables
     return look._replace(symbols=False) if is_brief else look
@@ -156,7 +156,7 @@ def _described(
     images: Sequence[PlacedImage],
     calls: tuple[str, ...],
 ) -> list[FoundDescriptor]:
-    """The descriptors, by what they point to where that is known."""
+    """Return the descriptors, found by the tables and images that they point to if known."""
     if not memory.elf.has_headers:
         return descriptors.search(memory, calls)
     places = [item.place for item in images if item.place is not None]
@@ -166,7 +166,7 @@ def _described(
 def _with_gcc(
     memory: Space, binary: FatBinary, data: list[Reader]
 ) -> tuple[FatBinary, list[Reader]]:
-    """With what GCC has put there, too: its ABI has nothing in common with the others."""
+    """Return the binary and data with GCC's part, whose ABI differs from all others."""
     if not gcc_offload.claims(memory.elf):
         return binary, data
     from packager.hosts import gcc
@@ -194,7 +194,7 @@ def _unsectioned(
     tables: Sequence[FoundTable],
     placed: Sequence[PlacedImage],
 ) -> Iterator[tuple[int, int, EntryLayout]]:
-    """The ranges of descriptors whose records are in no section of entries (begin, end, layout)."""
+    """Yield (begin, end, layout) of descriptors whose records are in no section of entries."""
     sectioned = {abi.DOCUMENTS.get(table.layout) for table in tables}
     places = Places(placed)
     for descriptor in described:
@@ -252,7 +252,7 @@ def _unlisted(file: Elf, tables: Sequence[EntryTable]) -> tuple[str, ...]:
 
 
 def _is_program(file: Elf) -> bool:
-    """Return whether it cannot be a device image for a CPU, which is a shared object."""
+    """Return whether a file cannot be a device image for a CPU, which is a shared object."""
     has_interpreter = any(segment.type == PT_INTERP for segment in file.segments)
     return file.is_object or file.is_executable or has_interpreter
 
@@ -264,7 +264,10 @@ def _type(file: Elf) -> str:
 
 
 def _indices(descriptor: FoundDescriptor, places: Places) -> tuple[int, ...]:
-    """The images of a descriptor, in its order; `elsewhere` has added those that were unknown."""
+    """Return the indices of a descriptor's images, in its order.
+
+    `elsewhere` has already added images that no section holds.
+    """
     indices = (places.index(at) for at in descriptor.images)
     return tuple(index for index in indices if index is not None)
 
@@ -272,10 +275,10 @@ def _indices(descriptor: FoundDescriptor, places: Places) -> tuple[int, ...]:
 def _evidence(
     found: _Found, images: Sequence[DeviceImage], needed: tuple[str, ...]
 ) -> abi.Evidence:
-    """Return what tells the generation; of OpenMP's images alone, other models have theirs."""
+    """Return the evidence of the generation, from OpenMP's images only."""
     mine = [image for image in images if image.producer in (None, "openmp")]
     is_told = any(descriptor.images for descriptor in found.descriptors)
-    # This project's sections hold the first version for generations that have none.
+    # omptool's sections of generations without a version hold the first version.
     ours = {omptool_section.NAME: 1}
     versions = (i.container_version for i in mine if i.container_version > ours.get(i.container, 0))
     return abi.Evidence(
@@ -292,14 +295,14 @@ def _releases(found: _Found) -> tuple[int, ...]:
     try:
         return clang_releases(found.memory.elf)
     except FormatError:
-        return ()  # no part of what is offloaded
+        return ()  # a malformed .comment is ignored
 
 
 def _registration(found: _Found) -> abi.Registration | None:
-    """Return how the file unregisters; None if that says nothing of its compiler.
+    """Return how the file unregisters; None if this does not show its compiler.
 
-    Until 18, clang's objects call for their requirements, and the wrapper is unregistered by an
-    array. It may be by an array in any generation where an edit has added the images.
+    Up to 18, clang's objects call for their requirements, and an array unregisters the wrapper. An
+    edit may add such an array in any generation.
     """
     asks = any(name.partition("@")[0] == REQUIRES for name in found.imports)
     if found.is_object:
@@ -336,7 +339,7 @@ def _tables(
 
 
 def _paired(found: _Found, table: FoundTable, used: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The images that a table is for: registered with it, or unregistered and of its ABI."""
+    """Return the images of a table: registered with it, or unregistered and of its ABI."""
     mine: set[int] = set()
     taken: set[int] = set()
     for descriptor, indices in zip(found.descriptors, used, strict=True):
@@ -417,7 +420,7 @@ def _descriptors(found: _Found, used: Sequence[tuple[int, ...]]) -> tuple[Descri
 
 
 def _can_register(found: _Found) -> bool:
-    """Return whether a constructor that knows a descriptor has a runtime to tell it to."""
+    """Return whether a constructor that refers to a descriptor can call a runtime."""
     if any(name.startswith(REGISTER) for name in found.imports):
         return True
     return bool(found.descriptors) and imports.defines(found.memory.elf, REGISTER)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A host file that a command opens once: its bytes, and what it says about offloading."""
+"""Open a host file once for a command, and read its offload code on demand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from packager.model import FatBinary
 
 
 class HostFile:
-    """A file and its bytes, which can be read while it is open; `binary` is read when asked for."""
+    """An open host file; `binary` is read on demand."""
 
     def __init__(self, path: Path, data: Reader) -> None:
         self.path = path
@@ -24,12 +24,12 @@ class HostFile:
 
     @property
     def binary(self) -> FatBinary:
-        """Return what it says about offloading. Raises FormatError when it is malformed."""
+        """Return the file's offload code. Raises FormatError if it is malformed."""
         return self._loaded.binary
 
     @property
     def elf(self) -> headers.Elf | None:
-        """Its headers, if it is an ELF file. Raises FormatError when it is malformed."""
+        """Return the ELF headers, or None. Raises FormatError if they are malformed."""
         return self._loaded.elf
 
     @cached_property
@@ -38,7 +38,7 @@ class HostFile:
 
     @property
     def is_linked(self) -> bool:
-        """Return whether it is an executable or shared library, by its header alone."""
+        """Return whether the file's header is that of an executable or shared library."""
         try:
             return headers.probe(self.data) and not headers.first(self.data).is_object
         except FormatError:
@@ -49,7 +49,7 @@ class HostFile:
 def open_host(path: Path) -> Iterator[HostFile]:
     """Open the file at `path` until the end of the block.
 
-    Raises FormatError for what is not a regular file or can't be opened; the caller names the file.
+    Raises FormatError if it is not a regular file or cannot be opened; the caller adds the path.
     """
     with open_reader(path) as data:
         yield HostFile(path, data)

@@ -27,23 +27,23 @@ from packager.naming.kernel_names import decode
 from packager.naming.region_names import short_names
 from packager.wording import counted
 
-# A name, without what clang adds to it for the functions that a region is cut into.
+# Matches a name without the suffixes that clang adds to parts of a region.
 _MARK = b"__omp_offloading_"
 _REGION = re.compile(
     rb"\b__omp_offloading_[0-9a-f]{1,16}_[0-9a-f]{1,16}_[\w$.]{1,4096}?_l[0-9]{1,10}(?![0-9])"
 )
-# GCC's regions and data constructs call these.
+# Prefix of the functions that GCC's regions and data constructs call.
 _GCC_MARK = b"GOMP_target"
 _LIBGOMP = re.compile(rb"\0(GOMP_target\w*)\0")
 GCC_SECTIONS = ".gnu.offload"
-_OVERLAP = 8192  # of pieces: a longer name is not found where it is cut
+_OVERLAP = 8192  # overlap of pieces: a longer name is missed at a cut
 MAX_REGIONS = 1 << 12
 OPENMP = ("libomp.so", "libiomp5.so", "libgomp.so")
 SHOWN = 3
 _START = _MARK.decode()
-_ID = ".region_id"  # of the variable whose address stands for a region with device code
-_DEBUG = "_debug__"  # with -g, the function that a kernel calls
-_OF_VARIABLES = ("ctor", "dtor")  # of device variables: no regions
+_ID = ".region_id"  # suffix of the variable whose address identifies a region with device code
+_DEBUG = "_debug__"  # suffix of the function that a kernel calls under -g
+_OF_VARIABLES = ("ctor", "dtor")  # suffixes of device variables' functions, which are no regions
 WITHOUT = "without -fopenmp-targets"
 
 CLANG_CURE = "give -fopenmp-targets=TRIPLE to compiler and linker, or build with `omptool cc`"
@@ -51,9 +51,9 @@ GCC_CURE = "build with a GCC that has an offload compiler (-foffload=), or with 
 
 
 def found(data: Reader, named: Collection[str] | None = None) -> HostOnly | None:
-    """Return what the file of this Reader shows; None if that is nothing, or it is no ELF file.
+    """Return the host-only regions that this file shows; None if it shows none.
 
-    `named` has the names of the file's entries; without it a file for devices shows nothing.
+    `named` has the names of the file's entries; without it a file with device code shows nothing.
     """
     if not headers.probe(data):
         return None
@@ -64,7 +64,7 @@ def found(data: Reader, named: Collection[str] | None = None) -> HostOnly | None
 
 
 def of_functions(names: Collection[str]) -> HostOnly | None:
-    """Return what the names of an object's functions show, of an object without entries."""
+    """Return the host-only regions of an object without entries, from its function names."""
     bases = (name.partition(".")[0].removesuffix(_DEBUG) for name in names)
     regions = tuple(dict.fromkeys(base for base in bases if decode(base)))
     return (
@@ -103,9 +103,9 @@ def has_functions(data: Reader) -> bool:
 
 
 def headline(regions: Sequence[str]) -> str:
-    """Return how many regions the host alone has, by the names of their kernels.
+    """Return the number of host-only regions, from the names of their kernels.
 
-    The optimizer may have left nothing of others.
+    The optimizer may have removed others.
     """
     places = _places(regions)
     were = "was" if len(places) == 1 else "were"
@@ -131,7 +131,7 @@ def _without_entry(elf: Elf, named: Collection[str]) -> tuple[str, ...]:
     kernel by the program's own choice.
     """
     kept: dict[str, None] = {}
-    kernels: set[str] = set()  # of a CPU's device image, which exports them, or with an ID
+    kernels: set[str] = set()  # kernels that a CPU's device image exports, or with an ID
     for name, is_local in _functions(elf):
         if name.endswith(_ID):
             kernels.add(name[1:].removesuffix(_ID))
@@ -207,7 +207,7 @@ def _calls(elf: Elf) -> list[str]:
 
 
 def _texts(elf: Elf, *, is_openmp: bool) -> Iterator[Reader]:
-    """Yield the names of symbols, and those of debug information where regions may be."""
+    """Yield the names of symbols, and the names in debug information."""
     for table in elf.symbol_tables():
         yield elf.string_table(table.link, "names of symbols")
     for section in sections(elf, ".debug_str") if is_openmp else ():

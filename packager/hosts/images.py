@@ -22,33 +22,33 @@ from packager.hosts.told import Told
 from packager.model import DeviceImage
 from packager.records import NamedTuple
 
-# Sections of CUDA's and HIP's programs begin with these.
+# Sections in CUDA's and HIP's programs that must begin with a container.
 BUNDLES = {cuda_fatbin.NAME: cuda_fatbin.probe, hip_fatbin.NAME: hip_fatbin.probe}
 
 
 class PlacedImage(NamedTuple):
-    """An image that was looked into, and the address at which pointers of its file find it."""
+    """An image that was read, with its address in the file that holds it."""
 
     payload: Payload
     inside: images.Inside
     container: str
-    place: int | None  # None in a section that is not loaded
+    place: int | None  # None in an unloaded section
 
     @property
     def data(self) -> Reader:
-        """Its bytes."""
+        """Return a reader of the image's bytes."""
         return self.payload.image
 
 
 class FoundImages(NamedTuple):
-    """Images, and what is malformed where they are."""
+    """Images, and the malformed parts where images should be."""
 
     images: list[PlacedImage]
     faults: list[str]
 
 
 def in_sections(memory: Space, told: Collection[int], limits: Limits) -> FoundImages:
-    """The images in sections that a container claims, in file order; at `told` are others."""
+    """Return the images in sections of known containers, in file order, without those in `told`."""
     found: list[PlacedImage] = []
     faults: list[str] = []
     with limits.noted():
@@ -65,7 +65,7 @@ def in_sections(memory: Space, told: Collection[int], limits: Limits) -> FoundIm
 def _in_containers(
     memory: Space, told: Collection[int]
 ) -> Iterator[tuple[Section, str, Payload | Damage]]:
-    """Yield what sections hold, each with the name of its container."""
+    """Yield the contents of sections, each with the name of its container."""
     for section in memory.elf.sections:
         container = containers.of_section(section)
         if container and not _is_told(memory, section, container, told):
@@ -81,7 +81,7 @@ def _in_containers(
 def payloads(
     section: Section, data: Reader, container: containers.SectionContainer
 ) -> Iterator[Payload | Damage]:
-    """Yield what is in a section that a container claims, and what is malformed there."""
+    """Yield the payloads of a section that a container claims, and malformed parts."""
     if container is llvm_offloading and _is_bare(section, data):
         return
     if _is_unbundled(container, data):
@@ -114,9 +114,9 @@ def _is_bare(section: Section, data: Reader) -> bool:
 
 
 def _is_unbundled(container: containers.SectionContainer, data: Reader) -> bool:
-    """Return whether an image is there by itself, or in another container.
+    """Return whether a section has a bare image, or one in another container.
 
-    LLVM's wrapper of images puts what it is given into CUDA's and HIP's sections.
+    LLVM's wrapper puts any input into CUDA's and HIP's sections.
     """
     probe = BUNDLES.get(container.NAME)
     if probe is None or probe(data):
@@ -125,7 +125,7 @@ def _is_unbundled(container: containers.SectionContainer, data: Reader) -> bool:
 
 
 class _Origin(NamedTuple):
-    """The places of images: what they are in, where that is in memory, and where in the file."""
+    """Origin of images: their container, its address, and its file offset."""
 
     container: str
     start: int | None  # None if it is not loaded
@@ -145,7 +145,7 @@ def elsewhere(
     found: Sequence[PlacedImage],
     limits: Limits,
 ) -> FoundImages:
-    """The images that only addresses tell of, and that are not among those found already."""
+    """Return the images at known addresses that are not in `found`."""
     added: list[PlacedImage] = []
     faults: list[str] = []
     with limits.noted():
@@ -191,9 +191,9 @@ def _at(memory: Space, item: Told) -> tuple[_Origin, Payload]:
 def numbered(
     found: Sequence[PlacedImage], described: Sequence[FoundDescriptor]
 ) -> list[PlacedImage]:
-    """The images in the order of the descriptors, which is that of devices; others after them.
+    """Return the images in the order of the descriptors, which numbers devices, then all others.
 
-    Linkers sort sections as they like: mold by alignment and size.
+    Linkers reorder sections: mold sorts by alignment and size.
     """
     places = Places(found)
     order: dict[int, None] = {}
@@ -206,7 +206,7 @@ def numbered(
 
 
 def looked_into(found: Sequence[PlacedImage]) -> list[PlacedImage]:
-    """Return the same, further: it has turned out that their symbols are asked for."""
+    """Return the images with their symbols, which entry tables found later need."""
     return [
         item._replace(inside=item.inside._replace(contents=images.contents_of(item.payload)))
         for item in found
@@ -216,8 +216,9 @@ def looked_into(found: Sequence[PlacedImage]) -> list[PlacedImage]:
 def records(
     memory: Space, found: Sequence[PlacedImage], described: Sequence[FoundDescriptor]
 ) -> tuple[DeviceImage, ...]:
-    """Return the model's records, with those marked that descriptors register with the container
-    around them.
+    """Return the model's records of the images.
+
+    They mark images that a descriptor registers with their container.
     """
     places = Places(found)
     starts = {item.place for item in found}
@@ -241,16 +242,16 @@ def records(
 
 
 class Places:
-    """Finds the image that a descriptor means."""
+    """Finds the image that a descriptor refers to."""
 
     def __init__(self, found: Sequence[PlacedImage]) -> None:
         self._at = {item.place: n for n, item in enumerate(found) if item.place is not None}
         self._sorted = sorted(self._at)
 
     def index(self, wanted: ImageRange) -> int | None:
-        """The index of the image at `wanted`.
+        """Return the index of the image at `wanted`, or None.
 
-        Clang 15 to 17 register the OffloadBinary that the image is in, all others the image.
+        Clang 15 to 17 register the OffloadBinary around the image, other releases the image itself.
         """
         at = bisect_left(self._sorted, wanted.start)
         if at == len(self._sorted):

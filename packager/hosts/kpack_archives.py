@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of a library in ROCm's archives beside it: which archives, and what they have."""
+"""Find a library's kernels in ROCm's archives beside it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from packager.formats.containers import kpack
 from packager.model import KernelArchives
 from packager.records import NamedTuple
 
-MAX_ARCHIVES = 64  # of a pattern that are looked into
-MAX_NAMES = 4096  # of a folder
+MAX_ARCHIVES = 64  # most archives of a pattern
+MAX_NAMES = 4096  # most names read from a folder
 SUFFIX = ".kpack"
 ARCH = re.compile(r"gfx[0-9a-f]+")
 
 
 class Archives(NamedTuple):
-    """Everything that a library says of its archives, and what is wrong with it."""
+    """A library's reference to its archives, and the faults in it."""
 
     found: tuple[KernelArchives, ...]
     faults: tuple[str, ...]
@@ -47,7 +47,7 @@ def of_sections(path: str, sections: Iterable[Reader]) -> Archives:
 
 
 def of_libraries(paths: Iterable[Path]) -> Iterator[KernelArchives]:
-    """Yield the archives of ELF libraries; nothing for what is malformed."""
+    """Yield the archives of ELF libraries; skip malformed ones."""
     for path in paths:
         with suppress(FormatError, LimitError), open_reader(path) as data:
             yield from of_elf(str(path), headers.read(data)).found
@@ -60,7 +60,7 @@ def of_elf(path: str, file: headers.Elf) -> Archives:
 
 
 class _Files:
-    """The archives that a path, from the library's folder, stands for, and others beside them."""
+    """The archives that match a path from the library's folder, and others in their folders."""
 
     def __init__(self, host: Path, pattern: str) -> None:
         before, variable, after = pattern.partition(kpack.ANY_ARCH)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Limits that reading has met: what came before each is shown, and that it was met is said."""
+"""Record the limits that stopped reading; parts read before stay."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class Limits:
 
     @property
     def met(self) -> tuple[str, ...]:
-        """In words, in their order."""
+        """Return the messages of the limits, in order."""
         return tuple(self._met)
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """A limit ends the block, not the reading."""
+        """End the block at a limit, and record the limit. Reading goes on after the block."""
         try:
             yield
         except LimitError as error:
             self._met[str(error)] = None
 
     def of(self, read: Callable[[], Found], otherwise: Other) -> Found | Other:
-        """Return what a pass finds, or where it meets a limit, something else."""
+        """Return the result of a pass, or `otherwise` if it exceeds a limit."""
         with self.noted():
             return read()
         return otherwise

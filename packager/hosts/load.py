@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A file to FatBinaries: what kind of file it is, and who reads it."""
+"""Read a file of any kind into FatBinaries."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ from packager.triples import GPUS
 
 
 class Loaded(NamedTuple):
-    """A file or a member of an archive: its contents, its bytes and those of its images, in order.
+    """A file or archive member: its contents, its bytes, and the bytes of its images in order.
 
-    The bytes can be read until the next one is asked for.
+    The bytes can be read until the next one is requested.
     """
 
     binary: FatBinary
     data: Sequence[Reader]
     file: Reader
-    elf: headers.Elf | None = None  # its headers, if it is an ELF file
+    elf: headers.Elf | None = None  # None: no ELF file
 
 
 def load(path: Path, look: Look = WHOLE) -> FatBinary:
-    """Return what the file at `path`, which is no archive, says about offloading.
+    """Read the offload code of the file at `path`, which is no archive.
 
-    Image bytes are not read but for their headers, symbols and tables, and what else `look` asks
-    for. Raises FormatError, without the file's name, when the file cannot be read or is malformed.
+    Of images only headers, symbols and tables are read, and what `look` adds. Raises FormatError,
+    without the file's name, if the file cannot be read or is malformed.
     """
     with open_reader(path, look) as data:
         return read_file(str(path), data)
 
 
 def read_file(path: str, data: Reader) -> FatBinary:
-    """The same of an open file, which is at `path`."""
+    """Read an open file that is not an archive; `path` names it in the result."""
     return load_file(path, data).binary
 
 
 def load_file(path: str, data: Reader) -> Loaded:
-    """The same with its headers."""
+    """Read an open file that is not an archive, and keep its headers."""
     if archive.probe(data):
         raise FormatError("is an archive")
     return _load(path, data)
@@ -65,12 +65,12 @@ def _everything(_: Reader) -> bool:
 def load_all(
     path: Path, look: Look = WHOLE, wanted: Callable[[Reader], bool] = _everything
 ) -> Iterator[Loaded]:
-    """The same of any `wanted` file: of an archive, what each such member with offload code says.
+    """Yield a file, or each member of an archive with offload code that is `wanted`.
 
-    An archive without any is one empty FatBinary. A member's path is "libk.a(k.o)", and that of one
-    in an archive in it "libk.a(inner.a(k.o))". A package (.whl, .deb) is an archive of
-    its files. A malformed part is a fault of the file around it. Raises FormatError when nothing
-    can be read.
+    An archive without offload code yields one empty FatBinary. A member's path is "libk.a(k.o)",
+    and that of a member of a nested archive "libk.a(inner.a(k.o))". A package (.whl, .deb) is an
+    archive of its files. A malformed part is a fault of the file around it. Raises FormatError if
+    nothing can be read.
     """
     with open_input(path, look) as data:
         yield from load_open(path, data, wanted)
@@ -79,7 +79,7 @@ def load_all(
 def load_open(
     path: Path, data: Reader, wanted: Callable[[Reader], bool] = _everything
 ) -> Iterator[Loaded]:
-    """The same of a file that is open."""
+    """Yield an open file, or each member of an open archive with offload code that is `wanted`."""
     if members.probe(data):
         yield from _archive(path, data, wanted)
     elif wanted(data):
@@ -114,7 +114,7 @@ def _archive(path: Path, data: Reader, wanted: Callable[[Reader], bool]) -> Iter
 
 
 def _load_member(name: str, member: members.Member, data: Reader) -> Iterator[Loaded]:
-    """Nothing for a member of another kind: archives hold what they like."""
+    """Yield a member with offload code; archives may hold files of any kind."""
     is_host = headers.probe(data) or coff.probe(data)
     if is_host or containers.of_file(data) or _is_for_gpu(data):
         loaded = _load(name, data)
@@ -133,7 +133,7 @@ def _shows_host_only(binary: FatBinary) -> bool:
 
 
 def _of_member(path: str, fault: FatBinary) -> str:
-    """Return the first fault, with the member that it is of."""
+    """Return the first fault, with the name of its member."""
     name, message = fault.path.removeprefix(path)[1:-1], fault.faults[0]
     return message if not name or message.startswith("member ") else f"member {name}: {message}"
 
@@ -144,7 +144,7 @@ def _file(member: members.Member) -> str | None:
 
 
 def _is_for_gpu(data: Reader) -> bool:
-    """Return whether it is a device image by its own words: PTX is, bitcode may be the host's."""
+    """Return whether bytes are an image that names a GPU as its machine."""
     return images.is_image(data) and images.contents(data).machine in GPUS
 
 
@@ -178,7 +178,7 @@ def _bitcode_host(path: str, data: Reader) -> Loaded | None:
 def _of_host(loaded: Loaded) -> Loaded:
     """Return the binary with regions of the host alone, and with digests of kernels if wanted."""
     if loaded.file.context.look.host_only:
-        from packager.hosts import host_only  # with readers of debug information
+        from packager.hosts import host_only  # imports readers of debug information
 
         cause = host_only.found(loaded.file, loaded.binary.named)
         loaded = loaded._replace(binary=loaded.binary._replace(host_only=cause))
@@ -202,7 +202,7 @@ def _bare(
 
 
 def _expect_parts(loaded: Loaded) -> Loaded:
-    """Faults are faults of something: a file of which nothing was read is malformed."""
+    """Return a file that has parts. Raises the first limit or fault if nothing was read."""
     if not loaded.binary.has_parts:
         for limit in loaded.binary.limits:
             raise LimitError(limit)
@@ -212,7 +212,7 @@ def _expect_parts(loaded: Loaded) -> Loaded:
 
 
 def _container(path: str, data: Reader) -> Loaded:
-    """A file that is not ELF: a container, or one device image."""
+    """Read a file that is not ELF: a container, or one device image."""
     container = containers.of_file(data)
     if container is None:
         if not images.is_image(data):

@@ -16,9 +16,9 @@ from packager.formats.containers.payload import Damage
 from packager.look import Look
 from packager.records import NamedTuple
 
-# Linkers look into no archive in an archive; whoever makes one may have made two.
+# Deepest nesting of archives. Linkers ignore nested ones, but users make them.
 MAX_DEPTH = 4
-# Of one archive.
+# Most damaged members that are read past in one archive.
 MAX_DAMAGE = 64
 
 
@@ -27,24 +27,24 @@ class Member(NamedTuple):
 
     name: str  # "k.o", "inner.a(k.o)"; "" for the archive itself
     data: Reader | Damage
-    file: Path | None  # that it is in: of a thin archive another one; None: it was inflated
+    file: Path | None  # file that holds it, perhaps a thin archive's member; None: inflated
 
 
 class _Place(NamedTuple):
     """The place of the archive that is being read."""
 
-    file: Path | None  # that it is in; a thin one's members are beside it
+    file: Path | None  # file that holds it; a thin archive's members are beside it
     parents: tuple[str, ...]  # names of the archives around it, without the outermost
     open_files: tuple[tuple[int, int], ...]  # device and inode
     is_packed: bool = False  # whether it is in a package
 
     def name(self, *member: str) -> str:
-        """The whole name of a member; without one, the archive's."""
+        """Return the full name of a member, or of the archive if `member` is empty."""
         names = (*self.parents, *member)
         return "(".join(names) + ")" * (len(names) - 1)
 
     def inside(self, name: str) -> _Place:
-        """A member that is an archive."""
+        """Return the place of a member that is an archive."""
         return self._replace(parents=(*self.parents, name))
 
 
@@ -54,7 +54,7 @@ def probe(data: Reader) -> bool:
 
 
 def members(path: Path, data: Reader) -> Iterator[Member]:
-    """The members of the archive or package in `data`, which was read from `path`."""
+    """Yield the members of the archive or package in `data`; `path` names it."""
     damaged = 0
     for member in _members(_Place(path, (), (_identity(path),)), data):
         damaged += isinstance(member.data, Damage)
@@ -77,8 +77,8 @@ def _members(place: _Place, data: Reader) -> Iterator[Member]:
 
 
 def _packed(place: _Place, data: Reader) -> Iterator[Member]:
-    """The files of a package that may hold offload code."""
-    # Loaded where there is a package: starting is a feature.
+    """Yield the files of a package that may hold offload code."""
+    # Imported for packages only, to keep start-up fast.
     from packager.hosts.packages import files, opened
 
     place = place._replace(is_packed=True)
@@ -90,7 +90,7 @@ def _packed(place: _Place, data: Reader) -> Iterator[Member]:
             elif isinstance(one.data, Damage):
                 yield Member(inside.name(), one.data, place.file)
             else:
-                # The package reports the progress: places in its files say nothing of it.
+                # The package reports the progress: offsets in its inflated files mean nothing.
                 seen = data.context.look._replace(seen=partial(_seen, data.context.look, one.at))
                 with data.context.looking(seen), opened(data, one.data) as inflated:
                     if inflated is not None:
@@ -121,7 +121,7 @@ def _member(place: _Place, member: archive.Member, look: Look) -> Iterator[Membe
 
 @contextmanager
 def _opened(place: _Place, name: str, look: Look) -> Iterator[tuple[_Place, Reader]]:
-    """A file that a thin archive names."""
+    """Open a file that a thin archive names."""
     if place.file is None or place.is_packed:
         raise FormatError("is outside the package: its thin archive in the package only names it")
     path = place.file.parent / name
@@ -134,9 +134,9 @@ def _opened(place: _Place, name: str, look: Look) -> Iterator[tuple[_Place, Read
 
 
 def _leaf(place: _Place, data: Reader) -> Iterator[Member]:
-    """The member at `place`, or if it is an archive, its members.
+    """Yield the member at `place`, or its members if it is an archive.
 
-    A package in another one is known by its name: other zip files are whatever their owner likes.
+    A package inside another one counts only by its file name: other zip files are data.
     """
     is_package = place.parents[-1].endswith(packages.NAMES) and packages.probe(data)
     if not (archive.probe(data) or is_package):

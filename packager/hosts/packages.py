@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Packages: which of their files are looked into, and their bytes while they are."""
+"""Packages: which of their files are read, and their bytes meanwhile."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def files(data: Reader) -> Iterator[Packed]:
 
 @contextmanager
 def opened(package: Reader, packed: Stream) -> Iterator[Reader | None]:
-    """Keep the bytes of a file for the block; None of one that nobody would look into."""
+    """Keep the bytes of a file for the block; yield None for a file without offload code."""
     pieces = filter(None, packed.pieces())
     head = b""
     while len(head) < min(HEAD, packed.size) and (piece := next(pieces, b"")):

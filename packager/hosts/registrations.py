@@ -23,14 +23,14 @@ class Found(NamedTuple):
     """The registrations of a file."""
 
     rows: Sequence[Registration]
-    faults: Sequence[str]  # what is malformed where they should be
+    faults: Sequence[str]  # malformed registrations
     newer: Sequence[str]  # wrappers of a format that came after this omptool
 
 
 def of_runtimes(
     space: Space, images: Sequence[PlacedImage], binaries: Sequence[FoundBinaries]
 ) -> Found:
-    """The registrations, by address, with what is malformed or unknown where they should be."""
+    """Return the registrations by address, and the faults and unknown versions among them."""
     faults: list[str] = []
     newer: list[str] = []
     wrappers: list[FoundWrapper] = []
@@ -67,9 +67,9 @@ def of_runtimes(
 
 
 def _registered(images: Sequence[PlacedImage], numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """Return those of a wrapper's images that its runtime reads.
+    """Return the images of a wrapper that its runtime reads.
 
-    HIP's reads one compressed bundle. More may follow it, where a linker joins objects.
+    HIP's runtime reads one compressed bundle. A linker that joins objects may append others.
     """
     payloads = [images[number].payload for number in numbers]
     if not payloads or payloads[0].producer != "hip" or payloads[0].compression is None:
@@ -86,12 +86,12 @@ class _Placed:
         self._places = [place for place, _ in self._rows]
 
     def at(self, place: int) -> list[int]:
-        """The images that begin at an address."""
+        """Return the images that begin at an address."""
         first, last = bisect_left(self._places, place), bisect_right(self._places, place)
         return [number for _, number in self._rows[first:last]]
 
     def between(self, begin: int | None, end: int | None) -> tuple[int, ...]:
-        """The images of the fat binary between two addresses."""
+        """Return the images of the fat binary between two addresses."""
         if begin is None or end is None:
             return ()
         first, last = bisect_left(self._places, begin), bisect_left(self._places, end)

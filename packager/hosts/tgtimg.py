@@ -26,7 +26,7 @@ MAX_PAIRS = 1 << 18
 
 
 def ranges(space: Space) -> Iterator[ImageRange | Damage]:
-    """Yield where the images are, or what is wrong with a pair."""
+    """Yield the ranges of images, or the fault of a pair."""
     for section in space.elf.named(f".{NAME}"):
         if section.has_bytes and section.is_allocated:
             yield from _ranges(space, section)
@@ -40,7 +40,7 @@ def _ranges(space: Space, section: Section) -> Iterator[ImageRange | Damage]:
     (window,) = space.windows([Range(space.address(section), section.size, what)])
     for at in range(0, section.size, PAIR.size):
         start, size = window.pointer(at), window.word(at + PAIR.size // 2)
-        if not size:  # of zeros that linkers add, and of an image that slim has taken out
+        if not size:  # zeros by linkers, or an image that slim has removed
             continue
         where = "an undefined symbol" if start is None else f"{start:#x}"
         image = f"{what}: image {at // PAIR.size} of {size} bytes at {where}"
@@ -72,7 +72,7 @@ def _stored(space: Space, start: int, size: int) -> int:
 
 
 def stored(rest: Reader, size: int) -> int:
-    """Return how many bytes of `rest` an image has, for which a list gives this size."""
+    """Return the size in `rest` of an image for which a list records `size`."""
     if not zstd_frame.probe(rest):
         return size
     frame = zstd_frame.measure(rest)

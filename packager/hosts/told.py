@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images that only addresses tell of: those of descriptors, and of Intel's compilers' lists."""
+"""Find images that only addresses refer to: in descriptors, and in lists of Intel's compilers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from packager.hosts import tgtimg
 from packager.model import ImageKind
 from packager.records import NamedTuple
 
-# The container of an image that only the address in a descriptor tells of.
+# Container of an image that only a descriptor's address refers to.
 RAW = "raw"
 
 
@@ -42,12 +42,12 @@ class Sycl(NamedTuple):
 
 
 def of_descriptors(described: Sequence[FoundDescriptor]) -> Iterator[Told]:
-    """The images of OpenMP's descriptors."""
+    """Yield the images that OpenMP's descriptors point to."""
     return (Told(image, RAW) for descriptor in described for image in descriptor.images)
 
 
 def sycl(space: Space) -> Sycl:
-    """The images of SYCL's descriptors, then those that only `.tgtimg` lists."""
+    """Return the images of SYCL's descriptors, then those that only `.tgtimg` lists."""
     listed = list(tgtimg.ranges(space))
     places = [at.start for at in listed if isinstance(at, ImageRange)]
     binaries = sycl_binaries.find(space, [*places, *_of_wrapper(space)])
@@ -69,14 +69,14 @@ def sycl(space: Space) -> Sycl:
 
 
 def _of_wrapper(space: Space) -> Iterator[int]:
-    """Yield where the first image of LLVM's linker wrapper is; its records tell of the others."""
+    """Yield the address of the first image of LLVM's linker wrapper; records lead to the others."""
     for section in space.elf.sections:
         if section.is_allocated and llvm_offloading.claims(section) and section.size:
             yield space.address(section)
 
 
 def _targets(space: Space) -> list[tuple[range, str]]:
-    """The sections that images lie in, and the triples that their names give."""
+    """Return the sections that hold images, with the triples in their names."""
     return [
         (range(space.address(s), space.address(s) + s.size), split_id(_id(s.name))[1])
         for s in space.elf.sections

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Offload code in forms that are recognised by name but not read: better said than overlooked."""
+"""Report offload code in forms that are recognised by name but not read."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from packager.elf.headers import Elf, Section
 from packager.formats.containers.llvm_offloading import SHT_LLVM_OFFLOADING
 from packager.formats.host_records import entries, fatbin_wrappers
 
-# Beginnings of section names that only offload code has, and whose they are.
+# Prefixes of section names that only offload code has, with its owner.
 SECTIONS = {
     ".omp_offloading.entries": "offload entries of LLVM 9 or earlier",
     ".gnu.offload_lto_": "GCC's intermediate code for a device",
 }
-# In COFF files sections of entries are sorted by what follows a "$"; linkers cut their names off.
+# COFF linkers sort sections of entries by the text after "$", and cut their names off.
 ENTRIES = dict.fromkeys(entries.SECTIONS, "entries")
 REGISTRATIONS = dict.fromkeys(fatbin_wrappers.SECTIONS, "registrations of images")
 CUT = 8
 
 
 def traces(elf: Elf) -> Iterator[str]:
-    """Yield what a host file holds and this version does not read, once for each section."""
+    """Yield a sentence for each section of a host file that this version does not read."""
     for section in elf.sections:
         is_read = section.type == SHT_LLVM_OFFLOADING  # whatever it is called
         for prefix, what in SECTIONS.items() if section.size and not is_read else ():
@@ -30,9 +30,9 @@ def traces(elf: Elf) -> Iterator[str]:
 
 
 def coff_traces(sections: Sequence[Section], *, has_images: bool) -> Iterator[str]:
-    """The same of a COFF file, whose tables are not read: once for all parts of one.
+    """Yield a warning for each section of unread offload code in a COFF file.
 
-    Registrations tell of images: where these are found anyway, nothing is overlooked.
+    With `has_images`, registrations do not count: the images that they register are known.
     """
     found = {
         section.name.partition("$")[0]: what

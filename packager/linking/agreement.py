@@ -17,15 +17,16 @@ from packager.model import EntryTable
 from packager.same_kernel import objects
 from packager.triples import normalise
 
-Codes = dict[str, tuple[bytes, ...]]  # of kernels, by their names
+Codes = dict[str, tuple[bytes, ...]]  # code of kernels, by name
 OTHERS = {"cuda": "CUDA", "hip": "HIP", "sycl": "SYCL"}
 DOCUMENTS = ("interface", "proposal")
-MAX_NAMES = 4  # of objects, in a line
+MAX_NAMES = 4  # most names of objects in a line
 
 
 def expect_one_form(parts: Sequence[HostPart]) -> None:
-    """Raise UsageError for what no wrapper can serve: entries of two forms, foreign images, and
-    those for nothing.
+    """Check that one wrapper can serve all parts.
+
+    Raises UsageError for entries of two forms, foreign images, and entries without a use.
     """
     sections: dict[str, str] = {}
     for part in parts:
@@ -42,7 +43,7 @@ def expect_one_form(parts: Sequence[HostPart]) -> None:
 
 
 def expect_abi(parts: Sequence[HostPart], abi: WrittenAbi) -> None:
-    """Raise UsageError for an object of whose entries a wrapper of `abi` would know nothing."""
+    """Raise UsageError for an object whose entries a wrapper of `abi` does not cover."""
     for part in parts:
         for table in part.binary.tables:
             if table.section != abi.entries_section:
@@ -66,7 +67,7 @@ def _form(table: EntryTable) -> str:
 
 
 def differences(parts: Sequence[HostPart], groups: Sequence[Group]) -> Iterator[str]:
-    """Yield what a user should know of, a line each; regions that will not offload above all."""
+    """Yield warnings, a line each: first of regions that will not offload."""
     yield from _generations(parts)
     yield from _requirements(parts)
     yield from _orders(parts)
@@ -89,7 +90,10 @@ def _generations(parts: Sequence[HostPart]) -> Iterator[str]:
 
 
 def _requirements(parts: Sequence[HostPart]) -> Iterator[str]:
-    """LLVM's runtime, until 18, ends such a program; later ones share memory with all of it."""
+    """Report a `requires` clause that only some objects have.
+
+    LLVM's runtime up to 18 ends such a program; later ones share memory with all of it.
+    """
     with_regions = [p for p in parts if p.binary.entries and p.requires is not None]
     for bit, clause in FOR_ALL.items():
         asking = [part.name for part in with_regions if (part.requires or 0) & bit]
@@ -134,7 +138,7 @@ def _orders(parts: Sequence[HostPart]) -> Iterator[str]:
 
 
 def _absent(parts: Sequence[HostPart], groups: Sequence[Group]) -> Iterator[str]:
-    """Objects with regions that a device of the program cannot run."""
+    """Yield objects with regions that a device of the program cannot run."""
     none = [part.name for part in parts if part.binary.entries and not part.parts]
     if none:
         yield f"no device code in {_listed(none)}: the regions there run on the host"
@@ -151,7 +155,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _shared(parts: Sequence[HostPart]) -> dict[str, set[str]]:
-    """Kernels that several objects have, and which: to the linker they are one."""
+    """Return the kernels that several objects define, with these: the linker merges them."""
     owners: dict[str, set[str]] = {}
     for part in parts:
         for entry in part.binary.entries:
@@ -161,7 +165,7 @@ def _shared(parts: Sequence[HostPart]) -> dict[str, set[str]]:
 
 
 def _bodies(kernel: str, codes: Sequence[tuple[str, Codes]]) -> Iterator[str]:
-    """A template's kernels are the same wherever it is used; else the first one is taken."""
+    """Yield a warning if code of a template's kernel differs: the link takes the first one."""
     found = [(origin, known[kernel]) for origin, known in codes if kernel in known]
     for origin, other in found[1:]:
         if other != found[0][1]:

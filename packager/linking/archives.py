@@ -23,10 +23,11 @@ _SECTION = ":("  # lld and mold have "libk.a(k.o):(.text)"
 def taken(
     found: Sequence[HostPart], command: HostCommand, added: Sequence[str], tools: Tools
 ) -> list[HostPart]:
-    """The parts without the members that neither the host nor a device needs.
+    """Return the parts without archive members that neither the host nor a device needs.
 
-    `added` are words that the link without images needs; where nothing is run, all that it could
-    take is taken. Raises LinkError where that fails. Images of what is taken are in their files.
+    `added` are words that the link without images needs. A dry run takes all members that it could
+    need. Raises LinkError if the trial link fails. Images of chosen members are stored in their
+    files.
     """
     fixed = [part for part in found if part.archive is None or part.is_whole]
     optional = [part for part in found if part.archive is not None and not part.is_whole]
@@ -50,9 +51,11 @@ def _stored(part: HostPart) -> HostPart:
 def _by_host(
     optional: Sequence[HostPart], command: HostCommand, added: Sequence[str], tools: Tools
 ) -> Iterable[HostPart]:
-    """Those in the map of a link. A section that is collected leaves no trace, so none is. Members
-    of bitcode are compiled together before there is a map: `--trace` names them with lld, and with
-    mold all that might be taken.
+    """Return the members in the map of a trial link.
+
+    The link runs with --no-gc-sections, because maps omit collected sections. Bitcode members are
+    compiled together before there is a map: lld names them by `--trace`, and mold all that it may
+    take.
     """
     map_file, output = tools.folder / "host.map", tools.folder / "host.out"
     printed = tools.folder / "host.stdout"
@@ -65,7 +68,7 @@ def _by_host(
         yield from optional
         return
     output.unlink(missing_ok=True)
-    # Lld with -M prints the map wherever it is to be.
+    # lld with -M prints the map although -Map names a file.
     written = [path for path in (map_file, printed) if path.is_file()]
     read = written if traced else written[:1]
     text = "".join(path.read_text(errors="surrogateescape") for path in read)
@@ -76,12 +79,12 @@ def _by_host(
     listed = {_last_word(word.rpartition(_SECTION)[0] or word) for word in words}
     alike = Counter((part.archive, part.member) for part in optional)
     for part in optional:
-        # Of members with one name the maps tell those whose entries have symbols.
+        # Maps distinguish members with one name by the symbols of their entries.
         is_one_of_several = alike[part.archive, part.member] > 1 and part.entry_symbols
         if is_one_of_several and words.isdisjoint(part.entry_symbols):
             continue
         archive, file = str(part.archive), part.binary.file or ""
-        # Of thin archives binutils tell the member's file.
+        # For thin archives binutils print the member's file.
         is_file = file != archive and _last_word(file) in listed
         is_named = is_file or _last_word(f"{archive}({part.member})") in listed
         is_why = _last_word(archive) in listed and not words.isdisjoint(part.host_symbols)
@@ -90,24 +93,24 @@ def _by_host(
 
 
 def _last_word(path: str) -> str:
-    """Return what of a path is after the last blank, as maps do not quote them."""
+    """Return the text after a path's last blank, because maps do not quote paths."""
     word = (path.split() or [""])[-1]
     return os.path.normpath(word) if "/" in word else word
 
 
 def _by_devices(kept: Sequence[HostPart], rest: list[HostPart]) -> Iterable[HostPart]:
-    """Members of which device code that is linked needs a symbol, and those that these need."""
+    """Yield members whose symbols linked device code needs, and those that these need."""
     targets = {one.image.target for part in kept for one in part.parts}
     rest = [part for part in rest if any(one.image.target in targets for one in part.parts)]
     if not rest:
         return
-    wanted: dict[str, set[str]] = {}  # of each target
+    wanted: dict[str, set[str]] = {}  # undefined names of each target
     there: dict[str, set[str]] = {}
     for part in kept:
         _add(part, wanted, there)
     defined = {id(part): _defined(part) for part in rest}
     while rest:
-        # One at a time: what it defines is no reason to take another.
+        # One member at a time, because its definitions make others unnecessary.
         needed = next((part for part in rest if _is_needed(wanted, defined[id(part)])), None)
         if needed is None:
             return

@@ -25,7 +25,7 @@ MAX_LIBRARY = 1 << 30  # bytes
 
 
 def release_of(path: Path) -> Release:
-    """The release of LLVM that wrote the bitcode in a file."""
+    """Return the LLVM release that wrote the bitcode in a file; "" if it is malformed."""
     with open_reader(path) as data:
         try:
             return release(data)
@@ -34,9 +34,9 @@ def release_of(path: Path) -> Release:
 
 
 def library_parts(path: Path, device: Device, directory: Path) -> list[Part]:
-    """The modules for a target of a device library, in files of `directory` where it is several.
+    """Return the modules of a device library for a target, in files of `directory` if several.
 
-    Raises UsageError, which names the file, for one that has none.
+    Raises UsageError, which names the file, if it has none.
     """
     try:
         with open_reader(path) as data:
@@ -82,7 +82,7 @@ def _modules(path: Path, data: Reader, device: Device) -> Iterator[_Module]:
 
 
 def _fitting(name: str, data: Reader, device: Device) -> Iterator[_Module]:
-    """The module for the target in what a member of a library is; none if it has no such."""
+    """Yield the module for the target in a member of a library; none if it has none."""
     if bitcode.probe(data):
         yield _Module(1, name, data)
         return

@@ -21,11 +21,11 @@ from packager.lowering.targets.family import Family
 from packager.processes.programs import which
 from packager.records import NamedTuple
 
-# Between releases that are alike, kernels and libraries differ only in what this file has.
+# Similar releases differ only in the functions of this file, for kernels and libraries.
 _FILE = Path(joining.__file__).parent / "parallel_60.ll"
 _PARALLEL_60 = Part(str(_FILE), _FILE.name)
 _FIRST_OF_ONE_NAME, _FIRST_FOR_ALL = 15, 21
-_ENTRY_POINT = "__kmpc_target_init"  # of kernels: what defines it is clang's library
+_ENTRY_POINT = "__kmpc_target_init"  # clang's library defines it, and kernels call it
 _OF_RUNTIME = ("__kmpc_", "omp_", "__omp_", "__tgt_")
 _OF_LIBDEVICE, _OF_ROCM = "__nv_", ("__ocml_", "__ockl_", "__oclc_")
 _NO_LIBDEVICE = "NVIDIA's libdevice.10.bc, which is not on this machine; give it by --device-lib"
@@ -41,7 +41,7 @@ class OwnLibraries(NamedTuple):
     parts: tuple[Part, ...]
     # Prefixes of symbols whose library is missing, each with a sentence that names the library.
     absent: tuple[tuple[str, str], ...] = ()
-    notes: tuple[tuple[str, str], ...] = ()  # what the use of the first, a part's name, means
+    notes: tuple[tuple[str, str], ...] = ()  # a part's name, and a note if it is used
 
 
 class _Wanted(NamedTuple):
@@ -52,7 +52,7 @@ class _Wanted(NamedTuple):
 
 
 class _NoneError(Exception):
-    """There is none: why."""
+    """There is no library; the message has the reason."""
 
 
 def own_libraries(
@@ -77,7 +77,7 @@ def own_libraries(
 
 
 def _runtime(request: JoinRequest, folders: Sequence[Path], directory: Path) -> OwnLibraries:
-    """The device library of the clang that compiled all modules."""
+    """Return the device library of the clang that compiled all modules."""
     why = ""
     try:
         wanted = _Wanted(_release(request.modules), request.device)
@@ -99,9 +99,9 @@ def _runtime(request: JoinRequest, folders: Sequence[Path], directory: Path) -> 
 
 
 def _of_user(named: Sequence[Part], modules: Sequence[Part]) -> OwnLibraries | None:
-    """Return the device library of clang's that the user names; None if none is named.
+    """Return clang's device library that the user names; None if none is named.
 
-    Raises UsageError where it has other records than the kernels of a module.
+    Raises UsageError if it has other records than the kernels of a module.
     """
     libraries = [part for part in named if _is_clangs(part)]
     for library in libraries:
@@ -129,7 +129,7 @@ def _is_clangs(library: Part) -> bool:
 
 
 def _alike(release: int) -> list[int]:
-    """The older releases whose device libraries fit the kernels of a release, the latest first."""
+    """Return older releases whose device libraries fit a release's kernels, latest first."""
     if not of_release(release).kernel_environment:
         return []
     return [older for older in range(release - 1, 0, -1) if _fits(older, release)]
@@ -164,7 +164,7 @@ def _release(modules: Sequence[Part]) -> Release:
 
 
 def _library(wanted: _Wanted, folders: Sequence[Path], directory: Path) -> tuple[Part, ...]:
-    """The modules of the library of a release; none where it is not here."""
+    """Return the modules of a release's library; none if it is not installed."""
     for folder in _folders(wanted, folders):
         for file in _files(folder, wanted):
             if release_of(file) == wanted.release:
@@ -180,7 +180,7 @@ def _library(wanted: _Wanted, folders: Sequence[Path], directory: Path) -> tuple
 def _of_archive(file: Path, wanted: _Wanted, directory: Path) -> tuple[Part, ...]:
     try:
         return tuple(library_parts(file, wanted.device, directory))
-    except UsageError:  # it is for other devices
+    except UsageError:  # the library is for other devices
         return ()
 
 
@@ -201,7 +201,7 @@ def _folders(wanted: _Wanted, folders: Sequence[Path]) -> list[Path]:
     own = [Path(compiler).resolve().parents[1] / "lib"] if compiler else []
     usual = (Path(name.format(wanted.release)) for name in _USUAL)
     all_of_them = dict.fromkeys((*folders, *usual, *own, *map(Path, _SYSTEM)))
-    # The second since LLVM 22.
+    # LLVM 22 and later use the second folder.
     both = (place for folder in all_of_them for place in (folder, folder / wanted.device.triple))
     return [folder for folder in both if folder.is_dir()]
 
@@ -220,7 +220,7 @@ def _start(wanted: _Wanted) -> str:
 
 
 def _files(folder: Path, wanted: _Wanted) -> Iterator[Path]:
-    """The files of a name that may be it, that of the closest processor first."""
+    """Yield files whose names may be the library's, closest processor first."""
     for start in (f"libomptarget-{_start(wanted)}-", f"libomptarget-new-{_start(wanted)}-"):
         ranked = [
             (rank, file)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device code by what it is for: one image each."""
+"""Group device code by target: one image each."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Group(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Triple and arch, as a user names them."""
+        """Return triple and arch, as a user names them."""
         return f"{self.triple}:{self.arch}" if self.arch else self.triple
 
 
 def grouped(parts: Iterable[HostPart]) -> list[Group]:
-    """The groups, in the order in which their first code comes."""
+    """Return the groups, in the order of their first code."""
     found: dict[tuple[str, str], list[Part]] = {}
     for part in parts:
         for one in part.parts:

@@ -18,7 +18,7 @@ from packager.records import NamedTuple
 
 LINKER = re.compile(r"(.+-)?(ld|gold|mold)([.-].*)?|lld([.-]\d+)?")
 SOURCE = re.compile(r".*\.(c|cc|cpp|cxx|C|f|f90|F90|cu|hip|s|S|ll|i|ii)")
-# Words that an option takes in a word of its own: none of them is an input.
+# Options with a separate value, which is no input.
 TAKES_WORD = re.compile(
     r"-(o|e|u|z|T|h|m|y|I|R|x|B|D|U|G|F|A|b|Y|M[FTQ]|X(clang|assembler|preprocessor))|"
     r"--?(output|soname|rpath|rpath-link|dynamic-linker|Map|plugin|plugin-opt|target|arch|include|"
@@ -31,19 +31,19 @@ TAKES_WORD = re.compile(
 STATIC = ("-Bstatic", "-dn", "-non_shared", "-static", "--static")
 DYNAMIC = ("-Bdynamic", "-dy", "-call_shared")
 IN_SYSROOT = ("=", "$SYSROOT")  # begins of -L
-# Of clang, for all processors: joins of bitcode look for them themselves.
+# Clang's libraries for all processors: joins of bitcode look them up themselves.
 DEVICE_LIBRARIES = ("libomptarget.devicertl.a", "libompdevice.a")
 RUNTIME = re.compile(r"libomptarget\.(?!devicertl)")  # files of LLVM's or omptool's
 LIBOMP = {"omp", "iomp5"}  # -l of LLVM's OpenMP library
 PASSING = "-Xlinker"  # the next word is the linker's
-# The link of a CPU's device image takes over the words with these prefixes.
+# Words with these prefixes are also passed to the link of a CPU's device image.
 SHARED_BY_DRIVER = ("-fuse-ld=", "--ld-path=", "-B", "--sysroot", "-m64", "--target=", "-stdlib=",
     "--gcc-toolchain=", "--gcc-install-dir=", "-fopenmp")  # fmt: skip
 SHARED_BY_LINKER = ("--sysroot", "--hash-style=", "-rpath-link")
-# These programs may stand in front of the driver or linker; `env` also takes assignments.
+# Programs that may precede the driver or linker; `env` also takes assignments.
 PREFIXES = ("env", "ccache", "sccache", "distcc", "icecc", "nice", "time")
 ENV_TAKES_WORD = ("-u", "-C", "--unset", "--chdir")
-# These options make clang's driver build the images, so they are left out: `link` builds them.
+# Options with which clang's driver would build images itself; they are removed.
 OFFLOADING = re.compile(r"-fopenmp-targets=.*|--?offload-arch=.*|-foffload-lto.*|-fno-offload-lto")
 OFFLOADING_PAIRS = re.compile(r"-Xopenmp-target(=.*)?|-Xoffload-linker.*")
 
@@ -51,20 +51,20 @@ OFFLOADING_PAIRS = re.compile(r"-Xopenmp-target(=.*)?|-Xoffload-linker.*")
 class Given(NamedTuple):
     """A file or library as the command has it."""
 
-    word: int  # of the command
+    word: int  # index in the command
     text: str
 
 
 class Input(NamedTuple):
-    """A file that is linked: an object, an archive, or what the linker will know better."""
+    """An input of the link: an object, an archive, or a file that only the linker knows."""
 
     path: Path
-    word: int  # of the command, at which it is named
-    is_whole: bool  # of an archive: all members are linked
+    word: int  # index in the command
+    is_whole: bool  # an archive whose members are all linked
 
     @property
     def given(self) -> Given:
-        """As the command has it."""
+        """Return the input as the command has it."""
         return Given(self.word, str(self.path))
 
 
@@ -72,25 +72,25 @@ class Library(NamedTuple):
     """A library that -l names: libNAME.so or libNAME.a, or with a colon a file."""
 
     name: str
-    word: int  # of the command
+    word: int  # index in the command
     is_whole: bool  # all members are linked
     is_static: bool  # only an archive will do
 
     @property
     def given(self) -> Given:
-        """As the command has it."""
+        """Return the library as the command has it."""
         return Given(self.word, f"-l{self.name}")
 
 
 class Option(NamedTuple):
-    """A word that the linker sees, and which word of the command it is from."""
+    """A word that the linker sees, with the index of the command's word."""
 
     text: str
     word: int
 
 
 class HostCommand(NamedTuple):
-    """A command, as far as linking device code with it needs to know."""
+    """A link command, in the parts that a device link needs."""
 
     words: tuple[str, ...]  # response files are opened, clang's offloading options gone
     options_at: int  # the first word behind the program's name
@@ -100,13 +100,13 @@ class HostCommand(NamedTuple):
     folders: tuple[Path, ...]  # -L
     libraries: tuple[Library, ...]  # -l
     is_relocatable: bool
-    is_static: bool  # as a whole
+    is_static: bool  # the whole program is static
     sysroot: str
     leading: tuple[str, ...] = ()  # options to be put in front of all others
 
     @property
     def names_runtime(self) -> bool:
-        """Return whether it names an OpenMP offloading runtime."""
+        """Return whether the command names an OpenMP offloading runtime."""
         names = [library.name for library in self.libraries]
         files = [item.path.name for item in self.inputs]
         return "omptarget" in names or any(
@@ -115,7 +115,7 @@ class HostCommand(NamedTuple):
 
     @property
     def names_libomp(self) -> bool:
-        """Return whether it names LLVM's OpenMP library behind its first input."""
+        """Return whether the command names LLVM's OpenMP library after its first input."""
         names = [one.name for one in self.libraries if one.word > self._first]
         files = [item.path.name for item in self.inputs]
         return not LIBOMP.isdisjoint(names) or any(
@@ -123,28 +123,31 @@ class HostCommand(NamedTuple):
         )
 
     def passed(self, *options: str) -> tuple[str, ...]:
-        """Options for the linker, as the command takes them."""
+        """Return options for the linker in the form that the command accepts."""
         if not self.is_driver:
             return options
         return tuple(word for option in options for word in (PASSING, option))
 
     def with_words(self, first: Sequence[str], last: Sequence[str]) -> list[str]:
-        """The command with words beside its first input, and after its last one."""
+        """Return the command with words before its first input, and after its last one."""
         at, begin = self.options_at, self._first
         end = max([begin, *(item.word + 1 for item in self._there)])
         before = [*self.words[:at], *self.leading, *self.words[at:begin]]
         return [*before, *first, *self.words[begin:end], *last, *self.words[end:]]
 
     def finding(self, folder: Path) -> tuple[str, ...]:
-        """Options by which the program finds libraries in `folder` before all other folders, if
-        they lead the command: a folder of LLVM's that it names has a libomptarget.so, too.
+        """Return options that make the program find libraries in `folder` before all other folders.
+
+        They must lead the command, because LLVM's folders also contain a libomptarget.so.
         """
         return self.passed("-rpath", str(folder))
 
     @property
     def _first(self) -> int:
-        """The word before which an input can be put: gold cannot begin with a wrapper's sections,
-        so that it comes behind an object, but in front of archives.
+        """Return the index of the word before which an input can be inserted.
+
+        gold cannot begin with a wrapper's sections, so the input follows an object, but precedes
+        archives.
         """
         if not self._there:
             return len(self.words)
@@ -155,11 +158,11 @@ class HostCommand(NamedTuple):
 
     @property
     def _there(self) -> Sequence[Input]:
-        # An option that is not known here may have a value that looks like an input.
+        # An unknown option may have a value that looks like an input.
         return [item for item in self.inputs if exists(item.path)] or self.inputs
 
     def shared(self) -> list[str]:
-        """The words that a link of a shared object beside this one begins with."""
+        """Return the words at the start of a link of a shared object for the same machine."""
         begins = SHARED_BY_DRIVER if self.is_driver else SHARED_BY_LINKER
         kept = list(self.words[: self.options_at])
         words = self.words[self.options_at :]
@@ -180,7 +183,7 @@ def parse(words: Sequence[str]) -> HostCommand:
     program = program_at(given)
     is_driver = not LINKER.fullmatch(Path(given[program]).name)
     is_static = not {"-static", "--static", "-static-pie"}.isdisjoint(given)
-    # A driver says so to its linker before all else.
+    # A driver passes this option to its linker before all others.
     state = _State(is_driver and is_static)
     for option in _options(given, program + 1, is_driver):
         state.take(option)
@@ -216,7 +219,7 @@ class _State:
         self._before = ""
 
     def take(self, option: Option) -> None:
-        """One word more."""
+        """Parse the next word."""
         text, before, self._before = option.text, self._before, ""
         if before:
             self._take_value(before, text, option.word)
@@ -253,7 +256,7 @@ class _State:
             self.sysroot = value
 
     def searched(self) -> Iterator[Path]:
-        """The folders of -L, of which some are in the sysroot, wherever that is named."""
+        """Yield the folders of -L, with those in the sysroot expanded."""
         for folder in self._folders:
             begin = next((begin for begin in IN_SYSROOT if folder.startswith(begin)), None)
             yield Path(folder if begin is None else self.sysroot + folder.removeprefix(begin))
@@ -265,7 +268,7 @@ def is_device_library(path: Path) -> bool:
 
 
 def program_at(words: Sequence[str]) -> int:
-    """Return which word is the driver or linker: launchers and `env` may stand in front of it."""
+    """Return the index of the driver or linker, which launchers and `env` may precede."""
     at = 0
     while at + 1 < len(words) and Path(words[at]).name in PREFIXES:
         is_env = Path(words[at]).name == "env"
@@ -276,7 +279,7 @@ def program_at(words: Sequence[str]) -> int:
 
 
 def _options(words: Sequence[str], start: int, is_driver: bool) -> Iterator[Option]:
-    """The words from `start` on, as the linker sees them."""
+    """Yield the words from `start` on, as the linker sees them."""
     after = iter(enumerate(words[start:], start))
     for number, word in after:
         if is_driver and word.startswith("-Wl,"):
@@ -289,7 +292,7 @@ def _options(words: Sequence[str], start: int, is_driver: bool) -> Iterator[Opti
 
 
 def _without_offloading(words: list[str]) -> Iterator[str]:
-    """The command without what makes clang's driver link images itself."""
+    """Yield the command without options that make clang's driver link images itself."""
     after = iter(words)
     for word in after:
         if OFFLOADING_PAIRS.fullmatch(word):

@@ -35,13 +35,13 @@ class DeviceOptions(NamedTuple):
     """The user's options for the link of device code."""
 
     libraries: tuple[Path, ...] = ()  # bitcode of functions that kernels call
-    words: tuple[tuple[str, str], ...] = ()  # for a target's linker: triple ("": any), word
-    level: int = 2  # of optimisation of bitcode
-    keeps_ptx: bool = False  # also where ptxas could assemble it
+    words: tuple[tuple[str, str], ...] = ()  # options of a linker, each with a triple or ""
+    level: int = 2  # optimisation level of bitcode
+    keeps_ptx: bool = False  # even if ptxas could assemble it
     ptxas: tuple[str, ...] = ()  # words for ptxas
 
     def of(self, group: Group) -> list[str]:
-        """The words for the linker of a group."""
+        """Return the words for the linker of a group."""
         triples = {"", normalise(group.triple)}
         return [word for triple, word in self.words if (triple and normalise(triple)) in triples]
 
@@ -53,12 +53,11 @@ def link_group(
     tools: Tools,
     entries: Collection[str] = (),
 ) -> tuple[Path, str]:
-    """The image of a group, in the folder of `tools`, and what its linker warns of.
+    """Link the image of a group in the folder of `tools`; return it with the linker's warnings.
 
-    `entries` are the names in the host's tables: bitcode of other compilers than clang has no
-    records of them.
-
-    Raises UsageError, LinkError, SourceError where its code cannot be linked, MissingToolError.
+    `entries` are the names in the host's tables: bitcode of other compilers than clang does not
+    record them. Raises UsageError, LinkError, SourceError if its code cannot be linked,
+    MissingToolError.
     """
     states = [_state(part) for part in group.parts]
     is_openmp_spirv = spirv.is_openmp(group.triple)
@@ -127,7 +126,7 @@ def _left_out(group: Group, options: DeviceOptions, emit: Emit) -> Iterator[str]
 
 
 def _state(part: Part) -> str:
-    """Return what has to be done with it: "object", "bitcode", or "linked", which is nothing."""
+    """Return the state of a part: "object", "bitcode", or "linked", which needs no work."""
     if part.image.kind == "bitcode":
         return "bitcode"
     with open_reader(part.file) as data:
@@ -176,9 +175,7 @@ def _joined(
     parts: Sequence[Part], group: Group, out: Path, emit: Emit, libraries: Libraries,
     options: DeviceOptions, tools: Tools, kept: Collection[str] = (),
 ) -> str:  # fmt: skip
-    """Bitcode to an image, or to an object of a CPU, which is then linked with those that use what
-    is `kept`.
-    """
+    """Compile bitcode to an image, or to a CPU's object that is linked with users of `kept`."""
     from packager.linking.bitcode import BitcodeInput, join
     from packager.lowering.lower import Target
 

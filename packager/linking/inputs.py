@@ -29,15 +29,15 @@ from packager.look import Look
 from packager.model import DeviceImage, FatBinary
 from packager.records import NamedTuple
 
-# Archives of device libraries have code for dozens of processors, of which few are wanted.
+# Archives of device libraries have code for dozens of processors, of which few are needed.
 LOOK = Look(symbols=False, resources=False)
 BEGIN = 8
 MOST_ARCHIVES = 128  # with device code, that stay open
-TYPE_AT = 16  # of an ELF header: 1 is a relocatable object
+TYPE_AT = 16  # offset of an ELF header's type: 1 is a relocatable object
 OBJECT = b"\1\0"
-# Images that their object registers by itself, with CUDA's or HIP's runtime.
+# Images that objects register themselves, with CUDA's or HIP's runtime.
 REGISTERED = (cuda_fatbin.NAME, hip_fatbin.NAME)
-# Some of it is in the names of all sections of device code and of entries.
+# Matches part of the names of all sections of device code and of entries.
 OFFLOADING = re.compile(b"(?i)offload|omp|target|fatbin")
 
 
@@ -46,12 +46,12 @@ class Part(NamedTuple):
 
     origin: str  # the object that it is in, "a.o" or "libk.a(k.o)"
     image: DeviceImage
-    file: Path  # that has its bytes alone, or will have them when it is `stored`
-    data: Reader | None = None  # its bytes in an archive, until it is known whether it is linked
+    file: Path  # file of its bytes alone, at the latest after `stored`
+    data: Reader | None = None  # bytes in an archive, until the link decides about the member
 
     @contextmanager
     def opened(self) -> Iterator[Reader]:
-        """Its bytes, wherever they are."""
+        """Open the bytes of the image."""
         if self.data is not None:
             yield self.data
             return
@@ -59,7 +59,7 @@ class Part(NamedTuple):
             yield data
 
     def stored(self) -> Part:
-        """The same with its bytes in the file."""
+        """Return the part with its bytes stored in the file."""
         if self.data is not None:
             store(self.file, self.data.pieces())
         return Part(self.origin, self.image, self.file)
@@ -74,11 +74,11 @@ class HostPart(NamedTuple):
     archive: Path | None = None
     member: str = ""
     is_whole: bool = False  # the archive is linked with all its members
-    entry_symbols: tuple[str, ...] = ()  # that others may name, of its records of entries
+    entry_symbols: tuple[str, ...] = ()  # global symbols of its records of entries
     is_linkable: bool = False  # whether it defines anything that a host's link could look for
-    releases: tuple[int, ...] = ()  # of clang, that it says it is compiled by
+    releases: tuple[int, ...] = ()  # releases of clang that compiled it
     requires: int | None = 0  # the mask of what all objects have to ask for; None: unknown
-    # Symbols that a bitcode module defines, as gold's map has them for a member it takes: "(k1)".
+    # Symbols that a bitcode module defines, as gold's map lists them for a chosen member: "(k1)".
     host_symbols: frozenset[str] = frozenset()
 
 
@@ -91,10 +91,10 @@ class Objects(NamedTuple):
 
 
 def objects(files: Iterable[tuple[LinkedFile, Reader]], folder: Path, opened: ExitStack) -> Objects:
-    """Return what has offload code; each device image is copied to a file in `folder`, but for
-    those of archives, which the host's linker may leave out: they can be read while `opened` is.
+    """Return the inputs with offload code, and copy each device image to a file in `folder`.
 
-    Raises FormatError, UsageError for an input that cannot be understood.
+    Images in archives are not copied, because the host's linker may omit them; they are readable
+    while `opened` is open. Raises FormatError, UsageError for an input that cannot be understood.
     """
     found = Objects([], [], [])
     copies = _Copies(folder, opened)
@@ -119,7 +119,7 @@ def objects(files: Iterable[tuple[LinkedFile, Reader]], folder: Path, opened: Ex
 
 
 def _kind(data: Reader) -> str:
-    """Return what of an input is looked into; "" for what the linker alone knows."""
+    """Return the kind of an input that may have offload code; "" for all others."""
     begin = data.bytes(0, min(TYPE_AT + len(OBJECT), len(data)))
     if begin.startswith(ELF):
         return "object" if begin[TYPE_AT:] == OBJECT else ""
@@ -161,12 +161,12 @@ def _host_parts(
             continue  # a module without device code
         for fault in (*binary.faults, *binary.limits):
             raise UsageError(fault, Path(binary.path))
-        # An object that a relocatable link or `omptool bundle` has closed is linked as it is.
+        # An object closed by a relocatable link or `omptool bundle` is linked unchanged.
         if binary.descriptors or not (binary.images or binary.entries):
             if binary.imports and archive is None and binary.abi != "proposal":
                 closed.append(binary)
             continue
-        # The members of a thin archive are elsewhere.
+        # The members of a thin archive are other files.
         lasting = (path, data) if is_optional and binary.file == str(path) else None
         parts = tuple(copies.part(binary.path, *one, lasting) for one in own)
         member = binary.path.removeprefix(str(path))[1:-1] if archive else ""
@@ -191,7 +191,7 @@ def _distinct(
 
 
 def _with_elf(part: HostPart, elf: headers.Elf) -> HostPart:
-    """The part, and what the file's own symbols and comments say."""
+    """Return the part with facts from the file's symbols and comments."""
     names, is_linkable = _host_symbols(elf, part.binary)
     return part._replace(
         entry_symbols=names,
@@ -202,7 +202,7 @@ def _with_elf(part: HostPart, elf: headers.Elf) -> HostPart:
 
 
 def _with_bitcode(part: HostPart, loaded: Loaded) -> HostPart:
-    """Return the part with what the host's module says; its entries are not seen."""
+    """Return the part with facts from the host's module, whose entries are not visible."""
     from packager.formats.device_images.bitcode.module import ENTRIES, linked_names
 
     _, defined = linked_names(loaded.file)
@@ -215,7 +215,7 @@ def _with_bitcode(part: HostPart, loaded: Loaded) -> HostPart:
 
 
 def _host_symbols(elf: headers.Elf, binary: FatBinary) -> tuple[tuple[str, ...], bool]:
-    """The symbols of entry records, and whether there are any for others at all."""
+    """Return the symbols of entry records, and whether the file defines any global symbol."""
     sections = {s.number for t in binary.tables for s in elf.named(t.section or "")}
     found = []
     is_linkable = False
@@ -240,10 +240,10 @@ class _Copies:
     def part(
         self, origin: str, image: DeviceImage, data: Reader, archive: tuple[Path, Reader] | None
     ) -> Part:
-        """Return an image with its file, whose name says where it is from. Its bytes are copied at
-        once, unless they are in an `archive` that may stay open.
+        """Return an image with its file, named after its origin.
 
-        An object is closed then: a link may have more of them than a process may have open files.
+        The bytes are copied at once, unless they are in an `archive` that may stay open. Objects
+        are closed because a link may have more of them than a process may open files.
         """
         stem = Path(origin.replace("(", "-").rstrip(")")).name
         ending = {"bitcode": "bc", "ptx": "ptx", "cubin": "cubin"}.get(image.kind, "o")
@@ -252,11 +252,11 @@ class _Copies:
         if lasting is None:
             store(path, data.pieces())
             return Part(origin, image, path)
-        path.touch()  # so that no other has its name
+        path.touch()  # reserves the name
         return Part(origin, image, path, lasting.slice(data.at, len(data), "device image"))
 
     def _lasting(self, path: Path, data: Reader) -> Reader | None:
-        """The bytes of an archive as long as they are wanted, if not too many are open."""
+        """Return the bytes of an archive, kept open unless too many archives are."""
         if path not in self._archives and len(self._archives) < MOST_ARCHIVES:
             fd = os.dup(data.fileno())
             self._opened.callback(os.close, fd)
@@ -265,7 +265,7 @@ class _Copies:
 
 
 def device_symbols(part: Part) -> tuple[set[str], set[str]]:
-    """Return the names that a device object lacks, and those that it defines for others."""
+    """Return the undefined names of a device object, and those that it defines for others."""
     with part.opened() as data:
         if part.image.kind == "bitcode":
             from packager.formats.device_images.bitcode.module import linked_names

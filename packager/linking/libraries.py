@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The files of a link: what the command names, what -l means, and what linker scripts stand for."""
+"""Find the files of a link: inputs, files that -l refers to, and those in linker scripts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from packager.look import Look
 from packager.records import NamedTuple
 
 DRIVERS_FOLDERS = "LIBRARY_PATH"
-# The linkers of distributions search these folders by default. Another linker fails without -L.
+# Default folders of distributions' linkers. Another linker fails without -L.
 ROOTS = ("/usr/local/lib", "/lib", "/usr/lib")
-# Libraries of compilers and of C have no code for devices: they are not searched for.
+# Libraries of compilers and of C, which have no device code, are not searched for.
 COMPILERS = {"c", "m", "pthread", "dl", "rt", "util", "gcc", "gcc_s", "gcc_eh", "stdc++", "c++",
     "atomic", "omp", "iomp5", "gomp", "omptarget", "gfortran", "quadmath"}  # fmt: skip
 DRIVER = (
@@ -39,17 +39,17 @@ WORD = r'"([^"\n]*)"|([^\s,()"]+)'
 
 
 class LinkedFile(NamedTuple):
-    """A file that is linked, and what of the command names it."""
+    """A file that is linked, with the word that names it."""
 
     path: Path
     named: Given
-    is_whole: bool  # of an archive: all members are linked
+    is_whole: bool  # an archive whose members are all linked
 
 
 def linked(command: HostCommand, tools: Tools, look: Look) -> Iterator[tuple[LinkedFile, Reader]]:
-    """Yield the files of a link that can be read, as linkers take them: libraries behind the rest.
+    """Yield the readable files of a link in the linker's order: libraries after all others.
 
-    The bytes of each can be read until the next one is asked for.
+    The bytes of each file can be read until the next one.
     """
     places = _Places(command, tools)
     for file in places.files():
@@ -63,13 +63,13 @@ def linked(command: HostCommand, tools: Tools, look: Look) -> Iterator[tuple[Lin
 
 
 def _opened(path: Path, look: Look) -> Iterator[Reader]:
-    """Yield the bytes of a file if it can be opened; if not, the linker says what is wrong."""
+    """Yield the bytes of a file if it can be opened; else the linker reports the error."""
     with suppress(FormatError), open_reader(path, look) as data:
         yield data
 
 
 def machine_of(path: Path) -> str | None:
-    """Return the machine of an ELF file; None for what is none, or cannot be read."""
+    """Return the machine of an ELF file; None for any other or unreadable file."""
     with suppress(FormatError), open_reader(path) as data:
         if headers.probe(data):
             return headers.read(data).machine
@@ -77,13 +77,13 @@ def machine_of(path: Path) -> str | None:
 
 
 def machine_of_link(command: HostCommand) -> str:
-    """The machine of the first object of a link; without one that this runs on."""
+    """Return the machine of the link's first object; without objects, this machine."""
     machines = (machine_of(item.path) for item in command.inputs)
     return next(filter(None, machines), platform.machine())
 
 
 def _systems(machine: str, sysroot: str) -> Iterator[str]:
-    """The folders of a machine's libraries; without a sysroot only its own are for another one."""
+    """Yield the folders of a machine's libraries; for a foreign one, its own or the sysroot's."""
     names = f"{machine}-linux-gnu"
     is_cross = machine != platform.machine() and not sysroot
     for root in ROOTS:
@@ -94,7 +94,7 @@ def _systems(machine: str, sysroot: str) -> Iterator[str]:
 
 
 class _Places:
-    """The folders of libraries; those that a driver alone knows are asked for when needed."""
+    """The folders of libraries; the driver is asked for its own on demand."""
 
     def __init__(self, command: HostCommand, tools: Tools) -> None:
         self._command = command
@@ -116,7 +116,7 @@ class _Places:
                 yield LinkedFile(path, one.given, one.is_whole)
 
     def of(self, library: Library) -> Path | None:
-        """The file that -l means, as far as it can be known."""
+        """Return the file that -l refers to, or None if unknown."""
         if library.name in NOBODYS:
             return None
         found = _searched(library, self._folders)
@@ -125,7 +125,7 @@ class _Places:
         return _searched(library, self._of_system()) or _searched(library, self._of_driver())
 
     def by_script(self, script: Path, names: Iterable[str]) -> Iterator[Path]:
-        """Yield the files that a linker's script means by `names`; no scripts in scripts."""
+        """Yield the files that `names` in a linker script refer to; no nested scripts."""
         for name in names:
             if name.startswith("-l"):
                 found = self.of(Library(name[2:], 0, is_whole=False, is_static=False))
@@ -136,7 +136,7 @@ class _Places:
                 yield found
 
     def _of_system(self) -> list[Path]:
-        """The folders of the machine that the first object is for."""
+        """Return the library folders of the first object's machine."""
         if self._systems is None:
             folders = _systems(machine_of_link(self._command), self._command.sysroot)
             self._systems = [Path(folder) for folder in folders]
@@ -162,7 +162,7 @@ def _searched(library: Library, folders: Iterable[Path]) -> Path | None:
 
 
 def _named(path: Path, data: Reader) -> Iterator[str]:
-    """The files and -l words that the script at `path` names; nothing for what is no script."""
+    """Yield the files and -l words in the linker script at `path`; none if it is no script."""
     if path.suffix == ".o" or len(data) > MAX_SCRIPT:
         return
     if b"\0" in data.bytes(0, min(BLOCK, len(data))) or b"\0" in (content := data.bytes()):

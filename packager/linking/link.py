@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from packager.writers.wrapper import Wrapper
 
 WRAPPER = "wrapper.o"
-# These modules write the wrapper. They are loaded while the images are linked.
+# Modules that write the wrapper, imported while the images are linked.
 WRITERS = ("packager.writers.requests", "packager.writers.object_writer")
 RUNTIME = "libomptarget.so"
 LIBOMPS = "__kmpc_global_thread_num"
 LIBOMP_FILES = ("libomp.", "libiomp5.", "libomp5.", "libgomp.")
 LAST_CALLING_LIBOMP = 17  # without linking with it
-# Warnings of what was asked for: an older runtime's form, and a relocatable link.
+# Warnings about the requested form: an older runtime's, and a relocatable link.
 EXPECTED = ("OMP113", "OMP123")
 ANOTHERS = "another command writes this file, too: give each link an output of its own"
 
@@ -49,11 +49,11 @@ ANOTHERS = "another command writes this file, too: give each link an output of i
 class Options(NamedTuple):
     """The user's options for a link."""
 
-    abi: str  # of the wrapper; "": that of the objects
+    abi: str  # ABI of the wrapper; "": the objects'
     device: DeviceOptions
     warn: Callable[[str], None]
     runtime: Callable[[], Path | None]  # the libomptarget of a command that names none
-    folder: Callable[[], Path]  # of omptool's own libraries
+    folder: Callable[[], Path]  # folder of omptool's own libraries
     force: bool = False  # leave a result in which verify finds an error
     sets_rpath: bool = True  # to the folder of `runtime`
 
@@ -78,15 +78,15 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
 
 
 def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools) -> int:
-    # The host's own linker tells which members of archives it takes. The trial link has our
-    # runtime where the command names none.
+    # The host's own linker decides which members of archives it takes, in a trial link with our
+    # runtime if the command names none.
     command, runtime = _with_runtime(command, options, _first(found.parts))
     added = () if runtime is None else (str(runtime),)
     parts = taken(found.parts, command, added, tools)
     machine = machines.of_objects(parts)
     machines.expect_runtimes(command, machine.name)
 
-    # One image for each target.
+    # Link one image for each target.
     agreement.expect_one_form(parts)
     tables = [table for part in parts for table in part.binary.tables]
     if options.abi:
@@ -99,7 +99,7 @@ def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools
     entries = {entry.name for table in tables for entry in table.entries if entry.name}
     images = [_image(group, libraries, options, tools, entries) for group in groups]
 
-    # The program, with what registers them.
+    # Link the program with the wrapper.
     if not images:
         return tools.pass_on(command.with_words((), added))
     wrapper = tools.folder / WRAPPER
@@ -132,7 +132,7 @@ def _passed_on(found: Objects, command: HostCommand, options: Options, tools: To
 def _with_runtime(
     command: HostCommand, options: Options, machine: HostMachine
 ) -> tuple[HostCommand, Path | None]:
-    """Return the command by which a program finds the runtime, and that, if it names none."""
+    """Return the command with the runtime added if it names none, and the runtime's path."""
     if command.names_runtime or command.is_relocatable:
         return command, None
     runtime = options.runtime()
@@ -148,13 +148,13 @@ def _with_runtime(
 
 
 def _first(parts: Sequence[HostPart]) -> HostMachine:
-    """The machine of the objects that are linked whatever members of archives are."""
+    """Return the machine of the objects that are linked unconditionally."""
     fixed = [part for part in parts if part.archive is None or part.is_whole]
     return machines.of_objects(fixed or parts)
 
 
 def _is_written(output: Path, options: Options) -> bool:
-    """Return whether the command wrote a file: -o /dev/null and clang's -### write none."""
+    """Return whether the command writes a file: -o /dev/null and clang's -### do not."""
     if not exists(output):
         options.warn(f"{output} is missing: the command did not write it, so nothing is verified")
     return is_file(output)
@@ -178,7 +178,7 @@ def _barred(found: Objects) -> frozenset[Given]:
 
 
 def _abi(parts: Sequence[HostPart], options: Options) -> str:
-    """The ABI of the tables of the objects; of those without entries that of their compiler."""
+    """Return the ABI of the objects' tables; without entries, that of their compiler."""
     if options.abi:
         return options.abi
     abis = {table.abi for part in parts for table in part.binary.tables}
@@ -192,7 +192,7 @@ def _wrap(
     path: Path, images: Sequence[ImageRequest], abi: WrittenAbi, machine: HostMachine,
     *, kept: list[str], used: list[str],
 ) -> None:  # fmt: skip
-    """Write the wrapper, whose table is that of the objects; the result is verified, not this."""
+    """Write the wrapper, which uses the objects' table. It is not verified; the result is."""
     from packager.files.reader import OpenFiles
     from packager.writers.requests import for_openmp
     from packager.writers.wrapper import build
@@ -229,8 +229,9 @@ def _kept(parts: Sequence[HostPart]) -> list[str]:
 
 
 def _of_libomp(command: HostCommand) -> list[str]:
-    """A symbol of the libomp that a command names: LLVM's offloading runtime calls it, until 18
-    without linking with it, and --as-needed would leave it out. Ours may be replaced by it.
+    """Return a symbol of libomp if the command names libomp, so that --as-needed keeps it.
+
+    LLVM's offloading runtime calls libomp, and up to 18 does not link with it. It may replace ours.
     """
     is_program = not command.is_relocatable
     return [LIBOMPS] if is_program and command.names_libomp else []
@@ -248,22 +249,22 @@ def _without_libomp(binary: FatBinary) -> bool:
 
 
 def _without_release(binary: FatBinary) -> FatBinary:
-    """The file as if it named no release of LLVM's runtime."""
+    """Return the file with releases removed from the names of LLVM's runtime."""
     named = (RUNTIME if release_of(library) else library for library in binary.needed)
     return binary._replace(needed=tuple(named))
 
 
 def _state(path: Path) -> tuple[int, ...]:
-    """Return what tells one state of a file from another; zeros if the file is empty."""
+    """Return facts that distinguish states of a file; zeros if the file is empty."""
     status = path.stat()
     return (status.st_ino, status.st_size, status.st_mtime_ns) if status.st_size else (0, 0, 0)
 
 
 def check(path: Path, options: Options) -> FatBinary:
-    """Check the output as `bundle` does; the linker has given it its name already.
+    """Check the output as `bundle` does; the linker has already written it under its name.
 
-    A fault of the runtime that the file names is a warning: `omptool run` replaces that runtime.
-    Raises FindingError, and removes the file, when verify finds another error.
+    A fault of the runtime that the file needs is a warning: `omptool run` replaces that runtime.
+    Raises FindingError, and removes the file, if verify finds another error.
     """
     from packager.checks import verify
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The result of a relocatable link (-r): its table is closed, and its device code is linked.
 
-Objects that it is linked with later have a table of their own, under the name that compilers give:
-so the name of this one has a hash in it, as by clang's relocatable links.
+Objects linked later have a table of their own, with the name that compilers use. So this table's
+name contains a hash, as in clang's relocatable links.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from packager.writers.elf_types import Header
 from packager.writers.host_object import HostObject, read_host
 from packager.writers.object_writer import write_object
 
-LINKED = ".omptool.linked"  # what is left of a section of device code
+LINKED = ".omptool.linked"  # new name of an emptied section of device code
 DIGITS = 16
 BOUNDS = ("__start_", "__stop_")
 NAME = Struct("<I")  # a symbol begins with it
@@ -55,7 +55,7 @@ class Strings:
         self.bytes = data
 
     def add(self, text: str) -> int:
-        """Return where `text` is in the table from now on."""
+        """Add `text` to the table; return its offset."""
         at = len(self.bytes)
         self.bytes += text.encode() + b"\0"
         return at
@@ -73,7 +73,7 @@ def _closed(header: Header, name: str, section: str, titles: Strings, suffix: st
 
 
 def _with_bounds(host: HostObject, section: str, names: Strings, suffix: str) -> bytes:
-    """The symbols, of which those that a linker defines at the ends of the table are renamed."""
+    """Return the symbols with those renamed that a linker defines at the bounds of the table."""
     table = host.symbol_table()
     symbols = bytearray(host.symbols)
     for bound in BOUNDS:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class LinkError(PackagerError):
-    """A command failed: `said` is what it wrote, and its exit code is that of the link."""
+    """A command failed: `said` is its output, and its exit code becomes the link's."""
 
     def __init__(self, message: str, said: str, exit_code: int) -> None:
         super().__init__(message)
@@ -30,33 +30,33 @@ class LinkError(PackagerError):
         self.exit_code = exit_code
 
 
-# The heap in huge pages, where the kernel gives them to who asks: ld of binutils spends a fifth of
-# its time on page faults, and needs no more memory so. Who does not know the variable ignores it.
+# Put the heap of commands into huge pages, if the kernel allows it: binutils' ld spends a fifth of
+# its time on page faults, and needs no more memory with them. Other programs ignore the variable.
 HEAP = "glibc.malloc.hugetlb=1"
 
-# Characters of a command. Kernels take some 2 MiB, environment included.
+# Longest command in characters. Kernels accept some 2 MiB, environment included.
 LONGEST = 1 << 17
 
 
 def unheard(_line: str) -> None:
-    """Nobody listens."""
+    """Ignore the line of a command."""
 
 
 @dataclass
 class Tools:
     """The folder in which commands work, and the output that shows them."""
 
-    folder: Path  # for what is made on the way
+    folder: Path  # folder of intermediate files
     show: Callable[[str], None] = unheard  # is told of each command
-    is_dry: bool = False  # nothing is run
-    options_at: int = 1  # in long commands: what follows goes into a response file
-    names: dict[str, str] = field(default_factory=dict)  # what to call files of the folder
+    is_dry: bool = False  # run no command
+    options_at: int = 1  # first argument of a long command to put into a response file
+    names: dict[str, str] = field(default_factory=dict)  # names of the folder's files for messages
     _workers: list[Child] = field(default_factory=list)
     _awaited: list[str] = field(default_factory=list)  # modules
 
     @contextmanager
     def with_worker(self, is_needed: bool) -> Iterator[None]:
-        """LLVM's process is started early, where it will be needed, and gone after the block."""
+        """Start LLVM's process early if it is needed, and end it after the block."""
         if is_needed and not self.is_dry:
             from packager.lowering.joining.child import started
 
@@ -68,15 +68,14 @@ class Tools:
                 worker.close()
 
     def worker(self) -> Child | None:
-        """The process that was started early, once."""
+        """Return the process that was started early; None at later calls."""
         return self._workers.pop() if self._workers else None
 
     def run(self, command: Sequence[str], what: str, printed: Path | None = None) -> str:
         """Run a command that links `what`, and return its stderr.
 
-        Its stdout goes to the file `printed`, if there is one.
-
-        Raises LinkError with that when it fails, MissingToolError when it is not there.
+        Its stdout goes to the file `printed`, if given. Raises LinkError with stderr if the command
+        fails, MissingToolError if it is missing.
         """
         self.show(shlex.join(command))
         if self.is_dry:
@@ -94,7 +93,7 @@ class Tools:
         return said
 
     def answer(self, command: Sequence[str]) -> str:
-        """Return what a command that changes nothing writes on stdout; "" where it fails."""
+        """Return the stdout of a command without side effects; "" if it fails."""
         self.show(shlex.join(command))
         if self.is_dry:
             return ""
@@ -107,9 +106,9 @@ class Tools:
         return "" if done.returncode else done.stdout.decode(errors="surrogateescape")
 
     def pass_on(self, command: Sequence[str]) -> int:
-        """Run a command that speaks for itself; its exit code.
+        """Run a command that prints its own errors; return its exit code.
 
-        Raises LinkError when it was killed, and could say nothing.
+        Raises LinkError if a signal killed it before it could print.
         """
         self.show(shlex.join(command))
         if self.is_dry:
@@ -127,7 +126,7 @@ class Tools:
 
     @contextmanager
     def _running(self, command: Sequence[str], **how: Any) -> Iterator[subprocess.Popen[bytes]]:
-        """The process of a command; it has ended after the block."""
+        """Start a command for the block, and wait for its end."""
         with _startable(command), subprocess.Popen(self._fitting(command), **how) as process:
             try:
                 while self._awaited:
@@ -139,7 +138,7 @@ class Tools:
                 raise
 
     def _fitting(self, command: Sequence[str]) -> Sequence[str]:
-        """The command, short enough for the kernel: the response files that it had were opened."""
+        """Return the command, with a response file if it is too long for the kernel."""
         if sum(len(word) + 1 for word in command) <= LONGEST:
             return command
         words = self.folder / "words"
@@ -148,19 +147,19 @@ class Tools:
         return [*begin, f"@{words}"]
 
     def named(self, text: str) -> str:
-        """`text` with files of the folder under the names that the user knows."""
+        """Return `text` with files of the folder under the user's names for them."""
         for path, name in reversed(self.names.items()):  # a later one may be of an earlier one
             text = text.replace(path, name)
         return text
 
 
 def _environment(**more: str) -> dict[str, str]:
-    """Return what commands are started with: ours, and what a user says of the heap stands."""
+    """Return the environment of commands; the user's settings of the heap have priority."""
     return {"GLIBC_TUNABLES": HEAP, **tool_environment(**more)}
 
 
 def exit_code(returncode: int) -> int:
-    """As a shell tells it."""
+    """Return an exit code like a shell's: 128 plus the number of a signal."""
     return returncode if returncode >= 0 else 128 - returncode
 
 

@@ -14,9 +14,9 @@ _SECONDS = 600
 
 
 def assemble(ptx: Path, output: Path, cpu: str, words: Sequence[str] = ()) -> tuple[str, ...]:
-    """Make the cubin `output` of `ptx`, with these `words` for ptxas; returns what that says.
+    """Assemble `ptx` to the cubin `output`, with `words` for ptxas; return its messages.
 
-    Raises MissingToolError without ptxas, UsageError when it does not take the PTX or the words.
+    Raises MissingToolError without ptxas, UsageError if it rejects the PTX or the words.
     """
     tool = which("ptxas")
     if not tool:

@@ -14,7 +14,7 @@ from packager.processes.isolated import python_command
 from packager.records import NamedTuple
 
 _GIB = 1 << 30
-# LLVM prints these on stderr while it goes on with something else than was asked for.
+# Messages of LLVM on stderr after which it continues with other options than requested.
 _IGNORED = re.compile(r"'([^']*)' is not a recognized (processor|feature) for this target")
 _LAST_WORDS = re.compile(r"LLVM ERROR: (.*)|(Assertion .* failed)|(.*out of memory.*)")
 _READING = re.compile(rf"^{READING}(.*)$", re.MULTILINE)
@@ -46,10 +46,10 @@ def _restrict(what: int, limit: int) -> None:
 
 
 def run_worker(request: Request, shown: str, limits: Limits = LIMITS) -> Answer:
-    """Have the request carried out; `shown` is the user's file name.
+    """Run the request in a worker; `shown` is the user's file name.
 
-    Raises SourceError when the IR is at fault or LLVM dies of it, UsageError for a processor or
-    feature that LLVM doesn't know, MissingToolError without llvmlite.
+    Raises SourceError if the IR is at fault or LLVM aborts on it, UsageError for a processor or
+    feature that LLVM does not know, MissingToolError without llvmlite.
     """
     with Child("worker", limits) as child:
         answer = Answer.from_json(child.ask(request.to_json(), request.triple, shown))
@@ -60,7 +60,7 @@ def run_worker(request: Request, shown: str, limits: Limits = LIMITS) -> Answer:
 
 
 class Child:
-    """A worker that has been started, and loads LLVM meanwhile. It is asked once, if at all."""
+    """A started worker, which loads LLVM in the background. It handles one request at most."""
 
     def __init__(self, module: str, limits: Limits = LIMITS) -> None:
         """Start a module of this room, which reads a request on its stdin."""
@@ -83,15 +83,15 @@ class Child:
         self.close()
 
     def close(self) -> None:
-        """End it, if it was never asked, or has not ended."""
+        """End the worker if it had no request, or has not ended."""
         if self._process.returncode is None:
             self._process.kill()
             self._process.communicate()
 
     def ask(self, request: str, triple: str, shown: str) -> str:
-        """Return the last line that the child prints when it has done what `request` says.
+        """Send the request, and return the last line of the worker's output.
 
-        If the child has named the file that it reads on stderr, that name replaces `shown`.
+        If the worker names the file that it reads on stderr, this name replaces `shown`.
         """
         limits = self._limits
         try:

@@ -22,26 +22,26 @@ _VISIBLE = {
     llvm.Linkage.common,
 }
 _BY_VALUE = (b"byval", b"sret", b"inalloca", b"preallocated")
-# Of a module of clang's for a CPU: the record of an entry, named after it.
+# Matches the record of an entry in clang's module for a CPU.
 _RECORD = re.compile(r"\.(?:omp_)?offloading\.entry\.(.+)")
-# DECISIONS 7: what a launch passes is one pointer-sized value per argument.
+# Size of each argument that a launch passes: a pointer (DECISIONS 7).
 ARGUMENT_BITS = 64
 
 
 def choose_entries(
     module: llvm.ModuleRef, names: Sequence[str], family: Family, data: llvm.TargetData
 ) -> tuple[Entry, ...]:
-    """The entries in table order: that of `names`, or as the IR has them.
+    """Return the entries in table order: those of `names`, else in the order of the IR.
 
-    Those are clang's recorded entries and visible variables, else all visible definitions.
-    Raises UsageError for a name that is not defined and for a kernel that cannot be launched.
+    Without `names`, they are clang's recorded entries and visible variables, else all visible
+    definitions. Raises UsageError for an undefined name and for a kernel that cannot be launched.
     """
     defined = {value.name: value for value in _definitions(module)}
     if names:
         for name in names:
             _check_name(name, names, defined, module)
     elif recorded := recorded_entries(module):
-        # Pointers to variables of the host have no record here, and are found by name.
+        # Pointers to host variables have no record and are found by name.
         visible = (n for n, v in defined.items() if _is_visible(v) and not v.is_function)
         others = (n for n in visible if n not in recorded and not _RECORD.fullmatch(n))
         names = [*(name for name in recorded if name in defined), *others]
@@ -53,7 +53,7 @@ def choose_entries(
 
 
 def recorded_entries(module: llvm.ModuleRef) -> list[str]:
-    """The entries that clang lists in a module for a CPU; none in one that is not clang's."""
+    """Return the entries that clang lists in a module for a CPU; none for other compilers."""
     records = (_RECORD.fullmatch(value.name) for value in module.global_variables)
     return [record[1] for record in records if record]
 
@@ -61,13 +61,14 @@ def recorded_entries(module: llvm.ModuleRef) -> list[str]:
 def internalise(
     module: llvm.ModuleRef, entries: Sequence[Entry], *, keep_records: bool = False
 ) -> None:
-    """Make everything internal but `entries` and what plugins find, which become protected."""
+    """Make all symbols internal, but `entries` and those that plugins look up protected."""
     public = {entry.name for entry in entries}
     for value in _definitions(module):
         if keep_records and _RECORD.fullmatch(value.name):
             continue
         if value.name in public or value.name.startswith(EXPORTED):
-            # Linkage first: LLVM dies of an internal definition that is not of default visibility.
+            # Change the linkage first: LLVM aborts on an internal definition without default
+            # visibility.
             if value.linkage not in _VISIBLE or value.linkage == llvm.Linkage.common:
                 value.linkage = llvm.Linkage.external
             value.visibility = llvm.Visibility.protected

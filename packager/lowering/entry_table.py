@@ -25,7 +25,7 @@ class Entry(NamedTuple):
 
 
 def table_text(entries: Sequence[Entry]) -> str:
-    """A module that holds the table of `entries`, to be linked into the one that defines them.
+    """Return a module that holds the table of `entries`, to link into the one that defines them.
 
     llvm.used gives the section SHF_GNU_RETAIN, so that it survives --gc-sections.
     """

@@ -16,7 +16,7 @@ _USUAL = ("/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda", "/usr/lib/nvidia-cuda
 
 
 def libdevice() -> Path | None:
-    """The file: of $CUDA_HOME, of the ptxas on PATH, of usual places, of a package of PyPI's.
+    """Return libdevice of $CUDA_HOME, the ptxas on PATH, usual places or a PyPI package; or None.
 
     The plugins' cache hashes all of them (runtime/plugins/compile/device_library.cpp).
     """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 600
 _OPTIONS = ("--build-id=none", "--as-needed", "-Bsymbolic")
-# A name that nothing here defines is found now, not when the image is loaded.
+# Report undefined names at the link, not when the image is loaded.
 _ALL_DEFINED = ("-z", "defs")
 _UNDEFINED = re.compile(r"undefined (?:reference to|symbol:?) [`'\"]?([^\s`'\"]+)")
 _NO_LINKER = re.compile(r"cannot find 'ld'|unable to execute command|invalid linker name")
@@ -28,10 +28,10 @@ _NO_LINKER = re.compile(r"cannot find 'ld'|unable to execute command|invalid lin
 def link_shared(
     object_file: Path, output: Path, answer: Answer, arch: str, *, libraries: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Make `output` of `object_file`, exporting what `answer` says, and no more; returns warnings.
+    """Link `object_file` to `output`, exporting only the symbols of `answer`; return warnings.
 
-    libm, libc and `libraries` ("-lstdc++") become NEEDED where they are used. Raises
-    MissingToolError without a linker, and UsageError naming the symbols that nothing defines.
+    libm, libc and `libraries` ("-lstdc++") become NEEDED if used. Raises MissingToolError without a
+    linker, and UsageError with the undefined symbols.
     """
     script = object_file.with_suffix(".exports")
     names = " ".join(("global:", *(f"{name};" for name in answer.exports)))
@@ -39,7 +39,7 @@ def link_shared(
     options = [*_OPTIONS, f"--version-script={script}", "-z", "noexecstack"]
     if not answer.calls_process:
         options += _ALL_DEFINED
-    # A compiler's code may use this of its files to start with: __dso_handle.
+    # Compilers' code may use __dso_handle, which their start files define.
     more = [*libraries] if answer.calls_process else ["-nostartfiles", *libraries]
     return _linked(_command(object_file, output, options, arch, more))
 
@@ -72,7 +72,7 @@ def _linked(command: Sequence[str]) -> tuple[str, ...]:
 
 
 def lld() -> str | None:
-    """LLVM's linker, of the latest release where only some with their numbers are there."""
+    """Return the path of ld.lld; if PATH has only versioned ones, of the latest release."""
     plain = which("ld.lld")
     if plain:
         return plain
@@ -101,7 +101,7 @@ def _command(
     if is_own:
         raise MissingToolError("linking an image needs a linker: neither cc nor ld is on PATH")
     llvms = lld()
-    if llvms:  # for kernels that need no library
+    if llvms:  # used by kernels that need no library
         return [llvms, "-shared", *options, *files]
     raise MissingToolError(
         f"linking an image for {arch} needs {arch}-linux-gnu-gcc, or ld.lld: neither is on PATH"

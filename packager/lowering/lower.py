@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One module from IR to image: check the request, run the worker, link what needs linking."""
+"""Lower one module from IR to image: check the request, run the worker, and link."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_SOURCE = 1 << 30  # bytes: more is not a kernel
 
 
 class Target(NamedTuple):
-    """The target to lower for; "" and () leave the choice to the target."""
+    """The target to lower for; "" and () mean the target's default."""
 
     triple: str
     cpu: str = ""
@@ -42,10 +42,10 @@ def lower(
     entries: tuple[str, ...] = (),
     limits: Limits = LIMITS,
 ) -> tuple[str, ...]:
-    """Lower the IR in `source` to `output`; returns what the user should know, a line each.
+    """Lower the IR in `source` to `output`; return notes for the user, a line each.
 
-    Raises SourceError (its message begins with `source`) when the IR is at fault, UsageError for
-    an impossible request, FormatError for a file that is not there, MissingToolError.
+    Raises SourceError (its message begins with `source`) if the IR is at fault, UsageError for an
+    impossible request, FormatError for a missing file, MissingToolError.
     """
     family = family_of(target.triple)
     _check(target)
@@ -93,7 +93,7 @@ def _device_lib(target: Target, family: Family, directory: Path) -> str:
 
 
 def _copied(source: Path, directory: Path, name: str = "source") -> Path:
-    """The bytes of `source` as they are now, where only this process changes them."""
+    """Copy `source` into `directory`, so that no other process changes it during the work."""
     with open_input(source) as data:
         if not len(data):
             raise FormatError("is empty")

@@ -23,7 +23,7 @@ class FaultError(Exception):
 
 
 def parse(data: bytes, *, is_trusted: bool = False) -> llvm.ModuleRef:
-    """The module of IR as text or bitcode, verified if it is not a compiler's own library."""
+    """Parse a module in text or bitcode; verify it unless it is a compiler's own library."""
     if data.startswith(_BITCODE_MAGICS):
         module = parsed(lambda: llvm.parse_bitcode(data))
     else:
@@ -35,7 +35,7 @@ def parse(data: bytes, *, is_trusted: bool = False) -> llvm.ModuleRef:
 
 
 def _decoded(data: bytes) -> str:
-    """IR text as LLVM can be given it. llvmlite would stop reading at a NUL without a word."""
+    """Decode IR text. Raises FaultError for a NUL, at which llvmlite would silently stop."""
     at = data.find(b"\0")
     what = "a NUL byte: this is neither LLVM IR text nor bitcode"
     if at < 0:
@@ -50,7 +50,7 @@ def _decoded(data: bytes) -> str:
 
 
 def parsed(parse: Callable[[], llvm.ModuleRef]) -> llvm.ModuleRef:
-    """Return what `parse` gives. LLVM's own messages become FaultError."""
+    """Return the result of `parse`. LLVM's errors become FaultError."""
     try:
         return parse()
     except RuntimeError as error:  # llvmlite's class for LLVM's own messages
@@ -62,7 +62,7 @@ def parsed(parse: Callable[[], llvm.ModuleRef]) -> llvm.ModuleRef:
 
 
 def verify(module: llvm.ModuleRef) -> None:
-    """Raises FaultError for a module that LLVM would not go on with."""
+    """Verify a module. Raises FaultError if LLVM rejects it."""
     try:
         module.verify()
     except RuntimeError as error:
@@ -70,7 +70,7 @@ def verify(module: llvm.ModuleRef) -> None:
 
 
 def one_line(text: str) -> str:
-    """LLVM's first complaint: what is wrong, and the instruction that it prints below."""
+    """Return LLVM's first error on one line, with the instruction printed below it."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return ": ".join(lines[:2]) or "LLVM gives no reason"
 
@@ -82,13 +82,13 @@ def without_ident(module: llvm.ModuleRef) -> llvm.ModuleRef:
 
 
 def retarget(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
-    """Say that the module is for `machine`."""
+    """Set the module's triple and data layout to those of `machine`."""
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
 
 
 def link(module: llvm.ModuleRef, other: llvm.ModuleRef) -> None:
-    """Move what `other` has into `module`."""
+    """Move the contents of `other` into `module`."""
     other.triple = module.triple
     other.data_layout = module.data_layout
     try:
@@ -98,7 +98,7 @@ def link(module: llvm.ModuleRef, other: llvm.ModuleRef) -> None:
 
 
 def drop_unused(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
-    """Remove internal definitions and declarations that nothing uses."""
+    """Remove unused internal definitions and declarations."""
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
     passes = llvm.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()

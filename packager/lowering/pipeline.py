@@ -7,16 +7,16 @@ from llvmlite import binding as llvm
 
 from packager.records import NamedTuple
 
-_VECTORISE_FROM = 2  # as clang does
+_VECTORISE_FROM = 2  # clang's level
 
 
 class Output(NamedTuple):
-    """The result that is asked for of a module."""
+    """Options of a module's result."""
 
-    triple: str  # of the family
-    emit: str  # as lower.request has it
-    level: int  # of optimisation, 0 to 3
-    is_text: bool  # what LLVM writes for it is assembly
+    triple: str  # triple of the family
+    emit: str  # as in lower.request
+    level: int  # optimisation level, 0 to 3
+    is_text: bool  # LLVM writes assembly
     vectorises: bool
 
 
@@ -34,7 +34,7 @@ def target_machine(triple: str, cpu: str, features: str, level: int) -> llvm.Tar
 
 
 def optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, output: Output) -> None:
-    """Optimise; bitcode becomes vectors when its processor is known."""
+    """Optimise the module; bitcode is vectorised later, when its processor is known."""
     options = llvm.create_pipeline_tuning_options(speed_level=output.level)
     is_bitcode = output.emit == "bc"
     vectorises = output.vectorises and not is_bitcode and output.level >= _VECTORISE_FROM

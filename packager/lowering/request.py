@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from packager.errors import PackagerError
 
 Emit = Literal["image", "asm", "obj", "bc"]
-# A worker writes these to stderr before it does something with a file, or with all of them.
+# Prefix of the lines in which a worker announces its next step on stderr.
 READING = "omptool: "
 EMITS: tuple[Emit, ...] = get_args(Emit)
 
@@ -28,10 +28,10 @@ class Request:
     triple: str
     emit: Emit = "image"
     cpu: str = ""  # "": the family's default
-    features: str = ""  # as LLVM spells them: "+avx2,-fma"
-    level: int = 2  # of optimisation, 0 to 3
+    features: str = ""  # LLVM's spelling: "+avx2,-fma"
+    level: int = 2  # optimisation level, 0 to 3
     device_lib: str = ""  # bitcode of further functions
-    entries: tuple[str, ...] = ()  # none: every externally visible definition
+    entries: tuple[str, ...] = ()  # empty: every externally visible definition
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -47,11 +47,11 @@ class Answer:
     """The result of a Request: `fault` is "" when `output` was written."""
 
     fault: str = ""
-    line: int = 0  # of the source text; 0 where LLVM names no place
+    line: int = 0  # line of the source text; 0: unknown
     column: int = 0
     exports: tuple[str, ...] = ()  # symbols that a linked image must export
-    source_triple: str = ""  # as the input had it
-    calls_process: bool = False  # it calls functions of the process that loads it, such as libomp's
+    source_triple: str = ""  # the input's triple
+    calls_process: bool = False  # calls functions of the process that loads it, such as libomp's
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

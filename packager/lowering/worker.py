@@ -40,7 +40,7 @@ from packager.lowering.targets.family import Family
 from packager.records import NamedTuple
 
 _LIBDEVICE = "@__nv_"
-_MADE_OF = {"__printf_alloc": "printf"}  # by LLVM, for amdgcn
+_MADE_OF = {"__printf_alloc": "printf"}  # functions that LLVM adds for amdgcn
 _BARRIER = "@omptool_team_barrier"
 
 
@@ -69,7 +69,7 @@ def _lower(request: Request) -> Answer:
     if family.renamed:
         named = ir_text.with_functions_for(str(module), dict(family.renamed))
         module = parsed(lambda: llvm.parse_assembly(named))
-    # Of a CPU's, it calls libomp, which is in the process.
+    # Clang's code for a CPU calls libomp, which the process has loaded.
     is_clangs = family.spaces is None and bool(recorded_entries(module))
     if not is_clangs:
         _link_library(module, family, request.device_lib)
@@ -91,7 +91,7 @@ def _lower(request: Request) -> Answer:
     output = Output(family.triple, request.emit, request.level, family.is_text, family.vectorises)
     optimise(module, machine, output)
     drop_unused(module, machine)  # without optimisation, what was inlined stays
-    if family.linker != "shared":  # no linker will miss what is missing
+    if family.linker != "shared":  # a linker would report undefined names
         _check_resolved(module, family)
     store(Path(request.output), [emitted(module, machine, output)])
     exported = [v.name for v in module.global_variables if v.name.startswith(EXPORTED)]
@@ -150,7 +150,7 @@ def _check_signature(used: llvm.ValueRef, known: llvm.ValueRef) -> None:
 
 
 def _working_together(module: llvm.ModuleRef) -> frozenset[str]:
-    """The functions that a team's threads must run together, as LLVM prints their names."""
+    """Return the functions that all threads of a team must call together, as LLVM prints them."""
     text = str(module)
     own = {ir_text.symbol(v.name) for v in module.global_variables if is_team_variable(v)}
     called = {name for name in ir_text.declared(text) if name.startswith("@omptool_")}
@@ -160,8 +160,8 @@ def _working_together(module: llvm.ModuleRef) -> frozenset[str]:
 class Source(NamedTuple):
     """The facts of the module as it came."""
 
-    keep_attributes: bool  # its functions' processors and features
-    is_native: bool  # its pointers are the target's already
+    keep_attributes: bool  # keep processors and features of functions
+    is_native: bool  # pointers are the target's already
     working_together: frozenset[str]  # functions that a team's threads run together
 
 
@@ -172,7 +172,7 @@ def _rewritten(
     source: Source,
     data: llvm.TargetData,
 ) -> llvm.ModuleRef:
-    """The module with its kernels in table order, and memory, as the target has them."""
+    """Return the module with kernels in table order and memory in the target's form."""
     kernels = [entry.name for entry in entries if entry.is_kernel]
     text = ir_text.without_source_name(str(module))
     if not source.keep_attributes:

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks OMP201 to OMP208: what a machine lacks for a program, or has in its way. No I/O.
-
-D01 to D08 in the docstrings are the checks that the field notes propose; D09 is libgomp's.
-"""
+"""Check for missing parts of a machine that a program needs, and obstacles: OMP201 to OMP208."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ LLVM = re.compile(r"libLLVM[-.].*")
 RUN = "start it with `omptool run`"
 DRIVER = "install the driver, or run where there is one"
 POLICIES = ("DEFAULT", "MANDATORY", "DISABLED")
-# LLVM's runtimes read many variables of this prefix, omptool's this one.
+# Prefix of variables of LLVM's runtimes, and the only one that omptool's reads.
 PREFIX = "LIBOMPTARGET_"
 READ = "LIBOMPTARGET_INFO"
 LARGE = 1 << 30  # bytes of old images that are worth a line
@@ -61,7 +58,7 @@ def general_findings(machine: Machine) -> Iterator[Finding]:
 
 
 def _unresolved(machine: Machine) -> Iterator[Finding]:
-    """D01."""
+    """Report libraries that the loader does not find (OMP201)."""
     helped = {library.name for library in machine.under_run if library.path is None}
     for library in machine.libraries:
         if library.path is not None:
@@ -79,7 +76,7 @@ def _unresolved(machine: Machine) -> Iterator[Finding]:
 
 
 def _generation(program: FatBinary, machine: Machine) -> Iterator[Finding]:
-    """D02: what a runtime of LLVM's makes of a program of another release."""
+    """Report a runtime of LLVM's that cannot read the program's records (OMP202)."""
     runtime = machine.runtime
     if runtime is None or not runtime.release or program.abi in (None, "proposal"):
         return
@@ -90,7 +87,7 @@ def _generation(program: FatBinary, machine: Machine) -> Iterator[Finding]:
 
 
 def _two_of_a_kind(machine: Machine) -> Iterator[Finding]:
-    """D03."""
+    """Report two OpenMP runtimes, or two libLLVM, in one process (OMP203)."""
     found = [library for library in machine.under_run if library.path]
     openmp = {
         str(lib.path and lib.path.resolve()): lib for lib in found if lib.name.startswith(OPENMP)
@@ -106,14 +103,14 @@ def _two_of_a_kind(machine: Machine) -> Iterator[Finding]:
 
 
 def _renamed(program: FatBinary) -> Iterator[Finding]:
-    """Yield D03 for each image that asks for a library of its host's by an older name."""
+    """Report images that need a library of the host under its old name (OMP203)."""
     for image in program.images:
         for message in renamed_libraries(image, program.needed):
             yield Finding("OMP203", "error", message, PACKAGED, None, image.index)
 
 
 def _another_release(program: FatBinary, machine: Machine) -> Iterator[Finding]:
-    """D03: what can be read, but was made for another release."""
+    """Report a runtime that reads the program but is of another release (OMP203)."""
     release = machine.runtime.release if machine.runtime else None
     if not release or not machine.clangs or unread(program, release):
         return
@@ -125,7 +122,7 @@ def _another_release(program: FatBinary, machine: Machine) -> Iterator[Finding]:
 
 
 def _without_device(machine: Machine, images: Sequence[ImageFate]) -> Iterator[Finding]:
-    """D04, D05 and D08."""
+    """Report images without a device (OMP204, OMP205, OMP208)."""
     for fate in images:
         if fate.devices:
             continue
@@ -151,7 +148,7 @@ def _without_device(machine: Machine, images: Sequence[ImageFate]) -> Iterator[F
 
 
 def _unfit(machine: Machine, images: Sequence[ImageFate]) -> Iterator[Finding]:
-    """D05: code for another processor of this machine's kind."""
+    """Report code for another processor of this machine's architecture (OMP205)."""
     for fate in images:
         problem = unfit(machine, fate)
         if problem:
@@ -161,7 +158,7 @@ def _unfit(machine: Machine, images: Sequence[ImageFate]) -> Iterator[Finding]:
 
 
 def unfit(machine: Machine, fate: ImageFate) -> str:
-    """Return what code of an image may use and this machine's CPU lacks, in words."""
+    """Return the CPU features that an image may use and this machine lacks, in words."""
     image = fate.image
     sets = instruction_sets.MACHINES.get(image.contents.machine or "")
     if not (sets and image.kind == "elf" and fate.devices and machine.processor):
@@ -174,7 +171,7 @@ def unfit(machine: Machine, fate: ImageFate) -> str:
 
 
 def _fatal(machine: Machine, entries: Sequence[EntryFate]) -> Iterator[Finding]:
-    """D06: what the environment makes of an entry that is not on a device."""
+    """Report a mandatory offload that the first region cannot do (OMP206)."""
     reason = next((fate.reason for fate in entries if fate.reason), "")
     if reason and policy(machine.environment) == "MANDATORY":
         message = (
@@ -184,7 +181,7 @@ def _fatal(machine: Machine, entries: Sequence[EntryFate]) -> Iterator[Finding]:
 
 
 def _environment(machine: Machine, count: int | None) -> Iterator[Finding]:
-    """D06; without a count, what has nothing to do with the number of devices."""
+    """Report variables of the environment (OMP206); `count` is the number of devices, if known."""
     env = machine.environment
     said = env.get("OMP_TARGET_OFFLOAD", "")
     if said and policy(env) not in POLICIES:
@@ -221,7 +218,7 @@ def _environment(machine: Machine, count: int | None) -> Iterator[Finding]:
 
 
 def _variables_of_runtimes(program: FatBinary, machine: Machine) -> Iterator[Finding]:
-    """D06: what only other libraries read, or a driver makes other devices of."""
+    """Report variables that only other runtimes read, and HSA_XNACK (OMP206)."""
     for name in sorted(machine.environment):
         if name.startswith(PREFIX) and name != READ:
             message = f"{name} is for LLVM's runtimes: omptool's does not read it"
@@ -236,7 +233,7 @@ def _variables_of_runtimes(program: FatBinary, machine: Machine) -> Iterator[Fin
 
 
 def _tmp(program: FatBinary, machine: Machine, *, is_verbose: bool) -> Iterator[Finding]:
-    """D07: LLVM's runtimes write images for the CPU to /tmp, whatever TMPDIR says."""
+    """Report a /tmp that is unfit for LLVM's runtimes, which ignore TMPDIR (OMP207)."""
     is_llvm = machine.runtime is not None and machine.runtime.release is not None
     if not is_llvm or not any(image.kind == "elf" for image in program.images):
         return

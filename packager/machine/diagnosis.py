@@ -34,9 +34,9 @@ UPDATE = "update omptool: it does not foresee what becomes of that part"
 
 
 def diagnose(program: FatBinary, machine: Machine, *, is_verbose: bool = False) -> Diagnosis:
-    """The fates of images and entries, and findings OMP201 to OMP209.
+    """Return the fates of images and entries, with findings OMP201 to OMP209.
 
-    `is_verbose`: also those that seldom matter.
+    With `is_verbose`, include findings that seldom matter.
     """
     obstacle = machine.refusal or _obstacle(machine.under_run)
     if program.abi == "gcc":
@@ -66,7 +66,7 @@ def diagnose(program: FatBinary, machine: Machine, *, is_verbose: bool = False) 
 def _fates(
     program: FatBinary, machine: Machine
 ) -> tuple[tuple[ImageFate, ...], tuple[EntryFate, ...], int]:
-    """Return what becomes of images and entries, and the number of devices."""
+    """Return the fates of images and entries, and the number of devices."""
     images = _images(program, machine)
     count = 1 + max((number for fate in images for number in fate.devices), default=-1)
     return images, tuple(_entries(program, machine, images, count)), count
@@ -92,7 +92,7 @@ def _openmp(program: FatBinary) -> set[int]:
 
 
 def _end(program: FatBinary, machine: Machine) -> str:
-    """Name the plugin that ends the program when the runtime asks it; "" if none does."""
+    """Return the plugin that ends the program when the runtime calls it; "" if none does."""
     if policy(machine.environment) == "DISABLED":
         return ""  # nobody comes to a plugin
     if machine.fatal_plugin:
@@ -129,7 +129,7 @@ def _without_run(program: FatBinary, machine: Machine, found: Diagnosis) -> Outc
 
 
 def _fault(program: FatBinary, machine: Machine) -> str:
-    """Return what is wrong with an image for this machine, by its bytes or by the CPU's plugin."""
+    """Return the fault of an image on this machine, by its bytes or by the CPU's plugin."""
     codes = [(i, i.contents.machine or code_of(i.triple)) for i in program.images]
     mine = [image for image, code in codes if image.kind == "elf" and code == program.machine]
     answers = (answer for image in mine for answer in machine.answers[image.index])
@@ -139,7 +139,7 @@ def _fault(program: FatBinary, machine: Machine) -> str:
 
 
 def _on_another(program: FatBinary, machine: Machine) -> Outcome:
-    """Return what an omptool's runtime makes of it that the loader picks."""
+    """Return the outcome on an omptool runtime that the loader picks."""
     if machine.unasked:
         return Outcome("unknown", machine.unasked)
     _, entries, _ = _fates(program, machine)
@@ -153,12 +153,12 @@ def _on_another(program: FatBinary, machine: Machine) -> Outcome:
 
 
 def _gpus(program: FatBinary) -> set[str]:
-    """The processors that its images are for, by their bytes where they say it."""
+    """Return the processors of the images, from their bytes if these name one."""
     return {(image.contents.machine or image.triple).split("-")[0] for image in program.images}
 
 
 def _images(program: FatBinary, machine: Machine) -> tuple[ImageFate, ...]:
-    """Number devices by images, then by the plugins that accept one; a plugin counts once."""
+    """Return each image's devices, numbered by image, then plugin; each plugin counts once."""
     numbered: dict[str, tuple[int, ...]] = {}
     others = other_runtimes.rules(program, machine)
     total = 0
@@ -184,7 +184,7 @@ def _images(program: FatBinary, machine: Machine) -> tuple[ImageFate, ...]:
 
 
 def _of_another_machine(image: DeviceImage, program: FatBinary) -> str:
-    """Return why no plugin takes code for another CPU; "" of all else."""
+    """Return why no plugin accepts code for another CPU; "" for all other images."""
     own, its = program.machine, image.contents.machine
     if image.kind != "elf" or None in (own, its) or own == its or its in GPUS:
         return ""
@@ -192,7 +192,7 @@ def _of_another_machine(image: DeviceImage, program: FatBinary) -> str:
 
 
 def _rule(plugins: Sequence[str], answers: Sequence[Answer], machine: Machine) -> str:
-    """Return which plugins accept an image, and what keeps their devices from it, as a rule."""
+    """Return which plugins accept an image, and why their devices do not run it, as a rule."""
     if plugins:
         return "; ".join(_acceptances(plugins, machine))
     if not answers:
@@ -250,7 +250,7 @@ def _entries(
 
 
 def _uncalled(program: FatBinary, image: DeviceImage) -> str:
-    """Say why the runtime does not call the image's kernels; "" if it does."""
+    """Return why the runtime does not call the image's kernels; "" if it does."""
     kernels = image.contents.clangs
     if image.kind != "elf" or are_called(program.clangs, kernels):
         return ""
@@ -290,9 +290,10 @@ def _broken(
     rows: Sequence[tuple[OffloadEntry, Sequence[str]]],
     images: Sequence[ImageFate],
 ) -> str:
-    """A variable that an image lacks keeps all regions of its library off the device.
+    """Return why a table's regions all stay on the host; "" if they do not.
 
-    So does an image that has other entries where they pair by position.
+    A variable that an image lacks has this effect, and so have different entries in an image if
+    host and image pair them by position.
     """
     for fate in images if not table.has_names else ():
         places = fate.image.contents.places

@@ -24,7 +24,7 @@ from packager.files.reader import open_reader
 from packager.processes.programs import tool_environment, which
 from packager.records import NamedTuple
 
-# A file with DT_RELR must require this version; lld up to 14 and mold up to 1.10 forget it.
+# Version that a file with DT_RELR must require; lld up to 14 and mold up to 1.10 omit it.
 RELR_VERSION = b"\0GLIBC_ABI_DT_RELR\0"
 RELR_REFUSED = "its linker packed relocations (DT_RELR) without asking for GLIBC_ABI_DT_RELR"
 DEFAULT_FOLDERS = ("/lib", "/usr/lib")
@@ -37,16 +37,16 @@ _CACHE = Path("/etc/ld.so.cache")
 class Library(NamedTuple):
     """A library that a program needs, directly or through others."""
 
-    name: str  # as it is asked for
+    name: str  # name as required
     wanted_by: str  # the path of the file that asks first
     path: Path | None  # None: not found
     searched: tuple[str, ...] = ()  # the folders of search paths, if it was not found
-    soname: str | None = None  # its own DT_SONAME, if it was found and has one
-    needed: tuple[str, ...] = ()  # its DT_NEEDED
+    soname: str | None = None  # DT_SONAME, if found
+    needed: tuple[str, ...] = ()  # DT_NEEDED
 
     @property
     def lack(self) -> str:
-        """Return a sentence that says who needs the library, if it was not found; else ""."""
+        """Return a sentence that names the users of a missing library; "" if it was found."""
         return "" if self.path else f"{self.name}, which {self.wanted_by} needs, is not found"
 
 
@@ -69,11 +69,10 @@ def libraries(
     *,
     is_secure: bool = False,
 ) -> list[Library]:
-    """Return all that `program`, whose headers are `elf`, needs, in the order of loading.
+    """Return all libraries that `program` needs, in the order of loading; `elf` are its headers.
 
-    `is_secure`: the program has raised rights, so that its own $ORIGIN leads to system folders
-    alone.
-    Raises FormatError when the program itself cannot be read.
+    `is_secure`: the program has raised rights, so the loader accepts $ORIGIN only in system
+    folders. Raises FormatError if the program itself cannot be read.
     """
     first = _of_elf(program, elf)._replace(is_program=True)
     return list(_load(first, environment, preloaded, is_secure=is_secure))
@@ -109,9 +108,9 @@ def lack_of(
 
 
 def refusal(program: headers.Elf) -> str:
-    """Return why glibc (2.36 and later) does not start a program whose libraries are there, or "".
+    """Return why glibc (2.36 and later) refuses a program with all its libraries, or "".
 
-    Raises FormatError when the program cannot be read.
+    Raises FormatError if the program cannot be read.
     """
     dynamic = Dynamic(program)
     if DT_RELR not in dynamic or DT_VERNEED not in dynamic:
@@ -137,7 +136,7 @@ def _load(
     for name in re.split(r"[ :]", environment.get("LD_PRELOAD", "")):
         first = _find(name, folders, cache, program.machine) if name else None
         own = (first.soname or first.path.name) if first else ""
-        if first and own not in known:  # of what is not there the loader says so, and goes on
+        if first and own not in known:  # the loader reports missing preloads and continues
             known.add(own)
             yield _found(own, "LD_PRELOAD", first)
             waiting.append(first)
@@ -168,15 +167,15 @@ def _found(name: str, wanted_by: str, file: _File) -> Library:
 
 
 def _folders(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Those of LD_LIBRARY_PATH: one without a name is where the program is started."""
+    """Return the folders of LD_LIBRARY_PATH; an empty name is the working directory."""
     path = environment.get("LD_LIBRARY_PATH", "")
     return tuple(folder or "." for folder in re.split("[:;]", path)) if path else ()
 
 
 def _expanded(file: _File, paths: Sequence[str], *, is_secure: bool = False) -> tuple[str, ...]:
-    """Return paths with $ORIGIN, the folder of the file, filled in.
+    """Return paths with $ORIGIN replaced by the folder of the file.
 
-    The kernel tells where a program is, without links; libraries are where they were found.
+    A program's folder has symlinks resolved, as the kernel passes it; a library's has not.
     """
     path = file.path.resolve() if file.is_program else file.path.absolute()
     origin = str(path.parent)
@@ -199,7 +198,7 @@ def _find(
 
 
 def _fitting(path: Path, machine: str) -> _File | None:
-    """The file, if the loader would take it: others are passed over."""
+    """Return the file if the dynamic loader accepts it, else None: the loader skips such files."""
     try:
         file = _read(path) if path.is_file() else None
     except (FormatError, OSError):  # OSError: a name too long for any file
@@ -215,7 +214,7 @@ def _read(path: Path) -> _File:
 
 
 def _of_elf(path: Path, file: headers.Elf) -> _File:
-    """By the segments alone, as the loader does."""
+    """Read a library by its segments alone, like the loader."""
     dynamic = Dynamic(file)
     runpath = tuple(p for path_ in dynamic.texts(DT_RUNPATH) for p in path_.split(":"))
     rpath = tuple(p for path_ in dynamic.texts(DT_RPATH) for p in path_.split(":"))
@@ -225,13 +224,13 @@ def _of_elf(path: Path, file: headers.Elf) -> _File:
 
 
 def _cache(machine: str) -> Mapping[str, Path]:
-    """The cache of ldconfig; empty where there is none."""
+    """Return the libraries in ldconfig's cache; none if there is no cache."""
     return _cached(machine, _CACHE.stat().st_mtime_ns if _CACHE.exists() else 0)
 
 
 @lru_cache
 def _cached(machine: str, changed: int) -> Mapping[str, Path]:
-    """The cache as it was at the time `changed`: ldconfig is asked once."""
+    """Return the libraries in the cache of modification time `changed`; runs ldconfig once."""
     found: dict[str, Path] = {}
     for line in _ldconfig().splitlines():
         name, arrow, path = line.strip().partition(" => ")
@@ -260,9 +259,9 @@ def _ldconfig() -> str:
 def find_library(
     name: str, environment: Mapping[str, str], caller: Path | None = None
 ) -> Path | None:
-    """Return the file that dlopen would open for a library name; None if it would find none.
+    """Return the file that dlopen would open for a library name; None if it would fail.
 
-    `caller` is the library that calls dlopen. Raises FormatError when `caller` cannot be read.
+    `caller` is the library that calls dlopen. Raises FormatError if `caller` cannot be read.
     """
     machine = os.uname().machine
     opener = _read(caller) if caller else None

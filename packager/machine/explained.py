@@ -8,7 +8,8 @@ from packager.errors import UsageError
 from packager.gates import codes as gates
 from packager.machine.run_check.check_codes import CODES
 
-# Of `doctor`; those of `verify` are the docstrings of its checks, those of `run --check` CODES.
+# Explanations of `doctor`'s codes. Those of `verify` are docstrings of checks, those of `run
+# --check` are in CODES.
 DOCTORS = {
     "OMP201": """A library that is not found.
 

@@ -16,15 +16,15 @@ from packager.model import DeviceImage, Finding, Model, OffloadEntry
 from packager.records import NamedTuple
 from packager.wording import counted
 
-# The device file and the driver's library that a program needs for a kind of GPU.
+# Device file and driver library for each kind of GPU.
 NODES = {
     "nvptx64": ("/dev/nvidia0", "libcuda.so.1"),
     "amdgcn": ("/dev/kfd", "libhsa-runtime64.so.1"),
 }
-LEVEL_ZERO, OPENCL = "libze_loader.so.1", "libOpenCL.so.1"  # what SYCL's runtime has devices of
+LEVEL_ZERO, OPENCL = "libze_loader.so.1", "libOpenCL.so.1"  # libraries for SYCL's devices
 
 
-# Of each plugin of omptool's runtime: name, path, state, reason, devices: [{number}].
+# A record for each plugin of omptool's runtime: name, path, state, reason, devices: [{number}].
 Plugins = list[dict[str, Any]]
 CPU_PLUGIN = "host"
 FAILS = "fails"  # the state of one that ends whoever asks it
@@ -32,7 +32,7 @@ FOLDERS = "OMPTOOL_PLUGIN_PATH"  # the name in a row of a folder that cannot be 
 
 
 class Answer(NamedTuple):
-    """A plugin's answer to whether it accepts an image."""
+    """A plugin's answer about an image."""
 
     plugin: str
     accepts: bool
@@ -44,7 +44,7 @@ class Cuda(NamedTuple):
     """The answer of CUDA's driver about the devices of this machine."""
 
     problem: str  # why it cannot be used; "" if it can
-    devices: tuple[int, ...] = ()  # what each can run, as in sm_90
+    devices: tuple[int, ...] = ()  # compute capabilities, as in sm_90
 
 
 class Tmp(NamedTuple):
@@ -62,43 +62,43 @@ NOTHING_WRONG = Tmp()
 class Machine:
     """The facts of this machine that matter to one program."""
 
-    libraries: Sequence[Library]  # as the loader picks them
-    under_run: Sequence[Library]  # the same under `omptool run`
-    devices: Mapping[str, int]  # of each plugin that is ready, in the order they are asked
-    answers: Sequence[Sequence[Answer]]  # for each image of the program
+    libraries: Sequence[Library]  # libraries that the loader picks
+    under_run: Sequence[Library]  # libraries that it picks under `omptool run`
+    devices: Mapping[str, int]  # number of devices of each ready plugin, in order
+    answers: Sequence[Sequence[Answer]]  # answers for each image of the program
     environment: Mapping[str, str]
-    files: frozenset[str] = frozenset()  # of NODES, those that are there
+    files: frozenset[str] = frozenset()  # files of NODES that exist
     tmp: Tmp = NOTHING_WRONG
     clangs: tuple[int, ...] = ()  # the releases that compiled the program, where it says so
     runtime: Runtime | None = None  # the libomptarget among the libraries
-    # Of GCC's library, those that it finds, by its names for kinds of device.
+    # Plugins that GCC's library finds, by its name of the kind of device.
     libgomp_plugins: Mapping[str, Path] = field(default_factory=dict)
-    amd: tuple[str, ...] = ()  # what each of AMD's GPUs is, as in gfx90a
-    lacks: Sequence[str] = ()  # for each image, what it needs and is not there under `omptool run`
-    lacks_alone: Sequence[str] = ()  # the same when LLVM's runtime has the program
+    amd: tuple[str, ...] = ()  # processor of each AMD GPU, as in gfx90a
+    lacks: Sequence[str] = ()  # missing requirement of each image under `omptool run`, or ""
+    lacks_alone: Sequence[str] = ()  # missing libraries on LLVM's runtime
     deviceless: Mapping[str, str] = field(default_factory=dict)  # plugins, and "(why)" or ""
-    unread_folders: Mapping[str, str] = field(default_factory=dict)  # of plugins, and why
+    unread_folders: Mapping[str, str] = field(default_factory=dict)  # folders, with the errors
     fatal_plugin: str = ""  # one that ends whoever opens it, and how; "" if none does
     refusal: str = ""  # why the loader does not start the program, libraries aside
-    rights: str = ""  # what gives the program raised rights; "" if nothing does
+    rights: str = ""  # reason for raised rights; "" without
     ignored: tuple[str, ...] = ()  # variables that are set, and ignored for its rights
-    # The same as an omptool's runtime meets it that the loader picks; None: it picks none.
+    # Facts for an omptool runtime that the loader picks; None if it picks none.
     alone: Machine | None = None
     unasked: str = ""  # why the plugins of that one could not be asked; "" if they were
-    cuda: Cuda | None = None  # None: the driver's library is not there, or nobody needs it
-    # Of each plugin, the architectures of its devices, each once, where it describes them.
+    cuda: Cuda | None = None  # None: the driver's library is missing, or not needed
+    # Architectures of each plugin's devices, if it describes them.
     architectures: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     processor: frozenset[str] = frozenset()  # features of the CPU, as Linux names them
 
     def have_none(self, owners: Sequence[Owner]) -> str:
-        """Return a sentence that says that these plugins have no device, and why."""
+        """Return a sentence on why these plugins have no device."""
         names = (owner.plugin for owner in owners)
         said = (f"plugin {name} has none {self.deviceless.get(name, '')}" for name in names)
         return ", ".join(map(str.rstrip, said))
 
 
-# For a file that the loader does not load.
+# Facts of a file that the loader does not load.
 NOT_LOADED = Machine((), (), {}, (), {})
 
 
@@ -110,12 +110,12 @@ class Owner(NamedTuple):
 
 
 class ImageFate(NamedTuple):
-    """The outcome of an image: the plugins and the devices that take it."""
+    """Fate of an image: the plugins that accept it, and its devices."""
 
     image: DeviceImage
-    owners: tuple[Owner, ...]  # in the order in which they are asked
+    owners: tuple[Owner, ...]  # the order in which they are queried
     rule: str  # why it is accepted, or refused by each
-    taken: bool = False  # by a device of another runtime than OpenMP's
+    taken: bool = False  # accepted by a device of another runtime than OpenMP's
 
     @property
     def devices(self) -> tuple[int, ...]:
@@ -142,8 +142,8 @@ class OtherRuntime(NamedTuple):
     images: int
     registrations: int
     taken: int  # registrations of which a device takes an image
-    library: str | None  # as the file asks for it; None: it does not, or has it in itself
-    path: Path | None  # that the loader picks
+    library: str | None  # name as required; None: not needed, or built in
+    path: Path | None  # path that the loader picks
     drivers: tuple[tuple[str, bool], ...]  # libraries, one of which it needs, and if they are here
     reason: str  # why not all of it runs; "" if it does
     archived: int = 0  # registrations whose images are in archives

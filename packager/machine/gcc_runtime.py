@@ -27,7 +27,7 @@ from packager.records import NamedTuple
 from packager.wording import there_are
 
 LIBRARY = "libgomp.so"
-CONTAINER = "gcc"  # of images, as their reader names it
+CONTAINER = "gcc"  # container of GCC's images
 NO_IMAGE = (
     "it has no image: GCC compiled without an offload compiler, or with -foffload=disable; "
     "give -foffload=TARGET to compiler and linker"
@@ -50,11 +50,11 @@ NVPTX = Kind(
     "nvptx", "libgomp-plugin-nvptx.so.1", "libgomp-plugin-nvptx1", "ptx", *NODES["nvptx64"]
 )
 GCN = Kind("gcn", "libgomp-plugin-gcn.so.1", "libgomp-plugin-amdgcn1", "amdgcn", *NODES["amdgcn"])
-KINDS = (NVPTX, GCN)  # in the order in which libgomp asks them
+KINDS = (NVPTX, GCN)  # the order in which libgomp queries them
 
 
 def part_of(program: FatBinary) -> FatBinary:
-    """Return what a file has for libgomp alone, without its tables for other runtimes."""
+    """Return the part of a file for libgomp, without its tables for other runtimes."""
     return program._replace(
         abi="gcc",
         tables=tuple(table for table in program.tables if table.abi == "gcc"),
@@ -64,7 +64,7 @@ def part_of(program: FatBinary) -> FatBinary:
 
 
 def without(program: FatBinary) -> FatBinary:
-    """Return the other part of a file, whose images come before those for libgomp."""
+    """Return the part of a file for other runtimes, whose images precede libgomp's."""
     return program._replace(
         abi=None if program.abi == "gcc" else program.abi,
         images=tuple(image for image in program.images if image.container != CONTAINER),
@@ -90,8 +90,8 @@ class _Devices(NamedTuple):
 
     kind: Kind
     absence: str  # why there is none; "" if there is one
-    processors: tuple[str, ...]  # what each is, as in "sm_75"
-    first: int  # its number
+    processors: tuple[str, ...]  # processor of each, as in "sm_75"
+    first: int  # number of the first
 
     @property
     def numbers(self) -> range:
@@ -99,7 +99,7 @@ class _Devices(NamedTuple):
 
 
 def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
-    """The fates of images and entries, and finding OMP209."""
+    """Return the fates of images and entries, with finding OMP209."""
     devices = _devices(program, machine)
     images = tuple(_image(program, image, devices) for image in program.images)
     count = sum(len(one.processors) for one in devices)
@@ -114,7 +114,7 @@ def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
 
 
 def _devices(program: FatBinary, machine: Machine) -> list[_Devices]:
-    """Those of each kind that the program has images for."""
+    """Return the devices of each kind that the program has images for."""
     kinds = [kind for kind in KINDS if any(i.kind == kind.image for i in program.images)]
     found: list[_Devices] = []
     for kind in kinds or [NVPTX]:
@@ -154,7 +154,7 @@ def _image(program: FatBinary, image: DeviceImage, devices: Sequence[_Devices]) 
 
 
 def _entries(program: FatBinary, kind: Kind) -> Iterator[OffloadEntry]:
-    """Those of the tables for a kind of device: there is one of each for each kind."""
+    """Yield the entries for a kind of device, which has tables of its own."""
     for table in program.tables:
         kinds = {program.images[index].kind for index in table.images}
         if not kinds or kind.image in kinds:
@@ -179,7 +179,7 @@ def _reason(
 
 
 def _unfit(program: FatBinary, used: _Devices, number: int) -> str:
-    """A device that is older than what PTX is for, or not the one that a code object is for."""
+    """Explain why the device cannot run an image: too old for the PTX, or another architecture."""
     has = used.processors[number - used.first]
     for image in program.images:
         wanted = (image.contents.arch or "").split(":")[0]
@@ -199,7 +199,7 @@ def _runs(kind: Kind, has: str, wanted: str) -> bool:
 def _findings(
     program: FatBinary, machine: Machine, devices: Sequence[_Devices], used: _Devices | None
 ) -> Iterator[Finding]:
-    """D09."""
+    """Report devices that the program cannot use, and why (OMP208, OMP209)."""
     if not program.descriptors:
         return  # a driver is no cure
     is_none = not any(one.processors for one in devices)
@@ -221,7 +221,10 @@ def _findings(
 
 
 def _mandatory(machine: Machine, count: int) -> Iterator[Finding]:
-    """D06: the number that stands for the host, which follows the devices', is let pass by some."""
+    """Report a default device that libgomp's mandatory offload does not accept (OMP206).
+
+    The number after the last device stands for the host, and some releases accept it.
+    """
     number = default_device(machine.environment)
     if policy(machine.environment) != "MANDATORY" or number < count:
         return

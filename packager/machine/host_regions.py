@@ -20,19 +20,19 @@ from packager.machine.parts import RUNTIMES
 from packager.model import HostOnly
 from packager.records import NamedTuple
 
-# The names of entries are enough to tell which regions lack one.
+# Names of entries suffice to find regions without one.
 LOOK = Look(symbols=False, resources=False, host_only=True)
 
 
 class Left(NamedTuple):
-    """A file with target regions for the host alone, and what shows them."""
+    """A file with host-only target regions, and the evidence for them."""
 
     path: str
     cause: HostOnly
 
 
 def of_file(path: Path) -> HostOnly | None:
-    """Return what a library shows; None if that is nothing, or it cannot be read."""
+    """Return a library's host-only regions; None if it has none or cannot be read."""
     try:
         with open_reader(path, LOOK) as data:
             return _found(path, data)
@@ -62,7 +62,7 @@ def _of_files(libraries: Iterable[Path]) -> Iterator[Left]:
 def of_program(
     program: str, path: Path, data: Reader, environment: Mapping[str, str]
 ) -> list[Left]:
-    """Return the program and its libraries that show such regions.
+    """Return the program and the libraries that have host-only regions.
 
     The program is the open file `data` at `path`. The libraries are those that the loader picks in
     this environment. A script has none.

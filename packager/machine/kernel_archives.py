@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from packager.checks.archives import INSTALL, by_library, has_kernels, wanted
 from packager.model import Finding, KernelArchives
 
-# HIP's runtime looks for archives at these paths instead of a library's, or before.
+# Variables whose archives HIP's runtime uses instead of, or before, a library's.
 VARIABLES = ("ROCM_KPACK_PATH", "ROCM_KPACK_PATH_PREFIX")
 
 
@@ -42,7 +42,7 @@ def why_not(archives: Sequence[KernelArchives], gpus: Sequence[str]) -> str:
 
 
 def _lack(archives: Sequence[KernelArchives], gpu: str) -> str:
-    """Return which archive with a library's kernels for a GPU is missing; "" if none is."""
+    """Return the missing archive with a library's kernels for a GPU; "" if none is missing."""
     if has_kernels(archives, gpu):
         return ""
     paths = wanted(archives, gpu)

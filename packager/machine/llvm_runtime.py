@@ -24,11 +24,11 @@ from packager.pairing import entry_states, needs_device
 from packager.records import NamedTuple
 
 Where = Literal["device", "host", "fails", "unknown"]
-# LLVM's runtimes show this many devices for the CPU.
+# Number of devices that LLVM's runtimes show for the CPU.
 CPU_DEVICES = 4
-MAX_DIGITS = 18  # of a number in the environment
-# From here on a variable that is missing on the device is no more than a line on stderr, for
-# programs whose kernels have a launch environment.
+MAX_DIGITS = 18  # most digits of a number in the environment
+# First LLVM that only warns of a variable missing on the device, for programs with launch
+# environments.
 FIRST_WITHOUT_VARIABLES = 19
 
 
@@ -45,18 +45,18 @@ class Surroundings(NamedTuple):
     environment: Mapping[str, str]
     has_gpu: bool  # whether a driver is here for an image of the program
     tmp_problem: str  # why images for the CPU cannot be put in /tmp; "" if they can
-    image_lack: str = ""  # what an image for the CPU needs that is not found; "" if nothing
-    image_fault: str = ""  # what is wrong with an image for the CPU; "" if nothing
+    image_lack: str = ""  # missing needs of an image for the CPU; "" if none
+    image_fault: str = ""  # fault of an image for the CPU; "" if none
 
 
 def default_device(environment: Mapping[str, str]) -> int:
-    """The number that the environment gives; 0 without one."""
+    """Return the default device of OMP_DEFAULT_DEVICE; 0 if unset."""
     value = environment.get("OMP_DEFAULT_DEVICE", "")
     return int(value[:MAX_DIGITS]) if value.isdecimal() else 0
 
 
 def policy(environment: Mapping[str, str]) -> str:
-    """OMP_TARGET_OFFLOAD, as it is compared."""
+    """Return OMP_TARGET_OFFLOAD in capitals, as runtimes compare it."""
     return environment.get("OMP_TARGET_OFFLOAD", "").upper()
 
 
@@ -123,7 +123,7 @@ def _has_image_for_cpu(program: FatBinary) -> bool:
 
 
 def _entries(program: FatBinary, release: int) -> Outcome:
-    """By the host's entries and what the images have for them."""
+    """Predict the outcome from the host's entries and their counterparts in the images."""
     if program.unlisted:
         return Outcome("fails", f"a second region {_called(program.unlisted[0])} has no entry")
     row = named(program.abi)
@@ -138,7 +138,7 @@ def _entries(program: FatBinary, release: int) -> Outcome:
             continue
         is_variable = entry.kind in ("global", "link")
         if is_variable and release >= FIRST_WITHOUT_VARIABLES and is_new:
-            continue  # it says so, and goes on
+            continue  # the runtime warns and continues
         if "missing" in states:
             return Outcome("fails", f"{_called(entry.label)} is missing in its images")
     said = ", and prints that it ignores `requires` clauses"
@@ -147,5 +147,5 @@ def _entries(program: FatBinary, release: int) -> Outcome:
 
 
 def _called(name: str) -> str:
-    """Return what people call a kernel or a variable."""
+    """Return a kernel's or variable's name for messages."""
     return short_name(name) or name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Find the regions of a program's files that no call asked the runtime for."""
+"""Find the regions of a program's files that no call passed to the runtime."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from packager.look import Look
 from packager.machine.region_run import Idle
 
 _ENTRIES_ALONE = Look(symbols=False, resources=False)
-# Bytes of a name that the runtime's report has room for.
+# Longest name that fits into the runtime's report.
 LONGEST = 983
 
 
 def not_launched(
     files: Sequence[str], launched: Collection[str], program: Path, data: Reader
 ) -> Iterator[Idle]:
-    """Yield each kernel of the files' entry tables that is not among the `launched` names.
+    """Yield each kernel of the files' entry tables that is not in `launched`.
 
-    A file that cannot be read any more, as one that the program has deleted, has none. The program
+    A file that cannot be read any more, e.g. one that the program deleted, yields none. The program
     itself is the open file `data`.
     """
     known = set(launched)

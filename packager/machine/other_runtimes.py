@@ -12,15 +12,15 @@ from packager.model import DeviceImage, FatBinary, Model, Registration
 from packager.records import NamedTuple
 from packager.triples import code_of
 
-# By the beginnings of their names.
+# Runtimes by the prefix of their library names.
 LIBRARIES: dict[Model, str] = {
     "cuda": "libcudart.so",
     "hip": "libamdhip64.so",
     "sycl": "libsycl.so",
 }
-OF_DRIVER = ("ptx", "tileir")  # what CUDA's driver compiles
+OF_DRIVER = ("ptx", "tileir")  # kinds that CUDA's driver compiles
 NAMES: dict[Model, str] = {"cuda": "CUDA's", "hip": "HIP's", "sycl": "SYCL's"}
-# The GPUs that run code of each architecture, in words.
+# Names of GPUs by architecture, for messages.
 GPUS = {"nvptx64": "NVIDIA GPU", "amdgcn": "AMD GPU"}
 DRIVERS: dict[Model, tuple[str, ...]] = {
     "cuda": NODES["nvptx64"][1:],
@@ -30,7 +30,7 @@ DRIVERS: dict[Model, tuple[str, ...]] = {
 
 
 class Taken(NamedTuple):
-    """The answer to whether a device takes an image: the rule that decides, and why none does."""
+    """Whether a device accepts an image, with the rule that decides, and why none does."""
 
     is_taken: bool
     rule: str
@@ -38,18 +38,18 @@ class Taken(NamedTuple):
 
 
 def diagnose(program: FatBinary, machine: Machine) -> tuple[OtherRuntime, ...]:
-    """Return what there is to say of each runtime that the file registers images with."""
+    """Return a diagnosis for each runtime that the file registers images with."""
     models = dict.fromkeys(row.model for row in program.registrations)
     return tuple(_of(model, program, machine) for model in models)
 
 
 def registered(program: FatBinary) -> frozenset[int]:
-    """The images that are theirs."""
+    """Return the indices of the images that are registered with these runtimes."""
     return frozenset(index for row in program.registrations for index in row.images)
 
 
 def rules(program: FatBinary, machine: Machine) -> dict[int, Taken]:
-    """Return what becomes of each image that is registered so, by its index."""
+    """Return the fate of each image registered with these runtimes, by index."""
     return {
         index: takes(program.images[index], row.model, machine)
         for row in program.registrations
@@ -77,7 +77,7 @@ def _of(model: Model, program: FatBinary, machine: Machine) -> OtherRuntime:
 
 
 def _taken(row: Registration, program: FatBinary, machine: Machine) -> list[Taken]:
-    """Return what becomes of the images of a registration, or of the archives that have them."""
+    """Return the fates of a registration's images, or of the archives that hold them."""
     if row.images or row.model != "hip" or not program.archives:
         return [takes(program.images[index], row.model, machine) for index in row.images]
     if not machine.amd:
@@ -95,7 +95,7 @@ def _is(name: str, model: Model) -> bool:
 def _reasons(
     model: Model, machine: Machine, is_lacking: bool, each: Sequence[Sequence[Taken]]
 ) -> Iterator[str]:
-    """Yield why not all of it runs; nothing if it does."""
+    """Yield the reasons why some images do not run; none if all run."""
     if is_lacking:
         yield f"{LIBRARIES[model]} is not found"
     if not any(name in machine.files for name in DRIVERS[model]):
@@ -108,7 +108,7 @@ def _reasons(
 
 
 def takes(image: DeviceImage, model: Model, machine: Machine) -> Taken:
-    """Return whether a device of this machine takes an image of a runtime."""
+    """Return whether a device of this machine runs an image of a runtime."""
     code = image.contents.machine or code_of(image.triple)
     if image.kind == "spirv" and model == "sycl":
         return _compiled_by_driver(machine)
@@ -132,7 +132,7 @@ def _refused(reason: str) -> Taken:
 
 
 def _compiled_by_driver(machine: Machine) -> Taken:
-    """SPIR-V, which the drivers of Level Zero and OpenCL compile."""
+    """Return the outcome of SPIR-V, which the drivers of Level Zero and OpenCL compile."""
     count = machine.devices.get("opencl", 0)
     if count:
         return Taken(True, "OpenCL's driver compiles it")
@@ -144,7 +144,7 @@ def _compiled_by_driver(machine: Machine) -> Taken:
 def _on(
     image: DeviceImage, devices: Sequence[str], code: str, fits: Callable[[str], bool]
 ) -> Taken:
-    """The first of the devices that an image fits."""
+    """Return the outcome of an image on the first device that it fits."""
     if not devices:
         return _refused(f"there is no {GPUS[code]}")
     taker = next((name for name in devices if fits(name)), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program with the libraries that it needs: which of them offload, and all their parts as one.
+"""Join a program with the libraries that it needs and that offload.
 
 Libraries register before the program that needs them, so their images come first, and with them the
 numbers of devices.
@@ -21,7 +21,7 @@ from packager.machine.dynamic_loader import Library
 from packager.model import FatBinary, Model
 from packager.records import NamedTuple
 
-# Libraries that are the runtimes themselves.
+# Prefixes of libraries that are runtimes themselves.
 RUNTIMES = ("libomptarget.", "libomp.", "libiomp5.", "libgomp.", "libtarget.so")
 ASKED = ("libomptarget.so", "libtarget.so")
 OTHER_CONTAINERS: dict[str, Model] = {
@@ -39,7 +39,7 @@ class Offload(NamedTuple):
 
 
 class Elsewhere(NamedTuple):
-    """A library with code for other runtimes than OpenMP's, which was not looked into."""
+    """A library with code for other runtimes than OpenMP's, which was not read."""
 
     path: Path
     models: tuple[Model, ...]
@@ -89,7 +89,7 @@ def _of_sections(file: headers.Elf) -> Offload:
 
 
 def joined(program: FatBinary, libraries: Sequence[FatBinary]) -> Whole:
-    """The program and its libraries, which are in the order in which they register."""
+    """Return the program and its libraries as one file, in the order in which they register."""
     parts = [*libraries, program]
     whole = program._replace(
         abi=program.abi or next((part.abi for part in parts if part.abi), None),

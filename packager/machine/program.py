@@ -15,15 +15,15 @@ from packager.files.reader import Reader
 from packager.records import NamedTuple
 
 LIBTARGET = "libtarget.so"
-# A program that uses the libtarget.so of the 2013 proposal has these among its dynamic strings.
+# Dynamic strings, one of which a program of the 2013 proposal has.
 NAMES_2013 = (b"\0__tgt_", b"\0LIBTARGET_2013\0")
 
 
-# Names of clang's regions and of what GCC's call, and those of calls of an offload runtime.
+# Marks of clang's and GCC's regions, and of calls of an offload runtime.
 MARKS = (b"__omp_offloading_", b"GOMP_target")
 CALLS = b"\0__tgt_"
 
-# The loader and omptool's runtime ignore these variables where a program has raised rights.
+# Prefixes of variables that the loader and omptool's runtime ignore in a setuid program.
 IGNORED = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "OMPTOOL_", "LIBOMPTARGET_", "OMP_TOOL")
 
 
@@ -36,13 +36,13 @@ class Program(NamedTuple):
 
     is_static: bool
     needed: tuple[str, ...]  # DT_NEEDED, in order
-    # Of two libraries called libtarget.so, it means the one for offloading.
+    # True if a needed libtarget.so is the offload runtime, not another library of that name.
     calls_2013: bool = False
-    has_offload_code: bool = False  # of a static program alone: others are asked by what they need
+    has_offload_code: bool = False  # set for static programs; libraries show it for others
 
     @property
     def offload_libraries(self) -> tuple[str, ...]:
-        """The names under which it asks for the runtime, in order."""
+        """Return the SONAMEs of the runtime that the program needs, in order."""
         return tuple(
             name
             for name in self.needed
@@ -56,7 +56,7 @@ class Program(NamedTuple):
 
 
 def raised_rights(path: Path) -> str:
-    """Return what gives the program at `path` more rights than this process; "" if nothing does.
+    """Return why the program at `path` has more rights than this process; "" if it has not.
 
     The kernel then sets AT_SECURE: the loader ignores LD_LIBRARY_PATH and LD_PRELOAD.
     """
@@ -93,7 +93,7 @@ def _has_no_new_privileges() -> bool:
 
 
 def secured(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what a program with raised rights minds of an environment."""
+    """Return the environment without variables that a program with raised rights ignores."""
     return {name: value for name, value in environment.items() if not name.startswith(IGNORED)}
 
 
@@ -108,23 +108,23 @@ def inspect_program(path: Path, data: Reader) -> Program | None:
     is_static = not any(segment.type == headers.PT_INTERP for segment in file.segments)
     if not is_static:
         return _dynamic(file)
-    # Imported here, as most programs are not static.
+    # Imported here because few programs are static.
     from packager.hosts.load import read_file
 
     return Program(True, (), has_offload_code=not read_file(str(path), data).is_empty)
 
 
 class Traces(NamedTuple):
-    """Names among a file's symbols that tell of target constructs."""
+    """Names in a file's symbols that indicate target constructs."""
 
     regions: bool = False  # clang's functions of regions, or the calls of GCC's
-    calls: bool = False  # of an offload runtime: the compiler knew of devices
+    calls: bool = False  # calls an offload runtime, so the compiler knew of devices
 
 
 def traces(data: Reader) -> Traces:
-    """Return which such names an ELF file has: this is quick, and `host_only.found` tells more.
+    """Search an ELF file for such names; quick, but `host_only.found` shows more.
 
-    Raises FormatError when the file is malformed.
+    Raises FormatError if the file is malformed.
     """
     if not headers.probe(data):
         return Traces()

@@ -15,14 +15,14 @@ class Region(NamedTuple):
     """Runs of one region in one process that went one way."""
 
     process: int
-    name: str  # of the kernel
+    name: str  # name of the kernel
     device: int | None  # None: the host
-    plugin: str  # of the device; "" on the host
+    plugin: str  # plugin of the device; "" on the host
     reason: str  # why on the host; "" on a device
     begun: int
     ended: int  # without a fault; on the host: as many as have begun
-    failed: int  # that the device refused
-    title: str  # of the device: its plugin's name, or of another rank's device more; "" on the host
+    failed: int  # runs that the device refused
+    title: str  # title of the device: its plugin, or more for another rank's device; "" on the host
 
     @property
     def unfinished(self) -> int:
@@ -31,9 +31,9 @@ class Region(NamedTuple):
 
 
 class Idle(NamedTuple):
-    """A region of a file with entries that no call asked the runtime for."""
+    """A region of a file with entries that no call passed to the runtime."""
 
-    name: str  # of the kernel
+    name: str  # name of the kernel
     file: str
 
 
@@ -44,7 +44,7 @@ class RegionRun:
     program: str
     exit_code: int | None  # None: a signal ended it
     signal: int | None
-    regions: Sequence[Region]  # in the order in which they first ran
+    regions: Sequence[Region]  # ordered by their first run
     libraries: Sequence[str]  # files that registered regions, the program among them
     lost: int = 0  # runs that found no place in the report
     host_only: Sequence[Left] = ()  # files that show regions without device code

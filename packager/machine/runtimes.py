@@ -16,13 +16,13 @@ from packager.machine.dynamic_loader import Library, find_library, libraries
 from packager.records import NamedTuple
 
 NAME, STEM = "libomptarget.so", "libomptarget"
-# The version of the interface documents' calls, which LLVM's libraries do not have.
+# Version of the interface documents' functions, which LLVM's libraries lack.
 OURS = b"\0OMPTARGET_4.5\0"
-# The last LLVM whose library has no release in its name.
+# Last LLVM without a release in its library's name.
 UNNAMED = 14
-# LLVM 14's library lacks this symbol, and all later ones have it.
+# Symbol that LLVM 14's library lacks, and all later ones have.
 KERNEL_CALL = b"\0__tgt_target_kernel\0"
-# Up to this LLVM the code for each kind of device is a library of its own.
+# Last LLVM whose code for each kind of device is a separate library.
 LAST_WITH_PLUGINS = 18
 
 
@@ -30,22 +30,22 @@ class Runtime(NamedTuple):
     """The libomptarget that the loader picks."""
 
     path: Path
-    release: int | None  # of LLVM; None: omptool's; 0: it does not say
+    release: int | None  # LLVM's release; None: omptool's; 0: unknown
     lack: str = ""  # why it cannot use images for the CPU; "" if it can
 
 
 def picked(
     loaded: Sequence[Library], environment: Mapping[str, str], asked: Collection[str] = ()
 ) -> Runtime | None:
-    """Return the first runtime in the order in which libraries are loaded; None if none is found.
+    """Return the first runtime in the order of loading; None if there is none.
 
-    `asked` names libraries that the program asks for the versions of a runtime's calls: it may have
-    another name than LLVM's. Raises FormatError when the library is malformed.
+    `asked` names libraries from which the program needs versions of a runtime's functions: a
+    runtime may have another name than LLVM's. Raises FormatError if the library is malformed.
     """
     library = next((lib for lib in loaded if lib.path and is_asked(lib, asked)), None)
     if library is None or library.path is None:
         return None
-    # A stub of omptool's needs the core, which its name stands for.
+    # A stub of omptool's needs the core, whose name decides.
     needed = [lib for lib in loaded if lib.name in library.needed and lib.name.startswith(STEM)]
     for path in (library.path, *(lib.path for lib in needed if lib.path)):
         if _is_core(path):
@@ -57,7 +57,7 @@ def picked(
 
 
 def is_asked(library: Library, asked: Collection[str]) -> bool:
-    """Return whether a program means this library as its offload runtime; see `picked`."""
+    """Return whether a library is the program's offload runtime; see `picked`."""
     return library.name.startswith(NAME) or library.name in asked
 
 
@@ -69,7 +69,7 @@ def cpu_plugin() -> str:
 def _lack_of_plugin(
     runtime: Path, loaded: Sequence[Library], environment: Mapping[str, str]
 ) -> str:
-    """Return which is not found: the CPU plugin, or a library that it needs; "" if all are."""
+    """Return the missing one of the CPU plugin and its libraries; "" if all are found."""
     name = cpu_plugin()
     plugin = find_library(name, environment, runtime)
     if plugin is None:
@@ -81,17 +81,18 @@ def _lack_of_plugin(
 
 
 def compilers(program: headers.Elf) -> tuple[int, ...]:
-    """The releases of clang that compiled parts of `program`, as far as it says so.
+    """Return the clang releases that compiled parts of `program`, as far as it names them.
 
-    Raises FormatError when it is malformed.
+    Raises FormatError if the file is malformed.
     """
     return clang_releases(program)
 
 
 def _release(library: Library, path: Path) -> int:
-    """The release of LLVM that the library is of; 0 if it says nothing of it.
+    """Return the LLVM release of a library; 0 if unknown.
 
-    Vendors leave it out of the name: what compiled and linked theirs is of the release, mostly.
+    If a vendor omits the release from the SONAME, the newest compiler or linker release in the file
+    decides.
     """
     named = release_of(library.soname or library.name)
     if named:

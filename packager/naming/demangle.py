@@ -9,23 +9,23 @@ from functools import cache
 
 LIBRARY = "libstdc++.so.6"
 MANGLED = "_Z"
-# Demanglers write this before the type that names a kernel of SYCL.
+# Demanglers write this before the type that identifies a SYCL kernel.
 _OF_TYPES = "typeinfo name for "
 # Flang's names (flang/docs/BijectiveInternalNameUniquing.md): `_Q` and the scopes, outermost first,
-# each behind a capital letter that says what it is. Fortran's own names are in small letters.
+# each after a capital letter for its kind. Fortran's own names are in lower case.
 _FLANGS = "_Q"
 _MAIN = "main program"
 _MAIN_PROGRAM = "_QQmain"
 _NAME = r"[a-z][a-z0-9_$]*"
-# Modules, submodules, procedures around it (without a name: the main program), and blocks.
+# Scopes: modules, submodules, enclosing procedures (unnamed: the main program), and blocks.
 _SCOPES = re.compile(rf"M{_NAME}|S{_NAME}|F(?:{_NAME})?|B[0-9]+")
-# Procedures, variables, constants, types, namelists, common blocks.
+# Entities: procedures, variables, constants, types, namelists, common blocks.
 _ENTITY = re.compile(rf"(?:P|EC|E|T|N|C)({_NAME})")
 
 
 @cache
 def demangled(name: str) -> str:
-    """Return a mangled name demangled; any other as it is, and C++'s where no library is found."""
+    """Return a mangled name demangled; others unchanged, and C++'s too if no library is found."""
     if name.startswith(_FLANGS):
         return _fortrans(name)
     if not name.startswith(MANGLED) or not is_possible():
@@ -69,7 +69,7 @@ def _demangler() -> Callable[[str], str | None]:
 def _fortrans(name: str) -> str:
     """Return the name as Fortran's sources have it, with `::` between scopes: `m::p`.
 
-    It returns the name as it is where flang did not make it.
+    A name that is not flang's is returned unchanged.
     """
     if name == _MAIN_PROGRAM:
         return _MAIN

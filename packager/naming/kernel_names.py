@@ -15,7 +15,8 @@ _NAME = re.compile(
     r"__omp_offloading__?([0-9a-f]{1,16})_([0-9a-f]{1,16})_(.+)_l([0-9]{1,10})"
     r"(?:_([0-9]{1,10}|ctor|dtor))?(?:_debug__)?"
 )
-# GCC's: the function and a number, with dots on the host, and dollars where names have no dots.
+# GCC's kernel names: function and number, joined by dots, or by dollars where names cannot have
+# dots.
 _GCC = re.compile(r"(.+)[.$]_omp_fn[.$][0-9]+")
 
 
@@ -34,7 +35,7 @@ class KernelName(NamedTuple):
 
 
 def decode(name: str) -> KernelName | None:
-    """The parts of a kernel's name; None if it is not clang's."""
+    """Parse a kernel's name; None if clang did not make it."""
     found = _NAME.fullmatch(name)
     if not found:
         return None
@@ -43,6 +44,6 @@ def decode(name: str) -> KernelName | None:
 
 
 def gcc_function(name: str) -> str | None:
-    """The function that a kernel of GCC's is from; None if it is no such kernel."""
+    """Return the function of a kernel name of GCC's; None for any other name."""
     found = _GCC.fullmatch(name)
     return found[1] if found else None

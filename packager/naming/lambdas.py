@@ -10,13 +10,13 @@ import re
 
 LAMBDA = "::{lambda#"
 LONGEST = 1 << 12  # characters of a name that is shortened: the time grows with their square
-# Behind the parameters of a function that is a scope.
+# Qualifiers after the parameters of a function that is a scope.
 _QUALIFIERS = re.compile(r"(?: const| volatile| &&?|\[abi:\w+\])*(?=::)")
 _OPENING, _CLOSING = "(<{[", ")>}]"
 
 
 def without_types_of_scopes(name: str) -> str:
-    """Return a demangled name whose scopes have no parameters: `f::{lambda#1}`.
+    """Return a demangled name without the parameters of its scopes: `f::{lambda#1}`.
 
     The demangler writes `f(int, double*)::{lambda(int)#1}`.
     """
@@ -31,7 +31,7 @@ def without_types_of_scopes(name: str) -> str:
 
 
 def with_short_scopes(name: str) -> str:
-    """Return a name in whose template arguments lambdas have the innermost function alone.
+    """Return a name that keeps only the innermost function of lambdas in template arguments.
 
     `forall<int, a::f<double>::{lambda#1}>` becomes `forall<int, f::{lambda#1}>`.
     """
@@ -48,7 +48,7 @@ def with_short_scopes(name: str) -> str:
 
 
 def _behind_types(name: str, begin: int, end: int) -> int | None:
-    """Return where a name goes on behind the types in these parentheses; None for no such types."""
+    """Return the index after the types in these parentheses; None if they hold no types."""
     head = name[:begin]
     if head.endswith("{lambda"):
         return end if name.startswith("#", end) else None
@@ -60,7 +60,7 @@ def _behind_types(name: str, begin: int, end: int) -> int | None:
 
 
 def _end_of_parentheses(name: str, begin: int) -> int:
-    """Return the place behind the parenthesis that closes this one; the next place if none does."""
+    """Return the index after the closing parenthesis; the next index if there is none."""
     depth = 0
     for at in range(begin, len(name)):
         depth += (name[at] == "(") - (name[at] == ")")
@@ -70,7 +70,7 @@ def _end_of_parentheses(name: str, begin: int) -> int:
 
 
 def _start_of_scopes(name: str, end: int) -> int:
-    """Return where the template argument begins whose scopes end here; 0 for no argument."""
+    """Return the start of the template argument whose scopes end here; 0 for no argument."""
     depth = 0
     for at in range(end - 1, -1, -1):
         if name[at] in _CLOSING:

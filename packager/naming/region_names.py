@@ -11,7 +11,7 @@ from packager.naming.demangle import demangled
 from packager.naming.kernel_names import decode, gcc_function
 from packager.naming.lambdas import with_short_scopes, without_types_of_scopes
 
-# A demangler writes these behind the parameters of a function.
+# Qualifiers that demanglers write after the parameters of a function.
 _QUALIFIERS = re.compile(r"(?: (?:const|volatile|&&?|noexcept)| \[[^\]]*\])*$")
 _OPERATOR = re.compile(r"\boperator(?:\(\)|\[\]|[<>=!+\-*/%^&|~,]+|(?= ))")
 _REGION = re.compile(r"(\S+)(:\d+)")  # function and line
@@ -35,7 +35,7 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def titles(names: Iterable[str]) -> dict[str, str]:
-    """Return what people call each of the names: as it is, demangled, where two would be equal."""
+    """Return each name for display: short, or demangled if two short names are equal."""
     known = list(dict.fromkeys(names))
     short = short_names(known)
     counts = Counter(short.values())
@@ -104,7 +104,7 @@ def _start_of_name(head: str) -> int:
             if head.startswith(" ", operator.end()) and not _is_symbol(operator[0]):
                 break  # a conversion, new or delete
             at = operator.end()
-            if head.startswith(" <", at):  # of a template: operator<< <int>
+            if head.startswith(" <", at):  # template arguments: operator<< <int>
                 at += 1
             continue
         if head[at] == " " and depth == 0:

@@ -34,12 +34,12 @@ def _folders() -> list[str]:
 def _is_current(folder: str) -> bool:
     try:
         return Path(folder).samefile(os.curdir)
-    except OSError:  # nothing can be imported from a missing folder
+    except OSError:  # a missing folder has no modules
         return True
 
 
 def _bytecode_options() -> list[str]:
-    """Return the options that keep compiled modules where the user wants them, if at all."""
+    """Return the options that keep compiled modules in the user's folder for them, if any."""
     prefix = sys.pycache_prefix
     return [
         *(["-B"] if sys.dont_write_bytecode else []),

@@ -11,7 +11,7 @@ from pathlib import Path
 def search_folders() -> list[str]:
     """Return the absolute folders of PATH.
 
-    An empty or relative element leads to the current folder, whose files no command runs.
+    An empty or relative element refers to the current folder, whose files no command runs.
     """
     return [folder for folder in os.get_exec_path() if Path(folder).is_absolute()]
 

@@ -18,13 +18,14 @@ from packager.questions.wanted import Wanted
 from packager.records import NamedTuple
 from packager.wording import runs
 
-# Longer lists are compared as sets: difflib's time grows with the square of their length.
+# Longest lists for difflib, whose time grows with the square of the length; longer ones are
+# compared as sets.
 MAX_ORDERED = 5000
 UNMOVED: Mapping[str, str] = MappingProxyType({})
 
 
 class Fact(NamedTuple):
-    """A number that differs; None where a file does not say it."""
+    """A number that differs; None if a file does not record it."""
 
     what: str
     old: int | None
@@ -39,17 +40,17 @@ class Change(NamedTuple):
 
     what: Literal["ABI", "image", "kernel", "entry", "descriptor"]
     change: How
-    name: str  # of a kernel as its image has it, of a region function and line; else in words
-    targets: tuple[str, ...] = ()  # of a kernel: what its images are for
+    name: str  # a kernel's name in its image, a region's function and line, or words
+    targets: tuple[str, ...] = ()  # targets of a kernel's images
     facts: tuple[Fact, ...] = ()
     was: str = ""  # the name in the old file, of a region whose line has moved
 
 
 def differences(old: FatBinary, new: FatBinary, wanted: Wanted) -> Iterator[Change]:
-    """Yield what is not the same in two files, of the images and kernels that are wanted.
+    """Yield the differences of two files' wanted images and kernels.
 
-    Images are compared by their bytes if both were loaded with hashes. A region is the same one
-    where an edit above it has moved its line.
+    Images are compared by their bytes if both were loaded with hashes. A region stays the same if
+    an edit above it has moved its line.
     """
     lines = moved(_regions(old), _regions(new))
     yield from _sequence("ABI", [old.abi or "none"], [new.abi or "none"])
@@ -75,7 +76,7 @@ def _sequence(
 def _images(
     old: FatBinary, new: FatBinary, wanted: Wanted, lines: Mapping[str, str]
 ) -> Iterator[Change]:
-    """The images for each target in both, then the kernels of targets that both have."""
+    """Yield the changes of images by target, then those of kernels of targets in both files."""
     before, after = _by_target(old, wanted), _by_target(new, wanted)
     pairs = {name: (before.get(name, []), after.get(name, [])) for name in {**before, **after}}
     for name, (ours, theirs) in pairs.items():
@@ -103,7 +104,7 @@ def _hashes(images: Iterable[DeviceImage]) -> list[tuple[str, int]]:
 
 
 def _of_all(binary: FatBinary, images: Sequence[DeviceImage], *, is_new: bool) -> tuple[Fact, ...]:
-    """Return what there is of images that only one file has."""
+    """Return the figures of images that only one file has."""
     count = sum(len(kernels(binary, image)) for image in images)
     numbers = {"images": len(images), "bytes": sum(i.size for i in images), "kernels": count}
     return tuple(
@@ -128,7 +129,7 @@ def _kernels(
     wanted: Wanted,
     lines: Mapping[str, str],
 ) -> Iterator[Change]:
-    """Those of images that both files have; equal changes for several targets are one."""
+    """Yield the changes of kernels in targets of both files; equal changes are merged."""
     names_before = {now: name for name, now in lines.items()}
     found: dict[tuple[str, How, tuple[Fact, ...]], list[str]] = {}
     for target, (ours, theirs) in pairs.items():
@@ -153,7 +154,7 @@ def _needs(
     wanted: Wanted,
     lines: Mapping[str, str] = UNMOVED,
 ) -> dict[str, list[Numbers]]:
-    """By the names of kernels what each of that name needs, in an order of its own."""
+    """Return the resources of kernels by name; kernels of one name are sorted."""
     found: dict[str, list[Numbers]] = {}
     for image in images:
         for kernel in kernels(binary, image):
@@ -183,7 +184,7 @@ def _numbers(kernel: DeviceSymbol) -> Numbers:
 def _changed(
     old: Sequence[Numbers], new: Sequence[Numbers]
 ) -> Iterator[tuple[How, tuple[Fact, ...]]]:
-    """Yield what became of the kernels of one name: those that are the same are left out."""
+    """Yield the changes of the kernels of one name; equal ones are omitted."""
     ours = [row for row in old if row not in new]
     theirs = [row for row in new if row not in old]
     if len(old) == len(new) or (ours and theirs):
@@ -201,12 +202,12 @@ def _changed(
 
 
 def _lasting(name: str) -> str:
-    """A name as it is in every build: those of clang's regions have their source file's inode."""
+    """Return a kernel's name without the source file's inode, which differs between builds."""
     return str(decode(name) or name)
 
 
 def _regions(binary: FatBinary) -> dict[str, Numbers]:
-    """Return the names of all kernels, of entries and images, with what the first image says."""
+    """Return the names of all kernels, of entries and images, with the first image's resources."""
     found: dict[str, Numbers] = {e.name: {} for e in binary.entries if e.kind == "kernel"}
     for image in binary.images:
         for kernel in kernels(binary, image):

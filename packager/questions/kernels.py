@@ -12,14 +12,16 @@ from packager.records import NamedTuple
 
 
 def kernels(binary: FatBinary, image: DeviceImage) -> list[DeviceSymbol]:
-    """The kernels that an image has for a host."""
+    """Return the kernels of an image that a host can launch."""
     found = (symbol for symbol in own(image) if symbol.kind == "kernel")
     return [symbol for symbol in found if symbol.is_told or symbol.name in binary.named]
 
 
 def own(image: DeviceImage) -> Sequence[DeviceSymbol]:
-    """Return what an image is for: its table, with the globals of PTX and SPIR-V; without a table,
-    all that it exports.
+    """Return the symbols that an image offers a host.
+
+    These are the entries of its table, plus the globals of PTX and SPIR-V. Without a table, they
+    are all exported symbols.
     """
     if image.table is None or image.kind in ("ptx", "spirv"):
         return image.symbols
@@ -27,19 +29,19 @@ def own(image: DeviceImage) -> Sequence[DeviceSymbol]:
 
 
 class Kernel(NamedTuple):
-    """A kernel, and what each image that has it says of it."""
+    """A kernel, and its symbol in each image that has it."""
 
     name: str
     symbols: Sequence[tuple[DeviceImage, DeviceSymbol]]
 
     @property
     def images(self) -> list[DeviceImage]:
-        """The images that have the kernel."""
+        """Return the images that have the kernel."""
         return [image for image, _ in self.symbols]
 
     @property
     def source(self) -> SourcePlace | None:
-        """The place of its function, where the file was loaded with sources."""
+        """Return the place of the kernel's function, if the file was loaded with sources."""
         return next((symbol.source for _, symbol in self.symbols if symbol.source), None)
 
     def __repr__(self) -> str:
@@ -48,7 +50,7 @@ class Kernel(NamedTuple):
 
 
 def merged(binary: FatBinary, images: Iterable[DeviceImage]) -> list[Kernel]:
-    """Each kernel of some images once, in the order in which they come."""
+    """Return each kernel of the images once, in order."""
     found: dict[str, list[tuple[DeviceImage, DeviceSymbol]]] = {}
     for image in images:
         for kernel in kernels(binary, image):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Find what is at an address from a runtime message, a debugger or a profiler."""
+"""Find the symbol at an address from a runtime message, a debugger or a profiler."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ PAGE = 4096
 
 
 def locate(binary: FatBinary, address: int) -> list[str]:
-    """Return what `binary` has at `address`, in words; empty if nothing.
+    """Return the contents of `binary` at `address`, in words; empty if there are none.
 
-    A program that was loaded elsewhere than its file says is met by its page offset: then every
-    entry at that offset is named, with the base that it would mean.
+    If the program was loaded at another address, only the offset in a page is known. Then every
+    entry with this offset is named, with the load address that it implies.
     """
     return list(_exact(binary, address)) or list(_moved(binary, address))
 

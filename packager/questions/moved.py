@@ -9,14 +9,14 @@ from operator import attrgetter
 from packager.naming.kernel_names import KernelName, decode
 from packager.records import NamedTuple
 
-# Limits the pairs of regions that are compared for one function. Beyond it only the order counts.
+# Most pairs of regions compared for one function; with more, only the order counts.
 MAX_PAIRS = 1 << 10
 TOO_FAR = 1 << 60
 UNLIKE = 1000  # lines by which kernels of other needs count as apart
 
 
 class Spot(NamedTuple):
-    """A place in a source that an edit may move, and what tells it from others."""
+    """A place in a source that an edit may move, with its distinguishing facts."""
 
     line: int
     needs: object = None
@@ -38,8 +38,8 @@ class _Region(NamedTuple):
 def moved(old: Mapping[str, object], new: Mapping[str, object]) -> dict[str, str]:
     """Return the new name of each of clang's kernels that has moved, by its old name.
 
-    The kernels come with what they need, which tells them from others. The names in the result are
-    without the source file's numbers, which differ from build to build: "work:5".
+    The kernels come with their resources, which tell them from others. Names in the result omit the
+    source file's numbers, which differ between builds: "work:5".
     """
     before, after = _by_function(old), _by_function(new)
     found: dict[str, str] = {}
@@ -62,9 +62,9 @@ def _by_function(kernels: Mapping[str, object]) -> dict[tuple[str, bool], list[_
 
 
 def aligned(old: Sequence[Spot], new: Sequence[Spot]) -> list[tuple[int, int]]:
-    """Return which spots belong together: those alike that an edit has moved by as many lines.
+    """Return the pairs of equal spots that an edit moved by the same number of lines.
 
-    Both are in the order of the source; the result has the places of each pair in them.
+    Both are in source order; the result has indices of each pair.
     """
     if len(old) == len(new) or len(old) * len(new) > MAX_PAIRS:
         return list(zip(range(len(old)), range(len(new)), strict=False))

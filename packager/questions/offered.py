@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The images and kernels of files, to name where none is as the user asked."""
+"""Suggest images and kernels of files if none meets the user's conditions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from packager.wording import runs
 
 SHOWN = 8  # names in a message
 COMPARED = 2000  # names, for one that is spelt alike
-ALIKE = 0.6  # by difflib's measure
+ALIKE = 0.6  # lowest similarity, as difflib measures it
 WORD = re.compile(r"\w{3,}")
-UNSAID = "-unknown-unknown"  # of a triple of which only the architecture was said
+UNSAID = "-unknown-unknown"  # suffix of a triple given by its architecture only
 
 
 class Offered:
-    """Collects what the images and entries of files are, beside what is wanted of them."""
+    """Collects facts of images and entries in files, to suggest values for unmet conditions."""
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
@@ -38,7 +38,7 @@ class Offered:
 
     @property
     def is_met(self) -> bool:
-        """Return whether something is as wanted, or nothing was there to choose from."""
+        """Return whether something meets the conditions, or nothing was there to choose from."""
         if self._is_chosen or self._wanted.is_open or not (self._images or self._names):
             return True
         return not self._images and any(map(self._wanted.names, self._names))
@@ -72,8 +72,9 @@ class Offered:
         self._names |= dict.fromkeys(names)
 
     def lacks(self) -> list[str]:
-        """Return a sentence for each condition that nothing meets, with what there is; one for all
-        of them where only together nothing meets them.
+        """Return a sentence for each condition that nothing meets, with the known values.
+
+        Return one sentence if each condition is met, but never all at once.
         """
         if not (self._images or self._names) or self._wanted.is_open:
             return []
@@ -110,7 +111,7 @@ class Offered:
 
 
 def near(pattern: str, names: Iterable[str]) -> str:
-    """Return what follows the name of a kernel that is not there: one spelt alike, and others."""
+    """Return the text after an unknown kernel's name: a similar name, and other names."""
     there = list(names)
     words: dict[str, None] = {}
     for name in there[:COMPARED]:
@@ -130,14 +131,14 @@ def _close(word: str, known: Sequence[str]) -> str | None:
 
 
 def _first_close(triple: str, known: Sequence[str]) -> str | None:
-    """Return a triple whose architecture is spelt alike."""
+    """Return a triple with a similar architecture."""
     by_arch = {one.partition("-")[0]: one for one in reversed(known) if "-" in one}
     close = _close(triple.partition("-")[0], list(by_arch))
     return by_arch[close] if close else None
 
 
 def _digits(word: str) -> list[str]:
-    """Return what two spellings of one word share: sm_70 is not meant by sm_71."""
+    """Return the digits, which must be equal in two spellings: sm_70 is no misspelt sm_71."""
     return sorted(filter(str.isdigit, word))
 
 

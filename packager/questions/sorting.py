@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The order of images and kernels that a user asks for: numbers from the largest, words by ABC."""
+"""Sort images and kernels by a column: numbers in descending order, words by alphabet."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _NUMBER = re.compile(r"(\d+)")
 
 
 def natural(words: str) -> list[tuple[int, str]]:
-    """So that sm_100 comes after sm_90."""
+    """Return a sort key that orders sm_90 before sm_100."""
     parts = _NUMBER.split(words)
     return [(int(part), "") if part.isdecimal() else (0, part) for part in parts]
 
 
 def stored(image: DeviceImage) -> int:
-    """The bytes that an image takes in the file."""
+    """Return the bytes that an image takes in the file."""
     return image.size if image.stored_size is None else image.stored_size
 
 
 def spills(needs: Resources) -> int | None:
-    """Stores of registers for which there was no room, as far as an image says them."""
+    """Return the number of register spills; None if the image does not record it."""
     said = [n for n in (needs.vector_spills, needs.scalar_spills) if n is not None]
     return sum(said) if said else None
 
 
 def code_size(kernel: DeviceSymbol) -> int | None:
-    """The bytes of a kernel's code, where they are known."""
+    """Return the size of a kernel's code; None if unknown."""
     return kernel.code[1] if kernel.code else None
 
 
@@ -68,6 +68,6 @@ COLUMNS = (*IMAGES, *KERNELS)
 def in_order(
     items: Iterable[Item], keys: Mapping[str, Key[Item]], column: str | None
 ) -> list[Item]:
-    """Items by a column; as they are if they have none of this name."""
+    """Sort items by a column; keep their order if they have no such column."""
     key = keys.get(column or "")
     return sorted(items, key=key) if key else list(items)

@@ -8,9 +8,9 @@ from packager.naming.kernel_names import decode
 
 
 def place_of(binary: FatBinary, finding: Finding) -> SourcePlace | None:
-    """Return the region's file and line; None if the finding names no entry, or nothing tells them.
+    """Return the region's file and line; None if the finding has no entry or they are unknown.
 
-    The file is known by debug information, the line by the kernel's name.
+    Debug information has the file, the kernel's name the line.
     """
     if finding.entry is None or finding.entry >= len(binary.entries):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sum up a trace: what its constructs, kernels, copies and waits took and moved."""
+"""Sum up a trace: times and sizes of its constructs, kernels, copies and waits."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Times:
         return sum(self.durations)
 
     def median(self) -> float:
-        """Return the middle one, or the mean of the two in the middle."""
+        """Return the median."""
         ordered = sorted(self.durations)
         middle = len(ordered) // 2
         return ordered[middle] if len(ordered) % 2 else sum(ordered[middle - 1 : middle + 1]) / 2
@@ -97,9 +97,9 @@ class Statistics:
 
     def __init__(self) -> None:
         self.constructs: dict[Called, Construct] = {}
-        self.kernels: dict[tuple[str, str], Times] = {}  # by name and device
-        self.copies: dict[tuple[str, str], Times] = {}  # by direction and device
-        self.waits: dict[Called, Times] = {}  # by the construct that waited
+        self.kernels: dict[tuple[str, str], Times] = {}  # keyed by name and device
+        self.copies: dict[tuple[str, str], Times] = {}  # keyed by direction and device
+        self.waits: dict[Called, Times] = {}  # keyed by the construct that waited
 
 
 def statistics(trace: Trace) -> Statistics:
@@ -113,8 +113,8 @@ class _Reading:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._found = Statistics()
-        self._owners: dict[int, Called] = {}  # by the numbers of constructs
-        self._called: dict[int, Called] = {}  # by the numbers of labels
+        self._owners: dict[int, Called] = {}  # keyed by the number of a construct
+        self._called: dict[int, Called] = {}  # keyed by the number of a label
 
     def found(self) -> Statistics:
         """Read all lanes."""

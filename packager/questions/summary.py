@@ -48,8 +48,8 @@ class Container:
     """One container: a fat binary of CUDA's, a bundle, a section, with alternative images."""
 
     name: str
-    offset: int  # in its file, of itself or its first image
-    member: str | None  # of an archive
+    offset: int  # file offset of the container or its first image
+    member: str | None  # member of an archive
     images: list[DeviceImage]
     sum: Sum
 
@@ -63,10 +63,10 @@ class Coverage(NamedTuple):
 
     vendor: str  # "any": whose driver compiles it
     generation: str
-    gpus: tuple[str, ...]  # none where that is all that is known
+    gpus: tuple[str, ...]  # empty if no GPU is known
     reach: Reach
     covered: int  # containers with an image for them
-    containers: int  # with images for the vendor's GPUs
+    containers: int  # containers with images for the vendor's GPUs
 
 
 class Summary(NamedTuple):
@@ -79,7 +79,7 @@ class Summary(NamedTuple):
 
 
 def summary(binaries: Iterable[tuple[FatBinary, Sequence[DeviceImage]]]) -> Summary:
-    """The sums of a file's or archive's parts, each with those of its images that count."""
+    """Sum up the parts of a file or archive, each given with those of its images to count."""
     targets: dict[Target, Sum] = {}
     total = Sum()
     containers: dict[tuple[int, str, int | None], Container] = {}
@@ -107,7 +107,10 @@ def _place(row: tuple[Target, Sum]) -> tuple[object, ...]:
 
 
 def shares(images: Sequence[DeviceImage]) -> dict[int, int]:
-    """The bytes that each image takes in the file; what is compressed together, by their sizes."""
+    """Return the bytes that each image takes in the file.
+
+    Images that are compressed together share the stored bytes in proportion to their sizes.
+    """
     together: dict[tuple[int, int], list[DeviceImage]] = {}
     found: dict[int, int] = {}
     for image in images:
@@ -136,7 +139,7 @@ def _container(
 
 
 def _coverage(containers: Sequence[Container]) -> Iterator[Coverage]:
-    """For each vendor that a container has images for, GPUs of one fate together."""
+    """Yield the GPUs that run the containers' images, grouped by vendor and outcome."""
     for vendor in dict.fromkeys(VENDORS.values()):
         mine = [
             [image for image in container.images if _vendor(image) == vendor]
@@ -161,7 +164,7 @@ def _coverage(containers: Sequence[Container]) -> Iterator[Coverage]:
 
 
 def _of_intel(containers: Sequence[Container]) -> Iterator[Coverage]:
-    """Native code of ocloc's, and SPIR-V, which is for every GPU whose driver compiles it."""
+    """Yield Intel's GPUs with native code, and SPIR-V for every GPU whose driver compiles it."""
     images = [image for container in containers for image in container.images]
     for arch in dict.fromkeys(image.processor for image in images if image.kind == "zebin"):
         count = _count(containers, "zebin", arch)
@@ -172,7 +175,7 @@ def _of_intel(containers: Sequence[Container]) -> Iterator[Coverage]:
 
 
 def _count(containers: Sequence[Container], kind: ImageKind, arch: str | None = None) -> int:
-    """The containers with an image of a kind, and for an architecture."""
+    """Count the containers that have an image of a kind, for one architecture if given."""
     return sum(
         any(i.kind == kind and arch in (None, i.processor) for i in container.images)
         for container in containers
@@ -184,7 +187,7 @@ def _vendor(image: DeviceImage) -> str | None:
 
 
 def _fate(containers: Sequence[Sequence[DeviceImage]], gpu: str) -> tuple[Reach, int]:
-    """Return how a GPU runs what is in containers, and in how many there is something for it."""
+    """Return how a GPU runs the images of containers, and how many containers it can use."""
     found = [_best(images, gpu) for images in containers]
     covered = sum(how is not None for how in found)
     if not covered:
@@ -200,7 +203,10 @@ def _best(images: Sequence[DeviceImage], gpu: str) -> How | None:
 
 
 def _way(image: DeviceImage, gpu: str) -> How | None:
-    """Bitcode is compiled by the runtime; that in CUDA's fat binaries is for a linker alone."""
+    """Return how a GPU runs an image, or None.
+
+    The runtime compiles bitcode, except bitcode in CUDA's fat binaries, which is for a linker.
+    """
     if image.kind == "bitcode" and image.container == "cuda-fatbin":
         return None
     if _vendor(image) == "NVIDIA":

@@ -16,7 +16,7 @@ _LINE = re.compile(r":\d+$")
 
 
 class Wanted:
-    """A selection of images: those that meet every condition; empty conditions do not count."""
+    """Conditions for images; empty ones always hold."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Wanted:
 
     @property
     def is_open(self) -> bool:
-        """Return whether nothing says which ones."""
+        """Return whether there is no condition."""
         named = self.indices or self.triples or self.archs or self.kinds or self.kernels
         return not (named or self.all)
 
@@ -53,20 +53,21 @@ class Wanted:
 
     @staticmethod
     def is_for(image: DeviceImage, arch: str) -> bool:
-        """Return whether it is for `arch`; one for any setting of a feature is for each.
+        """Return whether an image is for `arch`; without a feature's setting it fits each setting.
 
-        As clang-offload-bundler has it: gfx906 is for gfx906:xnack-, and not the other way round.
+        clang-offload-bundler has the same rule: gfx906 is for gfx906:xnack-, and not the other way
+        round.
         """
         base, *features = image.processor.split(":")
         wanted, *settings = arch.split(":")
         return image.arch == arch or (base == wanted and set(features) <= set(settings))
 
     def images(self, binary: FatBinary) -> Iterator[DeviceImage]:
-        """Those of a file or a member that are meant."""
+        """Yield the images of a file or member that meet the conditions."""
         return (image for image in binary.images if self(image.index, binary, image))
 
     def names(self, name: str) -> bool:
-        """Return whether a kernel or entry of this name is meant."""
+        """Return whether the conditions match a kernel or entry of this name."""
         return self._names(name)
 
     @cached_property
@@ -85,6 +86,9 @@ class Wanted:
 
 
 def _expression(pattern: str) -> str:
-    """A part of the name; a star stands for any characters, and a line's number is whole."""
+    """Return a regular expression for a part of a name.
+
+    A star matches any characters, and a line number matches as a whole.
+    """
     whole = r"(?!\d)" if _LINE.search(pattern) else ""
     return ".*".join(map(re.escape, pattern.split("*"))) + whole

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of one name in several objects: whether they are the same code, for a linker keeps one.
+"""Compare kernels of one name in several objects, of which a linker keeps one.
 
-Two kernels are the same if their code is, and that of the functions that they lead to, without what
-depends on where these are and on how a compiler numbers them. `objects` compares machine code,
-`modules` LLVM's IR.
+Two kernels are equal if their code and the code of all functions that they reach are equal, except
+for addresses and a compiler's numbering. `objects` compares machine code, `modules` LLVM IR.
 """

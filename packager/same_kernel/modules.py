@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The code of a kernel in a module of LLVM's IR, without what the module numbers."""
+"""Return the code of a kernel in an LLVM module, without numbers of the module."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping
 
 from packager.same_kernel.reached import reached
 
-NUMBERED = re.compile(r"[#!]\d+|\.\d+\b")  # by the module, and not by the source
+NUMBERED = re.compile(r"[#!]\d+|\.\d+\b")  # numbers assigned by a module, not from the source
 MENTION = re.compile(r"@([-a-zA-Z$._0-9]+)")
 
 
 def code(kernel: str, functions: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the text of `kernel`, and of the functions that no other module can name and that it
-    leads to: `functions` has it and them, and str() prints each.
+    """Return the text of `kernel` and of the local functions that it reaches.
+
+    `functions` has them all by name, and str() prints each.
     """
 
     def text(name: str) -> tuple[str, Iterator[str]]:

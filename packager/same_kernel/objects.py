@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The code of a kernel in an object, without what depends on where its parts are."""
+"""Return the code of a kernel in an object, independent of the addresses of its parts."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from packager.same_kernel.reached import reached
 
 MAX_CODE = 1 << 24  # bytes, of a GPU's kernel, and of all functions of an object
 REACH = Struct("<i")
-# Compilers number these as they come in a source: .omp_outlined..3, .L.str.1, switch.table.f.2.
+# Matches suffixes that compilers number in source order: .omp_outlined..3, .L.str.1,
+# switch.table.f.2.
 NUMBERED = re.compile(r"\..*|(.*?)(?:\.\d+)+", re.DOTALL)
-# A relocation, of which the place within its function and what it refers to count.
+# A relocation: offset in its function, type, referenced name and addend.
 Reference = tuple[int, int, str, int]
-Row = tuple[int, int, int]  # of a table of relocations: place, info, addend
+Row = tuple[int, int, int]  # relocation: place, info, addend
 
 
 def codes(data: Reader, kernels: Iterable[str]) -> dict[str, tuple[bytes, ...]]:
-    """Return digests of the kernels of the object `data`, each with the functions it leads to.
+    """Return digests of the kernels of the object `data` and of the functions that each reaches.
 
-    Kernels that `data` does not have are left out, and those beyond MAX_CODE; all, if it is no ELF
-    object.
+    Omits kernels that `data` lacks, and those beyond MAX_CODE; returns none if it is no ELF object.
     """
     objects = _functions(data)
     found: dict[str, tuple[bytes, ...]] = {}
@@ -45,8 +45,9 @@ def codes(data: Reader, kernels: Iterable[str]) -> dict[str, tuple[bytes, ...]]:
 def digests(binary: FatBinary, data: Sequence[Reader]) -> Iterator[KernelCode]:
     """Yield the digest of each kernel's code.
 
-    `data` is the bytes of the images. Images that the linker does not join have none: each of
-    CUDA's or HIP's objects has its own. Nor has code that cannot be read, as it equals none.
+    `data` has the bytes of the images. Images that the linker does not merge have no digest,
+    because each of CUDA's or HIP's objects has its own. Unreadable code has none, because it equals
+    no other.
     """
     joined = {index for table in binary.tables for index in table.images}
     for image, bytes_of in zip(binary.images, data, strict=True):
@@ -62,7 +63,7 @@ def _digest(content: bytes) -> bytes:
 
 
 def _kernels(image: DeviceImage, data: Reader) -> Iterator[tuple[str, tuple[bytes, ...]]]:
-    """Yield the kernels of an image whose code can be read: of a GPU's, their bytes alone."""
+    """Yield the kernels of an image with readable code; for a GPU, just its bytes."""
     try:
         objects = _functions(data) if image.kind == "elf" else None
     except FormatError:
@@ -94,11 +95,11 @@ class _Functions:
         self._elf = elf
         self._read: dict[int, tuple[bytes, tuple[int, ...]]] = {}
         self._rows: dict[int, list[Row]] = {}  # relocations of a section, by their places
-        self._size = 0  # of their code
+        self._size = 0  # size of code read
         self._names: list[str] = []
         self._symbols: list[Symbol] = []
         self._by_name: dict[str, list[int]] = defaultdict(list)
-        # Of a section: offset to the symbol there.
+        # Symbols by offset, for each section.
         self._starts: dict[int, dict[int, int]] = defaultdict(dict)
         for table in elf.of_type(headers.SHT_SYMTAB):
             names = elf.strings(table.link, "symbol names")
@@ -115,7 +116,7 @@ class _Functions:
         }
 
     def reached(self, kernel: str) -> tuple[bytes, ...] | None:
-        """Return digests of the kernel, and of what its object has of what it leads to."""
+        """Return digests of the kernel and of the functions in its object that it reaches."""
         return reached(self._by_name.get(kernel, ()), self._function) or None
 
     def _function(self, number: int) -> tuple[bytes, tuple[int, ...]]:
@@ -124,8 +125,10 @@ class _Functions:
         return self._read[number]
 
     def _of(self, symbol: Symbol) -> tuple[bytes, tuple[int, ...]]:
-        """Return the digest of a function's bytes, without those that depend on where others are,
-        and of what these are; and the functions that it calls.
+        """Return the digest of a function's code and the functions that it calls.
+
+        The digest covers the names of referenced symbols in place of the bytes that hold their
+        addresses.
         """
         offset = self._elf.offset_of(symbol)
         if offset is None:
@@ -144,7 +147,7 @@ class _Functions:
         return _digest(head + code), tuple(called)
 
     def _called_by_distance(self, symbol: Symbol, code: bytearray) -> Iterator[int]:
-        """Yield functions of the same section whose distance is in the code, and wipe it out."""
+        """Yield functions of the same section that distances in the code refer to; clear these."""
         starts = self._starts[symbol.section]
         base = symbol.value + REACH.size
         for at in sorted(_places(bytes(code), base, starts)):
@@ -177,15 +180,16 @@ class _Functions:
         return self._rows[number]
 
     def _target(self, number: int, addend: int) -> tuple[str, int | None]:
-        """Return the name of what a relocation refers to, and the function's symbol, if it is one
-        here: sections have no names, and where in them something is depends on what else is there.
+        """Return the name that a relocation refers to, and the local function there, if any.
+
+        Sections have no name: the offset in a section depends on its other contents.
         """
         if not 0 <= number < len(self._symbols):
             return "", None
         symbol = self._symbols[number]
         if not symbol.is_defined:
             return self._names[number], None
-        place = symbol.value + addend + REACH.size  # from the end of the field, on x86-64
+        place = symbol.value + addend + REACH.size  # relative to the end of the field, on x86-64
         at = self._starts[symbol.section].get(place)
         if at is not None:
             return self._names[at], at
@@ -204,6 +208,6 @@ def _places(code: bytes, base: int, starts: dict[int, int]) -> Iterator[int]:
 
 
 def _plain(name: str, symbol: Symbol) -> str:
-    """Return a symbol's name, of a local one without what depends on the rest of its object."""
+    """Return a symbol's name; for a local one, without suffixes that depend on its object."""
     numbered = NUMBERED.fullmatch(name) if symbol.binding == headers.STB_LOCAL else None
     return (numbered[1] or "") if numbered else name

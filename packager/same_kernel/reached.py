@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The functions that a kernel leads to: those that it calls, those that they call, and so on."""
+"""Find the functions that a kernel reaches through calls, directly or not."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
 
-Place = TypeVar("Place", bound=Hashable)  # what a function is found by
+Place = TypeVar("Place", bound=Hashable)  # key of a function
 Code = TypeVar("Code")
 
 MAX_FUNCTIONS = 256
@@ -15,7 +15,7 @@ MAX_FUNCTIONS = 256
 def reached(
     kernels: Iterable[Place], function: Callable[[Place], tuple[Code, Iterable[Place]]]
 ) -> tuple[Code, ...]:
-    """Return the code of `kernels` and of all that they lead to, in the order of the calls.
+    """Return the code of `kernels` and of all functions that they reach, in the order of calls.
 
     `function` returns the code of a function, and the functions of the same object that it calls.
     """

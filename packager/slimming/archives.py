@@ -33,12 +33,12 @@ class _Row(NamedTuple):
 
     @property
     def is_symbols(self) -> bool:
-        """Return whether it is a table of symbols."""
+        """Return whether the member is a table of symbols."""
         return self.row.is_symbols or self.is_of_bsd
 
     @property
     def is_of_bsd(self) -> bool:
-        """Return whether it is BSD's table of symbols."""
+        """Return whether the member is a table of symbols in BSD's form."""
         is_long = self.row.field.startswith(archive.BSD_NAME) and self.name.startswith(BSD.decode())
         return is_long or self.row.field.startswith(BSD)
 
@@ -47,10 +47,10 @@ ByteOrder = Literal["little", "big"]
 
 
 def slim_archive(path: Path, out: Path, folder: Path, slim: Slimmer, name: str) -> list[Slimmed]:
-    """Write `path` to `out`, its members slimmed; return what was done to those with device code.
+    """Write `path` to `out`, its members slimmed; return the results of those with device code.
 
-    `folder` is an empty one with room for the largest member twice. Raises FormatError where the
-    archive is malformed, thin, or of Windows' form.
+    `folder` is empty, with room for the largest member twice. Raises FormatError if the archive is
+    malformed, thin, or in Windows' form.
     """
     members = Members(name, folder, slim)
     with open_reader(path) as data:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Estimate how much of a file `slim` would leave for each of its architectures, from its model."""
+"""Estimate the result of `slim` for each architecture of a file, from its model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from packager.slimming.keeps import NVIDIA, Kept, known
 from packager.slimming.selection import COMPILED, Candidate, choose, is_of_kind
 from packager.triples import code_of
 
-# The containers that are rewritten; in a linked file only those that wrappers refer to.
+# Containers that slimming rewrites; in a linked file, only if wrappers refer to them.
 CONTAINERS = (cuda_fatbin.NAME, hip_fatbin.NAME, clang_bundle.NAME, compressed_bundle.NAME)
 
 
@@ -26,7 +26,7 @@ class Estimate(NamedTuple):
     left: int
     is_at_least: bool  # images are compressed together: one alone takes more than its share
     without: int  # containers that have no code for it, but for others
-    containers: int  # for devices of its kind
+    containers: int  # containers for devices of its kind
 
 
 class _Container(NamedTuple):

@@ -28,12 +28,12 @@ from packager.slimming.tables.openmp import OpenMP
 def slim_file(
     source: Path, out: Path | None, name: str, request: Request, depth: int = 0
 ) -> Slimmed | None:
-    """Write to `out`, which may be `source`, the file without the code that no kept GPU loads.
+    """Write to `out`, which may be `source`, the file without code that no kept GPU loads.
 
-    Return what was done, or would be where there is no `out`; None where the file has no device
-    code. Nothing is written where nothing is to be removed, or a kept GPU would be left without
-    kernels. Raises FormatError where the file is malformed, FindingError where the result would
-    have other kernels for a kept GPU. So many archives are around it as `depth` says.
+    Return the outcome, or the planned one without `out`; None if the file has no device code.
+    Nothing is written if nothing can be removed, or a kept GPU would lose all kernels. Raises
+    FormatError if the file is malformed, FindingError if the result would have other kernels for a
+    kept GPU. `depth` is the number of archives around the file.
     """
     if _is_archive(source):
         return _archive(source, out, name, request, depth)
@@ -60,7 +60,7 @@ def slim_file(
 def _slimmed(
     source: Path, edited: Path, out: Path | None, name: str, request: Request, found: OpenMP
 ) -> Slimmed | None:
-    """Slim what an edit has left of a file, which is the file itself where none was needed."""
+    """Slim the result of an edit, or the file itself if no edit was needed."""
     planned = with_openmp(plan(edited, request.keeps, keep_ptx=request.keep_ptx), found)
     if not (planned.kept or planned.removed or planned.left_alone):
         return None
@@ -88,7 +88,7 @@ def _slimmed(
 
 
 def _taken_over(edited: Path, out: Path | None, check: Callable[[Path], None]) -> Shrunk:
-    """Write what an edit has made to `out`, if `check` has nothing against it."""
+    """Write the result of an edit to `out`, if `check` accepts it."""
     size = edited.stat().st_size
     if out is not None:
         check(edited)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The devices whose code stays: by the names of architectures, or by a list of devices."""
+"""The kept devices, from the names of architectures or a list of devices."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from packager.triples import CPUS
 
 NVIDIA, AMD, INTEL, SPIRV = "nvptx64", "amdgcn", "intelgt", "spir64"
 MAX_LIST = 1 << 24  # bytes of a list of devices
-# NVIDIA's GPUs that no generation lists: too old, and the name of sm_110 before CUDA 13.
+# NVIDIA's GPUs in no generation: too old ones, and sm_110's name before CUDA 13.
 OTHER_SMS = ("sm_20", "sm_21", "sm_30", "sm_32", "sm_101")
 _SM = re.compile(r"(sm_\d{2,3})([af]?)")
 FIRST_WITH_VARIANTS = 90  # sm_90a
 _SPIRV = re.compile(r"spirv?(?:32|64)?(?:_\w+|v[\d.]+)?|spir-v(?: [\d.]+)?", re.IGNORECASE)
-INTEL_DEVICE = re.compile(r"\d+\.\d+\.\d+")  # as ocloc's -device takes it
+INTEL_DEVICE = re.compile(r"\d+\.\d+\.\d+")  # form of ocloc's -device
 _CPUS = {"x86-64": "x86_64", "x64": "x86_64", "amd64": "x86_64", "arm64": "aarch64"}
 
 
-# The names of processors that rules read; older tools wrote settings as in gfx906+xnack.
+# Names of processors that the rules parse; older tools wrote settings as in gfx906+xnack.
 _PROCESSORS = {
     NVIDIA: re.compile(r"sm_\d+[af]?"),
     AMD: re.compile(r"gfx[0-9a-f]+(?:-[\d-]*generic)?(?::\w+[+-])*"),
@@ -34,14 +34,14 @@ _PROCESSORS = {
 
 
 class Kept(NamedTuple):
-    """A device whose code stays."""
+    """A device whose code is kept."""
 
     name: str  # sm_90a, gfx90a:xnack-, 12.60.7, x86_64
-    code: str  # of its images: nvptx64, amdgcn, intelgt, spir64, or the name of a CPU
+    code: str  # code of its images: nvptx64, amdgcn, intelgt, spir64, or the name of a CPU
 
 
 def is_processor(code: str, arch: str) -> bool:
-    """Return whether the rules know an architecture's form, where the code is for processors."""
+    """Return whether the rules know the form of an architecture's name."""
     form = _PROCESSORS.get(code)
     return form is None or form.fullmatch(arch) is not None
 
@@ -63,7 +63,7 @@ def _named(name: str) -> Kept:
 
 
 def known(name: str) -> Kept | None:
-    """Return the device of a name; None for a name that none has."""
+    """Return the device of a name; None for an unknown name."""
     if found := _SM.fullmatch(name):
         is_variant = bool(found[2]) and int(found[1][3:]) < FIRST_WITH_VARIANTS
         return Kept(name, NVIDIA) if found[1] in _gpus() and not is_variant else None
@@ -120,10 +120,10 @@ def of_list(path: Path, number: int | None = None) -> tuple[Kept, ...]:
 def of_devices(
     rows: Sequence[Mapping[str, Any]], number: int | None, where: str
 ) -> tuple[Kept, ...]:
-    """Return the devices of rows as `omptool devices --json` has them, all or that of a number.
+    """Return the devices in rows of `omptool devices --json`, all or the one with a number.
 
-    `where` is who has them. Raises UsageError for a number that none has, and for a device that
-    does not name its architecture.
+    `where` names the owner of the devices. Raises UsageError for an unknown number, and for a
+    device without an architecture.
     """
     wanted = [row for row in rows if number is None or row.get("number") == number]
     if not wanted:

@@ -20,7 +20,7 @@ from packager.formats.host_records import fatbin_wrappers, gcc_offload
 from packager.records import NamedTuple
 from packager.slimming.containers.found import Found, Left, at_beginning
 
-# Sections with device code that a library's own loader reads.
+# Sections of device code that a library loads by itself.
 OWN_LOADERS = (large_data.SECTION, ".cask_resource")
 UNTOLD = "no wrapper refers to it, so a loader of the library's own may"
 
@@ -28,7 +28,7 @@ UNTOLD = "no wrapper refers to it, so a loader of the library's own may"
 class _Start(NamedTuple):
     """The beginning of a container, and the section that it is in."""
 
-    offset: int  # from the beginning of the file or member
+    offset: int  # offset from the start of the file or member
     section: Section
 
 
@@ -58,7 +58,7 @@ def _offset(container: Found) -> int:
 
 
 def _inputs(space: Space, left: list[Left]) -> Iterator[Found]:
-    """Yield the sections of objects that clang's linker wrapper takes images from."""
+    """Yield the sections of objects in which clang's linker wrapper finds images."""
     for section in space.elf.sections if space.elf.is_object else ():
         is_input = llvm_offloading.claims(section) and not section.is_allocated
         if is_input and section.has_bytes and section.size:
@@ -76,7 +76,7 @@ def registered(space: Space) -> list[Found]:
 
 
 def _known(space: Space, starts: Sequence[_Start], left: list[Left]) -> dict[_Start, Found]:
-    """Return the containers that are sound; what is wrong with others goes to `left`."""
+    """Return the sound containers; faults of others are added to `left`."""
     distinct = sorted(set(starts))
     ends = {one: other.offset for one, other in pairwise(distinct) if one.section == other.section}
     known: dict[_Start, Found] = {}
@@ -91,7 +91,7 @@ def _known(space: Space, starts: Sequence[_Start], left: list[Left]) -> dict[_St
 
 
 def _starts(space: Space, left: list[Left]) -> Iterator[_Start]:
-    """Yield where containers begin; what is wrong with wrappers goes to `left`."""
+    """Yield the starts of containers; faults of wrappers are added to `left`."""
     sections = sorted((s for s in space.elf.sections if s.has_bytes), key=lambda s: s.offset)
     offsets = [section.offset for section in sections]
     is_newer = False

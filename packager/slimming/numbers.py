@@ -17,17 +17,16 @@ from packager.slimming.tables.found import Table
 class Place(NamedTuple):
     """An image of a file, as a request names it."""
 
-    container: int  # its offset, or TABLES
+    container: int  # offset of the container, or TABLES
     number: int
 
 
 def places(
     binary: FatBinary, wanted: Collection[int], containers: Sequence[Found], tables: Sequence[Table]
 ) -> Mapping[int, Place]:
-    """Return the places by number of the wanted images, and of those in containers with them, as
-    far as they are known.
+    """Return the known places by number of the wanted images, and of others in their containers.
 
-    An image in a container of its own, inside of the one that is rewritten, has the place of that.
+    An image in a nested container has the place of the container that is rewritten.
     """
     found = dict(_in_tables(binary, tables))
     stored = sorted((image.offset, image.index) for image in binary.images)

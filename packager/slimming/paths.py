@@ -33,7 +33,7 @@ class Result(NamedTuple):
 
     path: Path
     before: int
-    after: int  # the same where nothing is written
+    after: int  # equal to `before` if nothing is written
     files: tuple[Slimmed, ...]
     reason: str = ""  # why it was left alone
 
@@ -46,9 +46,9 @@ class Result(NamedTuple):
 def slim(path: Path, out: Path, request: Request) -> Result:
     """Slim a file or package into `out`, which may be `path`.
 
-    Another file `out` is written also where nothing is removed, as a copy. Nothing is written where
-    the result has messages in `lacking`. Raises FormatError, LimitError or UsageError where the
-    file cannot be slimmed.
+    If `out` is another file, it is written even if nothing is removed, as a copy. Nothing is
+    written if the result has messages in `lacking`. Raises FormatError, LimitError or UsageError if
+    the file cannot be slimmed.
     """
     result = _slimmed(path, out, request)
     is_same = not is_worth_writing(result.files)
@@ -99,8 +99,8 @@ def _is_written(result: Result | None, request: Request) -> bool:
 def slim_folder(folder: Path, request: Request, seen: Callable[[Path], None]) -> Iterator[Result]:
     """Slim every file of a folder in its place; yield those with device code.
 
-    `seen` is called before each. A file that cannot be slimmed is yielded with the reason. RECORDs
-    of installed distributions are written at the end, also where an error or a signal ends it.
+    `seen` is called before each file. A file that cannot be slimmed is yielded with the reason.
+    RECORDs of installed distributions are written at the end, even after an error or a signal.
     """
     from packager.slimming.packages.installed import Records, files
 
@@ -121,7 +121,7 @@ def slim_folder(folder: Path, request: Request, seen: Callable[[Path], None]) ->
 
 
 def _in_folder(found: Found, request: Request) -> Result | None:
-    size = 0  # it may be gone by now
+    size = 0  # used if the file has disappeared
     wanted = request._replace(is_dry=True) if found.reason else request
     try:
         size = found.path.lstat().st_size

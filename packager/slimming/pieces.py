@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Records between the containers' new bytes and whoever writes them into a file."""
+"""Records of new bytes of containers, for writers of files."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from packager.records import NamedTuple
 class Piece(NamedTuple):
     """A part of a result: bytes, or a range of the source file."""
 
-    offset: int  # in the source file; -1: `data` is meant
+    offset: int  # offset in the source file; -1 means `data`
     size: int
     data: bytes = b""
 
 
 class Rewritten(NamedTuple):
-    """A container and what replaces it."""
+    """A container and its replacement."""
 
-    offset: int  # of the container in the file
-    size: int  # of the container in the file, with its header and padding
+    offset: int  # file offset of the container
+    size: int  # size in the file, with header and padding
     alignment: int  # 8 for CUDA, 4096 for HIP
     pieces: tuple[Piece, ...]  # at most `size` bytes in all; equal content: nothing is removed

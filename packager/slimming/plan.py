@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Plan what `slim` does to one file: the new bytes of its containers, and what it leaves alone."""
+"""Plan `slim` for one file: the new bytes of its containers, and the parts left alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from packager.slimming.tables.openmp import OpenMP
 from packager.slimming.tables.rewriting import Rewriting, rewrite
 from packager.wording import counted
 
-# Images are looked into where a choice depends on their bytes, and not before.
+# An image's bytes are read only if a choice depends on them.
 HEADERS = Look(symbols=False, resources=False)
 MOST_IMAGES = 1 << 17  # of a file; the largest libraries have some ten thousand
 
@@ -38,19 +38,19 @@ class Share(NamedTuple):
 
     target: str  # "sm_90", "ptx sm_90", "gfx90a:xnack-"
     images: int
-    size: int  # bytes in the file; of those that are kept, in the result
-    before: int = 0  # of those that are kept: bytes in the file
+    size: int  # bytes in the file; bytes in the result for kept images
+    before: int = 0  # bytes in the file of kept images
 
 
 class FilePlan(NamedTuple):
     """The plan for one file. Nothing is written where `lacking` has a message."""
 
-    rewrites: tuple[Rewritten, ...]  # each container, in file order; those that stay whole, too
-    kept: tuple[Share, ...]  # with the bytes that images have afterwards
+    rewrites: tuple[Rewritten, ...]  # each container in file order, including unchanged ones
+    kept: tuple[Share, ...]  # sizes are those in the result
     removed: tuple[Share, ...]
     left_alone: tuple[Left, ...]
-    lacking: tuple[str, ...]  # kept devices that no container has code for, but for others
-    partly: tuple[str, ...]  # those that some containers have no code for, as before
+    lacking: tuple[str, ...]  # kept devices for which no container of their kind has code
+    partly: tuple[str, ...]  # kept devices for which some containers of their kind have no code
 
     @property
     def changes(self) -> bool:
@@ -59,7 +59,7 @@ class FilePlan(NamedTuple):
 
 
 def with_openmp(planned: FilePlan, found: OpenMP) -> FilePlan:
-    """Return a plan with the images of OpenMP's descriptors, which an edit has taken out."""
+    """Return a plan with the images of OpenMP's descriptors that an edit has removed."""
     outcome = Outcome(found.free, found.images, found.choice)
     mine = _summed([outcome], found.left) if found.images else None
     if mine is None:
@@ -81,15 +81,15 @@ def plan(path: Path, keeps: Sequence[Kept], *, keep_ptx: bool = False) -> FilePl
 
 
 def plan_open(data: Reader, keeps: Sequence[Kept], *, keep_ptx: bool = False) -> FilePlan:
-    """Return the plan for an open file or a member of an archive. Offsets are those of the file.
+    """Return the plan for an open file or a member of an archive. Offsets are the file's.
 
-    The caller opens it with `HEADERS`, or images are read further than the choice needs.
+    The caller opens it with `HEADERS`; else images are read further than needed.
     """
     return _summed(*outcomes(data, Request(tuple(keeps), keep_ptx)))
 
 
 def outcomes(data: Reader, request: Request) -> tuple[list[Outcome], list[Left]]:
-    """Return what becomes of each container and table of an open file, and what is left alone."""
+    """Return the outcome of each container and table of an open file, and the parts left alone."""
     found_containers, left = containers(data)
     rows: list[Outcome] = []
     count = 0
@@ -125,7 +125,7 @@ def _is_elf(data: Reader) -> bool:
 
 
 def containers(data: Reader) -> tuple[list[Found], list[Left]]:
-    """Return the containers of a file in file order, and the device code that none registers."""
+    """Return the containers of a file in file order, and unregistered device code."""
     if coff_headers.probe(data):
         return windows.containers(data)
     if not _is_elf(data):
@@ -135,7 +135,7 @@ def containers(data: Reader) -> tuple[list[Found], list[Left]]:
 
 
 def _whole(container: Found) -> Outcome:
-    """Return the outcome of a container that stays as it is."""
+    """Return the outcome of an unchanged container."""
     return found.whole(container.data.at, container.padded, container.kind.alignment)
 
 
@@ -178,8 +178,8 @@ def _shares(sums: dict[str, Share]) -> tuple[Share, ...]:
 def _lacks(outcomes: Sequence[Outcome], *, is_whole: bool) -> Iterator[str]:
     """Yield a message for each kept device that all containers, or some, have no code for.
 
-    Containers count that have code for other devices of the same kind. Libraries have kernels for
-    one architecture alone, so that one container says nothing.
+    Only containers with code for other devices of the same kind count. A single container is no
+    evidence, because libraries have kernels for one architecture alone.
     """
     rows: dict[Kept, list[Outcome]] = {}
     for outcome in outcomes:

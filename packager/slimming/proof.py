@@ -94,9 +94,9 @@ class Proof:
 
 
 def prove_removed(before: Path, after: Path, request: Request) -> None:
-    """Raise FindingError if a result has other images than a request leaves, or in another order.
+    """Check that a result has the images that a request keeps, in the same order.
 
-    The request names the images that go by their places in the file before.
+    The request names removed images by their places in the file before. Raises FindingError.
     """
     with open_reader(before, HEADERS) as one, open_reader(after, HEADERS) as other:
         for ours, theirs in _pairs(_containers(one), _containers(other)):
@@ -123,7 +123,7 @@ def _pairs(ours: list[Found], theirs: list[Found]) -> Iterator[tuple[Found, Foun
 
 
 def _rows(found: Sequence[Table], request: Request) -> list[tuple[int, Reader]]:
-    """Return the images of tables that a request leaves, each with the table's address."""
+    """Return the kept images of tables, each with the table's address."""
     _, staying_rows = staying(found, request)
     return [
         (table.address, row.data)

@@ -47,7 +47,7 @@ def remove(
 ) -> Edited:
     """Write to `out`, which may be `host`, the file without the images that a change removes.
 
-    Errors are those of `edit`; with several images for a target, all of them go.
+    Errors are those of `edit`; if a target has several images, all are removed.
     """
     binary = host.binary
     if option := _other_option(change):
@@ -75,7 +75,7 @@ def remove(
 
 
 def _other_option(change: Change) -> str:
-    """Return an option of a change beside --remove; "" for none."""
+    """Return an option of a change besides --remove; "" for none."""
     given = {
         "--add": bool(change.added),
         "--replace": bool(change.replaced),
@@ -91,7 +91,7 @@ def _owners(binary: FatBinary) -> str:
 
 
 def _named(binary: FatBinary, removed: Sequence[Named]) -> Iterator[DeviceImage]:
-    """Yield the images that are meant. Raises UsageError where there is none, or one twice."""
+    """Yield the named images. Raises UsageError for a missing one, and for a repeated one."""
     seen: set[int] = set()
     for named in removed:
         found = [image for image in binary.images if named.means(image)]
@@ -117,8 +117,9 @@ def _known(binary: FatBinary) -> str:
 def _request(
     named: Sequence[DeviceImage], known: Mapping[int, Place], left: Sequence[Left]
 ) -> Request:
-    """Return the request for images by their places. Raises UsageError for one without a place,
-    and for one that goes only together with others.
+    """Return the request for images by their places.
+
+    Raises UsageError for an image without a place, and for one that others depend on.
     """
     shared: dict[Place, list[int]] = {}
     for index, place in known.items():
@@ -141,7 +142,7 @@ def _request(
 def _expect_gone(
     request: Request, offsets: Sequence[int], rows: Sequence[Outcome], left: Sequence[Left]
 ) -> None:
-    """Raise UsageError where an image stays that was to go.
+    """Raise UsageError if an image stays that should be removed.
 
     The first outcomes are those of the containers at `offsets`, the others those of tables.
     """

@@ -9,13 +9,13 @@ from packager.records import NamedTuple
 from packager.slimming.keeps import Kept
 from packager.slimming.selection import Candidate, Choice, OwnArch, choose
 
-# The images of a file by their containers' offsets, as numbers in these.
+# Numbers of images in each container of a file, keyed by the container's offset.
 Places = Mapping[int, frozenset[int]]
-TABLES = -1  # in place of an offset: the images of all SYCL tables, in the order of tables
+TABLES = -1  # key for the images of all SYCL tables, in the order of tables
 
 
 class Request(NamedTuple):
-    """The devices whose code stays, and the way in which all other code goes."""
+    """The kept devices, and the way of removing other code."""
 
     keeps: tuple[Kept, ...]
     keep_ptx: bool = False  # PTX stays also where a cubin serves each kept GPU
@@ -35,7 +35,7 @@ class Request(NamedTuple):
         own_arch: OwnArch | None = None,
         is_best: bool = True,
     ) -> Choice:
-        """Return the images that stay of the container at an offset of the file.
+        """Return the kept images of the container at an offset of the file.
 
         The last arguments are those of `choose`.
         """

@@ -15,8 +15,8 @@ from packager.model import ImageKind
 from packager.records import NamedTuple
 from packager.slimming.keeps import AMD, INTEL, INTEL_DEVICE, NVIDIA, SPIRV, Kept
 
-# CUDA promises no code of another processor to these, which are not on cards, nor theirs to any
-# other (Programming Guide, "Binary Compatibility").
+# Processors that are not on cards. CUDA's binary compatibility excludes them: they run only their
+# own code, and no other processor runs it (Programming Guide, "Binary Compatibility").
 TEGRA = ("sm_32", "sm_53", "sm_62", "sm_72", "sm_87", "sm_88", "sm_101", "sm_110")
 COMPILED: dict[str, tuple[ImageKind, ...]] = {
     NVIDIA: ("ptx", "tileir", "bitcode"),
@@ -37,19 +37,19 @@ class Candidate(NamedTuple):
 
     @property
     def target(self) -> str:
-        """Return the name of what it is for, with its kind if a driver compiles it."""
+        """Return the image's target, with its kind if a driver compiles it."""
         name = self.arch or self.code or "unknown code"
         return f"{self.kind} {name}" if self.kind in ("ptx", "tileir", "bitcode") else name
 
 
 class Choice(NamedTuple):
-    """The images of a container that stay, and the kept devices that have none of them."""
+    """Kept images of a container, and kept devices without any."""
 
     stay: frozenset[int]
     lacking: tuple[Kept, ...]
 
 
-# Return the arch that the bytes of an image state, where the container's may lack a suffix.
+# Returns the arch in the bytes of an image; the container's arch may lack a suffix.
 OwnArch = Callable[[int], str]
 
 
@@ -88,7 +88,7 @@ def chosen(
     elif kept.code == AMD:
         found = _on_amd(images, rows, kept)
     elif kept.code == INTEL:
-        # SPIR-V stays beside native code, because the kernels of both are not compared.
+        # SPIR-V is kept besides native code, because their kernels are not compared.
         found = [n for n in rows if _is_for_intel(images[n], kept) or _is_portable(images[n])]
     elif kept.code == SPIRV:
         found = [n for n in rows if _is_for_spirv(images[n], kept)]
@@ -156,7 +156,7 @@ def _arch(image: Candidate) -> str:
 
 
 def _runs(image: Candidate, kept: Kept, own_arch: Callable[[], str]) -> bool:
-    """Return whether a GPU runs an image. Its bytes are asked where a suffix would matter."""
+    """Return whether a GPU runs an image. Its bytes are read if a suffix matters."""
     is_ptx = image.kind in COMPILED[NVIDIA]
     if on_nvidia(image.arch, kept.name, is_ptx=is_ptx) is None:
         return False
@@ -172,8 +172,10 @@ def _number(arch: str) -> int:
 
 
 def _on_amd(images: Sequence[Candidate], rows: Sequence[int], kept: Kept) -> list[int]:
-    """Return the code objects of the processor; those of its family, and code to compile, where
-    another setting of xnack or sramecc has no other.
+    """Return the code objects for a processor.
+
+    Code objects of its family, and code to compile, are added if a setting of xnack or sramecc has
+    no other.
     """
     native = [n for n in rows if images[n].code == AMD and images[n].kind not in COMPILED[AMD]]
     mine = [n for n in native if on_amd(images[n].arch, kept.name)]
@@ -200,7 +202,7 @@ def _is_portable(image: Candidate) -> bool:
 
 
 def _is_for_intel(image: Candidate, kept: Kept) -> bool:
-    """Return whether native code of Intel's is for a device, or does not say which it is for."""
+    """Return whether Intel's native code is for a device, or for an unknown one."""
     return image.code in INTELS and (
         image.arch == kept.name or not INTEL_DEVICE.fullmatch(image.arch)
     )
@@ -219,7 +221,7 @@ def _is_expected(images: Sequence[Candidate], kept: Kept) -> bool:
 
 
 def is_of_kind(image: Candidate, kept: Kept) -> bool:
-    """Return whether an image is for devices of the same kind, as far as its code tells."""
+    """Return whether an image is for devices of the same kind, by its code."""
     return image.code in (INTELS if kept.code == INTEL else (kept.code,))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Records of what slimming does to a file, to a file in a package, and to all of them."""
+"""Records of slimming a file, a file in a package, and all of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from packager.records import NamedTuple
 
 
 class Share(NamedTuple):
-    """Bytes of device code for one architecture, as they are stored."""
+    """Stored bytes of device code for one architecture."""
 
     arch: str
     before: int
@@ -21,19 +21,19 @@ class Share(NamedTuple):
 class Slimmed(NamedTuple):
     """A file before and after.
 
-    Where `lacking` has messages, a kept GPU would be left without kernels, and nothing is written.
+    If `lacking` has messages, a kept GPU would lose all kernels, and nothing is written.
     """
 
-    path: str  # of a file in a package: that of the package, a colon, and its name there
+    path: str  # a file in a package is written as package, colon, name
     before: int
     after: int
     shares: tuple[Share, ...] = ()
-    notes: tuple[str, ...] = ()  # what is left alone or zeroed, and why
+    notes: tuple[str, ...] = ()  # parts left alone or zeroed, with the reason
     lacking: tuple[str, ...] = ()
 
     @property
     def is_changed(self) -> bool:
-        """Return whether device code goes."""
+        """Return whether device code is removed."""
         return any(share.before != share.after for share in self.shares)
 
 
@@ -45,14 +45,14 @@ class SignedError(FormatError):
 
 
 def is_worth_writing(files: Iterable[Slimmed]) -> bool:
-    """Return whether device code goes, and no kept GPU is left without kernels."""
+    """Return whether device code is removed, and every kept GPU keeps kernels."""
     found = list(files)
     return any(one.is_changed for one in found) and not any(one.lacking for one in found)
 
 
-# Slims the first file into the second, which does not exist; it writes none where nothing is to be
-# removed, and none without a second path. The name is that of messages. None: the file has no
-# device code.
+# Slims the first file into the second, which must not exist. Writes nothing if there is nothing to
+# remove, or the second path is None. The string is the file's name for messages. Returns None for a
+# file without device code.
 Slimmer = Callable[[Path, "Path | None", str], "Slimmed | None"]
 
 

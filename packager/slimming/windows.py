@@ -14,7 +14,7 @@ from packager.slimming.containers.found import Found, Left, at_beginning
 
 
 def containers(data: Reader) -> tuple[list[Found], list[Left]]:
-    """Return the containers in file order, and what is left alone. Raises FormatError."""
+    """Return the containers in file order, and the parts left alone. Raises FormatError."""
     coff = coff_headers.read(data)
     if coff_headers.is_signed(data):
         return [], [Left("the file", "it is signed, and a changed file is not what was signed")]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Traces of what ran: bytes -> events, whatever program wrote them."""
+"""Read traces of runs: bytes -> events, independent of the format."""

@@ -22,7 +22,7 @@ from packager.traces.recorder import MOST_TIME, Place, Recorder, construct, note
 FIRST = 1 << 12  # bytes in which the array or object has to begin
 MOST_MICROSECONDS = MOST_TIME / 1000
 MOST_KEPT = 1 << 18  # places of events
-NUMBERS = (int, float)  # and not bool
+NUMBERS = (int, float)  # excludes bool
 DEEPEST = 1 << 10  # events of a thread that have begun and not ended
 OWN = re.compile(r"host, (?:rank \d+, )?process \d+")
 
@@ -37,7 +37,7 @@ def probe(data: Reader) -> bool:
 
 
 def read(data: Reader, seen: Callable[[int], None]) -> Trace:
-    """Return the trace. Raises FormatError with the place of what is malformed."""
+    """Read a trace. Raises FormatError with the place of a malformed part."""
     text = JsonText(data, seen)
     events = _Events()
     try:
@@ -55,10 +55,10 @@ class _Events:
 
     def __init__(self) -> None:
         self.recorder = Recorder()
-        # By the values as they are in the file: most events have those of an earlier one.
+        # Cache by the values in the file: most events repeat those of an earlier one.
         self._places: dict[tuple[object, ...], tuple[Lane, int]] = {}
         self._open: dict[object, list[tuple[int, dict[str, Any]]]] = {}  # begun, not ended
-        self._names: dict[tuple[object, ...], str] = {}  # of processes and threads
+        self._names: dict[tuple[object, ...], str] = {}  # names of processes and threads
         self._has_end = False
         self._last = 0
         self._unused: Counter[str] = Counter()
@@ -146,7 +146,7 @@ class _Events:
             self._names[_thread(event)] = named
 
     def trace(self, is_cut: bool) -> Trace:
-        """Return the whole, with what is missing."""
+        """Return the trace, with notes on missing parts."""
         for begun in self._open.values():
             while begun:
                 start, event = begun.pop()

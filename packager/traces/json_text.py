@@ -28,11 +28,11 @@ class JsonText:
         self.is_cut = False
         self._pieces = data.pieces()
         self._seen = seen
-        # Bytes that are not UTF-8 stay what they are, so that offsets can be counted.
+        # Keeps bytes that are not UTF-8, so that offsets can be counted.
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self._decode = JSONDecoder(parse_constant=_refused).raw_decode
         self._text = ""
-        self._at = 0  # in the text
+        self._at = 0  # offset in the text
         self._began = 0  # the element that was read last
         self._gone = 0  # bytes of the file before the text
 
@@ -88,7 +88,7 @@ class JsonText:
                 return False
 
     def _value(self) -> Any:
-        """Return the value that begins here, and go behind it; None where the file ends in it."""
+        """Read the value that begins here; None if the file ends in it."""
         while True:
             self._began = self._at
             try:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from packager.records import NamedTuple
 
-# The kinds of events; an event has an index into this.
+# Kinds of events; an event has an index into this.
 KINDS = (
     "construct",
     "routine",
@@ -56,9 +56,9 @@ class Label(NamedTuple):
 
     name: str
     source: str = ""  # the place in the program, "FILE:LINE:COLUMN"
-    reason: str = ""  # of a fallback
+    reason: str = ""  # reason for a fallback
     entry: str = ""  # the region that fell back
-    references: int | None = None  # of a mapped object
+    references: int | None = None  # references to a mapped object
     device: int | None = None  # the device that a construct of the host is for
     failed: bool = False
 
@@ -71,12 +71,12 @@ class Lane:
         self.of_transfers = of_transfers
         self.process = ""
         self.name = ""
-        self.device: int | None = None  # None: the host's
+        self.device: int | None = None  # None: the host
         self.starts = array("d")  # nanoseconds
         self.durations = array("d")  # nanoseconds; 0: an instant
-        self.labels = array("I")  # of Trace.labels
+        self.labels = array("I")  # indices into Trace.labels
         self.constructs = array("I")  # 0: the event belongs to none
-        self.sizes = array("I")  # of Trace.sizes
+        self.sizes = array("I")  # indices into Trace.sizes
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -103,7 +103,7 @@ class Trace(NamedTuple):
     lanes: Sequence[Lane]
     labels: Sequence[Label]
     sizes: Sequence[int]  # bytes; the first is 0
-    notes: Sequence[str]  # what is missing, a sentence each
+    notes: Sequence[str]  # missing parts, a sentence each
 
     def __len__(self) -> int:
         return sum(map(len, self.lanes))

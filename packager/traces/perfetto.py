@@ -34,8 +34,8 @@ DEEPEST = 1 << 10  # slices of a track that have begun and not ended
 MOST_NAMES = 1 << 22
 MOST_KEPT = 1 << 16  # decoded arguments
 PACKET = 0x0A
-# Nearly all packets: a begin or an instant with numbers and interned texts; and an end. Sizes have
-# one byte, the sequence is 1.
+# Patterns of nearly all packets: a begin or an instant with numbers and interned texts, and an end.
+# Sizes have one byte, and the sequence is 1.
 _SIZE, _NUMBER = rb"([\x00-\x7f])", rb"([\x80-\xff]{0,9}[\x00-\x7f])"
 _TEXT_FIELD = b"\x88\x01"
 USUAL = re.compile(
@@ -75,7 +75,7 @@ def probe(data: Reader) -> bool:
 
 
 def read(data: Reader, seen: Callable[[int], None]) -> Trace:
-    """Return the trace. Raises FormatError with the place of what is malformed."""
+    """Read a trace. Raises FormatError with the place of a malformed part."""
     packets = _Packets()
     rest, offset = b"", 0
     for piece in data.pieces():
@@ -95,12 +95,12 @@ class _Packets:
     def __init__(self) -> None:
         self.recorder = Recorder()
         self._tracks: dict[int, tuple[str, int]] = {}  # the name and the parent of each
-        self._names: dict[tuple[int, int], str] = {}  # of events, by sequence and number
-        self._keys: dict[tuple[int, int], str] = {}  # of arguments
+        self._names: dict[tuple[int, int], str] = {}  # names of events, by sequence and number
+        self._keys: dict[tuple[int, int], str] = {}  # names of arguments
         self._texts: dict[tuple[int, int], str] = {}  # values of arguments
         self._open: dict[int, list[tuple[int, _Event, int]]] = {}  # begun, not ended
         self._runs: dict[bytes, dict[str, object]] = {}  # decoded arguments, by their bytes
-        self._places: dict[tuple[object, ...], tuple[Lane, int]] = {}  # of events, by their values
+        self._places: dict[tuple[object, ...], tuple[Lane, int]] = {}  # places of events, by values
         self._last = 0
         self._unused: Counter[str] = Counter()
 
@@ -126,7 +126,7 @@ class _Packets:
             return 0
         size, begun, inner, kind, track, name, run = found.groups()
         end = found.end()
-        start = found.start(4) - 1  # of the event
+        start = found.start(4) - 1  # the event's start
         args = self._usual_arguments(run)
         if args is None or (start + inner[0], at + 2 + size[0]) != (end, end):
             return 0
@@ -188,7 +188,7 @@ class _Packets:
         return end
 
     def _forget(self, sequence: int) -> None:
-        """A sequence begins anew."""
+        """Drop the interned names of a sequence that begins anew."""
         self._forget_places()
         for names in (self._names, self._keys, self._texts):
             for key in [key for key in names if key[0] == sequence]:
@@ -213,7 +213,7 @@ class _Packets:
                 continue
             entry = dict(whole(data, *value))
             key = (sequence, number(entry.get(1)))
-            if key in names:  # it gets another meaning
+            if key in names:  # the name gets another meaning
                 self._forget_places()
             names[key] = text(data, entry.get(2))
             if len(names) > MOST_NAMES:
@@ -305,7 +305,7 @@ class _Packets:
         return self._places[key]
 
     def trace(self, is_cut: bool) -> Trace:
-        """Return the whole, with what is missing."""
+        """Return the trace, with notes on missing parts."""
         unended = 0
         for begun in self._open.values():
             while begun:

@@ -25,7 +25,7 @@ DEVICE = re.compile(r"device (\d{1,9})\b")
 
 
 class Place(NamedTuple):
-    """The names of a lane and its process, and what its process is sorted by."""
+    """The names of a lane and its process, and the sort key of the process."""
 
     process: str
     lane: str
@@ -76,7 +76,7 @@ class Recorder:
         return lane
 
     def check_size(self) -> None:
-        """Raise LimitError for too many events. Readers ask from time to time."""
+        """Raise LimitError for too many events. Readers call this from time to time."""
         if sum(map(len, self._lanes.values())) > MOST_EVENTS:
             raise LimitError(f"more than {MOST_EVENTS} events are not read")
 
@@ -90,7 +90,7 @@ class Recorder:
             lane.name = f"{name}, transfers" if lane.of_transfers else name
             device = DEVICE.match(lane.process)
             lane.device = int(device[1]) if device else None
-            # Threads come first, as they start what queues do.
+            # Threads precede queues, whose work they start.
             ranks[lane] = (rank, not name.startswith("thread"), _natural(name), lane.of_transfers)
         lanes = sorted((lane for lane in ranks if lane), key=ranks.__getitem__)
         return Trace(lanes, list(self._labels), list(self._sizes), list(notes))
@@ -120,7 +120,7 @@ def _number(value: object) -> int | None:
 
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:
-    """Return what sorts "queue 10" behind "queue 9"."""
+    """Return a sort key that puts "queue 10" after "queue 9"."""
     parts = re.findall(r"\d{1,18}|\D+", name[:200])
     return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
 

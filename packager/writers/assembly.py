@@ -60,7 +60,7 @@ def _encoded(lines: Iterable[str]) -> bytes:
 
 
 def name(text: str) -> str:
-    """A name as assemblers read it."""
+    """Return a name as assemblers read it, quoted if necessary."""
     if text and set(text) <= PLAIN and not text[0].isdigit():
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -74,7 +74,7 @@ def _opened(section: Section) -> Iterator[str]:
 
 
 def _data(out: BinaryIO, section: Section, symbols: Sequence[Symbol], copied: Copied) -> None:
-    """Bytes, pointers and the labels among them, in order."""
+    """Write the bytes, pointers and labels of a section in order."""
     labels = sorted(symbols, key=lambda symbol: symbol.value)
     pointers = {r.offset: r for r in section.relocations if r.type is None}
     stops = sorted({0, *(s.value for s in labels), *pointers, *(p + POINTER for p in pointers)})
@@ -97,7 +97,7 @@ def _label(symbol: Symbol) -> Iterator[str]:
 
 
 def _part(content: Content, begin: int, end: int) -> Content:
-    """Bytes `begin` to `end` of a section."""
+    """Return the bytes `begin` to `end` of a section."""
     result: list[bytes | FilePart] = []
     at = 0
     for part in content:

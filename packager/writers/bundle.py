@@ -46,8 +46,8 @@ def bundle(
 ) -> list[Finding]:
     """Write to `out` the object `file` with the images wrapped for `abi`.
 
-    Returns what `verify` finds in the result. Raises FindingError, and leaves nothing, when that
-    holds an error and `force` is not set; UsageError or FormatError when an input is unfit.
+    Returns the findings of `verify` about the result. Raises FindingError, and writes nothing, if
+    one is an error and `force` is not set; UsageError or FormatError if an input is unfit.
     """
     host = read_host(file.data)
     if any(name.startswith(IMAGE_SECTION_PREFIX) for name in host.names):
@@ -74,14 +74,14 @@ def emit(
     force: bool = False,
     copied: Copied = ignore,
 ) -> list[Finding]:
-    """Write to `out` the wrapper alone, to be linked with host objects of `machine` that bring the
-    entries or, with a list or "auto", the symbols that the entries name.
+    """Write a wrapper alone to `out`, to be linked with host objects of `machine`.
 
-    `kept` are symbols that linkers must not collect. Errors as for `bundle`.
+    The host objects bring the entries; with a list or "auto", they bring the symbols that the
+    entries name. `kept` are symbols that linkers must not collect. Raises the errors of `bundle`.
     """
     inputs, images = for_openmp(requests, files, force=force)
     chosen = _sized(_chosen(entries, images, None) or [], abi)
-    # Objects that clang made entries in say what they require.
+    # Objects with entries by clang register their own requirements.
     says_requires = bool(chosen)
     wrapper = build(
         inputs, chosen, abi, machine, alone=True, says_requires=says_requires, kept=kept
@@ -118,7 +118,7 @@ def _has_entries(host: HostObject, abi: WrittenAbi) -> bool:
 
 
 def _where_entries(host: HostObject, abi: WrittenAbi) -> str:
-    """Return what to do about a host without entries."""
+    """Return a hint for a host without entries."""
     for other in WRITTEN.values():
         if _has_entries(host, other):
             name = "llvm" if other.is_llvm else other.name
@@ -128,7 +128,7 @@ def _where_entries(host: HostObject, abi: WrittenAbi) -> str:
 
 
 def _sized(entries: list[EntryInput], abi: WrittenAbi) -> list[EntryInput]:
-    """The entries, if the ABI's records can hold their sizes."""
+    """Return the entries. Raises UsageError if a size does not fit the ABI's records."""
     largest = (1 << (8 * Struct(f"<{abi.entry.size_format}").size - 1)) - 1
     for entry in entries:
         if entry.size > largest:
@@ -160,9 +160,13 @@ def _write(
     own: Collection[tuple[str, int]],
     as_text: Callable[[BinaryIO], None] | None = None,
 ) -> list[Finding]:
-    """Write beside `out`, check, and rename only what is sound. A text is checked as an object."""
+    """Write the result beside `out`, check it, and rename it if it is sound.
+
+    A text is checked as the object that it stands for.
+    """
     with replacing(out) as temporary:
-        # "r+b": it is empty, and ext4 writes a truncated file back before close returns.
+        # "r+b" because the file is empty, and ext4 writes a truncated file back before close
+        # returns.
         with temporary.open("r+b") as file:
             kept = {abi.entries_section}
             told = ignore if as_text else copied

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A result is checked before it takes its place."""
+"""Check a result before it replaces its output file."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from packager.errors import FindingError
 from packager.hosts.load import load
 from packager.model import Finding
 
-# The warning of images that are registered as LLVM 15 to 17 do: it is what was asked for.
+# Warning of images registered as LLVM 15 to 17 do, which the user requested here.
 WRAPPED = "OMP113"
 
 
 def checked(
     path: Path, *, force: bool, is_wrapped: bool, own: Collection[tuple[str, int]] = ()
 ) -> list[Finding]:
-    """Return what `verify` finds in a result; `is_wrapped`: its images are meant to be in
-    containers; `own`: those of no known format that plugins take, by triple and size.
+    """Return the findings of `verify` about a result.
 
-    Raises FindingError for an error, unless `force` is set.
+    `is_wrapped` marks images that belong in containers. `own` lists images of an unknown format
+    that plugins accept, by triple and size. Raises FindingError for an error, unless `force` is
+    set.
     """
     binary = load(path)
     if own:
@@ -32,7 +33,7 @@ def checked(
 
 
 def accepted(findings: list[Finding], *, force: bool) -> list[Finding]:
-    """The findings. Raises FindingError for an error, unless `force` is set."""
+    """Return the findings. Raises FindingError for an error, unless `force` is set."""
     errors = [finding for finding in findings if finding.severity == "error"]
     if errors and not force:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""

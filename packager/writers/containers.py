@@ -33,13 +33,13 @@ CONTAINER_FORMS: tuple[ContainerForm, ...] = get_args(ContainerForm)
 Method = Literal["zstd", "zlib"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
-# The newest that LLVM 16 and all later releases read.
+# Newest format that LLVM 16 and all later releases read.
 DEFAULT = of_release(19)
-# The numbers of models, and those of releases that number by bits.
+# Numbers of models, and bits in releases that use them.
 MODEL_NUMBERS: dict[Model, int] = {"openmp": 1, "cuda": 2, "hip": 3}
 MODEL_BITS: dict[Model, int] = {"hip": 4, "sycl": 8}
 BUNDLE_KINDS: dict[Model, str] = {"openmp": "openmp", "hip": "hipv4"}
-PROCESSORS = ("gfx", "sm_", "generic", "amdgcnspirv")  # of GPUs, and what clang knows beside them
+PROCESSORS = ("gfx", "sm_", "generic", "amdgcnspirv")  # GPUs' prefixes, and others known to clang
 HOST_TARGET = "host-x86_64-unknown-linux-gnu"
 TRIPLE_PARTS = 4
 LEVELS = {"zstd": 3, "zlib": 6}
@@ -65,10 +65,10 @@ def write_container(
     force: bool = False,
     copied: Copied = ignore,
 ) -> list[Finding]:
-    """Write to `out` a container of the images, for the readers of a generation of LLVM.
+    """Write a container of the images to `out`, for the readers of an LLVM generation.
 
-    Returns what `verify` finds in them. Raises FindingError, and leaves nothing, when that holds an
-    error and `force` is not set; UsageError or FormatError when an input is unfit.
+    Returns the findings of `verify` about them. Raises FindingError, and writes nothing, if one is
+    an error and `force` is not set; UsageError or FormatError if an input is unfit.
     """
     _expect_reader(form, generation)
     inputs, images = inspect(requests, files, force=force)
@@ -105,7 +105,7 @@ def _expect_reader(form: ContainerForm, generation: Generation) -> None:
 def _findings(
     out: Path, requests: Sequence[ImageRequest], images: Iterable[DeviceImage], form: ContainerForm
 ) -> list[Finding]:
-    """Return what verify would say of the file, which is not read for it."""
+    """Return the findings of verify about the file, without reading it."""
     container = offload_binary.NAME if form == "offload-binary" else clang_bundle.NAME
     held: list[DeviceImage] = []
     offset = 0
@@ -117,7 +117,7 @@ def _findings(
 
 
 def _offload_binary(inputs: Sequence[_Input], generation: Generation) -> Content:
-    """One binary for each image, or since LLVM 23 one for all."""
+    """Return an OffloadBinary for each image, or since LLVM 23 one for all."""
     items = [_item(each, generation) for each in inputs]
     version = generation.container_version
     size = len(items) if version > 1 else 1
@@ -152,7 +152,7 @@ def _number(request: ImageRequest, generation: Generation) -> int:
 
 
 def _bundle(inputs: Sequence[_Input], generation: Generation) -> Content:
-    """The host's part, which is empty, and the images, without anything between them."""
+    """Return the empty host part and the images, without padding."""
     for each in inputs:
         if each.request.producer not in BUNDLE_KINDS:
             what = f"image {each.image.path} is of {each.request.producer}"
@@ -191,7 +191,7 @@ def target(request: ImageRequest, generation: Generation) -> str:
 
 
 def _parts(request: ImageRequest) -> list[str]:
-    """A triple as it is spelled, but of four parts in their places."""
+    """Return the parts of a triple as spelled, but always four, each in its place."""
     normalised = request.triple.split("-", TRIPLE_PARTS - 1)
     parts = (request.spelled or request.triple).split("-", TRIPLE_PARTS - 1)
     if parts[1] == normalised[2] != normalised[1]:  # x86_64-linux-gnu
@@ -202,7 +202,7 @@ def _parts(request: ImageRequest) -> list[str]:
 def _compress(
     file: BinaryIO, bundle: Content, generation: Generation, method: Method, copied: Copied
 ) -> None:
-    """The header has sizes and the checksum, so it is written last."""
+    """Compress a bundle; its header, with sizes and the checksum, is written last."""
     from hashlib import md5
 
     version = generation.compression_version

@@ -27,7 +27,7 @@ VERSIONED = re.compile(r"-(\d+)")
 
 
 class Tool(NamedTuple):
-    """A program, how it is asked for a kernel, and the part of its answer that is about it."""
+    """A disassembler: its arguments for a kernel, and the kernel's part of its output."""
 
     name: str
     arguments: Callable[[str, str], list[str]]  # file, kernel
@@ -37,7 +37,7 @@ class Tool(NamedTuple):
 class Disassembled(NamedTuple):
     """A kernel's code in one image."""
 
-    number: int  # of the image, through all members of an archive
+    number: int  # number of the image across all members of an archive
     image: DeviceImage
     kernel: str
     tool: str  # "" of PTX
@@ -45,10 +45,10 @@ class Disassembled(NamedTuple):
 
 
 def disassemble(source: Path, wanted: Wanted, pattern: str) -> Iterator[Disassembled]:
-    """The kernel that `pattern` means, in each image of `source` that is wanted and has it.
+    """Yield the code of the kernel that `pattern` matches, for each wanted image that has it.
 
-    Raises FindingError where no kernel is meant, UsageError where several are; once the others are
-    done, UsageError where tools refuse an image, MissingToolError where none is on PATH for one.
+    Raises FindingError if no kernel matches and UsageError if several do. After all other images,
+    raises UsageError if a tool rejects an image, and MissingToolError if PATH has no tool for one.
     """
     name = _meant(source, wanted, pattern)
     index = 0
@@ -67,7 +67,7 @@ def disassemble(source: Path, wanted: Wanted, pattern: str) -> Iterator[Disassem
 
 
 def _meant(source: Path, wanted: Wanted, pattern: str) -> str:
-    """The one kernel of this name, or else with this in its name."""
+    """Return the one kernel with this name, or else with this text in its name."""
     names: dict[str, None] = {}
     for loaded in load_all(source):
         for image in wanted.images(loaded.binary):
@@ -85,7 +85,7 @@ def _meant(source: Path, wanted: Wanted, pattern: str) -> str:
 
 
 def _asked(image: DeviceImage, data: Reader, kernel: str) -> tuple[str, str]:
-    """The tool that disassembled an image, and what it says."""
+    """Return the name of the tool that disassembles an image, and its output."""
     if image.kind == "ptx":
         return "", _of_ptx(data.bytes().decode("utf-8", "backslashreplace"), kernel)
     tools = TOOLS.get(image.kind)
@@ -108,7 +108,7 @@ def _asked(image: DeviceImage, data: Reader, kernel: str) -> tuple[str, str]:
 
 
 def installed(name: str) -> list[str]:
-    """A program on PATH: as it is called, then with numbers of versions, the newest first."""
+    """Return the paths of a program on PATH: unversioned, then by version, newest first."""
     found: dict[int, str] = {}
     for folder in search_folders():
         for path in Path(folder).glob(f"{name}-*"):
@@ -153,7 +153,7 @@ def _of_ptx(text: str, kernel: str) -> str:
 
 
 def _of_sections(text: str, kernel: str) -> str:
-    """Of nvdisasm: the section that is called after the kernel."""
+    """Return the kernel's section in nvdisasm's output."""
     head = rf"^//-+ \.text\.{re.escape(kernel)} -*$"
     return _block(text, head, r"(?=^//-+ )", is_last_open=True)
 
@@ -174,7 +174,7 @@ def _of_spirv(text: str, kernel: str) -> str:
 
 
 def _block(text: str, begin: str, end: str, *, is_last_open: bool = False) -> str:
-    """From the line that begins so to the one that ends so."""
+    """Return the text from the first line that matches `begin` to the next match of `end`."""
     first = re.search(begin, text, re.MULTILINE)
     if not first:
         return ""
@@ -193,7 +193,7 @@ def _objdump(file: str, kernel: str) -> list[str]:
 
 
 _OBJDUMP = Tool("llvm-objdump", _objdump, _of_objdump)
-# In the order in which they are tried.
+# Disassemblers in the order of trying.
 TOOLS: dict[ImageKind, Sequence[Tool]] = {
     "cubin": (
         Tool("nvdisasm", lambda file, _: ["-c", file], _of_sections),

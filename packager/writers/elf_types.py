@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The parts of an ELF64 relocatable object that is being written, and the ABI's numbers for them.
+"""Parts of an ELF64 relocatable object to write, and their constants.
 
-Numbers are from the System V ABI and <elf.h>; `packager.host_machines` has those of machines.
+Constants are from the System V ABI and <elf.h>; `packager.host_machines` has those of machines.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHN_LORESERVE = 0xFF00
 STB_GLOBAL, STB_WEAK = 1, 2
 STT_NOTYPE = 0
 STV_DEFAULT, STV_HIDDEN = 0, 2
-NO_RELOCATION = 0  # of any machine: it names a symbol, and changes nothing
+NO_RELOCATION = 0  # on any machine: refers to a symbol, and changes nothing
 
 
 class FilePart(NamedTuple):
@@ -37,12 +37,12 @@ class FilePart(NamedTuple):
 
 
 Content = tuple[bytes | FilePart, ...]
-# The parts of a host that stay are read from the file that is already open.
+# Content that may include unchanged parts of a host, read from its open file.
 KeptContent = tuple[bytes | FilePart | Reader, ...]
 
 
 def content_size(content: KeptContent) -> int:
-    """Bytes of all parts together."""
+    """Return the size of all parts in bytes."""
     return sum(part.size if isinstance(part, FilePart) else len(part) for part in content)
 
 
@@ -51,7 +51,7 @@ class Relocation(NamedTuple):
 
     offset: int
     symbol: str
-    type: int | None = None  # as the machine numbers them; None: a pointer
+    type: int | None = None  # the machine's number; None: a pointer
     addend: int = 0
 
 

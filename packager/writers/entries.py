@@ -22,11 +22,11 @@ SHOWN = 80  # characters of a line in a message
 def shared_entries(
     images: Sequence[DeviceImage], host: dict[str, HostSymbol] | None
 ) -> list[EntryInput]:
-    """Every kernel or global of the images that the host defines under the same name.
+    """Return an entry for each kernel or global of the images that the host defines, too.
 
-    The order is that of the first image that has a table, others append what they add (DECISIONS
-    15, 26); an image without a table contributes in the host's symbol order. Without a host
-    (`emit`) every name counts. Raises UsageError when nothing is shared.
+    The first image with a table decides the order, and other images append theirs (DECISIONS 15,
+    26). An image without a table contributes in the host's symbol order. Without a host (`emit`)
+    every name counts. Raises UsageError if no name is shared.
     """
     order: dict[str, DeviceSymbol] = {}
     for image in sorted(images, key=lambda image: image.table is None):
@@ -63,10 +63,10 @@ class EntryList(NamedTuple):
 def listed_entries(
     listed: EntryList, images: Sequence[DeviceImage], host: dict[str, HostSymbol] | None
 ) -> list[EntryInput]:
-    """Entries for the names of a list, in their order.
+    """Return the entries for a list of names, in order.
 
-    The host says what a name is, or without a host the images. Raises UsageError for a name that
-    is not there, and for one listed twice.
+    The host, or without one the images, decides what a name is. Raises UsageError for a missing
+    name and for one listed twice.
     """
     known = {symbol.name: symbol for image in reversed(images) for symbol in image.symbols}
     result: dict[str, EntryInput] = {}
@@ -102,10 +102,9 @@ def _near(name: str, candidates: Iterable[str]) -> str:
 
 
 def read_list(path: Path) -> EntryList:
-    """The names in the list of entries at `path`: one a line, blank lines and # comments apart;
-    "-" is standard input.
+    """Read the list of entries at `path`: a name per line, with blank lines and # comments.
 
-    Raises FormatError when it cannot be read, UsageError for what is no list.
+    "-" is standard input. Raises FormatError if it cannot be read, UsageError if it is no list.
     """
     with open_input(path) as data:
         if len(data) > MAX_LIST:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device images to files of their own: which ones, and under what names."""
+"""Write device images to separate files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Extracted(NamedTuple):
     """An image that was chosen, and where it was written; None: it was only looked at."""
 
     number: int  # through all members of an archive
-    binary: FatBinary  # that it is in
+    binary: FatBinary  # file of the image
     image: DeviceImage
     path: Path | None
 
@@ -43,9 +43,9 @@ class Outcome(NamedTuple):
 def extract(source: Path, wanted: Wanted, folder: Path | None) -> Outcome:
     """Write the images of `source` that are `wanted` into `folder`; with None, only choose.
 
-    Each file appears whole or not at all. Raises FormatError for a source that cannot be read,
-    UsageError when nothing says which of several images is meant or a file cannot be written,
-    FindingError when no image is as wanted.
+    Each file appears whole or not at all. Raises FormatError for an unreadable source, UsageError
+    if the choice among several images is ambiguous or a file cannot be written, FindingError if no
+    image meets the conditions.
     """
     faults: dict[tuple[str, str], None] = {}
     if wanted.is_open and (count := sum(1 for _ in _images(source, faults))) > 1:
@@ -69,7 +69,7 @@ def extract(source: Path, wanted: Wanted, folder: Path | None) -> Outcome:
 def _images(
     source: Path, faults: dict[tuple[str, str], None]
 ) -> Iterator[tuple[int, FatBinary, DeviceImage, Reader]]:
-    """The images in order; what could not be read is added to `faults`."""
+    """Yield the images in order; add parts that cannot be read to `faults`."""
     index = 0
     for loaded in load_all(source):
         unread = (*loaded.binary.faults, *loaded.binary.limits)
@@ -80,7 +80,7 @@ def _images(
 
 
 def file_name(source: Path, index: int, image: DeviceImage) -> str:
-    """The name of an image's file: it cannot leave a folder, whatever its container says."""
+    """Return the file name of an image, made safe: no text in a container can leave the folder."""
     ending = ENDINGS.get(image.kind)
     if image.kind == "elf":
         ending = "o" if image.contents.form == "relocatable object" else "so"
@@ -91,7 +91,10 @@ def file_name(source: Path, index: int, image: DeviceImage) -> str:
 
 
 def _distinct(name: str, names: set[str]) -> str:
-    """Two long names may have been cut to one; some systems take capitals for small letters."""
+    """Return a file name that is not in `names` yet, and add it.
+
+    Truncation may make two long names equal, and some file systems ignore case.
+    """
     stem, dot, ending = name.rpartition(".")
     number = 1
     while name.casefold() in names:

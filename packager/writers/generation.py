@@ -13,8 +13,9 @@ from packager.model import EntryTable
 
 
 def of_host(host: HostFile) -> WrittenAbi:
-    """The generation of LLVM's ABI that a host is of, by its table of entries, its calls and its
-    libraries. Raises UsageError where they do not settle it.
+    """Return the generation of LLVM's ABI of a host.
+
+    It follows from the entry table, calls and libraries. Raises UsageError if these are ambiguous.
     """
     tables = [table for table in _tables(host) if WRITTEN[table.abi].is_llvm]
     found = _one(tables)
@@ -26,7 +27,8 @@ def of_host(host: HostFile) -> WrittenAbi:
 
 
 def of_entries(host: HostFile) -> WrittenAbi:
-    """The ABI of the OpenMP entries that a host has; the interface document's, if it has none.
+    """Return the ABI of a host's OpenMP entries; the interface document's if it has none.
+
     Raises UsageError for several.
     """
     tables = [
@@ -43,8 +45,10 @@ def _one(tables: Sequence[EntryTable]) -> WrittenAbi | None:
 
 
 def matching(host: HostFile, abi: WrittenAbi) -> WrittenAbi:
-    """`abi`, with the section of entries that the host has: LLVM 20 has those of 22 in that of 19.
-    Raises UsageError where it has records of another size.
+    """Return `abi`, with the host's section name of entries.
+
+    LLVM 20 has records of 22 in the section of 19. Raises UsageError if the host's records have
+    another size.
     """
     if not abi.is_llvm:
         return abi
@@ -64,7 +68,7 @@ def _tables(host: HostFile) -> list[EntryTable]:
 
 
 def in_section(abi: WrittenAbi, tables: Sequence[EntryTable]) -> WrittenAbi:
-    """`abi`, with the section in which the tables of its records are."""
+    """Return `abi` with the section name of the tables that have its records."""
     names = {table.section for table in tables if table.record_size == abi.entry.record}
     if not names or abi.entries_section in names:
         return abi

@@ -26,9 +26,9 @@ from packager.writers.elf_types import (
     KeptContent,
 )
 
-# Padding is written out, so a hostile alignment must not become a huge file. 2 MiB pages fit.
+# Largest alignment: padding is written, so a hostile one would make a huge file. 2 MiB pages fit.
 MAX_ALIGNMENT = 1 << 24
-# GCC and clang keep an object's intermediate code there, beside or instead of machine code.
+# Sections in which GCC and clang keep intermediate code, beside or instead of machine code.
 LTO_SECTIONS = (".gnu.lto_", ".llvm.lto")
 
 
@@ -59,15 +59,15 @@ class HostObject(NamedTuple):
     machine: HostMachine
 
     def section(self, name: str) -> int | None:
-        """The index of the first section called `name`."""
+        """Return the index of the first section called `name`."""
         return self.names.index(name) if name in self.names else None
 
     def section_size(self, index: int) -> int:
-        """Bytes of a section's content."""
+        """Return the size of a section's content in bytes."""
         return self.headers[index].size
 
     def symbol_table(self) -> dict[str, HostSymbol]:
-        """Named symbols in table order; where a name is there twice, the global wins."""
+        """Return the named symbols in table order; for duplicate names, the global one."""
         table: dict[str, HostSymbol] = {}
         for index, (name, info, _, shndx, _, size) in enumerate(SYMBOL.iter_unpack(self.symbols)):
             if name and info & 0xF not in (3, 4):  # neither section nor file symbols
@@ -77,7 +77,7 @@ class HostObject(NamedTuple):
 
 
 def blank_host(machine: HostMachine) -> HostObject:
-    """An object with nothing in it."""
+    """Return an empty object."""
     names = b"\0.symtab\0.strtab\0.shstrtab\0"
     headers = (
         Header(0, 0, 0, 0, 0, 0, 0, 0, ()),
@@ -92,10 +92,10 @@ def blank_host(machine: HostMachine) -> HostObject:
 
 
 def read_host(data: Reader) -> HostObject:
-    """The relocatable object in `data`, from which what is kept of it is copied later.
+    """Read the relocatable object in `data`; its contents are copied later.
 
-    Raises FormatError when it is malformed, UsageError when it is no relocatable object of a known
-    machine.
+    Raises FormatError if it is malformed, and UsageError if it is not a relocatable object of a
+    known machine.
     """
     if magic.probe(data):
         raise UsageError("is LLVM bitcode; compile the host without -flto")

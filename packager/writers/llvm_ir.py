@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A wrapper as LLVM IR, as clang-offload-wrapper writes it: a module for any part of LLVM to take.
+"""Write a wrapper as LLVM IR, like clang-offload-wrapper: a module for any LLVM tool.
 
-Releases before 15 read no opaque pointers: what is for them is written with typed ones, which those
-up to 22 still read. The bytes of an image are in the text, three characters each.
+Releases before 15 cannot parse opaque pointers. For them typed pointers are written, which releases
+up to 22 can still parse. The bytes of an image are in the text, three characters each.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from packager.writers.wrapper import (
     image_range,
 )
 
-# P is a pointer; the rest is as in packager.layouts.
+# Records of packager.layouts as LLVM types; P is a pointer.
 RECORDS = {
     PROPOSAL_ENTRY: "{ P, i32, i32 }",
     INTERFACE_ENTRY: "{ P, P, i64 }",
@@ -54,17 +54,17 @@ class Dialect(NamedTuple):
         return "i8*" if self.is_typed else "ptr"
 
     def to(self, kind: str) -> str:
-        """A pointer to a type."""
+        """Return the type of a pointer to `kind`."""
         return f"{kind}*" if self.is_typed else "ptr"
 
     def address(self, kind: str, name: str) -> str:
-        """The address of a global of a type, as any pointer."""
+        """Return the address of a global of a type as a generic pointer."""
         if self.is_typed and kind != "i8":
             return f"i8* bitcast ({kind}* {name} to i8*)"
         return f"{self.pointer} {name}"
 
     def inside(self, size: int, name: str, offset: int) -> str:
-        """An address in a global of `size` bytes."""
+        """Return an address inside a global of `size` bytes."""
         kind = f"[{size} x i8]"
         return (
             f"{self.pointer} getelementptr inbounds ({kind}, {self.to(kind)} {name}, "
@@ -72,7 +72,7 @@ class Dialect(NamedTuple):
         )
 
     def record(self, kind: str) -> str:
-        """A type with P for pointers."""
+        """Return a type with P replaced by the pointer type."""
         return kind.replace("P", self.pointer)
 
 
@@ -103,7 +103,7 @@ def _lines(lines: Iterable[str]) -> bytes:
 
 
 def name(text: str) -> str:
-    """A global's name."""
+    """Return a global's name, quoted and escaped."""
     return f'@"{_escaped(text.encode("utf-8", "surrogateescape"))}"'
 
 
@@ -133,7 +133,7 @@ def _image(out: BinaryIO, number: int, image: ImageInput, abi: WrittenAbi, copie
 
 
 def _entries(entries: Sequence[EntryInput], abi: WrittenAbi, dialect: Dialect) -> Iterator[str]:
-    """The table, its names, and the symbols of the host that it lists."""
+    """Yield the entry table, its names, and the host symbols that it lists."""
     record = dialect.record(RECORDS[abi.entry])
     table = f"[{len(entries)} x {record}]"
     names = [entry.name.encode("utf-8", "surrogateescape") + b"\0" for entry in entries]
@@ -218,7 +218,7 @@ def _functions(
 
 
 def _arrays(wanted: Sequence[Array], dialect: Dialect) -> Iterator[str]:
-    """The loader calls functions of one priority in this order."""
+    """Yield the arrays of constructors and destructors; equal priorities run in this order."""
     function = dialect.to("void ()")
     kind = f"{{ i32, {function}, {dialect.pointer} }}"
     for which, symbol in (("init", "@llvm.global_ctors"), ("fini", "@llvm.global_dtors")):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes a relocatable object: a host object, or a blank one, with sections and symbols added.
+"""Write a relocatable object: a host object, or an empty one, with added sections and symbols.
 
-Contents are streamed: a device image of any size passes through without being held in memory.
-Sections keep their numbers; what is added comes after them.
+Contents are streamed, so memory does not depend on the size of device images. Sections keep their
+numbers; added ones follow.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from packager.writers.elf_types import (
 from packager.writers.host_object import HostObject
 from packager.writers.streams import Copied, ignore, pieces
 
-# A relocation record keeps its symbol index there, in 32-bit words: r_info follows r_offset.
+# Offset of the symbol index in a relocation record, in 32-bit words: r_info follows r_offset.
 SYMBOL_WORD = 3
 REL_SIZE = 16
 MAX_INDEX_BITS = 64
@@ -55,7 +55,7 @@ class _Symbols(NamedTuple):
     records: bytes
     strings: bytes
     local_count: int
-    indices: dict[str, int]  # of every symbol that a relocation may name
+    indices: dict[str, int]  # indices of all symbols that a relocation may name
 
 
 def write_object(
@@ -68,9 +68,9 @@ def write_object(
 ) -> None:
     """Write `host` with `sections` and `symbols` added to `out`.
 
-    `symbols` are the added locals, and globals that are used unless the host has the same name.
-    Host sections named in `retain` are marked to survive --gc-sections. `copied` is told of every
-    piece of a file that was copied, in bytes.
+    `symbols` are the added locals, and globals, unless the host has a global of that name. Host
+    sections named in `retain` are marked to survive --gc-sections. Calls `copied` with the size of
+    each copied piece of a file.
     """
     merged = _merge_symbols(host, symbols)
     by = merged.local_count - host.local_count
@@ -130,9 +130,9 @@ def _intern(strings: bytearray, text: str) -> int:
 class _Shift(NamedTuple):
     """The numbers of symbols, after some were put before the first global."""
 
-    first: int  # that has another number
+    first: int  # first symbol with a new number
     by: int
-    total: int  # of all symbols, before
+    total: int  # number of symbols before
 
     def __call__(self, index: int) -> int:
         if index >= self.total:
@@ -141,7 +141,7 @@ class _Shift(NamedTuple):
 
 
 def _moved(header: Header, host: HostObject, shift: _Shift) -> Header:
-    """A host section header after symbols were added."""
+    """Return a host's section header, updated for the added symbols."""
     if header.type in (SHT_RELA, SHT_REL) and header.link == host.symtab:
         return _with_content(header, _moved_relocations(header, shift))
     if header.type == SHT_GROUP:
@@ -170,7 +170,7 @@ def _moved_relocations(header: Header, shift: _Shift) -> bytes:
 
 
 def _moved_addrsig(data: bytes, shift: _Shift) -> bytes:
-    """LLVM's address-significance table: ULEB128 symbol indices, end to end."""
+    """Return LLVM's address-significance table, ULEB128 symbol indices, with `shift` applied."""
     result = bytearray()
     value = bits = 0
     for byte in data:
@@ -200,7 +200,7 @@ def _with_content(header: Header, data: bytes) -> Header:
 def _added_headers(
     host: HostObject, sections: Sequence[Section], indices: dict[str, int], names: bytearray
 ) -> list[Header]:
-    """Headers of the added sections, then of their relocation sections."""
+    """Return the headers of the added sections, then of their relocation sections."""
     first = len(host.headers)
     added = []
     relocations = []
@@ -228,7 +228,7 @@ def _type(relocation: Relocation, host: HostObject) -> int:
 
 
 def _write(out: BinaryIO, host: HostObject, headers: Sequence[Header], copied: Copied) -> None:
-    """ELF header, contents in section order, section header table."""
+    """Write the ELF header, contents in section order, and the section header table."""
     position = HEADER.size
     out.write(bytes(position))  # the header is filled in when the table's place is known
     table = []

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The functions that tell a runtime of a descriptor, and the arrays that list them.
+"""Write the functions that register a descriptor with a runtime, and arrays of them.
 
-Each is a tail call, whose code is the host machine's.
+Each function is a tail call in the host machine's code.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Array(NamedTuple):
 
 
 def functions(abi: WrittenAbi, *, says_requires: bool) -> list[Function]:
-    """The functions of a wrapper."""
+    """Return the functions of a wrapper."""
     register, unregister = abi.functions
     found = [
         Function(register, DESCRIPTOR, abi.register),
@@ -59,16 +59,16 @@ def functions(abi: WrittenAbi, *, says_requires: bool) -> list[Function]:
 
 
 def referred(symbol: str) -> str:
-    """Return what text calls a symbol with a version, which `.symver` ties to it."""
+    """Return the name by which assembly refers to a versioned symbol; `.symver` ties them."""
     name, _, version = symbol.partition("@")
     return f"omptool{name}" if version else symbol
 
 
 def arrays(abi: WrittenAbi, *, says_requires: bool) -> list[Array]:
-    """Return who calls them.
+    """Return the arrays that call the functions.
 
-    The documents' have priority 0: registered before the host's first constructor, unregistered
-    after its last destructor (DECISIONS 9). LLVM's have what each generation has.
+    The documents' have priority 0: they register before the host's first constructor, and
+    unregister after its last destructor (DECISIONS 9). LLVM's have each generation's priorities.
     """
     register, unregister = abi.functions
     if abi.at_exit:
@@ -85,7 +85,7 @@ def arrays(abi: WrittenAbi, *, says_requires: bool) -> list[Array]:
 def registration(
     abi: WrittenAbi, machine: HostMachine, *, says_requires: bool
 ) -> list[tuple[Section, list[Symbol]]]:
-    """Their sections, each with the symbols that are in it."""
+    """Return the sections of the functions and arrays, each with its symbols."""
     parts = [_code(functions(abi, says_requires=says_requires), machine.code)]
     parts += [(_array(array), []) for array in arrays(abi, says_requires=says_requires)]
     return parts

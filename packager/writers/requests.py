@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device images as a command line names them: which file, and what it is for."""
+"""Parse device images on a command line: the file, and its target."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from packager.writers.wrapper import ImageInput
 
 OURS = FILE, TRIPLE, ARCH, KIND = "file", "triple", "arch", "kind"
 FORMS = "TRIPLE[:ARCH]=FILE or file=FILE,triple=TRIPLE[,arch=ARCH][,kind=KIND][,KEY=VALUE]"
-FEWEST_DASHES = 2  # in a whole triple
+FEWEST_DASHES = 2  # fewest dashes in a whole triple
 KINDS: tuple[Model, ...] = tuple(kind for kind in get_args(Model) if kind != "other")
 
 
@@ -28,16 +28,16 @@ class ImageRequest(NamedTuple):
     triple: str
     arch: str
     path: Path
-    producer: Model = "openmp"  # whose program it is for
-    strings: tuple[tuple[str, str], ...] = ()  # what else its container says of it
-    spelled: str = ""  # its triple as it stands there, if that is a whole one
-    plugin: str = ""  # that takes the image, which is of no known format
+    producer: Model = "openmp"  # programming model
+    strings: tuple[tuple[str, str], ...] = ()  # other strings of the container
+    spelled: str = ""  # triple as spelled, if it is a whole one
+    plugin: str = ""  # plugin that accepts the image's unknown format
 
 
 def parse_request(text: str) -> ImageRequest:
-    """`TRIPLE[:ARCH]=FILE`, or clang-offload-packager's `file=FILE,triple=TRIPLE,KEY=VALUE…`.
+    """Parse `TRIPLE[:ARCH]=FILE`, or clang-offload-packager's `file=FILE,triple=TRIPLE,KEY=VALUE…`.
 
-    The triple is normalised. Raises UsageError when it is neither.
+    The triple is normalised. Raises UsageError for any other text.
     """
     if _is_list(text):
         return _of_list(text)
@@ -50,7 +50,7 @@ def parse_request(text: str) -> ImageRequest:
 
 
 def _is_list(text: str) -> bool:
-    """No triple is called "file" or "kind"."""
+    """Return whether a request has the KEY=VALUE form: no triple is called "file" or "kind"."""
     keys = {part.partition("=")[0] for part in text.split(",")}
     return text.partition("=")[0] in OURS or {FILE, TRIPLE} <= keys
 
@@ -63,7 +63,7 @@ def _of_list(text: str) -> ImageRequest:
             raise UsageError(f"image {text!r}: {part!r} is not KEY=VALUE")
         if key in said and key in OURS:
             raise UsageError(f"image {text!r} gives {key} twice")
-        # Clang says each feature by itself, and its packager joins them.
+        # Clang passes each feature in a word of its own, and its packager joins them.
         said[key] = f"{said[key]},{value}" if key in said else value
     if not said.get(FILE) or not said.get(TRIPLE):
         raise UsageError(f"image {text!r} has no file and triple; it is not {FORMS}")
@@ -90,9 +90,9 @@ def _request(text: str, said: dict[str, str]) -> ImageRequest:
 def inspect(
     requests: Sequence[ImageRequest], files: OpenFiles, *, force: bool
 ) -> tuple[list[ImageInput], list[DeviceImage]]:
-    """The images that are asked for, for the writers and as readers see them.
+    """Return the requested images, as writers take them and as readers see them.
 
-    Raises FormatError for one that is malformed unless `force` is set.
+    Raises FormatError for a malformed one, unless `force` is set.
     """
     inputs: list[ImageInput] = []
     images: list[DeviceImage] = []
@@ -120,19 +120,19 @@ def inspect(
 
 
 def has_own_format(request: ImageRequest, files: OpenFiles) -> bool:
-    """Return whether an image is of no known format, which a plugin may take all the same."""
+    """Return whether an image is of an unknown format, which a plugin may accept."""
     data = _opened(request, files)
     return is_own(Payload(data, request.triple)) and _container(data) is None
 
 
 def own_formats(images: Iterable[DeviceImage]) -> frozenset[tuple[str, int]]:
-    """Return the images of no known format with which nothing is wrong, by triple and size."""
+    """Return the images of unknown formats without a fault, by triple and size."""
     own = (image for image in images if image.contents.is_own and not image.contents.problem)
     return frozenset((image.triple, image.size) for image in own)
 
 
 def _of_a_host(path: Path, image: DeviceImage, data: Reader) -> str:
-    """Return what is wrong with bitcode that is a host's object; "" of every other image."""
+    """Return the fault of bitcode that is a host's object; "" for every other image."""
     if image.kind != "bitcode":
         return ""
     from packager.hosts import bitcode
@@ -142,7 +142,7 @@ def _of_a_host(path: Path, image: DeviceImage, data: Reader) -> str:
 
 
 def _container(data: Reader) -> str | None:
-    """Return what a file is, if it is no image but holds some."""
+    """Return the container format of a file that is no image but holds some, or None."""
     from packager.formats.containers import archive
     from packager.formats.containers.known import of_file
 
@@ -153,7 +153,7 @@ def _container(data: Reader) -> str | None:
 def for_openmp(
     requests: Sequence[ImageRequest], files: OpenFiles, *, force: bool
 ) -> tuple[list[ImageInput], list[DeviceImage]]:
-    """The same for a descriptor, which OpenMP's runtime reads; each has a target of its own."""
+    """Return the requested images for OpenMP's descriptor, one for each target."""
     for request in requests:
         if request.producer != "openmp":
             raise UsageError(

@@ -9,14 +9,14 @@ from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.writers.elf_types import FilePart, KeptContent
 
-# 128 KiB take a quarter longer, more than 1 MiB no less. Copying inside the kernel
-# (copy_file_range) is no faster here, because an image does not start on a page of the output.
+# Size of a copy: 128 KiB take a quarter longer, more than 1 MiB no less. copy_file_range is no
+# faster, because an image does not start at a page of the output.
 PIECE = 1 << 20
 Copied = Callable[[int], None]
 
 
 def ignore(_size: int) -> None:
-    """Nobody watches."""
+    """Ignore the progress of copying."""
 
 
 def pieces(content: KeptContent, copied: Copied = ignore) -> Iterator[bytes | memoryview]:
@@ -53,7 +53,7 @@ def _of_file(part: FilePart, copied: Copied) -> Iterator[memoryview]:
 def told(
     parts: Iterable[bytes | memoryview], tell: Callable[[bytes | memoryview], None]
 ) -> Iterator[bytes | memoryview]:
-    """Yield parts, each of which `tell` has been given."""
+    """Call `tell` with each part, then yield it."""
     for part in parts:
         tell(part)
         yield part

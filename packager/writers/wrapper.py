@@ -44,10 +44,10 @@ IMAGES = ".omptool.images"
 ENTRY_NAMES = ".omptool.entry_names"
 DATA_SECTION = ".data.rel.ro.omptool"
 
-LINK_FLAG = 0x1  # of an entry: a pointer to a `declare target link` variable
-LINK_POINTER = "_decl_tgt_ref_ptr"  # what its name ends with
+LINK_FLAG = 0x1  # flag of an entry: a pointer to a `declare target link` variable
+LINK_POINTER = "_decl_tgt_ref_ptr"  # suffix of the pointer's name
 WORD = 8  # bytes of an address
-OPENMP = 1  # whose an entry of 56 bytes is
+OPENMP = 1  # model of an entry of 56 bytes
 FLAGS, SHORT = Struct("<I"), Struct("<H")
 
 
@@ -57,18 +57,18 @@ class ImageInput(NamedTuple):
     path: Path
     triple: str
     arch: str
-    kind: str  # as OffloadBinary numbers it, by name
+    kind: str  # OffloadBinary's kind, by name
     data: Reader
-    strings: tuple[tuple[str, str], ...] = ()  # what else its OffloadBinary says
+    strings: tuple[tuple[str, str], ...] = ()  # other strings of the OffloadBinary
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """Return the size of the image in bytes."""
         return len(self.data)
 
     @property
     def section(self) -> str:
-        """The section that will hold it."""
+        """Return the name of the section for the image."""
         return IMAGE_SECTION_PREFIX + self.triple + (f".{self.arch}" if self.arch else "")
 
 
@@ -77,16 +77,16 @@ class EntryInput(NamedTuple):
 
     name: str
     size: int
-    symbol: str | None = None  # of the host, if it is called otherwise
+    symbol: str | None = None  # host symbol, if its name differs
 
     @property
     def host_symbol(self) -> str:
-        """Return what its address is."""
+        """Return the host symbol whose address the entry has."""
         return self.symbol or self.name
 
     @property
     def flags(self) -> int:
-        """As LLVM's records have them."""
+        """Return the flags in LLVM's records."""
         return LINK_FLAG if self.name.endswith(LINK_POINTER) else 0
 
 
@@ -95,7 +95,7 @@ class Wrapper(NamedTuple):
 
     sections: tuple[Section, ...]
     symbols: tuple[Symbol, ...]
-    functions: tuple[Function, ...] = ()  # what its code is made of
+    functions: tuple[Function, ...] = ()  # functions in its code
 
 
 def build(
@@ -109,13 +109,13 @@ def build(
     kept: Sequence[str] = (),
     used: Sequence[str] = (),
 ) -> Wrapper:
-    """The sections and symbols of a wrapper for a host machine.
+    """Build the sections and symbols of a wrapper for a host machine.
 
-    `entries` are written here, even if there are none: an empty table still makes the linker
-    define its bounds; None leaves the table to the host object. `alone` adds the notes that a
-    host object would bring, `says_requires` what objects by clang say to LLVM's runtime up to 18.
-    `kept` are symbols of sections that linkers would collect, since nothing else names them,
-    and `used` those of libraries that --as-needed would leave out.
+    `entries` go into the wrapper, even if empty: an empty table makes the linker define its bounds.
+    None leaves the table to the host object. `alone` adds notes that a host object would bring, and
+    `says_requires` the call that clang's objects make for LLVM's runtime up to 18. `kept` are
+    symbols of sections that linkers would collect, and `used` are symbols of libraries that
+    --as-needed would omit.
     """
     sections = [_image_section(image, abi, machine) for image in images]
     symbols = [_image_symbol(image, n, abi) for n, image in enumerate(images)]
@@ -143,7 +143,7 @@ def build(
 
 
 def bounds(abi: WrittenAbi) -> tuple[str, str]:
-    """The symbols that the linker defines at the ends of the table of entries."""
+    """Return the symbols that the linker defines at the bounds of the entry table."""
     return f"__start_{abi.entries_section}", f"__stop_{abi.entries_section}"
 
 
@@ -152,21 +152,21 @@ def _placed(symbol: Symbol, section: int) -> Symbol:
 
 
 def offload_header(image: ImageInput, version: int) -> tuple[bytes, int]:
-    """The OffloadBinary in front of an image, and how many zero bytes follow it."""
+    """Return the OffloadBinary header of an image, and the number of zero bytes after the image."""
     strings = {"triple": image.triple, "arch": image.arch, **dict(image.strings)}
     kind = offload_binary.image_kind(image.kind)
     return offload_binary.header([offload_binary.Item(kind, strings, image.size)], version)
 
 
 def image_content(image: ImageInput, abi: WrittenAbi) -> tuple[int, Content]:
-    """Return what the section of an image holds, and its size."""
+    """Return the size and content of an image's section."""
     head, padding = offload_header(image, abi.container_version)
     content: Content = (head, FilePart(image.path, image.data), bytes(padding))
     return len(head) + image.size + padding, content
 
 
 def image_range(image: ImageInput, abi: WrittenAbi) -> tuple[int, int]:
-    """The part of it that the runtime is given: the image, or the OffloadBinary around it."""
+    """Return the range that the runtime receives: the image, or the OffloadBinary around it."""
     head, padding = offload_header(image, abi.container_version)
     end = len(head) + image.size
     return (0, end + padding) if abi.is_wrapped else (len(head), end)
@@ -178,7 +178,7 @@ def _image_symbol(image: ImageInput, number: int, abi: WrittenAbi) -> Symbol:
 
 
 def _image_section(image: ImageInput, abi: WrittenAbi, machine: HostMachine) -> Section:
-    """Its flags let every linker put it where it does not come between code and data."""
+    """Return an image's section, with flags that keep it from between code and data."""
     _, content = image_content(image, abi)
     flags = SHF_ALLOC | machine.image_flags
     return Section(image.section, SHT_PROGBITS, flags, offload_binary.ALIGNMENT, content)
@@ -187,7 +187,7 @@ def _image_section(image: ImageInput, abi: WrittenAbi, machine: HostMachine) -> 
 def _descriptor(
     images: Sequence[ImageInput], abi: WrittenAbi, kept: Sequence[str], used: Sequence[str]
 ) -> tuple[Section, list[Symbol]]:
-    """The image records and, after them, the __tgt_bin_desc."""
+    """Return the image records, followed by the __tgt_bin_desc."""
     begin, end = bounds(abi)
     relocations = []
     for number, image in enumerate(images):
@@ -205,7 +205,7 @@ def _descriptor(
         Relocation(array_size + 24, end),
     ]
     relocations += [Relocation(array_size, name, NO_RELOCATION) for name in kept]
-    # Linkers that collect sections count what is really stored.
+    # Linkers that collect sections follow stored pointers only.
     end_at = array_size + BIN_DESC.size
     relocations += [Relocation(end_at + n * WORD, name) for n, name in enumerate(used)]
     data = bytes(array_size) + BIN_DESC.pack(len(images), 0, 0, 0, 0) + bytes(WORD * len(used))
@@ -243,7 +243,7 @@ def _table(entries: Sequence[EntryInput], abi: WrittenAbi) -> tuple[Section, lis
 
 
 def table_bytes(entries: Sequence[EntryInput], layout: EntryLayout) -> bytes:
-    """The records of a table, without their pointers."""
+    """Return the records of a table without their pointers."""
     data = bytearray(len(entries) * layout.record)
     for number, entry in enumerate(entries):
         at = number * layout.record

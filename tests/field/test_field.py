@@ -24,13 +24,13 @@ from twins import KINDS, both
 
 pytestmark = pytest.mark.slow
 
-# Larger files are not damaged and looked at again.
+# Largest file that is damaged and read again.
 MAX_DAMAGED = 64 << 20
-# Of the disk stays free.
+# Bytes of the disk that stay free.
 ROOM = 1 << 30
 RESULTS = FETCHED / "results.tsv"
-# The files for which a check was changed, by their names in their packages, and what it still has
-# to find in a damaged copy of each.
+# Checks that must still find damage in a copy of these files, after they were relaxed for the files
+# themselves.
 STILL_FOUND = {
     ("librocrand1==5.3.3-4", "librocrand.so.1.1"): "OMP114",  # memory of teams that nothing uses
     ("bitsandbytes==0.50.2", "libbitsandbytes_cuda130.so"): "OMP114",  # names of NVIDIA's own
@@ -38,12 +38,13 @@ STILL_FOUND = {
     ("nvidia-cuda-runtime-cu12==12.9.79", "libcudadevrt.a"): "OMP108",  # declared, then defined
     ("nvidia-cuda-runtime==13.5.37", "libcudadevrt.a"): "OMP108",
 }
-# In dpnp's libraries, and others of SYCL's, images lie end to end: each damage is found in its own.
+# Codes of damage. In SYCL's libraries, such as dpnp's, images lie end to end, so each damage is in
+# its own image.
 UNSOUND = {"OMP110", "OMP111", "unread"}
 
 
 def ran(*words: object, codes: tuple[int, ...] = (0,)) -> str:
-    """Return what a command of omptool's says on stdout, when it ends as it may."""
+    """Run a command of omptool's; check its exit code, and return its stdout."""
     result = omptool(*words)
     assert result.exit_code in codes, (words[0], result.exit_code, result.stderr[-2000:])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
@@ -51,7 +52,7 @@ def ran(*words: object, codes: tuple[int, ...] = (0,)) -> str:
 
 
 def check(file: Shipped, path: Path, folder: Path) -> str:
-    """All that is asked of one file; what was found, and which peers agree."""
+    """Check one file with every command; return the counts, and the peers that agree."""
     dumped = document("dump", ran("dump", "--json", path))
     images = [image for one in dumped["files"] for image in one["images"]]
     assert images, "no image is found"
@@ -72,7 +73,7 @@ def check(file: Shipped, path: Path, folder: Path) -> str:
 
 
 def extracted(file: Shipped, path: Path, images: list[dict[str, Any]]) -> list[str]:
-    """The images come out, and the peers count the same."""
+    """Extract the images and compare them with the peers' counts."""
     needed = sum(image["size"] for image in images) + 2 * path.stat().st_size
     with TemporaryDirectory(dir=FETCHED) as folder:
         free = shutil.disk_usage(folder).free
@@ -94,7 +95,7 @@ def extracted(file: Shipped, path: Path, images: list[dict[str, Any]]) -> list[s
 
 
 def agree(images: list[dict[str, Any]], files: list[Path]) -> None:
-    """The compiled helper says of them what its twins in Python say."""
+    """Check that the compiled helper agrees with its twins in Python about each image."""
     for image, file in zip(images, files, strict=True):
         inspect = KINDS.get(image["kind"])
         if inspect and image["size"] <= MAX_DAMAGED:
@@ -103,7 +104,7 @@ def agree(images: list[dict[str, Any]], files: list[Path]) -> None:
 
 
 def damaged(path: Path, images: list[dict[str, Any]], folder: Path) -> None:
-    """The beginning of an image is wiped out, or an archive is cut: the same checks say so."""
+    """Check that `verify` reports a damaged image and a truncated archive."""
     places = sorted(image["offset"] for image in images if image["offset"])
     if not places or path.stat().st_size > MAX_DAMAGED:
         return
@@ -121,7 +122,7 @@ def damaged(path: Path, images: list[dict[str, Any]], folder: Path) -> None:
 
 
 def errors_in(path: Path) -> set[str]:
-    """The codes of what verify finds; "unread" stands for what cannot be read."""
+    """Return the codes of errors that `verify` finds, and "unread" if it cannot read a part."""
     said = json.loads(ran("verify", "--json", path, codes=(0, 1, 2)))
     findings = (finding for one in said["files"] for finding in one["findings"])
     codes = {finding["code"] for finding in findings if finding["severity"] == "error"}
@@ -129,7 +130,7 @@ def errors_in(path: Path) -> set[str]:
 
 
 def checked(package: Package, folder: Path) -> None:
-    """Every file of a package, with a line of each in build/field/results.tsv."""
+    """Check every file of a package, and add a line for each to build/field/results.tsv."""
     faults = []
     for file, path in unpacked(package):
         start, size = time.monotonic(), path.stat().st_size

@@ -23,7 +23,7 @@ OVERHEAD = 64 << 10
 
 
 def shipped(name: str) -> Package:
-    """A library of bitsandbytes."""
+    """Return a library of bitsandbytes as a package."""
     path = f"bitsandbytes/libbitsandbytes_{name}.so"
     file = Shipped("bitsandbytes", "pip", WHEEL, path, SHA256, "-")
     return Package(file.kind, file.package, file.sha256, (file,))
@@ -54,5 +54,5 @@ def test_bitsandbytes_registers_what_is_kept(tmp_path: Path, name: str) -> None:
 
 
 def symbols(path: Path) -> list[str]:
-    """The dynamic symbols that a library defines."""
+    """Return the dynamic symbols that a library defines."""
     return output("nm", "-D", "--defined-only", path).splitlines()

@@ -20,8 +20,8 @@ from packager.slimming.slimmed import Slimmed
 
 OVERHEAD = 64 << 10
 LISTED = re.compile(r"sm_\d+[af]?")
-# Endings of listed files, and architectures for which every container has native code. All of
-# those with the most bytes follow.
+# Endings of listed files, with architectures for which every container has native code, sorted by
+# bytes.
 FIELD = {
     "bitsandbytes==0.50.2/libbitsandbytes_cuda128.so": ("sm_90", "sm_80,sm_120"),
     "bitsandbytes==0.50.2/libbitsandbytes_cuda130.so": ("sm_90", "sm_75,sm_100"),
@@ -54,7 +54,7 @@ def _alone(package: Package, file: Shipped) -> Package:
 
 
 def images(path: Path) -> list[tuple[str, str, str]]:
-    """Return kind, architecture and hash of the images that runtimes are told of."""
+    """Return kind, architecture and hash of the registered images."""
     (file,) = dumped_files("--hash", path)
     told = {n for row in file["registrations"] for n in row["images"]}
     is_elf = bool(file["registrations"])
@@ -75,7 +75,7 @@ def slimmed(path: Path, out: Path, keep: str) -> Slimmed:
 
 
 def check(path: Path, folder: Path, keep: str) -> None:
-    """The result has the images for these architectures, byte by byte, and no others."""
+    """Check that the result has the images of these architectures, byte by byte, and no others."""
     before = images(path)
     out = folder / path.name
     done = slimmed(path, out, keep)
@@ -131,7 +131,7 @@ def test_shipped_libraries(tmp_path: Path, name: str, keeps: Sequence[str]) -> N
 
 @pytest.mark.field
 def test_a_sycl_library(tmp_path: Path) -> None:
-    """The target spir64_gen goes as a whole, or spir64 does."""
+    """Either the target spir64_gen is removed as a whole, or spir64."""
     for path in library(SYCL):
         before = images(path)
         for keep in ("spir64", "spir64_gen"):

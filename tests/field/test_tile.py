@@ -23,7 +23,7 @@ TILE = Package(
     "8a7b5392486c66c7a5668975740d514aee03fb5c38bd6657445091d5076d0291",
     (),
 )
-# The wheel has a compiled module for this Python alone.
+# Only Python that can import the wheel's compiled module.
 PYTHON = (3, 11)
 
 

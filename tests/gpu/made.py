@@ -31,13 +31,13 @@ from omptool.installation import libdir  # noqa: E402
 SPIRV = "spirv64-unknown-unknown"
 SOURCES = HERE / "sources"
 APPLICATIONS = {"stream": ("30000", "3"), "stencil": ("20", "70", "11"), "nbody": ("60", "5")}
-# PTX for sm_75 is assembled for these; other GPUs have the driver compile it.
+# Architectures that PTX for sm_75 is assembled for; the driver compiles it for other GPUs.
 ARCHITECTURES = ("sm_90", "sm_80", "sm_75")
 AMDGCN = "amdgcn-amd-amdhsa"
 AMDS = ("gfx906", "gfx908", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201")
 # The machine's C++ library need not be this one.
 STATIC = ("-static-libstdc++", "-static-libgcc")
-# The driver's compiler has these functions itself.
+# Functions that the driver's compiler defines.
 OF_THE_DRIVER = {"malloc", "free", "vprintf", "__assertfail"}
 TOO_NEW = ".version 9.9"
 
@@ -54,7 +54,7 @@ class Tools:
     libdevice: Path | None
 
     def cubins(self, ptx: Path) -> dict[str, Path]:
-        """Of each architecture, if there is an assembler."""
+        """Assemble PTX for each architecture, if there is an assembler."""
         made = {}
         for architecture in ARCHITECTURES if self.ptxas else ():
             cubin = ptx.with_suffix(f".{architecture}")
@@ -64,7 +64,7 @@ class Tools:
 
 
 def all_programs(kit: Path, tools: Tools, only: str = "") -> tuple[list[Any], list[Any]]:
-    """Those of clang's and the portable ones: the manifest's lines, and of what is not built."""
+    """Build clang's and portable programs; return manifest lines of the built and unbuilt ones."""
     wanted: list[Callable[[], list[dict[str, Any]]]] = []
     names = []
     for version in nvptx.VERSIONS[::-1]:
@@ -95,7 +95,7 @@ def _outcome(make: Callable[[], list[dict[str, Any]]]) -> list[dict[str, Any]] |
 
 
 def _of_clang(kit: Path, tools: Tools, version: str, source: Path) -> list[dict[str, Any]]:
-    """With cubins, and once more with PTX alone."""
+    """Build a program with cubins, and another with PTX alone."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         host, ptx = sides(tools, version, source, folder)
@@ -121,7 +121,7 @@ def _of_clang(kit: Path, tools: Tools, version: str, source: Path) -> list[dict[
 
 
 def sides(tools: Tools, version: str, source: Path, folder: Path) -> tuple[Path, Path]:
-    """A program's host object and its PTX, which needs nothing that the driver lacks."""
+    """Build a program's host object and PTX; check that the driver defines all its externals."""
     flags = ("-O2", "-fopenmp-extensions", "-fopenmp-version=51", "-DWIDE=double")
     host = nvptx.host_object(version, source, folder, *flags)
     ptx = nvptx.device_ptx(version, source, folder, *flags, libdevice=tools.libdevice)
@@ -134,7 +134,7 @@ def sides(tools: Tools, version: str, source: Path, folder: Path) -> tuple[Path,
 
 
 def _portable(kit: Path, tools: Tools) -> list[dict[str, Any]]:
-    """fixtures/portable, with each kind of image in a program of its own."""
+    """Build fixtures/portable, with each kind of image in a program of its own."""
     fixture = ROOT / "fixtures" / "portable"
     expected = (fixture / "expected.txt").read_text()
     lines = []
@@ -161,7 +161,7 @@ def _portable(kit: Path, tools: Tools) -> list[dict[str, Any]]:
 
 
 def nvidias(tools: Tools, ir: Path, folder: Path, as_cubins: bool) -> dict[str, Path]:
-    """Portable kernels for NVIDIA's GPUs, by where `omptool bundle` puts them."""
+    """Lower portable kernels for NVIDIA's GPUs; return the images by target."""
     ptx = lower(ir, folder / f"{ir.stem}.ptx", "--cpu", nvptx.ARCHITECTURE, triple=NVPTX)
     if not as_cubins or not tools.ptxas:
         return {f"{NVPTX}:{nvptx.ARCHITECTURE}": ptx}
@@ -179,7 +179,7 @@ def amds(ir: Path, folder: Path) -> dict[str, Path]:
 def bundled_program(
     source: Path, images: dict[str, Path], folder: Path, out: Path, *flags: str
 ) -> None:
-    """The program of a host source for the documents' interface."""
+    """Build the program of a host source for the documents' interface."""
     host = compile_host(source, folder / "host.o", "-Wno-missing-field-initializers", *flags)
     given = [word for where, image in images.items() for word in ("--image", f"{where}={image}")]
     call(OMPTOOL, "bundle", host, "--force", *given, "-o", folder / "bundled.o")
@@ -236,7 +236,8 @@ def programs_of_figures(kit: Path, tools: Tools) -> None:
         folder = Path(name)
         host, ptx = sides(tools, INSTALLED, SOURCES / "constructs.c", folder)
         images = tools.cubins(ptx) or {nvptx.ARCHITECTURE: ptx}
-        # Routines are libomp's before ours, whose versions of them LLVM's libomptarget has not.
+        # libomp precedes our library: both define routines, and ours have versions that LLVM's
+        # libomptarget lacks.
         first = (*STATIC, f"-L{libomp().parent}", "-lomp")
         nvptx.registered(INSTALLED, host, images, folder / "app", *first)
         shutil.copy(folder / "app", figures / "constructs")
@@ -247,13 +248,13 @@ def programs_of_figures(kit: Path, tools: Tools) -> None:
 
 
 def needed(file: Path) -> list[str]:
-    """The libraries that an ELF file asks for."""
+    """Return the libraries that an ELF file needs."""
     said = _readelf("-d", file)
     return re.findall(r"\(NEEDED\).*\[(.*)\]", said)
 
 
 def newest_glibc(files: Sequence[Path]) -> str:
-    """The version of the C library that they need."""
+    """Return the newest glibc version that the files need."""
     found = {
         tuple(map(int, version.split(".")))
         for file in files
@@ -270,7 +271,7 @@ def _readelf(option: str, file: Path) -> str:
 
 
 def libomp() -> Path:
-    """Clang's runtime for the host, which its programs use."""
+    """Return libomp of the clang whose programs use it."""
     return Path(libraries(INSTALLED)) / "libomp.so.5"
 
 

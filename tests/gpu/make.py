@@ -32,7 +32,7 @@ from omptool import __version__  # noqa: E402
 from omptool.installation import libdir  # noqa: E402
 
 BUILD = ROOT / "build" / "gpu-kit"
-# Where `make gpu-kit`, and pip, put NVIDIA's assembler of CUDA 12.
+# Folders in which `make gpu-kit` and pip install NVIDIA's assembler of CUDA 12.
 PLACES = (ROOT / "build" / "cuda12", Path(sysconfig.get_path("purelib")))
 MOST = 64 << 20  # bytes of a tarball
 LIBOFFLOAD, ITS_RELEASE = "libLLVMOffload.so.22.1", "22"
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 def found_tools(ptxas: Path | None, libdevice: Path | None) -> Tools:
-    """Those that were named, of CUDA 12, or of PATH; `omptool lower` finds them, too."""
+    """Return ptxas and libdevice: the named ones, CUDA 12's, or those on PATH."""
     package = [place / "nvidia" / "cuda_nvcc" for place in PLACES]
     if not ptxas:
         on_path = shutil.which("ptxas")
@@ -113,7 +113,7 @@ def copy_fixed(kit: Path) -> None:
 
 
 def build_suite(kit: Path) -> None:
-    """conformance_tests, which needs no C++ library of the machine's."""
+    """Build conformance_tests, linked statically with the C++ library."""
     folder = BUILD / "runtime"
     flags = f"-DCMAKE_EXE_LINKER_FLAGS={' '.join(made.STATIC)}"
     call("cmake", "-S", ROOT / "runtime", "-B", folder, "-G", "Ninja", "-DOMPTOOL_TESTS=ON", flags)
@@ -122,7 +122,7 @@ def build_suite(kit: Path) -> None:
 
 
 def pack_llvm(kit: Path) -> str:
-    """LLVM 19's runtime and what it needs, packed by itself and kept; or why it is not there."""
+    """Pack LLVM 19's runtime and its libraries once; return why not, or ""."""
     first = Path(libraries(INSTALLED)) / f"libomptarget.so.{INSTALLED}.1"
     if not first.exists():
         return f"LLVM {INSTALLED}'s libomptarget was not there"
@@ -173,7 +173,7 @@ def packed(first: Path, stem: str, folders: str) -> Path:
 
 
 def check_libraries(kit: Path) -> str:
-    """Everything is in the kit that it needs; the C library's version that it asks for."""
+    """Check that the kit contains all needed libraries; return the newest glibc version needed."""
     own = {path.name for path in (kit / "lib").iterdir()}
     files = [
         path for path in kit.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"
@@ -187,7 +187,7 @@ def check_libraries(kit: Path) -> str:
 
 
 def pack(kit: Path, out: Path) -> Path:
-    """The tarball. `tar xf` or `python3 -m tarfile -e` unpacks it."""
+    """Write the tarball. `tar xf` or `python3 -m tarfile -e` unpacks it."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{kit.name}.tar.gz"
     with tarfile.open(path, "w:gz", compresslevel=6) as archive:
@@ -198,7 +198,7 @@ def pack(kit: Path, out: Path) -> Path:
 
 
 def report(path: Path, manifest: dict[str, Any]) -> None:
-    """Print what is in it, and what is not."""
+    """Print the contents of the kit, and its missing parts."""
     print(f"{path}: {path.stat().st_size / (1 << 20):.1f} MiB, needs glibc {manifest['glibc']}")
     print(f"{len(manifest['programs'])} programs; images by {manifest['ptxas'] or 'no ptxas: PTX'}")
     for one in manifest["not built"]:
@@ -208,7 +208,7 @@ def report(path: Path, manifest: dict[str, Any]) -> None:
 
 
 def assembler(tools: Tools) -> str:
-    """Its version."""
+    """Return the assembler's version line."""
     if not tools.ptxas:
         return ""
     said = subprocess.run([tools.ptxas, "--version"], capture_output=True, text=True, check=True)
@@ -216,7 +216,7 @@ def assembler(tools: Tools) -> str:
 
 
 def commit() -> str:
-    """Of the tree, where git knows."""
+    """Return the tree's commit, if git knows it."""
     done = subprocess.run(
         ["git", "-C", ROOT, "describe", "--always", "--dirty"],
         capture_output=True,

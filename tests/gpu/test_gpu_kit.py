@@ -26,7 +26,7 @@ WITHOUT = {"version": "0", "llvm": False, "why no llvm": "", "programs": [], "no
 
 
 def _small(folder: Path) -> Path:
-    """A kit of what is quickly made: no cubins, none of clang's programs."""
+    """Make a kit of the parts that are quick to build: no cubins, no programs by clang."""
     kit, tools = folder / "kit", Tools(None, None)
     for part in ("lib", "images", "programs", "faults"):
         (kit / part).mkdir(parents=True)
@@ -108,7 +108,7 @@ def test_a_failure_is_counted(kit: Path, tmp_path: Path, products: Products) -> 
 
 
 def test_on_opencl_it_runs(kit: Path, tmp_path: Path) -> None:
-    """On Intel's driver for CPUs; there is no GPU of NVIDIA's in these tests."""
+    """The kit runs on Intel's driver for CPUs, because no test machine has a GPU."""
     vendors = opencl.vendors(tmp_path / "vendors")
     nowhere = ("--driver", tmp_path)
     done = _started(kit, tmp_path, "--part", "programs", *nowhere, **vendors)
@@ -118,7 +118,7 @@ def test_on_opencl_it_runs(kit: Path, tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_the_whole_kit(tmp_path: Path, products: Products) -> None:
-    """Without LLVM's runtime, whose library takes minutes to pack."""
+    """The kit lacks LLVM's runtime, which takes minutes to pack."""
     call(sys.executable, TESTS / "gpu" / "make.py", "--without-llvm", "--out", tmp_path)
     (packed,) = tmp_path.glob("*.tar.gz")
     assert packed.stat().st_size < make.MOST

@@ -17,18 +17,18 @@ HOST, REQUIRES = SOURCES / "aarch64_host.c", SOURCES / "aarch64_requires.c"
 TARGET = "aarch64-linux-gnu"
 GCC = f"{TARGET}-gcc"
 PAGES = (4096, 65536)
-# qemu 7.2 leaves the rest of the last page of the loader unmapped, where glibc has thread-local
-# memory if it fits: with this it does not.
+# qemu 7.2 leaves the rest of the loader's last page unmapped. glibc would place thread-local memory
+# there; with this setting it is too large.
 TUNABLES = "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=131072"
 QEMU = ("qemu-aarch64", "-L", f"/usr/{TARGET}", "-E", TUNABLES)
 NOT_EMULATED = TESTS / "not_emulated.txt"
-# scripts/test.sh builds the one, scripts/compilers.sh unpacks the other.
+# Libraries that scripts/test.sh builds, and that scripts/compilers.sh unpacks.
 RUNTIME = ROOT / "build" / "aarch64" / "libomptarget.so"
 LIBOMP = UNPACKED / "arm64" / "usr" / "lib" / "llvm-19" / "lib" / "libomp.so.5"
 OFFLOADING = ("-fopenmp", f"-fopenmp-targets={TARGET}")
 LINKERS = {"bfd": (), "lld": (f"--ld-path={LLD_FOLDER}/ld.lld",), "mold": ("-fuse-ld=mold",)}
 LIBOMPTARGET = "libomptarget.so"
-# The program prints this, between what the runtime is told at the begin and at the end.
+# Output of the program, between the runtime's lines at its begin and at its end.
 RAN = ["constructor with 2 words, word", "region with arguments 1", "42", "destructor"]
 
 
@@ -40,7 +40,7 @@ def needs_tools(*names: str) -> None:
 
 
 def compiled(source: Path, out: Path, *flags: str, version: str = INSTALLED) -> Path:
-    """An object by a clang, with device code for AArch64 unless a flag says otherwise."""
+    """Compile an object by a clang, with device code for AArch64 unless a flag says otherwise."""
     needs_tools()
     words = [*tool(version, "clang"), f"--target={TARGET}", "-O1", *OFFLOADING, *flags]
     output(*words, "-c", source, "-o", out)
@@ -48,7 +48,7 @@ def compiled(source: Path, out: Path, *flags: str, version: str = INSTALLED) -> 
 
 
 def driver(linker: str) -> list[str]:
-    """The command that links by a linker."""
+    """Return the command that links by a linker."""
     return (
         [*tool(INSTALLED, "clang"), f"--target={TARGET}", *LINKERS[linker]]
         if linker != "bfd"
@@ -80,7 +80,7 @@ def expect_registered(program: Path, images: int = 1) -> None:
 
 
 def work(products: Products) -> Path:
-    """A folder with the stand-in, an object with device code and one without, and an image."""
+    """Make a folder with the stand-in, objects with and without device code, and an image."""
 
     def fill(folder: Path) -> None:
         needs_tools()

@@ -30,7 +30,7 @@ OUTPUT = (66,)
 COMMENT = re.compile(r"/\* Figures? (?P<numbers>[0-9., and]+): (?P<what>.+?)\*/", re.DOTALL)
 BEGIN, END = "<!-- begin: python tests/support/book_table.py --write -->\n", "<!-- end -->\n"
 
-# The table's names of the builds that are alike but for the clang.
+# Names of builds in the table; they differ only in the clang.
 SORTS = {
     ("wrapper", "-O2"): "by the clang's own linker wrapper, `-O2`",
     ("link", "-O2"): "by `clang -c` and `omptool link`, `-O2`",
@@ -43,12 +43,12 @@ Ends = Callable[[Build, Path], Outcome]
 
 
 def numbers(figure: Path) -> list[int]:
-    """The figures that a program shows, by its first comment."""
+    """Return the figures that a program shows, from its first comment."""
     return [int(number) for number in re.findall(r"6\.(\d+)", _comment(figure)["numbers"])]
 
 
 def tables(ends: Ends) -> dict[Path, str]:
-    """The table that belongs into each file, by how each build's programs end."""
+    """Return each file's table of how the programs of each build end."""
     return {
         RUNTIME: f"{summary(ends)}\n{counts(ends)}",
         BOOK / "README.md": details(ends),
@@ -56,7 +56,7 @@ def tables(ends: Ends) -> dict[Path, str]:
 
 
 def summary(ends: Ends) -> str:
-    """The runtime's table: figures of like outcome in a row."""
+    """Return the runtime's table: a row for all figures with the same outcome."""
     rows: dict[tuple[str, ...], list[Path]] = {}
     for path in FIGURES:
         if not is_error(path):
@@ -88,14 +88,14 @@ def counts(ends: Ends) -> str:
 
 
 def details(ends: Ends) -> str:
-    """Return the table of the book's programs, and below it what those say that do not just run."""
+    """Return the table of the book's programs, and the output of those that do more than run."""
     rows = [(_link(path), _title(path), *_cells(ends, path)) for path in FIGURES]
     table = _table(("program", "shows", *HEADERS), rows)
     return f"{table}\n{''.join(_told(path, ends) for path in FIGURES)}"
 
 
 def written(file: Path, table: str) -> str:
-    """The text of `file` with `table` in its place."""
+    """Return the text of `file` with `table` in its place."""
     before, rest = file.read_text().split(BEGIN)
     return f"{before}{BEGIN}\n{table}\n{END}{rest.split(END)[1]}"
 
@@ -139,7 +139,7 @@ def _short(outcome: Outcome) -> str:
 
 
 def _told(path: Path, ends: Ends) -> str:
-    """A line for each thing that a program's outcomes say."""
+    """Return a line for each outcome of a program, with the builds that have it."""
     said: dict[str, list[Build]] = {}
     for build in SWEEP:
         said.setdefault(str(ends(build, path)), []).append(build)
@@ -155,7 +155,7 @@ def _builds(builds: Sequence[Build]) -> str:
 
 
 def _ranges(paths: Iterable[Path]) -> str:
-    """The numbers of figures; neighbours among those that have a program are joined."""
+    """Return the numbers of figures as ranges; ranges skip figures without a program."""
     known = [number for number in NUMBERS if number not in (*DRAWINGS, *SYNTAX, *OUTPUT)]
     places = sorted({known.index(number) for path in paths for number in numbers(path)})
     runs: list[list[int]] = []

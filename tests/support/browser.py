@@ -48,7 +48,7 @@ def executable() -> str | None:
 
 
 class Page:
-    """A page that is shown, with the errors that it has met."""
+    """A shown page, with its errors."""
 
     def __init__(self, to: int, answers: int) -> None:
         self.errors: list[str] = []
@@ -114,7 +114,7 @@ class Page:
         return done["result"].get("value")
 
     def settle(self) -> None:
-        """Wait until the page has drawn what has changed."""
+        """Wait until the page has drawn all changes."""
         self.evaluate(
             "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
         )
@@ -137,12 +137,12 @@ class Page:
         self.settle()
 
     def move(self, x: float, y: float, kind: str = "mouseMoved", **more: object) -> None:
-        """Move the mouse, or what else `kind` says that it does there."""
+        """Move the mouse, or do what `kind` names at this place."""
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
         self.settle()
 
     def prefer(self, scheme: str) -> None:
-        """Make the user one who prefers a colour scheme."""
+        """Set the user's preferred colour scheme."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.call("Emulation.setEmulatedMedia", features=features)
         self.settle()
@@ -187,7 +187,7 @@ def page(browser: str, width: int = 1200, height: int = 800) -> Iterator[Page]:
         commands, to = os.pipe()
         answers, back = os.pipe()
         stack.callback(os.close, answers)
-        # The kernel's sandbox of the browser refuses to work for root.
+        # The browser's sandbox does not start as root.
         own = ("--no-sandbox",) if os.geteuid() == 0 else ()
         words = [browser, *FLAGS, *own, f"--user-data-dir={profile}", "about:blank"]
         redirected = f'exec "$@" 3<&{commands} 4>&{back}'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Folders that a build system builds in: what a build makes, and what it makes anew."""
+"""Build folders of build systems: outputs of a build, and outputs of a rebuild."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from fixture_programs import OMPTOOL
 from places import FIXTURES
 
-# A build system keeps these for itself.
+# Files of build systems themselves.
 OWN = ("CMakeFiles", "build.ninja", ".ninja_log", ".ninja_deps", "CMakeCache.txt", "Makefile")
 
 Build = Callable[[Path], object]
@@ -30,7 +30,7 @@ class Rebuilt(NamedTuple):
 
 
 def environment() -> dict[str, str]:
-    """Ours, with omptool on PATH, and nothing that a build around this one says to make."""
+    """Return our environment with omptool on PATH, without variables of an enclosing make."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return kept | {"PATH": f"{Path(OMPTOOL).parent}:{os.environ['PATH']}"}
 
@@ -44,14 +44,14 @@ def done(folder: Path, *command: object) -> subprocess.CompletedProcess[str]:
 
 
 def call(folder: Path, *command: object) -> str:
-    """Return what a command says that must succeed."""
+    """Run a command that must succeed; return its output."""
     ran = done(folder, *command)
     assert ran.returncode == 0, f"{command}\n{ran.stdout}{ran.stderr}"
     return ran.stdout
 
 
 def rebuilt(folder: Path, build: Build, touched: str, programs: str = ".") -> Rebuilt:
-    """The example of build systems, copied to `folder` and built there three times."""
+    """Copy the example of build systems to `folder`, and build it there three times."""
     shutil.copytree(FIXTURES / "builds", folder, dirs_exist_ok=True)
     build(folder)
     at_once = changed_by(folder, build)
@@ -60,7 +60,7 @@ def rebuilt(folder: Path, build: Build, touched: str, programs: str = ".") -> Re
 
 
 def changed_by(folder: Path, build: Build) -> frozenset[str]:
-    """The names of the files that a build writes anew."""
+    """Return the names of the files that a build writes again."""
     before = _times(folder)
     build(folder)
     return frozenset(path.name for path, at in _times(folder).items() if before.get(path) != at)
@@ -78,6 +78,6 @@ def _outputs(folder: Path) -> Iterator[Path]:
 
 
 def _touch(source: Path) -> None:
-    """It is newer than all that was made from it, also where a file's time goes in steps."""
+    """Update a source's time; sleep first because file times may be coarse."""
     time.sleep(0.02)
     source.touch()

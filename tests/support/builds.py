@@ -14,10 +14,10 @@ from fixture_programs import OMPTOOL, call
 
 from omptool.installation import libdir
 
-# By the clang's own linker wrapper; by `clang -c` and `omptool link`; by `omptool cc`.
+# Ways to link: the clang's own linker wrapper; `clang -c` and `omptool link`; `omptool cc`.
 WAYS = ("wrapper", "link", "cc")
 LEVELS = ("-O1", "-O0", "-O2")
-# A link is given what is for the compilation, too.
+# The link also gets the options of the compilation.
 QUIET = "-Wno-unused-command-line-argument"
 
 
@@ -33,7 +33,7 @@ class Build(NamedTuple):
 
 
 def builds_by(version: str) -> list[Build]:
-    """The builds of each program that `make test-all` tries with a clang."""
+    """Return the builds of each program that `make test-all` tries with a clang."""
     return [*(Build(version, way, "-O2") for way in WAYS), Build(version, "wrapper", "-O0")]
 
 
@@ -41,7 +41,7 @@ SWEEP = [build for version in TRIED for build in builds_by(version)]
 
 
 def in_turn(turn: int, versions: Sequence[str] = FULL) -> list[Build]:
-    """A build by each of these clangs: the ways and levels take turns with `turn`."""
+    """Return a build by each of these clangs; ways and levels alternate with `turn`."""
     return [
         Build(version, WAYS[(turn + at) % 3], LEVELS[(turn // 3 + at) % 3])
         for at, version in enumerate(versions)
@@ -49,7 +49,7 @@ def in_turn(turn: int, versions: Sequence[str] = FULL) -> list[Build]:
 
 
 def two_clangs(turn: int, among: Sequence[str] = FULL) -> set[str]:
-    """Return two of some clangs, which take turns: each comes as often as any other."""
+    """Return two of some clangs in turn; each is returned as often as any other."""
     return {among[(2 * turn + at) % len(among)] for at in range(2)}
 
 
@@ -76,7 +76,7 @@ def by_two_clangs(programs: Sequence[Path], oldest: Mapping[str, int] | None = N
 
 
 def some_clangs(turn: int, every: Sequence[str] = FULL) -> list[Any]:
-    """Clangs of a test's program: two of FULL in turn, and in `make test-all` all of `every`."""
+    """Return the clangs of a test: two of FULL in turn, and in `make test-all` all of `every`."""
     chosen = two_clangs(turn, [version for version in every if version in FULL])
     return [
         pytest.param(version, marks=() if version in chosen else pytest.mark.exhaustive)
@@ -85,7 +85,7 @@ def some_clangs(turn: int, every: Sequence[str] = FULL) -> list[Any]:
 
 
 def each(turn: int) -> list[Any]:
-    """The builds of a test's program: in `make test` those in turn, in `make test-all` all."""
+    """Return the parameters of a test's builds: `make test` takes some, `make test-all` all."""
     chosen = {(build.version, build.way) for build in in_turn(turn)}
     return [
         pytest.param(
@@ -99,7 +99,7 @@ def each(turn: int) -> list[Any]:
 
 
 def built(build: Build, out: Path, source: Path, *flags: object) -> Path:
-    """The program of `source`, built so, once in a run of the tests."""
+    """Build the program of `source`, once in a run of the tests."""
     words = [*compiler(build.version, source, build.level), *map(str, flags)]
     if build.way == "wrapper":
         words += device_library(build.version)
@@ -108,8 +108,9 @@ def built(build: Build, out: Path, source: Path, *flags: object) -> Path:
 
 
 def device_library(version: str) -> list[str]:
-    """Return the option by which a clang's own wrapper finds a function that virtual calls of the
-    device code of clang 23 and 24 need: LLVM's libraries lack it.
+    """Return the option with which a clang's own wrapper finds omptool's device library.
+
+    Virtual calls in device code of clang 23 and 24 need a function that LLVM's libraries lack.
     """
     return [f"-L{libdir()}"] if version in ("23", "24") else []
 
@@ -120,7 +121,7 @@ def _build(build: Build, out: Path, source: Path, words: list[str]) -> None:
         command = [OMPTOOL, "cc", "--cc", shlex.join(words[:clang]), "--", *words[clang:]]
         call(*command, source, "-o", out)
         return
-    # Two ways have it, which differ in the link alone.
+    # Two ways share the object, as they differ only in the link.
     one = made(out.with_name(f"{source.name}.o"), *words, QUIET, "-c", source)
     if build.way == "link":
         call(OMPTOOL, "link", "--", *words, QUIET, one, "-lomptarget", "-o", out)

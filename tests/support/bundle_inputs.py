@@ -33,7 +33,7 @@ def compile_object(folder: Path, name: str, source: str, *flags: str) -> Path:
 
 
 def made(folder: Path) -> Path:
-    """host.o with its own entries, plain.o without, image.so with both kernels and the table."""
+    """Make host.o with its own entries, plain.o without, and image.so with kernels and table."""
     compile_object(folder, "host", HOST, "-c")
     compile_object(folder, "plain", PLAIN, "-c")
     compile_object(folder, "image", DEVICE, "-shared", "-fPIC").rename(folder / "image.so")

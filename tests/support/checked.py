@@ -25,15 +25,16 @@ from packager.machine.run_check.check_codes import CODES
 from packager.machine.run_check.check_places import with_lines
 from packager.machine.run_check.check_run import CheckFinding
 
-# The last line about a program without regions.
+# Last line about a program without regions.
 SAW_NOTHING = "the checker saw nothing: the program asked nothing of omptool's runtime\n"
-# Programs that break no rule, and arguments that keep them short.
+# Programs without errors, and arguments that shorten them.
 LEGAL = [
     *(one for one in PROGRAMS if not is_error(one) and one.stem not in REFUSED),
     *sources(TESTS / "programs" / "applications"),
 ]
 ARGUMENTS = {"nbody": (60, 5), "stencil": (20, 70, 11), "stream": (30_000, 3)}
-# Builds of these: one that there is anyway in `make test`, those by a clang in `make test-all`.
+# Names of builds: one that other tests of `make test` use, and those of each clang in `make
+# test-all`.
 BUILT_ANYWAY = "built-anyway"
 
 
@@ -42,7 +43,7 @@ def legal_by(clangs: Iterable[str]) -> list[Any]:
     return [BUILT_ANYWAY, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in clangs)]
 
 
-# In a line that the checker complains about: "OMP303", "OMP315 9 times".
+# Marks a line with an expected finding: "OMP303", "OMP315 9 times".
 MARK = re.compile(r"/\* (OMP3\d\d)(?: (\d+) times)?")
 
 
@@ -68,7 +69,7 @@ def legal(programs: Programs, version: str, source: Path, into: Path) -> Path:
 def checked(
     program: Path, *arguments: object, level: str = "events", **environment: str
 ) -> tuple[list[CheckFinding], subprocess.CompletedProcess[str]]:
-    """Run `program`, and return what the checker found, with its lines, and how it ended."""
+    """Run `program`; return the checker's findings with lines, and the end of the program."""
     with finding_report.made(level) as report, open_reader(program) as data:
         done = subprocess.run(
             [program, *map(str, arguments)],
@@ -95,7 +96,7 @@ def lines(found: Iterable[CheckFinding]) -> set[tuple[str, int | None, int]]:
 
 
 def marked(source: Path) -> set[tuple[str, int | None, int]]:
-    """Return the same of what the program's comments say."""
+    """Return the findings that the program's comments announce."""
     marks = {
         number: MARK.search(line) for number, line in enumerate(source.read_text().split("\n"), 1)
     }

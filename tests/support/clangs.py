@@ -21,52 +21,52 @@ from products import of_this_run
 from packager.generations import of_release
 
 INSTALLED = "19"
-# scripts/compilers.sh unpacks other clangs here.
+# Folder into which scripts/compilers.sh unpacks other clangs.
 UNPACKED = ROOT / "build" / "compilers"
-# A test of each clang runs with all of these in `make test`, or with some in turn: they differ the
-# most.
+# Clangs of each test in `make test`, all or in turn: they differ the most.
 FULL = ("14", "16", INSTALLED, "22", "23")
 NEWEST = FULL[-1]
 OTHERS = tuple(version for version in FULL if version != INSTALLED)
-# Packages of these have lld and no OpenMP: they link with the runtime of another release. They lack
+# Clangs whose packages have lld but no OpenMP, with the release whose runtime they link. These lack
 # all code generators for GPUs but AMD's, too.
 PACKAGED = {"17": INSTALLED, "18": INSTALLED, "20": "22", "21": "22", "23": "22"}
-# Debian's, which come with LLVM's runtime.
+# Debian's clangs, which come with LLVM's runtime.
 WITH_RUNTIME = tuple(version for version in FULL if version not in PACKAGED)
 # Snapshots that only `make test-all` unpacks. They have no runtime that runs here.
 SNAPSHOTS = ("24",)
 UNPACKED_SNAPSHOTS = tuple(version for version in SNAPSHOTS if (UNPACKED / version).exists())
 WITH_SNAPSHOTS = (*FULL, *UNPACKED_SNAPSHOTS)
-# The others take turns with the features' programs in `make test`, and have all in `make test-all`.
+# All clangs: those outside of FULL take turns in `make test`, and run all programs in `make
+# test-all`.
 EVERY = tuple(sorted({*FULL, *PACKAGED}))
 TRIED = (*EVERY, *UNPACKED_SNAPSHOTS)
-# The columns of the tables in the documentation, on every machine.
+# Columns of the tables in the documentation, on every machine.
 DOCUMENTED = (*EVERY, *SNAPSHOTS)
 CLANG = {".c": "clang-19", ".cpp": "clang++-19"}
 OFFLOADING = ("-fopenmp", f"-fopenmp-targets={X86_64}", "-fopenmp-extensions")
 FLAGS = (*OFFLOADING, FAST_LINKER)
-# Loops that clang did not make vectors of are no fault of a program's.
+# Warnings for programs. Loops that clang cannot vectorise are no fault.
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-but-set-variable", "-Wno-pass-failed")
 
 
 def compiled(source: Path, into: Path, *flags: str) -> Path:
-    """The program of `source`; clang's warnings are errors."""
+    """Compile a program; warnings are errors."""
     return made(into / source.stem, CLANG[source.suffix], *FLAGS, *WARNINGS, *flags, source)
 
 
 def compiled_by(version: str, source: Path, into: Path) -> Path:
-    """The program of `source`, compiled by a clang and linked with its own runtime."""
+    """Compile a program by a clang, and link it with that clang's runtime."""
     return made(into / source.stem, *compiler(version, source), *own_library(version), source)
 
 
 def made(out: Path, *command: object) -> Path:
-    """Make a compiler's output once in a run of the tests: those who ask later get a copy."""
+    """Make a compiler's output once in a test run; later callers get a copy."""
     words = [str(word) for word in command]
     return once(out, words, lambda path: call(*words, "-o", path))
 
 
 def once(out: Path, words: Sequence[str], make: Callable[[Path], object]) -> Path:
-    """Return `out`, which `make` made for whoever asked first with these words in this run."""
+    """Return `out`, which the first call with these words in a test run made."""
     for products in of_this_run:
         return products.copied(out, words, make)
     make(out)
@@ -74,7 +74,7 @@ def once(out: Path, words: Sequence[str], make: Callable[[Path], object]) -> Pat
 
 
 def program_of(version: str, text: str, source: Path) -> Path:
-    """The program of a source file with this text, in a folder of its clang; made once."""
+    """Compile a source with this text, in a folder of its clang, once."""
     folder = source.parent / version
     folder.mkdir(exist_ok=True)
     own = folder / source.name
@@ -88,8 +88,8 @@ def program_of(version: str, text: str, source: Path) -> Path:
 
 
 def compiler(version: str, source: Path, level: str = "-O1") -> list[str]:
-    """The command that compiles programs like `source` by a clang, up to their names."""
-    # Clang 14 links images as the program: what tests change in them is as ld lays it out.
+    """Return the command that compiles `source` by a clang, without file names."""
+    # Clang 14 links images like the program, and tests that change images rely on ld's layout.
     own_linker = version == "14" or version in PACKAGED
     flags = [level, *(OFFLOADING if own_linker else FLAGS), "-fopenmp-version=51"]
     name = "clang++" if source.suffix == ".cpp" else "clang"
@@ -97,11 +97,11 @@ def compiler(version: str, source: Path, level: str = "-O1") -> list[str]:
 
 
 def tool(version: str, name: str = "clang") -> list[str]:
-    """A program that comes with a clang, as a command."""
+    """Return the command that runs a program of a clang's release."""
     if version == INSTALLED:
         return [f"/usr/lib/llvm-{version}/bin/{name}"]
     tools = unpacked(version) / "lib" / f"llvm-{version}" / "bin"
-    # The bundlers look for llvm-objcopy on PATH, and PyPI's packages have none.
+    # Bundlers look up llvm-objcopy on PATH; PyPI's packages lack it.
     path = f"PATH={tools}:{os.environ['PATH']}:/usr/lib/llvm-{INSTALLED}/bin"
     return ["env", path, f"LD_LIBRARY_PATH={libraries(version)}", str(tools / name)]
 
@@ -116,7 +116,7 @@ def libraries(version: str) -> str:
 
 
 def unpacked(version: str) -> Path:
-    """The `usr` folder of an unpacked clang; the test is skipped without it, or fails in CI."""
+    """Return the `usr` folder of an unpacked clang; without it, skip the test or fail in CI."""
     root = UNPACKED / version / "usr"
     if not (root / "lib" / f"llvm-{version}" / "bin" / "clang").exists():
         lacks(f"clang-{version} is not here: scripts/compilers.sh unpacks it")
@@ -124,7 +124,7 @@ def unpacked(version: str) -> Path:
 
 
 def runtime(version: str) -> Path:
-    """The folder of a libomptarget of 20, 22 or 23 that came alone (scripts/compilers.sh)."""
+    """Return the folder of a libomptarget of 20, 22 or 23 alone (scripts/compilers.sh)."""
     folder = UNPACKED / "runtimes" / version / "lib"
     if not folder.exists():
         lacks(f"the runtime of LLVM {version} is not here: scripts/compilers.sh unpacks it")
@@ -132,7 +132,7 @@ def runtime(version: str) -> Path:
 
 
 def llvm_library(version: str) -> Path:
-    """LLVM's libomptarget of the release of a clang that comes with it, or of 20, 22 or 23."""
+    """Return LLVM's libomptarget of a clang's release, or of 20, 22 or 23."""
     if version in PACKAGED:
         return runtime(version) / "libomptarget.so"
     usr = Path("/usr") if version == INSTALLED else unpacked(version)
@@ -140,9 +140,9 @@ def llvm_library(version: str) -> Path:
 
 
 def own_library(version: str) -> list[str]:
-    """Options for a clang's driver to link with the libomptarget of its release.
+    """Return the options with which a clang's driver links libomptarget of its release.
 
-    Without them clang 23 here links with that of 22, which verify and doctor warn of.
+    Without them clang 23 links that of 22, which verify and doctor warn of.
     """
     return [f"-L{llvm_library(version).parent}"] if version == "23" else []
 
@@ -163,7 +163,7 @@ def own_runtime(version: str) -> str:
 
 
 def linked_libraries(version: str) -> list[Path]:
-    """LLVM's libomp and libomptarget of a clang's release, for links that no driver makes."""
+    """Return LLVM's libomp and libomptarget of a clang's release, for links without a driver."""
     folders = own_runtime(version).split(":")
     found = min(path for folder in folders for path in Path(folder).glob("libomp.so*"))
     return [found, llvm_library(version)]
@@ -175,7 +175,7 @@ def soname(version: str) -> str:
 
 
 def stem(path: Path) -> str:
-    """The name of a test of `path`."""
+    """Return a test's name for `path`."""
     return path.stem
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tell how different two colours look to people who see red, green or blue less.
+"""Compute how different two colours look to people with colour blindness.
 
 Matrices: Machado, Oliveira, Fernandes, "A Physiologically-based Model for Simulation of Color
 Vision Deficiency", 2009, full severity. Differences are CIE76.

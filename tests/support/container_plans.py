@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The bytes that a plan of `slim` gives containers."""
+"""The new bytes of containers in a plan of `slim`."""
 
 from __future__ import annotations
 

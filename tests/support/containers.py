@@ -36,7 +36,7 @@ class Containers:
         return path
 
     def bundle(self, name: str, *inputs: Path, kind: str = "bc", packed: bool = False) -> Path:
-        """A bundle of clang-offload-bundler's, each input for another processor."""
+        """Make a bundle with clang-offload-bundler, each input for another processor."""
         ids = ",".join(f"hip-{AMD}--{arch}" for arch in ARCHS[: len(inputs)])
         out = self.folder / name
         run(
@@ -47,7 +47,7 @@ class Containers:
         return out
 
     def packed(self, name: str, *inputs: Path) -> Path:
-        """An OffloadBinary for each input, end to end."""
+        """Make an OffloadBinary for each input, end to end."""
         out = self.folder / name
         parts = []
         for path, arch in zip(inputs, ARCHS, strict=False):
@@ -56,7 +56,7 @@ class Containers:
         return out
 
     def joint(self, name: str, *inputs: Path) -> Path:
-        """One OffloadBinary with an entry for each input."""
+        """Make one OffloadBinary with an entry for each input."""
         out = self.folder / name
         words = ["emit", "--format", "offload-binary", "--abi", "llvm-23", "-o", str(out)]
         for path, arch in zip(inputs, ARCHS, strict=False):
@@ -65,26 +65,26 @@ class Containers:
         return out
 
     def archive(self, name: str, *inputs: Path, flags: str = "rcS") -> Path:
-        """A static archive of files."""
+        """Make a static archive of files."""
         out = self.folder / name
         out.unlink(missing_ok=True)
         run("llvm-ar-19", flags, out, *inputs)
         return out
 
     def joined(self, name: str, *inputs: Path) -> Path:
-        """Files end to end."""
+        """Concatenate files."""
         out = self.folder / name
         out.write_bytes(b"".join(path.read_bytes() for path in inputs))
         return out
 
     def section(self, name: str, section: str, content: Path, *flags: str) -> Path:
-        """An object with a section that holds a file."""
+        """Make an object with a section that holds a file."""
         plain = compile_c("int unused;", self.folder / "plain.o", "-c")
         out = self.folder / name
         run("objcopy", "--add-section", f"{section}={content}", *flags, plain, out)
         return out
 
     def copy(self, name: str, source: Path) -> Path:
-        """A file under another name."""
+        """Copy a file to another name."""
         shutil.copyfile(source, self.folder / name)
         return self.folder / name

@@ -56,7 +56,7 @@ class _Strings:
 
 
 def without_code(ptx: str, architecture: str) -> bytes:
-    """A cubin with the kernels and the variables of this PTX."""
+    """Return a cubin with the kernels and the variables of this PTX."""
     sections: list[tuple[str, int, bytes]] = [("", 0, b""), (".text", CODE, bytes(16))]
     symbols = []
     data = b""
@@ -75,7 +75,7 @@ def without_code(ptx: str, architecture: str) -> bytes:
 
 
 def write(ptx: Path, architecture: str) -> Path:
-    """The cubin beside this file of PTX."""
+    """Write the cubin beside this file of PTX."""
     cubin = ptx.with_suffix(".cubin")
     cubin.write_bytes(without_code(ptx.read_text(), architecture))
     return cubin
@@ -86,7 +86,7 @@ def _binding(word: str) -> int:
 
 
 def _value(size: int, count: int, values: str) -> bytes:
-    """Of a variable. An address is an odd number that its name gives."""
+    """Return a variable's bytes. An address is an odd number derived from its name."""
     words = [word.strip() for word in values.split(",")] if values else []
     numbers = [int(word) if word.lstrip("-").isdigit() else _address(word) for word in words]
     mask = (1 << 8 * size) - 1
@@ -99,7 +99,7 @@ def _address(name: str) -> int:
 
 
 def _parameters(count: int) -> bytes:
-    """Of 8 bytes each."""
+    """Return records of parameters of 8 bytes each."""
     return b"".join(
         struct.pack("<HHIHHI", PARAMETER, 12, 0, i, 8 * i, 8 << 18) for i in range(count)
     )

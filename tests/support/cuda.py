@@ -12,13 +12,13 @@ from machine import lacks
 from toolchain import run
 
 TOOLS = UNPACKED / "cuda" / "nvidia" / "cu13" / "bin"
-# Code for one processor of each class; "a" code runs on one architecture alone.
+# A processor of each class; "a" code runs on one architecture alone.
 SPECIFIC = ("sm_90a", "sm_100a", "sm_103a", "sm_107a", "sm_110a", "sm_120a", "sm_121a")
 KERNEL = "__global__ void first(float *p) { *p = 1; }"
 
 
 def tool(name: str) -> Path:
-    """The path of a tool; the test is skipped without it, or fails in CI."""
+    """Return the path of a tool; without it, skip the test or fail in CI."""
     path = TOOLS / name
     if not path.exists():
         lacks(f"CUDA's {name} is not here: scripts/compilers.sh unpacks it")
@@ -26,19 +26,19 @@ def tool(name: str) -> Path:
 
 
 def code_for(*archs: str) -> list[str]:
-    """Options of nvcc for machine code of each architecture, "sm_90a"."""
+    """Return nvcc's options for machine code of each architecture, "sm_90a"."""
     return [f"-gencode=arch={arch.replace('sm', 'compute')},code={arch}" for arch in archs]
 
 
 def compiled(source: Path, out: Path, *options: str, text: str = KERNEL) -> Path:
-    """The output of nvcc for a source with this text."""
+    """Compile a source with this text by nvcc."""
     source.write_text(text)
     run(tool("nvcc"), *options, source, "-o", out)
     return out
 
 
 def extracted(path: Path, folder: Path) -> dict[str, str]:
-    """The names of the cubins that `cuobjdump -xelf all` extracts, by their digests."""
+    """Return the names of the cubins that `cuobjdump -xelf all` extracts, by their digests."""
     folder.mkdir()
     command = [str(tool("cuobjdump")), "-xelf", "all", str(path)]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program for `omptool doctor`, what doctor says of it, and what it does."""
+"""A program for `omptool doctor`, its diagnosis, and its actual outcome."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def diagnosis(path: Path, **environment: str) -> dict[str, Any]:
 
 
 def predicted(said: dict[str, Any]) -> str:
-    """The program's output, as the diagnosis has it."""
+    """Return the program's output as the diagnosis predicts it."""
     kernels = [entry for entry in said["entries"] if entry["kind"] == "kernel"]
     return "".join("1" if kernel["runs_on"] == "host" else "0" for kernel in kernels) + "\n"
 
@@ -48,7 +48,7 @@ def started(path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def changed(path: Path, out: Path, change: Callable[[bytearray], None]) -> Path:
-    """A copy of the program whose image is another."""
+    """Copy the program with its image changed."""
     (image,) = load(path).images
     data = bytearray(path.read_bytes())
     content = data[image.offset : image.offset + image.size]
@@ -73,7 +73,7 @@ def without_a_library(image: bytearray) -> None:
 
 
 def without_its_end(part: float) -> Callable[[bytearray], None]:
-    """Return what fills an image with zeros from this part of it on, as a hole in a file does."""
+    """Return a function that zeroes an image from this part on, like a hole in a file."""
 
     def change(image: bytearray) -> None:
         start = int(len(image) * part)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Documents that commands print as JSON. Each must fit its schema, which must know all its keys."""
+"""JSON documents of commands. Each must match its schema, which must have all its keys."""
 
 from __future__ import annotations
 
@@ -31,37 +31,37 @@ def _schema(command: str) -> Draft202012Validator:
 
 @cache
 def _dumped_image() -> Draft202012Validator:
-    """Compare what `extract` says of an image with what `dump` says, and return where it went."""
+    """Compare an image in the documents of `extract` and `dump`, and return the written path."""
     schema = _schema("dump").schema
     assert isinstance(schema, dict)
     return Draft202012Validator(schema["$defs"]["image"])
 
 
 def summarised(*arguments: object) -> list[dict[str, Any]]:
-    """The files of `dump --summary`."""
+    """Return the files of `dump --summary`."""
     result = omptool("dump", "--summary", "--json", *arguments)
     assert result.exit_code == 0, result.output
     return list(document("dump-summary", result.stdout)["files"])
 
 
 def _closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of an object without other keys than it names: a reader must allow for more."""
+    """Return a schema that allows no other keys; the published one lets readers ignore new keys."""
     return {"additionalProperties": False, **schema} if "properties" in schema else schema
 
 
 def dumped_files(*arguments: object) -> list[dict[str, Any]]:
-    """The files and members of `dump`, which must read all of them."""
+    """Return the files and members of `dump`, which must read all of them."""
     result = omptool("dump", "--json", *arguments)
     assert result.exit_code == 0, result.output
     return list(document("dump", result.stdout)["files"])
 
 
 def dumped(path: Path) -> dict[str, Any]:
-    """Return what `dump` says of one file."""
+    """Return `dump`'s document of one file."""
     (file,) = dumped_files(path)
     return file
 
 
 def dumped_images(path: Path) -> list[dict[str, Any]]:
-    """The images of a file and its members."""
+    """Return the images of a file and its members."""
     return [image for file in dumped_files(path) for image in file["images"]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The log of the fake CUDA driver: launches of clang's kernels, and what was copied for them."""
+"""Parse the log of the fake CUDA driver: launches of clang's kernels, and copies for them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Log:
         return [_launch(call) for call in calls if not call[1].startswith("nvptx$")]
 
     def sent(self, argument: int) -> list[tuple[int, int]]:
-        """The host address and the size of what was copied to this address of the device."""
+        """Return the host address and size of each copy to this device address."""
         copies = self.of("cuMemcpyHtoDAsync")
         return [(int(copy[2], 16), int(copy[3])) for copy in copies if int(copy[1]) == argument]
 
@@ -45,11 +45,11 @@ class Log:
         assert len(self.of("cuModuleLoadDataEx")) == len(self.of("cuModuleUnload"))
 
     def blocks(self) -> list[int]:
-        """The sizes of the driver's memory, but for that of small pieces and of images."""
+        """Return the sizes of device allocations, without small ones and images' blocks."""
         return [size for size in self._allocated() if size >= LEAST and size != BLOCK]
 
     def tables(self) -> list[int]:
-        """The sizes of the driver's memory that images take for their tables."""
+        """Return the sizes of device allocations for images' tables."""
         return [size for size in self._allocated() if size < LEAST]
 
     def _allocated(self) -> list[int]:

@@ -24,7 +24,7 @@ GPU = "nvptx64-nvidia-cuda"
 ON_DEVICE, ON_HOST = "device 10\n", "host 10\n"
 Images = list[tuple[str, bytes]]
 
-# The ways to link programs; the addresses of their images are relocated in as many ways.
+# Ways to link programs; each relocates the addresses of images differently.
 LINKS = {
     "pie": ["--ld-path=/usr/bin/ld"],
     "no-pie": ["-fno-pie", "-no-pie", "--ld-path=/usr/bin/ld"],
@@ -34,14 +34,14 @@ LINKS = {
     "gold": ["--ld-path=/usr/bin/gold"],
     "mold": ["--ld-path=/usr/bin/mold"],
 }
-# One of each in `make test`.
+# Clang and way for `make test`.
 SOME = [("14", "no-pie"), ("16", "lld"), ("19", "pie"), ("22", "relr"), ("19", "mold"),
         ("23", "pie")]  # fmt: skip
 REST = [(v, link) for v in FULL for link in LINKS if (v, link) not in SOME]
 
 
 def program(products: Products, version: str, link: str) -> Path:
-    """The program of region.c by a clang, beside its image, a larger one and one for a GPU."""
+    """Build the program of region.c by a clang, its image, a larger one and one for a GPU."""
 
     def make(folder: Path) -> Path:
         app = folder / "app"
@@ -56,14 +56,14 @@ def program(products: Products, version: str, link: str) -> Path:
 
 
 def edited(path: Path, out: Path, *options: object) -> Path:
-    """Return what an edit makes of `path`, whatever verify says of it."""
+    """Edit `path`, whatever verify finds in the result."""
     done = omptool("edit", path, *options, "--force", "-o", out)
     assert done.exit_code == 0, done.output
     return out
 
 
 def images(path: Path) -> Images:
-    """The images of the first descriptor, in its order: triple, where one is told, and bytes."""
+    """Return the images of the first descriptor in order: triple, if known, and bytes."""
     for loaded in load_all(path):
         assert loaded.binary.descriptors, f"{path.name} has no descriptor"
         listed = loaded.binary.descriptors[0].images
@@ -72,14 +72,14 @@ def images(path: Path) -> Images:
 
 
 def on_ours(path: Path, **environment: str) -> str:
-    """Return what a program prints on the bundled runtime."""
+    """Return the output of a program on the bundled runtime."""
     done = running.run(path, **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def on_llvms(path: Path, version: str) -> str:
-    """Return what it prints on LLVM's own."""
+    """Return the output of a program on LLVM's runtime."""
     done = subprocess.run(
         [str(path)],
         capture_output=True,
@@ -93,14 +93,14 @@ def on_llvms(path: Path, version: str) -> str:
 
 
 def stripped(path: Path, *command: object) -> Path:
-    """Return what a tool like strip leaves of it."""
+    """Return a copy processed by a tool like strip."""
     out = path.with_name(f"{path.name}.{Path(str(command[0])).name}")
     call(*command, path, "-o", out)
     return out
 
 
 def patched(path: Path) -> Path:
-    """Return what patchelf makes of it, with a search path that needs room."""
+    """Return a copy processed by patchelf, with a search path that needs room."""
     out = Path(shutil.copy(path, path.with_name(f"{path.name}.patchelf")))
     call("patchelf", "--set-rpath", "/nowhere/" * 40, out)
     return out

@@ -13,7 +13,7 @@ WARNINGS = ("-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror")
 
 
 def loader(products: Products) -> Path:
-    """The folder of its libOpenCL.so.1, which stands before the real one."""
+    """Return the folder of the failing libOpenCL.so.1."""
     return products.made("failing-opencl-loader", _build)
 
 

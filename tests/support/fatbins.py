@@ -9,7 +9,7 @@ from packager.formats.containers import cuda_fatbin
 
 
 def entry(kind: int, image: bytes) -> bytes:
-    """An entry of a fatbin, compressed."""
+    """Return a fatbin's entry, compressed."""
     packed = zstandard.compress(image)
     head = cuda_fatbin.ENTRY.pack(kind, 0x101, 64, len(packed), len(packed), 0, 0, 0, 90)
     tail = cuda_fatbin.TAIL.pack(cuda_fatbin.ZSTD, 0, len(image))
@@ -17,7 +17,7 @@ def entry(kind: int, image: bytes) -> bytes:
 
 
 def group(*members: tuple[int, int, bytes]) -> bytes:
-    """An entry of several images (kind, arch, bytes), compressed as one: `nvcc --concat`'s."""
+    """Return an entry of images (kind, arch, bytes) compressed together, as by `nvcc --concat`."""
     headers, whole = b"", b""
     for kind, arch, image in members:
         head = cuda_fatbin.ENTRY.pack(kind, 0x101, len(whole), len(image), 0, 0, 0, 0, arch)
@@ -34,6 +34,6 @@ def group(*members: tuple[int, int, bytes]) -> bytes:
 
 
 def fatbin(*entries: bytes) -> bytes:
-    """Images that are alternatives."""
+    """Return a fatbin of alternative images."""
     body = b"".join(entries)
     return cuda_fatbin.HEADER.pack(cuda_fatbin.MAGIC, 1, cuda_fatbin.HEADER.size, len(body)) + body

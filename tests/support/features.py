@@ -67,29 +67,29 @@ class Bench:
         self.object = clang_offload(OPENMP, folder / "object.o", "-c")
 
     def old(self) -> Path:
-        """A program of clang 14."""
+        """Build a program of clang 14."""
         return compiled_by("14", self.source, self.folder)
 
     def new(self) -> Path:
-        """A program of the newest clang."""
+        """Build a program of the newest clang."""
         folder = self.folder / "new"
         folder.mkdir(exist_ok=True)
         return compiled_by(NEWEST, self.source, folder)
 
     def headerless(self, program: Path) -> Path:
-        """The program without section headers."""
+        """Copy the program without its section headers."""
         out = program.with_name(f"{program.name}.headerless")
         run("llvm-strip-19", "--strip-sections", program, "-o", out)
         return out
 
     def archive(self) -> Path:
-        """The object in an archive."""
+        """Put the object into an archive."""
         path = self.folder / "library.a"
         run("ar", "rcs", path, self.object)
         return path
 
     def old_object(self) -> Path:
-        """An object as clang 14 makes it: an extra section for the device."""
+        """Make an object in clang 14's form: an extra section for the device."""
         out = self.folder / "fat.o"
         host = compile_c("int x;", self.folder / "host.o", "-c")
         targets = f"-targets=host-x86_64-unknown-linux-gnu,openmp-{X86_64}"
@@ -98,7 +98,7 @@ class Bench:
         return out
 
     def hip(self, *options: str) -> Path:
-        """A bundle for two AMD processors."""
+        """Make a bundle for two AMD processors."""
         (self.folder / "k.ll").write_text(AMD)
         inputs = ["-input=/dev/null"]
         for arch in ("gfx90a", "gfx906"):
@@ -112,19 +112,19 @@ class Bench:
         return out
 
     def gcc(self) -> Path:
-        """A program of gcc's."""
+        """Build a program with gcc."""
         kinds = (gccs.NVPTX, gccs.GCN)
         return gccs.compiled(self.source.read_text(), self.folder / "gcc", targets=kinds)
 
     def bundle(self, device: str = HOST, target: str = X86_64) -> Path:
-        """A host and its image in one object."""
+        """Bundle a host and its image into one object."""
         host = compile_c(HOST + MAIN, self.folder / "b.o", "-c", "-fPIC")
         image = device_image(device, self.folder / "b.so")
         return bundled(host, self.folder / "bundled.o", {target: image})
 
 
 def dumped(path: Path, *options: str) -> dict[str, Any]:
-    """The first file of `dump --json`."""
+    """Return the first file of `dump --json`."""
     result = omptool("dump", "--json", *options, path)
     assert result.exit_code == 0, result.output
     return dict(document("dump", result.stdout)["files"][0])
@@ -149,7 +149,7 @@ def swapped(text: str) -> str:
 
 
 def mixed(bench: Bench) -> Path:
-    """Clang 19 links an object of clang 22's with one of its own."""
+    """Link an object of clang 22 with one of clang 19, by clang 19."""
     (bench.folder / "new.c").write_text(REGION)
     flags = ("-fopenmp", f"-fopenmp-targets={X86_64}")
     run(*tool("22"), *flags, "-c", bench.folder / "new.c", "-o", bench.folder / "new.o")
@@ -179,7 +179,7 @@ def survives(bench: Bench) -> bool:
 
 
 def duplicated(bench: Bench) -> Path:
-    """A name twice in a table of entries."""
+    """Make an object with one name twice in its table of entries."""
     twice = HOST + 'OMPTARGET_ENTRY("first", second, 0)\n;'
     return compile_c(twice, bench.folder / "twice.o", "-c")
 
@@ -318,7 +318,7 @@ FEATURES = (
 
 
 def unregistered(bench: Bench) -> Path:
-    """An object of clang's linked by gcc."""
+    """Link an object of clang's with gcc."""
     out = bench.folder / "unregistered"
     libraries = ("-L/usr/lib/llvm-19/lib", "-lomptarget", "-lomp")
     call("gcc", bench.object, *libraries, "-o", out)
@@ -326,7 +326,7 @@ def unregistered(bench: Bench) -> Path:
 
 
 def table(shown: Collection[str]) -> str:
-    """The table in Markdown; omptool's column is `shown`, the names of the features that are."""
+    """Return the table in Markdown; `shown` names the features that omptool has."""
     words = {"y": "yes", "p": "partly", "n": "no", "-": "-"}
     rows = [
         (feature.name, "yes" if feature.name in shown else "no", *map(words.get, feature.peers))
@@ -363,7 +363,7 @@ NOT_DONE = """
 
 
 def page(shown: Collection[str]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     return f"{INTRODUCTION}{table(shown)}\n{NOT_DONE}"
 
 

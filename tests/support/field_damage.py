@@ -19,7 +19,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Symbol, SymbolTableSection
 
 Image = dict[str, Any]
-# The image, or None if it has nothing that could be damaged so.
+# Returns the damaged image, or None if the image has nothing to damage.
 Damage = Callable[[Image, bytes], bytes | None]
 LARGEST = 64 << 20
 TRIED = 40  # images, until one has what is to be damaged
@@ -29,7 +29,7 @@ _ENTRY = re.compile(rb"^[^\n/]*\.entry\s+([\w$.]+)\s*\([^;{]*\)[^;{]*\{", re.MUL
 
 
 def cut(_: Image, data: bytes) -> bytes | None:
-    """A section with bytes ends past the image: others of NVIDIA's take none of the file."""
+    """Let a section's bytes end past the image; others of NVIDIA's sections take no bytes."""
     elf = ELFFile(BytesIO(data))
     for number, section in enumerate(elf.iter_sections()):
         if section["sh_type"] == "SHT_PROGBITS" and section["sh_size"]:
@@ -39,7 +39,7 @@ def cut(_: Image, data: bytes) -> bytes | None:
 
 
 def unresolved(image: Image, data: bytes) -> bytes | None:
-    """A name that the CUDA toolchain resolves becomes one that nothing defines."""
+    """Rename a function that the CUDA toolchain resolves to one that nothing defines."""
     for name in image["undefined"]:
         wanted = b"\0" + name.encode() + b"\0"
         if wanted in data:
@@ -48,7 +48,7 @@ def unresolved(image: Image, data: bytes) -> bytes | None:
 
 
 def related(_: Image, data: bytes) -> bytes | None:
-    """A relocation uses a symbol that nothing defines, of which there are some that none uses."""
+    """Let a relocation use an undefined symbol that none used before."""
     elf = ELFFile(BytesIO(data))
     symbols = elf.get_section_by_name(".dynsym")
     if not isinstance(symbols, SymbolTableSection):
@@ -72,7 +72,7 @@ def _is_undefined(symbol: Symbol) -> bool:
 
 
 def twice(_: Image, data: bytes) -> bytes | None:
-    """Two kernels of PTX have one name."""
+    """Rename a kernel of PTX to the name of another."""
     names = [match.span(1) for match in _ENTRY.finditer(data)]
     if len(names) > 1:
         (start, end), (other, its_end) = names[:2]
@@ -91,7 +91,7 @@ DAMAGES: dict[str, list[tuple[Damage, str]]] = {
 def copies(
     path: Path, images: Sequence[Image], files: Sequence[Path], folder: Path
 ) -> Iterator[tuple[str, str, Path]]:
-    """Damaged copies, one at a time: what was done, which check has to find it, and where."""
+    """Yield damaged copies one at a time: the damage, the check that must find it, and the path."""
     pairs = sorted(zip(images, files, strict=True), key=lambda pair: _place(pair[0]))
     for kind, damages in DAMAGES.items():
         chosen = [pair for pair in pairs if pair[0]["kind"] == kind and pair[0]["size"] < LARGEST]
@@ -107,12 +107,12 @@ def copies(
 
 
 def _place(image: Image) -> tuple[bool, int]:
-    """First what asks for names, and what is small."""
+    """Return a sort key: images with undefined names first, then small ones."""
     return not image["undefined"], image["size"]
 
 
 def _copy(path: Path, image: Image, data: bytes, changed: bytes, out: Path) -> Path:
-    """The file with the changed image in its place, or the image alone."""
+    """Copy the file with the changed image in place, or write the image alone."""
     if len(changed) == len(data) and not image["compression"] and path.stat().st_size < LARGEST:
         with path.open("rb") as file:
             file.seek(image["offset"])

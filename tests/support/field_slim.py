@@ -25,10 +25,10 @@ _WARNING = re.compile(r"^readelf: Warning: .*", re.MULTILINE)
 
 
 def slim(path: Path, folder: Path) -> int:
-    """Slim a file to some of its architectures; return how often a result was written.
+    """Slim a file to some of its architectures; return the number of written results.
 
-    What stays is what was there, nothing is lost of an architecture that is kept, no check finds an
-    error, and a second time changes nothing.
+    Kept images are unchanged, no kept architecture loses one, no check finds an error, and a second
+    run changes nothing.
     """
     before = _images(path)
     out = folder / "slimmed" / path.name

@@ -24,7 +24,7 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas")
 
 
 def call(*command: object) -> None:
-    """Run a build step; a failure shows what it said."""
+    """Run a build step; show its output if it fails."""
     output(*command)
 
 
@@ -42,12 +42,12 @@ def compile_host(source: Path, out: Path, *flags: str) -> Path:
 
 
 def bundled(name: str, into: Path, *flags: str, host: str = "host", ir: str = "kernels") -> Path:
-    """A host source of fixture `name` with its kernels for the CPU: an object to link."""
+    """Build an object of fixture `name` with its kernels for the CPU."""
     source = next((FIXTURES / name).glob(f"{host}.c*"))
     image = lower(FIXTURES / name / f"{ir}.ll", into / f"{ir}.so")
     object_file = compile_host(source, into / f"{host}.o", *flags)
     out = into / f"{host}-bundled.o"
-    # Only missing_kernel lacks something on purpose.
+    # Only missing_kernel lacks a kernel on purpose.
     more = {"missing_kernel": ("--force",), "proposal": ("--abi", "proposal")}.get(name, ())
     call(OMPTOOL, "bundle", object_file, "--image", f"{X86_64}={image}", *more, "-o", out)
     return out
@@ -59,7 +59,7 @@ def runtime_flags() -> tuple[str, ...]:
 
 
 def build(name: str, into: Path, *flags: str, linker: str = "bfd") -> Path:
-    """The program of fixture `name`, linked by `linker`."""
+    """Build the program of fixture `name`, linked by `linker`."""
     builders = {
         "shared_library": _build_shared_library,
         "two_images": _build_two_images,
@@ -78,7 +78,7 @@ def build(name: str, into: Path, *flags: str, linker: str = "bfd") -> Path:
 
 
 def build_once(name: str, products: Products) -> Path:
-    """The program of fixture `name`, the same for all tests of a run."""
+    """Build the program of fixture `name` once for all tests of a run."""
     return products.made(f"fixture-{name}", lambda folder: build(name, folder))
 
 

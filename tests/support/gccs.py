@@ -18,10 +18,11 @@ OPTIONS = {
 
 
 def compiled(source: str, out: Path, *flags: str, targets: Sequence[str] = (NVPTX,)) -> Path:
-    """The program, or with "-c" the object, of C source with code for these kinds of device."""
+    """Compile C source to a program, or with "-c" an object, for these kinds of device."""
     path = out.with_suffix(".c")
     path.write_text(source)
-    # A ptxas of a newer CUDA that is on PATH would be asked to check code for archs it dropped.
+    # Hide a ptxas of a newer CUDA on PATH: GCC would use it to check code for architectures that it
+    # dropped.
     where = _with_gcn() if GCN in targets else ["PATH=/usr/bin:/bin"]
     offload = [f"-foffload={','.join(targets)}", *(OPTIONS[target] for target in targets)]
     call("env", *where, "gcc-12", "-O1", "-fopenmp", *offload, *flags, path, "-o", out)
@@ -29,12 +30,12 @@ def compiled(source: str, out: Path, *flags: str, targets: Sequence[str] = (NVPT
 
 
 def gcn_plugins() -> Path:
-    """The folder of libgomp's plugin for AMD's GPUs."""
+    """Return the folder of libgomp's plugin for AMD's GPUs."""
     return UNPACKED / "gcn" / "usr" / "lib" / "x86_64-linux-gnu"
 
 
 def _with_gcn() -> list[str]:
-    """Variables with which gcc finds the compiler for AMD's GPUs and its assembler, LLVM 14's."""
+    """Return the variables by which gcc finds AMD's compiler and LLVM 14's assembler."""
     unpacked("14")
     usr = UNPACKED / "gcn" / "usr"
     compilers = usr / "lib" / "gcc" / "x86_64-linux-gnu" / "12"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Host files and containers written byte by byte: what a test asks for is all that is in them."""
+"""Write host files and containers byte by byte, with no other contents than requested."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Image(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A section of a host file; `at` is where its header says it is, if not where it is."""
+    """A section of a host file; `at` is the offset in its header, if wrong."""
 
     name: str
     data: bytes
@@ -46,7 +46,7 @@ class Section(NamedTuple):
 
 
 def offload_binary(image: Image) -> bytes:
-    """The OffloadBinary of version 1, as every release of LLVM writes it."""
+    """Return an OffloadBinary of version 1, as every release of LLVM writes it."""
     strings = {"triple": image.triple, "arch": image.arch}
     entry_at, pairs_at = 32, 72
     at = pairs_at + 16 * len(strings)
@@ -71,7 +71,7 @@ def later(
     pack: Pack,
     kinds: tuple[int, int] = (PTX, OPENMP),
 ) -> bytes:
-    """A blob of version 2 or 3, by hand: no release of LLVM writes them yet."""
+    """Write a blob of version 2 or 3 by hand: no release of LLVM writes them yet."""
     head = 32 if version == 2 else 40
     at = head + 40 * len(entries)
     table, rest = b"", b""
@@ -100,7 +100,7 @@ def later(
 
 
 def bundle(parts: Mapping[str, bytes]) -> bytes:
-    """A bundle of clang-offload-bundler's: the contents by their IDs."""
+    """Return clang-offload-bundler's bundle of contents by ID."""
     names = sum(24 + len(name) for name in parts)
     table, contents, start = b"", b"", 32 + names
     for name, data in parts.items():
@@ -110,7 +110,7 @@ def bundle(parts: Mapping[str, bytes]) -> bytes:
 
 
 def compressed_bundle(plain: bytes, packed: bytes, version: int = 3, method: int = ZSTD) -> bytes:
-    """A compressed bundle: the header of a version around bytes that were compressed."""
+    """Return a compressed bundle: a header of a version, and compressed bytes."""
     check = md5(plain, usedforsecurity=False).digest()[:8]
     sizes = {2: "<II8s", 3: "<QQ8s"}[version]
     whole = 8 + struct.calcsize(sizes) + len(packed)
@@ -119,7 +119,7 @@ def compressed_bundle(plain: bytes, packed: bytes, version: int = 3, method: int
 
 
 def elf(form: int, sections: Sequence[Section]) -> bytes:
-    """An ELF file for x86-64 with these sections and their names."""
+    """Return an ELF file for x86-64 with these sections and their names."""
     names = b"\0" + b"".join(s.name.encode() + b"\0" for s in sections) + b".shstrtab\0"
     body, rows, name_at = b"", bytes(64), 1
     for one in [*sections, Section(".shstrtab", names, 3, 0, 1)]:
@@ -141,7 +141,7 @@ def elf(form: int, sections: Sequence[Section]) -> bytes:
 
 
 def coff(sections: Mapping[str, bytes]) -> bytes:
-    """An object file of Windows' for x86-64; long names are in its string table."""
+    """Return a COFF object for x86-64; long names are in its string table."""
     strings, rows, body = b"", b"", b""
     start = 20 + 40 * len(sections)
     for name, data in sections.items():

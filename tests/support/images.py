@@ -15,18 +15,18 @@ TABLE_RECORD = struct.Struct("<QQQ")
 
 
 def exported(path: Path) -> set[str]:
-    """The names that a shared object defines for others."""
+    """Return the names that a shared object defines."""
     return {symbol.name for symbol in _dynamic_symbols(path) if symbol["st_shndx"] != "SHN_UNDEF"}
 
 
 def undefined(path: Path) -> set[str]:
-    """The names that a shared object wants from others."""
+    """Return the names that a shared object leaves undefined."""
     names = {symbol.name for symbol in _dynamic_symbols(path) if symbol["st_shndx"] == "SHN_UNDEF"}
     return names - {""}
 
 
 def needed(path: Path) -> list[str]:
-    """Its DT_NEEDED."""
+    """Return the DT_NEEDED names."""
     with path.open("rb") as file:
         elf = ELFFile(file)
         for section in elf.iter_sections():

@@ -14,7 +14,7 @@ from toolchain import run
 
 IMAGE = (CORPUS / "seed-image.co").read_bytes()
 LIBRARY = "lib/libone.so"
-# The names have the number of the library's fat binary.
+# Names end in the number of the library's fat binary.
 TABLE = {f"{LIBRARY}#0": ("gfx1100", "gfx90a"), "bin/two#0": ("gfx90a",)}
 SOURCE = TESTS / "support" / "sources" / "kpack_library.c"
 
@@ -40,19 +40,19 @@ def archive(scheme: str = "none", libraries: Mapping[str, tuple[str, ...]] = TAB
 
 
 def for_gpu(gpu: str, *libraries: str) -> bytes:
-    """The archive of one GPU."""
+    """Return the archive of one GPU."""
     return archive(libraries={f"{name}#0": (gpu,) for name in libraries})
 
 
 def reference(folder: Path, *paths: str) -> Path:
-    """The bytes by which a library names its archives."""
+    """Write the bytes by which a library names its archives."""
     named = {"kernel_name": LIBRARY, "kpack_search_paths": paths}
     (folder / "reference").write_bytes(msgpack.packb(named))
     return folder / "reference"
 
 
 def library(folder: Path, *paths: str) -> Path:
-    """A library with kernels in archives at these paths, as ROCm's tools leave it."""
+    """Link a library with kernels in archives at these paths, in the form of ROCm's tools."""
     words = ("gcc", "-shared", "-fPIC", f'-DREFERENCE="{reference(folder, *paths)}"')
     run(*words, SOURCE, "-o", folder / "libone.so")
     return folder / "libone.so"

@@ -18,7 +18,7 @@ NO_ENVIRONMENT = 2**64 - 1
 ENVIRONMENT = 16  # bytes of it
 STACK = 8 << 20
 WORD = 8
-# A line of the driver's may begin behind half a line of the runtime's.
+# A line of the driver may follow half a line of the runtime.
 DRIVER = re.compile(r"(cuLaunchKernel|cuMemAlloc\w*) (.*) = (\d+)$")
 TOLD = re.compile(r"# (program|memory|region|runs)\b ?(.*)$")
 MAPPED = re.compile(
@@ -28,7 +28,7 @@ MAPPED = re.compile(
 
 @dataclass(frozen=True)
 class Parameter:
-    """Of a region, as the program passes it."""
+    """Parameter of a region, as the program passes it."""
 
     base: int
     begin: int
@@ -44,13 +44,13 @@ class Launch:
     grid: list[int]  # blocks, threads, memory of each block's own
     result: int
     arguments: list[str] = field(default_factory=list)
-    # Bytes of the driver's memory from the address on that a reduction is lent.
+    # Bytes from the address of driver memory lent to a reduction.
     lent: int = field(default=0, compare=False)
 
 
 @dataclass
 class _Moment:
-    """A launch as it was asked for, and what was known then."""
+    """A launch as requested, with the mappings at that time."""
 
     launch: Launch
     words: list[int]
@@ -165,14 +165,14 @@ class LaunchLog:
         return ""
 
     def _host(self, moment: _Moment, address: int, size: int) -> str:
-        """An address of the host's, if it is the same beside any runtime."""
+        """Return a name for a host address that does not depend on the runtime."""
         is_elsewhere = size and address not in self._program and address not in self._stack
         elsewhere = f"{size} bytes of another thread's" if is_elsewhere else hex(address)
         return _place_in(moment.owned, address) or elsewhere
 
 
 def read(path: Path) -> LaunchLog:
-    """The log in this file."""
+    """Read the log in this file."""
     return LaunchLog(path.read_text(errors="replace"))
 
 

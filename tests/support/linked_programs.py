@@ -18,15 +18,15 @@ from places import TESTS
 SOURCES = TESTS / "packager" / "linking" / "sources"
 PROGRAM = ("calls", "summed", "scaled")
 PRINTED = "10 150\n"
-# Bitcode, which needs no CUDA; the options that come last count.
+# Options for bitcode, which needs no CUDA; the last options count.
 GPU = ("-Xopenmp-target=" + NVPTX, "-march=sm_90", "-foffload-lto", "-nogpulib")
 TWO_TARGETS = (f"-fopenmp-targets={NVPTX},{X86_64}", *GPU, "--cuda-path=/nowhere")
-# The runtime's way to the device is no matter here.
+# Any way to the device will do.
 DEVICES = {**running.MANDATORY, "OMPTOOL_PLUGINS": "host"}
 
 
 def compiled(folder: Path, name: str, *flags: str, version: str = INSTALLED) -> Path:
-    """An object of a source of this folder, by a clang, with code for the CPU as a device."""
+    """Compile a source of this folder by a clang, with code for the CPU as a device."""
     clang = [*tool(version), "-O1", "-fopenmp", f"-fopenmp-targets={X86_64}", *flags, "-c"]
     return made(folder / f"{name}.o", *clang, SOURCES / f"{name}.c")
 
@@ -41,7 +41,7 @@ def driver(version: str = INSTALLED) -> list[str]:
 
 
 def linked(out: Path, *words: object, options: Sequence[object] = ()) -> str:
-    """Link `out` by a command; what omptool says of it."""
+    """Link `out` by a command; return omptool's output."""
     done = subprocess.run(
         [OMPTOOL, "link", *map(str, options), "--", *map(str, words), "-o", str(out)],
         capture_output=True, text=True, check=False, env=os.environ | {"PATH": searched()},
@@ -51,12 +51,12 @@ def linked(out: Path, *words: object, options: Sequence[object] = ()) -> str:
 
 
 def searched() -> str:
-    """Debian keeps an unversioned ld.lld only there."""
+    """Return PATH with the folder of Debian's unversioned ld.lld."""
     return f"{LLD_FOLDER}:{os.environ['PATH']}"
 
 
 def printed(path: Path, **environment: str) -> str:
-    """Return what a program prints whose regions must all offload, on the runtime that it finds."""
+    """Return the output of a program whose regions must all offload, on its own runtime."""
     done = subprocess.run(
         [path], capture_output=True, text=True, check=False, timeout=running.PATIENCE,
         env=os.environ | DEVICES | environment,
@@ -66,6 +66,6 @@ def printed(path: Path, **environment: str) -> str:
 
 
 def kernels(path: Path) -> set[str]:
-    """The functions of which the images of a file have regions."""
+    """Return the functions whose regions a file's images have."""
     found = dumped_images(path)
     return {name.rsplit("_", 1)[0].rsplit("_", 1)[1] for i in found for name in i["kernels"]}

@@ -11,9 +11,9 @@ from pathlib import Path
 from machine import lacks
 
 LINKERS = ("bfd", "gold", "lld", "mold")
-# Debian keeps an unversioned ld.lld, which is what -fuse-ld=lld looks for, only here.
+# Folder of Debian's unversioned ld.lld, which -fuse-ld=lld requires.
 LLD_FOLDER = "/usr/lib/llvm-19/bin"
-# For clang, which takes twice as long with its own choice: ld loads LLVM to look for bitcode.
+# Clang's default ld takes twice as long: it loads LLVM to look for bitcode.
 FAST_LINKER = f"--ld-path={LLD_FOLDER}/ld.lld"
 OWN_LINKER = "--ld-path=/usr/bin/ld"
 
@@ -25,7 +25,7 @@ def needs_gold() -> None:
 
 
 def link(out: Path, *inputs: Path, linker: str = "bfd", flags: tuple[str, ...] = ()) -> Path:
-    """Link `inputs` to `out` through gcc; a failure shows what the linker said."""
+    """Link `inputs` to `out` through gcc; show the linker's output if it fails."""
     if linker == "gold":
         needs_gold()
     environment = os.environ | {"PATH": f"{LLD_FOLDER}:{os.environ['PATH']}"}

@@ -16,8 +16,10 @@ def reasons(path: Path) -> dict[str, str]:
 
 
 def known() -> set[str]:
-    """Return the names of all tests: cases of runtime/tests and those of plugins, as ctest has
-    them, functions and programs of tests/.
+    """Return the names of all tests.
+
+    These are the cases of runtime/tests and of plugins in ctest's spelling, and the functions and
+    programs of tests/.
     """
     native = ROOT / "runtime" / "tests"
     cases = [path.read_text() for path in native.rglob("*_test.cpp")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""LLVM 19's own runtime: where it is, and what programs say, on it or on another."""
+"""LLVM 19's own runtime: its location, and the output of programs on it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def llvm_libraries() -> Path:
 
 
 def lines(output: str) -> list[str]:
-    """Without what differs from run to run; LLVM has four host devices, this runtime one."""
+    """Return lines without parts that vary; LLVM has four host devices, this runtime one."""
     output = re.sub(r"0x[0-9a-f]{16}", "ADDRESS", output)
     output = re.sub(r"only \d devices", "only N devices", output)
     output = re.sub(r"__omp_offloading_[0-9a-f]+_[0-9a-f]+", "KERNEL", output)

@@ -12,7 +12,7 @@ from omptool.cli import cli
 X86_64 = "x86_64-pc-linux-gnu"
 NVPTX = "nvptx64-nvidia-cuda"
 
-# A team takes every num_teams-th element; `scale` and the table are there to be exported.
+# A team computes every num_teams-th element; `scale` and the table exist to be exported.
 SAXPY = """
 @factors = global [3 x i32] zeroinitializer
 @scale = global double 1.0
@@ -61,7 +61,7 @@ LIBRARY_FUNCTIONS = (
 
 
 def asking(functions: tuple[str, ...] = LIBRARY_FUNCTIONS) -> str:
-    """A kernel that stores what each function of the device library returns."""
+    """Return a kernel that stores the results of the device library's functions."""
     body = "".join(
         f"  %v{i} = call i32 @{name}()\n"
         f"  %p{i} = getelementptr i32, ptr %out, i64 {i}\n"
@@ -82,7 +82,7 @@ def attempt(
 
 
 def summing(count: int) -> str:
-    """The kernel of sources/many_arguments.c, with so many parameters."""
+    """Return the kernel of sources/many_arguments.c, with `count` parameters."""
     names = [f"%a{i}" for i in range(1, count)]
     parameters = "".join(f", i64 {name}" for name in names)
     sums = ["0", *(f"%s{i}" for i in range(1, count))]

@@ -18,7 +18,7 @@ def lacks(what: str) -> NoReturn:
     pytest.skip(what)
 
 
-# A build step prints this on a distribution that lacks a part of clang 19, the value.
+# Output of build steps on distributions that lack a part of clang 19, and the name of the part.
 LACKING = {
     # Debian 13: glibc 2.41's <stdlib.h>, compiled for NVIDIA's GPUs.
     "unsupported machine mode '__TC__'": "a clang 19 that compiles this glibc's headers for GPUs",
@@ -28,7 +28,7 @@ LACKING = {
 
 
 def output(*command: object) -> str:
-    """Return what a build step prints; a failure shows it."""
+    """Return the output of a build step; show it if the step fails."""
     words = [str(word) for word in command]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     for message, part in LACKING.items():
@@ -38,12 +38,12 @@ def output(*command: object) -> str:
     return done.stdout
 
 
-# Files of /tmp are found here under `with_tmp`.
+# Folder in which files of /tmp appear under `with_tmp`.
 OLD_TMP = Path("/mnt")
 
 
 def with_tmp(option: str) -> list[str]:
-    """A command that runs another where /tmp is empty and mounted so: "ro", "noexec"."""
+    """Return a prefix for commands that mounts an empty /tmp as "ro" or "noexec"."""
     mounted = f"mount --bind /tmp {OLD_TMP} && mount -t tmpfs -o {option} none /tmp"
     inside = ["unshare", "--mount", "sh", "-c", f'{mounted} && exec "$@"', "sh"]
     if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode != 0:

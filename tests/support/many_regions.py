@@ -21,7 +21,7 @@ template <typename Value, std::size_t Depth> struct Field {
 };
 }  // namespace detail
 """
-# Two types of two sizes: four regions.
+# Two types of two sizes make four regions.
 TEMPLATE = r"""
 template <typename Value, std::size_t Depth>
 void {name}(detail::Field<Value, Depth>& field, const detail::Field<Value, Depth>& other) {{

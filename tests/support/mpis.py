@@ -16,7 +16,7 @@ from places import OMPTOOL, ROOT
 
 NODE = os.uname().nodename.partition(".")[0]  # as workers call this machine
 PATIENCE = 120  # seconds, on a loaded machine
-# Root may start jobs, and ranks share cores.
+# Allow root to start jobs, and ranks to share cores.
 ALLOWED = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -35,7 +35,7 @@ class Mpi(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """The library's file, beside the launcher."""
+        """Return the library's file, beside the launcher."""
         found = shutil.which(self.launcher[0])
         if not found:
             lacks(f"{self.launcher[0]} is not here: apt-get install openmpi-bin mpich, make mpis")
@@ -44,13 +44,12 @@ class Mpi(NamedTuple):
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return what a job has more in its environment."""
+        """Return the additional environment of a job."""
         return ALLOWED | ({"OMPTOOL_MPI": str(self.path)} if self.is_named else {})
 
 
-# PMIx_Finalize waits 2 s for an answer of mpirun's, which a busy machine may not give in time.
-# mpirun then reports that the process has ended without MPI_Finalize. Where the runtime itself
-# skips MPI_Finalize, it prints a line.
+# PMIx_Finalize waits 2 s for mpirun, which a busy machine may exceed. mpirun then reports a missing
+# MPI_Finalize. If the runtime itself skips MPI_Finalize, it prints a line.
 MAY_END_UNANSWERED = {"OMPI_MCA_orte_allowed_exit_without_sync": "1"}
 OPTIONS = ("--oversubscribe", "--bind-to", "none")  # of Open MPI
 DEBIAN = (
@@ -67,16 +66,16 @@ PYPI = (
     Mpi("intel", (INTELS,), "libmpi.so.12", is_named=True),
     Mpi("intel-standard", (INTELS,), "libmpi_abi.so.1", is_named=True),
 )
-# A launcher, and the MPI in a program, add lines when the program ends by a signal or a code.
+# Lines that launchers and MPI add when a program ends by a signal or an exit code.
 ADDED = re.compile(
     r"^(\[\S+:\d+\] \*\*\* Process received|\[\S+:\d+:\d+:\d+\] Caught|\n?[-=]{60})",
     re.MULTILINE,
 )
-# It finds the signal: MPICH's last line may name that by which it ended the others.
+# Finds the signal by which a program ended; MPICH's last line may name one that it sent itself.
 SIGNAL = re.compile(r"(?:EXIT CODE: |\bsignal )(\d+)")
 ALL = (*DEBIAN, *PYPI)
 VARIABLE = "TESTS_MPI"  # names the MPI by which `running.run` starts programs, with workers
-# `make test` takes Debian's, `make test-all` PyPI's, too.
+# MPIs: Debian's in `make test`, PyPI's as well in `make test-all`.
 EACH = pytest.mark.parametrize(
     "mpi",
     [
@@ -112,7 +111,7 @@ def with_workers(
 
 
 def of_program(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
-    """Return the end of a job's program: without what is added to it, and by the signal.
+    """Return the end of a job's program, without lines of launchers.
 
     Launchers name the signal in a line, or exit with 128 and its number as a shell does.
     """

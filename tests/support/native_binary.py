@@ -17,7 +17,7 @@ Handle = ctypes.c_void_p
 
 
 def native(module: bytes) -> bytes:
-    """Return what clGetProgramInfo gives when the module is built."""
+    """Return the binary from clGetProgramInfo, after building the module."""
     cl = ctypes.CDLL("libOpenCL.so.1")
     cl.clCreateContext.restype = cl.clCreateProgramWithIL.restype = Handle
     platform, device, error = Handle(), Handle(), ctypes.c_int()

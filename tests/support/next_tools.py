@@ -16,7 +16,7 @@ SONAME = "libwith_a_name_that_is_longer_than_it_was.so.1"
 CHANGES = {"rpath": ("--set-rpath", RPATH), "needed": ("--add-needed", LIBRARY),
            "soname": ("--set-soname", SONAME)}  # fmt: skip
 
-# Whoever makes them, by name: what comes in front of the two files, or of the one.
+# Commands by tool, up to the names of the input and output, or of the single file.
 COPYING = {
     "strip": ["strip"],
     "objcopy": ["objcopy"],
@@ -32,7 +32,7 @@ IN_PLACE = {
     for change, options in CHANGES.items()
 }
 TOOLS = (*COPYING, *IN_PLACE)
-# One of each that has code of its own.
+# One tool of each independent implementation.
 FEW = ("strip", "llvm-strip-19", "eu-strip", "PyPI rpath", "Debian rpath")
 
 

@@ -23,12 +23,12 @@ from omptool.installation import libdir
 ARCHITECTURE = "sm_75"
 REGISTERED = TESTS / "support" / "sources" / "registered_image.c"
 VERSIONS = ("16", INSTALLED)
-# The device's code by itself.
+# Options that compile device code alone.
 ALONE = (f"--target={NVPTX}", "-nogpulib", f"-march={ARCHITECTURE}", "--cuda-path=/nowhere")
 
 
 def fake_driver(products: Products) -> Path:
-    """The folder of the fake libcuda.so.1 of runtime/tests, which runs no kernel."""
+    """Build the fake libcuda.so.1 of runtime/tests, which runs no kernel, and return its folder."""
     return products.made("fake-cuda-driver", lambda _: _built("fake_cuda_driver") / "fake_cuda")
 
 
@@ -40,7 +40,7 @@ def fake_kernels(products: Products) -> Path:
 
 
 def _built(target: str) -> Path:
-    """The folder of a target of the runtime's tests, where scripts/test.sh builds it, too."""
+    """Build a target of the runtime's tests where scripts/test.sh builds it, too."""
     folder = ROOT / "build" / "package"
     call("cmake", "-S", ROOT, "-B", folder, "-DOMPTOOL_TESTS=ON")
     call("cmake", "--build", folder, "--target", target)
@@ -48,13 +48,13 @@ def _built(target: str) -> Path:
 
 
 def device_library(version: str) -> Path:
-    """A clang's OpenMP library for the device."""
+    """Return a clang's OpenMP library for the device."""
     folders = libraries(version).split(":")
     return Path(folders[-1]) / f"libomptarget-nvptx-{ARCHITECTURE}.bc"
 
 
 def offloading(version: str) -> list[str]:
-    """The flags with which a clang compiles for the device."""
+    """Return the flags with which a clang compiles for the device."""
     return [
         "-fopenmp",
         f"-fopenmp-targets={NVPTX}",
@@ -65,20 +65,20 @@ def offloading(version: str) -> list[str]:
 
 
 def linked_by_clang(version: str, source: Path, folder: Path, *flags: str) -> Path:
-    """The program as users make it, with a cubin of the ptxas that is here."""
+    """Build the program with clang's driver, which uses this machine's ptxas."""
     call(*tool(version), *offloading(version), *flags, source, "-o", folder / "app")
     return folder / "app"
 
 
 def with_ptx(version: str, source: Path, folder: Path, *flags: str) -> Path:
-    """The program with PTX as its image, registered as this clang's linker wrapper does it."""
+    """Build the program with PTX as its image, registered like this clang's linker wrapper does."""
     host = host_object(version, source, folder, *flags)
     ptx = device_ptx(version, source, folder, *flags)
     return registered(version, host, {ARCHITECTURE: ptx}, folder / "app")
 
 
 def host_object(version: str, source: Path, folder: Path, *flags: str) -> Path:
-    """The host's side of a program."""
+    """Compile the host part of a program."""
     host = ["-fopenmp", f"-fopenmp-targets={NVPTX}", "--offload-host-only", "-c"]
     call(*_clang(version, source), *flags, *host, source, "-o", folder / "host.o")
     return folder / "host.o"
@@ -87,7 +87,7 @@ def host_object(version: str, source: Path, folder: Path, *flags: str) -> Path:
 def device_ptx(
     version: str, source: Path, folder: Path, *flags: str, libdevice: Path | None = None
 ) -> Path:
-    """The device's side, with NVIDIA's library of mathematical functions if that is given."""
+    """Compile the device part to PTX, with NVIDIA's libdevice if given."""
     cuda = looks_like_cuda(version, folder)
     if libdevice:
         shutil.copy(libdevice, cuda / "nvvm" / "libdevice" / "libdevice.10.bc")
@@ -100,9 +100,9 @@ def device_ptx(
 
 
 def _with_library(version: str, code: Path) -> Path:
-    """Bitcode with what clang 19's optimiser calls of its library when the rest of that is gone.
+    """Link the functions of the device library that clang 19's optimiser calls.
 
-    Users get it from libomptarget.devicertl.a, by nvlink.
+    Users get them from libomptarget.devicertl.a, by nvlink.
     """
     if version != INSTALLED:
         return code
@@ -120,7 +120,7 @@ def registered(
     *flags: str,
     triple: str = NVPTX,
 ) -> Path:
-    """The program with these images, each of an architecture, in the form of this clang's."""
+    """Link a program with an image for each architecture, registered in this clang's form."""
     names = ["IMAGE", *(f"IMAGE_{number}" for number in range(2, len(images) + 1))]
     given = []
     for name, (architecture, image) in zip(names, images.items(), strict=True):
@@ -141,7 +141,7 @@ def _clang(version: str, source: Path) -> list[str]:
 
 
 def looks_like_cuda(version: str, folder: Path) -> Path:
-    """A folder in it that clang takes for CUDA's."""
+    """Make a folder that clang accepts as CUDA."""
     cuda = folder / "cuda"
     for part in ("bin", "include", "nvvm/libdevice"):
         (cuda / part).mkdir(parents=True)

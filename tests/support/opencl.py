@@ -10,7 +10,7 @@ DRIVER = Path(sys.prefix) / "lib" / "libintelocl.so"
 
 
 def vendors(folder: Path) -> dict[str, str]:
-    """The environment in which OpenCL's loader finds this driver and no other."""
+    """Return the environment in which OpenCL's loader finds only this driver."""
     assert DRIVER.exists(), f"no {DRIVER}: pip install intel-opencl-rt intel-cmplr-lib-rt"
     folder.mkdir(exist_ok=True)
     (folder / "intel.icd").write_text(f"{DRIVER}\n")

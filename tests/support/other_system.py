@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Run omptool with what Python has on macOS or Windows: all that it lacks there is hidden.
+"""Run omptool like Python on macOS or Windows: all that Python lacks there is hidden.
 
-Usage: python -S other_system.py darwin|win32 FOLDER -c CODE | ARGUMENTS...
-FOLDER holds omptool and packager. The standard library stays that of Linux: what it does in other
-ways on such a system (text in streams, names of files) is not seen here.
+Usage: python -S other_system.py darwin|win32 FOLDER -c CODE | ARGUMENTS... FOLDER holds omptool and
+packager. The standard library stays Linux's: other differences of such systems (text in streams,
+names of files) are not covered.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SIGNALS_OF_WINDOWS = {
     "SIGABRT", "SIGFPE", "SIGILL", "SIGINT", "SIGSEGV", "SIGTERM", "SIG_DFL", "SIG_IGN",
 }  # fmt: skip
 FUNCTIONS_OF_WINDOWS = {"signal", "getsignal", "raise_signal", "strsignal", "valid_signals"}
-# These choose their ways by the system when they are loaded: they are loaded before it changes.
+# Modules that choose their implementation by the system at import, so they are imported first.
 BEFORE = (
     "asyncio", "click", "ctypes", "importlib.metadata", "json", "lzma", "pathlib", "platform",
     "shlex", "shutil", "subprocess", "tempfile", "zipfile",

@@ -21,12 +21,12 @@ from builds import Build, built
 from clangs import INSTALLED, WARNINGS, run
 from products import Products
 
-# A league has as many teams as its program says, however few cores there are.
+# Let a league have all teams of its program, however few cores there are.
 ENVIRONMENT = {"KMP_TEAMS_THREAD_LIMIT": "64"}
 
-# libomp 16 now and then ends a program in which a thread waits for dependences of tasks, or hangs
-# (llvm-project issue 85963, mended in 19; docs/runtime.md says how often, on LLVM's too).
-# No other program is started twice.
+# libomp 16 occasionally ends or hangs a program in which a thread waits for dependences of tasks
+# (llvm-project issue 85963, fixed in 19; docs/runtime.md has the rate, on LLVM's runtime, too).
+# Only such programs are started twice.
 RACING = "16"
 ADDRESS = re.compile("0x[0-9a-f]+")
 WAITS = re.compile(r"\bdepend\s*\(")
@@ -38,7 +38,7 @@ ATTEMPTS = 3
 class Outcome:
     """The end of one program. `refusal` is clang's first error, without the place.
 
-    What it says on stderr has no addresses.
+    Its stderr has no addresses.
     """
 
     refusal: str | None = None
@@ -48,7 +48,7 @@ class Outcome:
 
     @property
     def ran(self) -> bool:
-        """It checked its results, they held, and nobody had anything to say about it."""
+        """Return whether the program checked its results and printed nothing else."""
         return self == Outcome(stdout="ok\n")
 
     def __str__(self) -> str:
@@ -111,7 +111,7 @@ class Programs:
 
 
 def _refusal(build: Build, source: Path, program: Path) -> str | None:
-    """Build the program; return what clang says if it does not like it."""
+    """Build the program; return clang's error, if any."""
     try:
         built(build, program, source, *(WARNINGS if build.version == INSTALLED else ()))
     except AssertionError as refused:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The way over the devices of two workers, by each MPI, that tests which offload may take.
+"""The way over the devices of two workers, by each MPI, for tests that offload.
 
-Tests of the rooms ROOMS take it, but for the tests and programs of LIST. `make test` runs a sample
-with Debian's MPIs. `make test-all` runs with every MPI what `make test` runs at once, and repeats
-with one of them the tests that look for rare faults.
+Tests of the rooms ROOMS use it, except the tests and programs of LIST. `make test` runs a sample
+with Debian's MPIs. `make test-all` runs with every MPI the tests that `make test` runs at once, and
+repeats with one of them the tests that look for rare faults.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from places import TESTS
 
 ROOMS = ("applications", "book", "openmp")
 LIST = TESTS / "not_over_workers.txt"
-# Each tries something else: classes, globals, what ends with the program, mapping, tasks, updates.
+# Programs that differ in what they exercise: classes, globals, ends of programs, mapping, tasks,
+# updates.
 SAMPLE = {"classes", "declare_target", "lifetimes", "mapping", "stencil", "tasks", "updates"}
 
 
@@ -37,12 +38,12 @@ def ways(test: str, path: Path) -> list[Any]:
 
 
 def environment(mpi: mpis.Mpi) -> Mapping[str, str]:
-    """Return what has `running.run` start an MPI job: all devices are its workers'."""
+    """Return the environment in which `running.run` starts an MPI job with workers' devices."""
     return {"OMPTOOL_PLUGINS": "mpi", mpis.VARIABLE: mpi.name}
 
 
 def kept(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Leave out what more than `make test` would run, and mark what it does not run."""
+    """Remove tests that exceed `make test`, and mark those that it does not run."""
     return [item for item in items if not item.get_closest_marker("workers") or _is_kept(item)]
 
 

@@ -29,7 +29,7 @@ def stored_wheel(tree: Path, folder: Path) -> Path:
 
 
 def streamed_wheel(tree: Path, folder: Path) -> Path:
-    """As a writer makes it that cannot go back: sizes are behind the bytes."""
+    """Write a wheel to a pipe, so that sizes follow the bytes."""
     path = folder / "streamed.whl"
     with path.open("wb") as out, zipfile.ZipFile(_Pipe(out), "w", zipfile.ZIP_DEFLATED) as file:
         for one in sorted(tree.rglob("*")):
@@ -76,7 +76,7 @@ def debian(method: str) -> Make:
 
 
 def old_debian(tree: Path, folder: Path) -> Path:
-    """With bzip2, which dpkg-deb reads and no longer writes, and with pax's names."""
+    """Write a package with bzip2, which dpkg-deb reads and no longer writes, and with pax names."""
     with tarfile.open(folder / "data.tar.bz2", "w:bz2", format=tarfile.PAX_FORMAT) as data:
         data.add(tree, ".")
     tarfile.open(folder / "control.tar.gz", "w:gz").close()
@@ -96,7 +96,7 @@ MAKERS = [
 
 
 def images(package: Path, *words: object) -> list[tuple[Any, ...]]:
-    """Of each image: in which file of the package, or of a folder, and what it is."""
+    """Return file and facts of each image in a package or folder."""
     result = omptool("dump", "--json", "--hash", *(words or (package,)))
     assert result.exit_code == 0, result.output
     found = []

@@ -19,7 +19,7 @@ EXPECTED = (FIXTURES / "portable" / "expected.txt").read_text()
 
 
 def four_images(products: Products) -> Path:
-    """With images for CPU, NVIDIA, AMD and OpenCL."""
+    """Build a program with images for CPU, NVIDIA, AMD and OpenCL."""
 
     def build(folder: Path) -> Path:
         return with_images(folder, SOURCE, images_of(folder, KERNELS))
@@ -28,7 +28,7 @@ def four_images(products: Products) -> Path:
 
 
 def left_as_bitcode(products: Products) -> Path:
-    """With bitcode for CPU, NVIDIA and OpenCL."""
+    """Build a program with bitcode for CPU, NVIDIA and OpenCL."""
 
     def build(folder: Path) -> Path:
         triples = (X86_64, NVPTX, SPIRV)
@@ -38,12 +38,12 @@ def left_as_bitcode(products: Products) -> Path:
 
 
 def bitcode(folder: Path, triple: str) -> Path:
-    """The kernels, left as bitcode."""
+    """Lower the kernels to bitcode."""
     return lower(KERNELS, folder / f"{triple}.bc", "--emit", "bc", triple=triple)
 
 
 def images_of(folder: Path, ir: Path) -> dict[str, Path]:
-    """Of portable kernels, by target and processor."""
+    """Lower portable kernels; return the images by target and processor."""
     return {
         X86_64: lower(ir, folder / "kernels.so"),
         f"{NVPTX}:sm_75": lower(ir, folder / "kernels.ptx", "--cpu", "sm_75", triple=NVPTX),
@@ -53,7 +53,7 @@ def images_of(folder: Path, ir: Path) -> dict[str, Path]:
 
 
 def with_images(folder: Path, source: Path, images: Mapping[str, Path], *flags: str) -> Path:
-    """The program of a host source with these images."""
+    """Build the program of a host source with these images."""
     host = compile_host(source, folder / "host.o", *flags)
     given = [f"--image={where}={path}" for where, path in images.items()]
     call(OMPTOOL, "bundle", host, *given, "-o", folder / "bundled.o")

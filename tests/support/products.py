@@ -15,16 +15,16 @@ Product = TypeVar("Product")
 
 
 class Products:
-    """Made under a lock in a folder that all workers see, each by the first who asks for it."""
+    """Products made under a lock in a folder that all workers see, each by its first user."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         root.mkdir(exist_ok=True)
 
     def made(self, name: str, make: Callable[[Path], Product]) -> Product:
-        """Return what `make` returns for the folder of this name: paths, mostly.
+        """Return the result of `make` for the folder of this name, usually paths.
 
-        What it raises is raised, and the next who asks tries again.
+        An exception of `make` is raised, and the next call tries again.
         """
         folder = self._root / name
         record = self._root / f"{name}.made"
@@ -39,7 +39,7 @@ class Products:
         return product
 
     def folder(self, name: str, fill: Callable[[Path], object]) -> Path:
-        """The folder of this name, with what `fill` puts there."""
+        """Return the folder of this name; `fill` fills it once."""
 
         def make(folder: Path) -> Path:
             fill(folder)
@@ -48,9 +48,9 @@ class Products:
         return self.made(name, make)
 
     def copied(self, out: Path, words: Sequence[str], make: Callable[[Path], object]) -> Path:
-        """`out`, a copy of what `make` writes to the path that it gets.
+        """Return `out`, a copy of the file that `make` writes to its argument.
 
-        It is the same for all who give these words, as long as the files among them are the same.
+        Callers with the same words share the file, as long as files among the words are unchanged.
         """
         digest = hashlib.sha256()
         for word in words:
@@ -62,5 +62,5 @@ class Products:
         return Path(shutil.copy(folder / out.name, out))
 
 
-# Those of the run of tests that this process is part of, if it is.
+# Products of the test run that this process is part of, if any.
 of_this_run: list[Products] = []

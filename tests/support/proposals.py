@@ -21,7 +21,7 @@ from verifying import findings
 
 from omptool.installation import libdir
 
-# Of mold 1.10 a versioned reference finds no default version: it needs the other library, too.
+# With mold 1.10 a versioned reference finds no default version, so it needs the other library, too.
 RUNTIMES = dict.fromkeys(LINKERS, ("-ltarget",)) | {"mold": ("-ltarget", "-lomptarget")}
 SOURCE = (TESTS / "support" / "sources" / "proposal_host.c").read_text()
 ENTRIES = (TESTS / "support" / "sources" / "proposal_entries.c").read_text()
@@ -30,12 +30,12 @@ BY_HAND = (TESTS / "support" / "sources" / "proposal_by_hand.c").read_text()
 
 
 def host(folder: Path, source: str = SOURCE + ENTRIES + MAIN) -> Path:
-    """The object to bundle."""
+    """Compile the object to bundle."""
     return compile_c(source, folder / "host.o", "-c", "-fPIC")
 
 
 def bundled(folder: Path, *images: object, force: bool = True, source: str | None = None) -> Path:
-    """The host with images (files for the CPU, or target=file), for --abi proposal."""
+    """Bundle the host with images (files for the CPU, or target=file), for --abi proposal."""
     plain = host(folder) if source is None else host(folder, source)
     words = [word if "=" in str(word) else f"{X86_64}={word}" for word in images]
     options = [part for word in words for part in ("--image", word)]
@@ -47,13 +47,13 @@ def bundled(folder: Path, *images: object, force: bool = True, source: str | Non
 
 
 def program(folder: Path, *images: object, linker: str = "bfd", source: str | None = None) -> Path:
-    """The bundled host, linked with libtarget.so."""
+    """Link the bundled host with libtarget.so."""
     flags = (f"-L{libdir()}", *RUNTIMES[linker])
     inputs = bundled(folder, *images, source=source)
     return link(folder / f"app-{linker}", inputs, linker=linker, flags=flags)
 
 
-# The rows of a sound program.
+# Rows of a correct program.
 SOUND = [
     ("global", None, "table", 32, ["present"]),
     ("kernel", None, "first", 0, ["present"]),
@@ -62,7 +62,7 @@ SOUND = [
 
 
 def rows(file: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Return what is compared of the entries in a document of dump."""
+    """Return the compared fields of entries in a document of dump."""
     keys = ("kind", "name", "symbol", "size", "images")
     return [tuple(entry[key] for key in keys) for entry in file["entries"]]
 
@@ -76,12 +76,12 @@ def started(path: Path, *command: object, **environment: str) -> subprocess.Comp
 
 
 def under_run(path: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The same under `omptool run`."""
+    """Start a program under `omptool run`."""
     return started(path, OMPTOOL, "run", *options, **environment)
 
 
 def foreign_runtime(folder: Path) -> Path:
-    """A libtarget.so without versions, as the document has it."""
+    """Build a libtarget.so without symbol versions, as the document describes it."""
     names = ("__tgt_register_lib", "__tgt_unregister_lib", "__tgt_target")
     source = "\n".join(f"int {name}(void) {{ return 1; }}" for name in names)
     flags = ("-shared", "-fPIC", "-Wl,-soname,libtarget.so")
@@ -89,18 +89,18 @@ def foreign_runtime(folder: Path) -> Path:
 
 
 def by_hand(folder: Path, image: Path, *flags: str, section: str = "libtarget_entries") -> Path:
-    """A program without anything of omptool's but, if it is ours, the library."""
+    """Build a program that uses at most omptool's library, no other part of it."""
     words = (f'-DIMAGE="{image}"', f'-DSECTION="{section}"', "-Wno-attributes", *flags)
     return compile_c(BY_HAND + MAIN, folder / "hand", *words)
 
 
 def only(path: Path, code: str) -> list[str]:
-    """The errors in a file, which must all be of one code."""
+    """Return the messages of a file's errors, which must all have one code."""
     errors = [finding for finding in findings(path) if finding["severity"] == "error"]
     assert {finding["code"] for finding in errors} == {code}
     return [str(finding["message"]) for finding in errors]
 
 
 def device(folder: Path, entries: str, source: str = SOURCE) -> Path:
-    """Another image for the CPU, with these entries."""
+    """Make another image for the CPU, with these entries."""
     return device_image(source + entries, folder / "other.so")

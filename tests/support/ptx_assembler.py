@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def assembles(ptx: Path, arch: str) -> bool:
-    """Return whether ptxas takes the file; true where there is no ptxas to ask."""
+    """Return whether ptxas accepts the file; true without ptxas."""
     tool = shutil.which("ptxas")
     if not tool:
         return True

@@ -23,13 +23,13 @@ QUEUED = {VARIABLE: "1"}
 IDS = ("at-once", "queued")
 NO_DEVICE = {"OMPTOOL_PLUGINS": "only-of-tests-that-offload"}
 
-# Tests in these rooms are about the runtime, and the way to the device may change how they end.
+# Rooms of tests about the runtime, whose results may depend on the way to the device.
 ROOMS = (
     *("applications", "book", "checking", "faults", "fortran", "messages", "observing", "openmp"),
     "runtime",
 )
 LIST = TESTS / "not_over_queues.txt"
-# A sweep is a test of compilers, by its parameters, or one that has many cases.
+# Parameters of sweeps over compilers; tests with many cases are sweeps, too.
 SWEPT = {"build", "version"}
 MANY = 4
 
@@ -46,10 +46,10 @@ def ways(test: str, path: Path) -> list[Any]:
 
 
 def take_turns(items: Iterable[pytest.Item]) -> None:
-    """Leave one way of each case of a sweep to `make test`, and the other to `make test-all`.
+    """Keep one way of each case of a sweep for `make test`, and the other for `make test-all`.
 
-    A file counts its cases on from one sweep to the next: with an odd number of compilers, each
-    has either way with some program.
+    A file counts its cases across sweeps: with an odd number of compilers, each has either way with
+    some program.
     """
     counts: dict[Path, int] = {}
     for cases in _cases_both_ways(items).values():
@@ -62,7 +62,7 @@ def take_turns(items: Iterable[pytest.Item]) -> None:
 
 
 def _cases_both_ways(items: Iterable[pytest.Item]) -> dict[str, list[Sequence[pytest.Item]]]:
-    """The cases that run both ways in `make test`, by their test functions."""
+    """Return the cases that run both ways in `make test`, by test function."""
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         if "way" in _parameters(item) and item.get_closest_marker("exhaustive") is None:

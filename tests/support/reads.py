@@ -20,7 +20,7 @@ _MAPPED = re.compile(r"[^,]*, (\d+), [^,]*, [^,]*, \d+<([^<>]*)>")
 
 
 class Reads(NamedTuple):
-    """The number of times that a process opened a file, and of the bytes that it read of it."""
+    """How often a process opened a file, and how many of its bytes it read."""
 
     opens: int
     bytes: int
@@ -37,14 +37,14 @@ class _Call(NamedTuple):
 def reads(
     folder: Path, command: Sequence[object], *files: Path, stdin: Path | None = None
 ) -> list[Reads]:
-    """Run a command and return what it itself read of each of `files`; `stdin` is its input.
+    """Run a command and return its own reads of each of `files`; `stdin` is its input.
 
     Threads count; processes that it starts (linkers, compilers, the probe of plugins) do not.
     """
     if not shutil.which("strace"):
         lacks("strace is not here: apt-get install strace")
     log = folder / "reads.strace"
-    # -y shows a descriptor's file, -z drops calls that failed; no other call is stopped at.
+    # -y shows a descriptor's file, -z drops failed calls; strace stops at no other call.
     options = ["-f", "--seccomp-bpf", "-y", "-z", "-qq", "-s", "0", "-e"]
     traced = ["strace", *options, f"trace={CALLS}", "-o", str(log)]
     words = [*traced, *map(str, command)]
@@ -58,7 +58,7 @@ def reads(
 
 
 def _calls(text: str) -> Iterator[_Call]:
-    """The calls of a log, of those that another process interrupted both halves as one."""
+    """Yield the calls in a log; join the two halves of an interrupted call."""
     begun: dict[str, str] = {}
     for line in text.splitlines():
         process = line.split(" ", 1)[0]
@@ -72,7 +72,7 @@ def _calls(text: str) -> Iterator[_Call]:
 
 
 def _own(calls: Iterator[_Call]) -> Iterator[_Call]:
-    """The calls of the first process and its threads."""
+    """Yield the calls of the first process and its threads."""
     threads: set[str] = set()
     for call in calls:
         threads = threads or {call.process}
@@ -89,7 +89,7 @@ def _of(calls: Sequence[_Call], file: str) -> Reads:
 
 
 def _read(call: _Call, file: str) -> int:
-    """The bytes of `file` that a call reads; what it maps counts as read."""
+    """Return the bytes of `file` that a call reads or maps."""
     if call.name == "mmap":
         mapped = _MAPPED.match(call.arguments)
         return int(mapped[1]) if mapped and mapped[2] == file else 0

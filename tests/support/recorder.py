@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A tool of OMPT that records what it hears of devices, and programs that run with it."""
+"""A tool of OMPT that records events of devices, and programs that run with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clangs import CLANG, made
 from places import TESTS
 
 OBSERVING = TESTS / "programs" / "observing"
-# Each callback that has begin and end, or needs none; and the same with those that have not.
+# Callbacks that report begin and end, or need no end. PLAIN has the older forms, which report once.
 EMI = ["device_initialize", "device_finalize", "device_load", "device_unload"]
 EMI += ["target_emi", "target_data_op_emi", "target_submit_emi", "target_map_emi"]
 PLAIN = [name.removesuffix("_emi") for name in EMI]
@@ -45,12 +45,12 @@ def recorded(
     folder: Path | None = None,
     **environment: str,
 ) -> list[Event]:
-    """Run a program with the tool, and return what the tool heard.
+    """Run a program with the tool, and return the recorded events.
 
-    `libraries` is where the program finds its runtime. The addresses of code, stacks and variables
-    are those of any other run: the loader places nothing at random, and the environment has one
-    size. `code` is what the program has to exit with; None: anything. `folder`, by default that of
-    the program, is for the tool and its record.
+    The program finds its runtime in `libraries`. The addresses of code, stacks and variables are
+    those of any other run: the loader places nothing at random, and the environment has one size.
+    `code` is the expected exit code; None: any. `folder`, by default the program's, is for the tool
+    and its record.
     """
     folder = folder or Path(program if isinstance(program, Path) else program[0]).parent
     record = folder / "record"
@@ -85,7 +85,7 @@ def _event(line: str) -> Event:
 
 
 def of_device(events: list[Event], number: int = 0) -> list[Event]:
-    """Leave out what is of other devices, and what the tool itself did."""
+    """Leave out events of other devices, and those of the tool itself."""
     others = ("tool", "start", "set", "end")
     return [
         event
@@ -96,10 +96,10 @@ def of_device(events: list[Event], number: int = 0) -> list[Event]:
 
 
 def numbered(events: list[Event], host: int) -> list[str]:
-    """Return the events as lines that two runtimes can share.
+    """Return the events as lines that are equal on two runtimes.
 
-    The host's number becomes "host". Addresses and numbers of constructs and operations are
-    counted in the order in which they appear; each allocation gives its address a new number.
+    The host's number becomes "host". Addresses and numbers of constructs and operations are counted
+    in the order in which they appear; each allocation gives its address a new number.
     """
     number = itertools.count()
     names: dict[str, str] = {}
@@ -122,7 +122,7 @@ def numbered(events: list[Event], host: int) -> list[str]:
 
 
 def faults(events: list[Event]) -> list[str]:
-    """Return what is wrong with the order of events with begin and end, and with their values."""
+    """Return the faults in the order of begin and end events, and in their values."""
     return list(_faults(events))
 
 
@@ -150,7 +150,7 @@ def _faults(events: list[Event]) -> Iterator[str]:
             yield f"out of its construct: {event}"
         if values.get("code", "program") != "program":
             yield f"not called by the program: {event}"
-        # Another thread may have an address at once: it is free from the begin of its end on.
+        # Another thread may get the address as soon as its deletion begins.
         if event.name == "data_op" and values["endpoint"] == ("1" if values["op"] == "4" else "2"):
             yield from _faults_of_memory(event, memory)
     yield from (f"does not end: {number}" for number in (*open_targets, *open_operations))
@@ -158,7 +158,7 @@ def _faults(events: list[Event]) -> Iterator[str]:
 
 
 def _faults_of_memory(event: Event, memory: dict[str, str]) -> Iterator[str]:
-    """Allocations and the copies to and from them agree."""
+    """Yield deletions of unallocated memory and empty copies; update `memory`."""
     operation, size = event.values["op"], int(event.values["size"])
     source, there = (event.values[side].partition("@")[0] for side in ("from", "to"))
     if operation == "1":

@@ -24,7 +24,7 @@ ORIGIN = "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata
 
 
 def run_of(printed: str) -> dict[str, Any]:
-    """The one run of the log that was printed."""
+    """Return the one run in a printed log."""
     log = json.loads(printed)
     assert (log["$schema"], log["version"]) == (SCHEMA, "2.1.0")
     validator().validate(log)
@@ -34,7 +34,7 @@ def run_of(printed: str) -> dict[str, Any]:
 
 @cache
 def validator() -> Draft7Validator:
-    """The schema, which must be OASIS's."""
+    """Return a validator of OASIS's schema."""
     schema = json.loads(_body())
     assert schema["$id"] == f"{ORIGIN}sarif-schema-2.1.0.json"
     Draft7Validator.check_schema(schema)

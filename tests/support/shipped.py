@@ -24,7 +24,7 @@ from packager.hosts.host_file import open_host
 from packager.writers.host_object import HostSymbol
 
 SYSTEM = Path("/usr/lib/x86_64-linux-gnu")
-# Other wheels than these are beside this Python's modules.
+# Wheels to fetch, besides those installed with this Python.
 FETCHED = {
     "cffi": "cffi==2.1.1",
     "cryptography": "cryptography==50.0.2",
@@ -115,10 +115,10 @@ def defining_for_gpu(symbols: Sequence[HostSymbol], out: Path) -> Path:
 
 
 def does(path: Path, origin: Path) -> str:
-    """Return what a program says of itself, or that the loader takes a library.
+    """Return a program's output about itself, or whether the loader accepts a library.
 
-    `origin` is where the file was: libraries of a wheel are beside it. Raises AssertionError when
-    it fails.
+    `origin` is the file's folder: libraries of a wheel are beside it. Raises AssertionError if it
+    fails.
     """
     if ".so" in path.name:
         command = [sys.executable, "-S", "-c", LOAD, str(path)]

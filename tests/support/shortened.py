@@ -26,7 +26,7 @@ from packager.slimming.pieces import Piece, Rewritten
 def kept(
     path: Path, archs: Collection[int], sections: Collection[str] = cuda_fatbin.SECTIONS
 ) -> list[Rewritten]:
-    """The CUDA fat binaries of a file with the images for these architectures alone."""
+    """Return a file's CUDA fat binaries with only the images for these architectures."""
     with open_reader(path) as data:
         elf = headers.read(data)
         return [
@@ -38,7 +38,7 @@ def kept(
 
 
 def of_range(data: Reader, start: int, end: int, archs: Collection[int]) -> Iterator[Rewritten]:
-    """The CUDA fat binaries in a range of a file."""
+    """Yield the CUDA fat binaries in a range of a file."""
     at = start
     while at < end:
         if data.bytes(at, 4) != cuda_fatbin.MAGIC:
@@ -50,7 +50,7 @@ def of_range(data: Reader, start: int, end: int, archs: Collection[int]) -> Iter
 
 
 def fatbin(data: Reader, at: int, archs: Collection[int]) -> Rewritten:
-    """One fat binary with the images for these architectures alone."""
+    """Rewrite one fat binary with only the images for these architectures."""
     head = data.bytes(at, cuda_fatbin.HEADER.size)
     _, _, header_size, size = cuda_fatbin.HEADER.unpack(head)
     stop = at + header_size + size
@@ -67,7 +67,7 @@ def fatbin(data: Reader, at: int, archs: Collection[int]) -> Rewritten:
 
 SOURCES = TESTS / "packager" / "slimming" / "sources"
 SOURCE = SOURCES / "registers.c"
-# The ways to link; those of PROGRAMS run, those of LIBRARIES are loaded.
+# Ways to link; PROGRAMS are run, LIBRARIES are loaded.
 COMMON = {
     "pie": ["-fuse-ld=bfd"],
     "no-pie": ["-fno-pie", "-no-pie", "-fuse-ld=bfd"],
@@ -99,7 +99,7 @@ LOAD = "import ctypes, os, sys; ctypes.CDLL(sys.argv[1], mode=os.RTLD_NOW)"
 
 
 def program(products: Products, link: str, *more: str) -> Path:
-    """The program or library of registers.c, with three fat binaries of three images each."""
+    """Build the program or library of registers.c, with three fat binaries of three images each."""
 
     def make(folder: Path) -> Path:
         for number in range(3):
@@ -115,14 +115,14 @@ def program(products: Products, link: str, *more: str) -> Path:
 
 
 def image(arch: int, seed: int) -> bytes:
-    """An entry for one architecture, not compressed."""
+    """Return an uncompressed entry for one architecture."""
     content = random.Random(seed).randbytes(IMAGE)
     head = cuda_fatbin.ENTRY.pack(cuda_fatbin.CUBIN, 0x101, 64, len(content), 0, 0, 0, 0, arch)
     return head.ljust(64, b"\0") + content
 
 
 def printed(path: Path) -> str:
-    """Return what a program prints when it runs, or a library when it is loaded."""
+    """Return the output of a program, or of loading a library."""
     is_library = ".so" in path.name
     command = [sys.executable, "-I", "-c", LOAD, str(path)] if is_library else [str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
@@ -147,7 +147,7 @@ def expected(before: str, archs: Collection[int]) -> str:
 
 
 def segments(path: Path) -> list[headers.Segment]:
-    """The program headers of a file."""
+    """Return the program headers of a file."""
     with open_reader(path) as data:
         return headers.read(data).segments
 

@@ -65,13 +65,13 @@ class Slurm:
         )
 
     def logs(self) -> str:
-        """Return what its daemons have said lately."""
+        """Return the recent output of the daemons."""
         lines = [path.read_text().splitlines()[-20:] for path in self.folder.glob("*.log")]
         return "\n".join(line for log in lines for line in log)
 
 
 def _free_ports(count: int) -> list[int]:
-    """Return ports on which nobody listens."""
+    """Return free ports."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:
@@ -127,7 +127,7 @@ def running() -> Iterator[Slurm]:
     missing = [name for name in ("munged", "slurmctld", "slurmd") if not shutil.which(name)]
     if missing or os.geteuid() != 0:
         lacks(f"Slurm cannot be started here: apt-get install slurm-wlm munge, as root: {missing}")
-    # Sockets have short paths.
+    # Paths of sockets are limited in length.
     with tempfile.TemporaryDirectory(prefix="slurm-") as name, ExitStack() as stack:
         folder = Path(name)
         _configure(folder)
@@ -142,7 +142,7 @@ def running() -> Iterator[Slurm]:
                 ("seed-file", "seed"),
             )
         ]
-        # --force: the folder is nobody else's.
+        # --force skips munged's check of the folder, which only this test uses.
         munged = ("munged", "--foreground", "--force", *files)
         stack.enter_context(_daemon(*munged, **slurm.environment))
         stack.enter_context(_daemon("slurmctld", "-D", **slurm.environment))

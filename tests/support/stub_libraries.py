@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Stand-ins for the libraries of vendors that a shipped library needs, so that it loads without a
-GPU. They print each fat binary that they are told to register.
+"""Build stand-ins for vendors' libraries, so that a shipped library loads without a GPU.
+
+They print each fat binary that is registered with them.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def stubs(library: Path, folder: Path) -> Path:
 
 
 def loaded(library: Path, folder: Path) -> str:
-    """Return what the stand-ins in `folder` print when a library is loaded with them."""
+    """Return the output of the stand-ins in `folder` when a library is loaded with them."""
     done = subprocess.run(
         [sys.executable, "-I", "-c", LOAD, str(library)],
         capture_output=True,
@@ -111,7 +112,7 @@ def _is_here(name: str) -> bool:
 
 
 def _undefined(library: Path) -> dict[str, dict[str, str]]:
-    """The symbols that a library needs: by the library that has them, with their versions."""
+    """Return a library's undefined symbols and versions, by the library that defines them."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     with library.open("rb") as file:
         elf: Any = ELFFile(file)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs as Intel's compilers link them, by the assembler: their tools are not at hand.
+"""Programs in the form of Intel's linker, by the assembler: Intel's tools are not installed.
 
 The layout is that of shipped libraries (dpnp, bitsandbytes, oneMKL): images end to end in
 `__CLANG_OFFLOAD_BUNDLE__sycl-<target>`, pairs in `.tgtimg`, descriptors of `__sycl_register_lib`.
@@ -51,7 +51,7 @@ class Part(NamedTuple):
 
 
 def spirv(*kernels: str, version: int = 0x10000) -> bytes:
-    """A module with kernels of these names."""
+    """Return a module with kernels of these names."""
     words = [0x07230203, version, 0, 64, 0, *_words(14, 2, 2)]
     for name in kernels:
         literal = name.encode() + b"\0"
@@ -65,12 +65,12 @@ def _words(opcode: int, *operands: int) -> list[int]:
 
 
 def packed(data: bytes, target: str = "spir64") -> Part:
-    """An image as `--offload-compress` leaves it: `.tgtimg` has the size that it inflates to."""
+    """Return an image as `--offload-compress` writes it; `.tgtimg` has its inflated size."""
     return Part(zstandard.ZstdCompressor().compress(data), target, COMPRESSED, len(data))
 
 
 def zebin(folder: Path, first: str = "first", second: str = "second") -> bytes:
-    """Native code for Intel's GPUs: an ELF file of the machine 205, for device 12.60.7."""
+    """Make native code for Intel's GPUs: an ELF file of machine 205, for device 12.60.7."""
     config = 12 << 22 | 60 << 14 | 7
     note = b"".join(
         struct.pack("<III", 8, 4, kind) + b"IntelGT\0" + struct.pack("<I", value)
@@ -105,7 +105,7 @@ def opencl_elf(module: bytes) -> bytes:
 
 
 def ocloc(members: Sequence[tuple[str, bytes]]) -> bytes:
-    """An archive of ocloc's: members that align the others are between them, and blank."""
+    """Return an archive in ocloc's form, with blank members that align the others."""
     out = io.BytesIO(b"!<arch>\n")
     out.seek(0, io.SEEK_END)
     for number, (name, data) in enumerate(members):
@@ -124,7 +124,7 @@ def source(
     registers: bool = True,
     exported: bool = False,
 ) -> str:
-    """C with the images in sections by their targets, and a constructor that registers them."""
+    """Return C with images in sections by target, and a constructor that registers them."""
     lines = []
     for number, part in enumerate(parts):
         path = folder / f"part{number}"
@@ -158,7 +158,7 @@ __attribute__((constructor)) static void sycl_descriptor_reg(void) {{ {calls} }}
 
 
 def sample(folder: Path, *flags: str) -> Path:
-    """A library with an image of each kind."""
+    """Build a library with an image of each kind."""
     members = [("64.12.60.7", zebin(folder)), ("generic_ir", opencl_elf(spirv("first")))]
     parts = [packed(ocloc(members), "spir64_gen"), Part(spirv("first")), packed(spirv("second"))]
     return library(folder, parts, flags=flags)
@@ -173,6 +173,6 @@ def library(
     exported: bool = False,
     flags: Sequence[str] = (),
 ) -> Path:
-    """The library of that source."""
+    """Build the library of `source`."""
     text = source(folder, parts, version=version, registers=registers, exported=exported)
     return compile_c(text, folder / "libsycl_user.so", "-shared", "-fPIC", "-O1", *flags)

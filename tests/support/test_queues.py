@@ -47,6 +47,6 @@ def test_the_cases_of_sweeps_take_turns() -> None:
 
 
 def test_turns_are_taken_before_marks_select(request: pytest.FixtureRequest) -> None:
-    """In the run that this test is part of, what is left out at that time was not collected."""
+    """Cases left out at that time are not collected in this run."""
     if request.config.getoption("markexpr") == "not exhaustive and not field":
         assert all(one.get_closest_marker("exhaustive") is None for one in request.session.items)

@@ -11,7 +11,7 @@ from outcomes import Outcome
 
 
 def ending_once(folder: Path, end: str) -> Path:
-    """A program that ends well, but not the first time."""
+    """Write a program that fails only the first time."""
     script = folder / "program"
     script.write_text(
         "#!/bin/sh\n"

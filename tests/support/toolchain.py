@@ -20,7 +20,7 @@ X86_64 = "x86_64-pc-linux-gnu"
 NVPTX = "nvptx64-nvidia-cuda"
 CLANG = "clang-19"
 
-# One global and two kernels, on both sides in one order.
+# A source with one global and two kernels, in the same order on both sides.
 HOST = (TESTS / "support" / "sources" / "host.c").read_text()
 MAIN = (TESTS / "support" / "sources" / "host_main.c").read_text()
 PTX = """// a kernel may be named in a comment: .visible .entry comment()
@@ -47,12 +47,12 @@ REGION = (TESTS / "support" / "sources" / "region.c").read_text()
 
 
 def run(*command: object) -> str:
-    """Return what a tool prints; a failure shows it."""
+    """Return the output of a tool; show it if the tool fails."""
     return output(*command)
 
 
 def compile_c(source: str, out: Path, *flags: str, compiler: str = "gcc") -> Path:
-    """Compile C source text to `out`; the flags say to what (-c, -shared, …)."""
+    """Compile C source text to `out`; the flags choose the kind (-c, -shared, …)."""
     text = out.with_name(out.name + ".c")
     text.write_text(source)
     run(compiler, "-O1", f"-I{INCLUDE}", text, *flags, "-o", out)
@@ -60,7 +60,7 @@ def compile_c(source: str, out: Path, *flags: str, compiler: str = "gcc") -> Pat
 
 
 def device_image(source: str, out: Path) -> Path:
-    """A device image for the CPU: a shared object, with its own table if the source has entries."""
+    """Compile a shared object as the CPU's device image, with a table if the source has entries."""
     return compile_c(source, out, "-shared", "-fPIC")
 
 
@@ -71,7 +71,7 @@ def clang_offload(source: str, out: Path, *flags: str) -> Path:
 
 
 def bundled(host: Path, out: Path, images: Mapping[str, Path]) -> Path:
-    """The object `host` with `images` (target to file); faults are left in."""
+    """Bundle `host` with `images` (target to file), despite faults."""
     requests = [parse_request(f"{target}={path}") for target, path in images.items()]
     with open_host(host) as file, OpenFiles() as files:
         bundle(file, requests, files, "host", out, force=True)
@@ -79,7 +79,7 @@ def bundled(host: Path, out: Path, images: Mapping[str, Path]) -> Path:
 
 
 def fake_runtime(folder: Path) -> Path:
-    """A libomptarget.so to link with: names and versions, no code behind them."""
+    """Build a libomptarget.so to link with: symbols and versions without code."""
     names = ("__tgt_register_lib", "__tgt_unregister_lib", "__tgt_target")
     source = "\n".join(f"void {name}(void) {{}}" for name in names)
     script = folder / "versions.map"
@@ -95,12 +95,12 @@ def linked(inputs: Sequence[Path], out: Path, *flags: str, runtime: Path) -> Pat
 
 
 def stripped(path: Path) -> Path:
-    """A copy without symbol table."""
+    """Copy a file without its symbol table."""
     out = path.with_name(path.name + ".stripped")
     run("strip", "-s", path, "-o", out)
     return out
 
 
 def omptool(*arguments: object, environment: Mapping[str, str] | None = None) -> Result:
-    """The command line, in this process, with more in the environment."""
+    """Run the command line in this process, with `environment` added."""
     return CliRunner().invoke(cli, [str(argument) for argument in arguments], env=environment)

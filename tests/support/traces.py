@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import running
 
-# Of traced.c: constructs and routines, by their names.
+# Constructs and routines of traced.c, by name.
 CONSTRUCTS = Counter(
     {
         "target": 2,

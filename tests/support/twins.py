@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compare what the compiled helper says of an image with what its twin in Python says."""
+"""Compare the compiled helper's result for an image with that of its twin in Python."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from packager.look import WHOLE, Look
 from packager.model import Contents
 
 Inspect = Callable[[Reader], Contents]
-# The functions that look into the kinds of images that the helper knows.
+# Functions that read the kinds of images that the helper supports.
 KINDS: dict[str, Inspect] = {"cubin": device_elf.inspect, "ptx": ptx.inspect}
 
 
 def both(inspect: Inspect, content: bytes, look: Look = WHOLE) -> tuple[object, object]:
-    """Return what is said with the helper and by the twin alone, and how much each has read."""
+    """Return the results with the helper and by the twin alone, and the bytes each has read."""
     with pytest.MonkeyPatch.context() as patch:
         first = said(inspect, content, look)
         patch.setattr(helper, "built", lambda: None)

@@ -30,7 +30,7 @@ warnings as errors. `--select` and `--ignore` choose codes. OMP141 on are of `--
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     codes = sorted((*checks.CHECKS, *gates.CODES))
     rows = [f"| [{code}](#{code.lower()}) | {_title(code)} |" for code in codes]
     table = "\n".join(["| code | finds |", "| --- | --- |", *rows])

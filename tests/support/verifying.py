@@ -33,7 +33,7 @@ class Bench:
         self.runtime = fake_runtime(folder)
 
     def object(self, name: str, host: str = HOST, device: str = HOST, ptx: str = PTX) -> Path:
-        """The bundled object."""
+        """Make the bundled object."""
         plain = compile_c(host + MAIN, self.folder / f"{name}.o", "-c", "-fPIC")
         image = device_image(device, self.folder / f"{name}.so")
         text = self.folder / f"{name}.ptx"
@@ -42,7 +42,7 @@ class Bench:
         return bundled(plain, self.folder / f"{name}-bundled.o", images)
 
     def program(self, name: str, *flags: str, **sources: str) -> Path:
-        """The same, linked."""
+        """Link the bundled object."""
         inputs = [self.object(name, **sources)]
         return linked(inputs, self.folder / name, *flags, runtime=self.runtime)
 
@@ -69,7 +69,7 @@ def found(path: Path) -> set[tuple[str, str]]:
 
 
 def merging_script(out: Path, section: str, *emulation: str) -> Path:
-    """bfd's own script, with the entries at the start of .data."""
+    """Write bfd's own script with the entries at the start of .data."""
     script = run("ld.bfd", *emulation, "--verbose").split("=" * 50)[1]
     merged = (
         f".data : {{ __start_{section} = .; KEEP(*({section})) __stop_{section} = .;"

@@ -15,7 +15,7 @@ from places import TESTS
 
 
 def sources(folder: Path) -> list[Path]:
-    """The programs of a folder."""
+    """Return the programs of a folder."""
     return sorted(path for path in folder.iterdir() if path.suffix in CLANG)
 
 
@@ -25,21 +25,21 @@ def is_error(figure: Path) -> bool:
 
 
 SOURCES, BOOK = TESTS / "programs" / "openmp", TESTS / "programs" / "book"
-# These break a rule of OpenMP; test_messages.py compares how they end.
+# Programs that break a rule of OpenMP; test_messages.py compares how they end.
 FATAL = ("absent", "bad_device", "extension")
 SOUND = [path for path in sources(SOURCES) if path.stem not in FATAL]
 
 FIGURES = sources(BOOK)
 PROGRAMS = [*SOUND, *FIGURES]
 
-# No clang accepts these; the value is clang's words.
+# Programs that no clang compiles, with clang's error.
 REFUSED = {
     "fig_6_12_stride": "expected ']'",
     "fig_6_51_sections": "multiple array elements associated with the same variable are not "
     "allowed in map clauses of the same construct",
     "fig_6_61_array": "expected pointer or reference to pointer in 'use_device_ptr' clause",
 }
-# The runtime's words, which are LLVM's, for what a figure maps twice in different sizes.
+# Message, like LLVM's, about an object that a figure maps twice in different sizes.
 GROWN = """\
 omptarget message: explicit extension not allowed: host address specified is 0x… (8 bytes), but \
 device allocation maps to host at 0x… (4 bytes)
@@ -50,7 +50,7 @@ omptarget error: Consult https://openmp.llvm.org/design/Runtimes.html for debugg
 omptarget error: Source location information not present. Compile with -g or -gline-tables-only.
 omptarget fatal error 1: failure of target construct while offloading is mandatory
 """
-# The figures that show an error end so; the others say "ok".
+# Outcomes of the figures with an error; all others print "ok".
 ERRORS = {
     "fig_6_08_error": Outcome(stdout="the region wrote to memory of the host\n"),
     "fig_6_09_error": Outcome(stdout="the host wrote to memory of the device\n"),
@@ -58,7 +58,7 @@ ERRORS = {
     "fig_6_39_grown_error": Outcome(returncode=-6, stderr=GROWN),
     "fig_6_42_error": Outcome(stdout="what the region wrote is lost\n"),
 }
-# These ask for memory that is for a worker and the program: there is none.
+# Programs that need memory shared by a worker and the program, which does not exist.
 APART = "memory", "routines"
 NO_MEMORY = """\
 omptarget: device 0 (mpi) gives the program no memory that both use (a worker's devices share no \

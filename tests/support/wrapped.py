@@ -10,7 +10,7 @@ from toolchain import run
 
 
 def wrapped(folder: Path, kind: str, image: Path, name: str = "wrapped.o") -> Path:
-    """An object that registers an image, as clang's linker wrapper makes it."""
+    """Make an object that registers an image, in the form of clang's linker wrapper."""
     words = (f"--kind={kind}", "--triple=x86_64-pc-linux-gnu")
     run(*tool("22", "llvm-offload-wrapper"), *words, "-o", folder / "w.bc", image)
     run(*tool("22"), "-w", "-fPIC", "-c", "-x", "ir", folder / "w.bc", "-o", folder / name)

@@ -82,7 +82,7 @@ def command(ctx: click.Context, /, files: tuple[Path, ...], **options: Any) -> N
 
 
 def _answer(files: tuple[Path, ...], request: Request) -> int:
-    """Show what is asked for; return the exit code."""
+    """Print the answer to the request; return the exit code."""
     wanted = request.wanted()
     if request.disassemble is not None:
         from omptool.commands.dump import disassemble
@@ -116,7 +116,7 @@ def _answer(files: tuple[Path, ...], request: Request) -> int:
 
 
 def _offered(wanted: Wanted) -> Offered | None:
-    """Return what collects what there is to choose from, where something is chosen."""
+    """Return the collector of suggestions if the user set conditions, else None."""
     if wanted.is_open:
         return None
     from packager.questions.offered import Offered
@@ -125,7 +125,7 @@ def _offered(wanted: Wanted) -> Offered | None:
 
 
 def _ended(has_failed: bool, offered: Offered | None) -> int:
-    """Return the exit code, and report what was asked for and is in no file."""
+    """Report conditions that nothing meets; return the exit code."""
     if offered is None:
         return 2 if has_failed else 0
     for line in offered.lacks():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool dump --address`: what is at an address of the host or of a device."""
+"""`omptool dump --address`: name the symbols at an address of the host or of a device."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from packager.questions.locate import locate
 
 
 def show(found: Files, addresses: tuple[int, ...]) -> int:
-    """Show what is at each address; return the exit code."""
+    """Print the contents at each address; return the exit code."""
     known: set[int] = set()
     for binary in found:
         for address in addresses:

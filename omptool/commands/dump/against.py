@@ -13,8 +13,9 @@ from packager.questions.wanted import Wanted
 
 
 def show(found: Files, before: Files, request: Request, wanted: Wanted) -> bool:
-    """Show the changes, and return whether there are any; nothing is shown where a file could not
-    be read.
+    """Show the changes, and return whether there are any.
+
+    Show nothing if a file cannot be read.
     """
     (new,), (old,) = found.paths, before.paths
     ours, theirs = dict(named(before, str(old))), dict(named(found, str(new)))

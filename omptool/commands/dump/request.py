@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The options of `omptool dump`, and what they ask for together."""
+"""Parse the options of `omptool dump`, and check their combination."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Request(NamedTuple):
         return bool(self.names_parts or self.wide or self.summary or self.sort)
 
     def expect_one_question(self, files: tuple[Path, ...]) -> None:
-        """Raise UsageError for options that ask for different things."""
+        """Raise UsageError for options that contradict each other."""
         chooses = self.triples or self.archs or self.kinds or self.patterns
         if self.addresses and self.against:
             raise click.UsageError("--address and --against exclude each other.")
@@ -100,13 +100,13 @@ class Request(NamedTuple):
             raise click.UsageError(f"{what}: give it only options that choose images.")
 
     def wanted(self) -> Wanted:
-        """Return which images and kernels are meant."""
+        """Return the conditions on images and kernels."""
         with reported("--triple"):
             named = tuple(normalise(triple) for triple in self.triples)
         return Wanted((), named, self.archs, self.kinds, self.patterns)
 
     def look(self) -> Look:
-        """Return how far images are looked into."""
+        """Return the depth to which images are read."""
         is_whole = self.as_json or self.against is not None
         by_name = self.entries or self.kernels or not self.names_parts or bool(self.patterns)
         all_symbols = is_whole or self.summary or bool(self.addresses)
@@ -118,7 +118,7 @@ class Request(NamedTuple):
         )
 
     def sourced(self, wanted: Wanted) -> Asked | None:
-        """Return which sources are shown; None for none, and no debug information is read."""
+        """Return the selection of sources to show; None to skip debug information."""
         of_kernels = self.kernels or self.as_json or bool(self.addresses)
         is_sourced = of_kernels or self.entries or (self.wide and not self.names_parts)
         if self.no_source or self.summary or self.against or not is_sourced:

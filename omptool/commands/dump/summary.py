@@ -21,7 +21,7 @@ Read = Sequence[tuple[FatBinary, Sequence[DeviceImage]]]
 
 
 def show(found: Files, wanted: Wanted, as_json: bool) -> None:
-    """Show the sums of the images that are meant."""
+    """Show the sums of the matching images."""
 
     def pairs(binaries: Iterable[FatBinary]) -> list[tuple[FatBinary, list[DeviceImage]]]:
         return [(binary, list(wanted.images(binary))) for binary in binaries]
@@ -48,12 +48,12 @@ def show(found: Files, wanted: Wanted, as_json: bool) -> None:
 
 
 def _has_shares(path: Path, read: Read) -> bool:
-    """Return whether shares of the file are known: not of what a package has compressed."""
+    """Return whether shares of the file are known: not inside a compressed package."""
     return all(binary.path == str(path) or binary.file for binary, _ in read)
 
 
 def _estimates(path: Path, read: Read) -> list[Estimate]:
-    """Return what `omptool slim` would leave of the whole file, whichever images are shown."""
+    """Return the sizes after `omptool slim`, for the whole file, whichever images are shown."""
     size = _size(path)
     is_known = size is not None and _has_shares(path, read)
     return estimates([binary for binary, _ in read], size) if size and is_known else []

@@ -41,7 +41,7 @@ CANNOT_START = 125  # for what omptool itself could not do (DECISIONS 18)
 WRONG_USAGE = 2  # a plugin or device that is not there
 MOST_DEVICES = 1 << 31
 QUIET = "OMPTOOL_QUIET"
-OF_LOADER = ("LD_PRELOAD", "LD_LIBRARY_PATH")  # they are for the program
+OF_LOADER = ("LD_PRELOAD", "LD_LIBRARY_PATH")  # variables meant for the program
 NOT_STARTED = "with --mandatory the program is not started"
 BUILD = "compile and link with -fopenmp-targets=…"
 
@@ -50,7 +50,7 @@ class RunCommand(click.Command):
     """Wrong usage of `run` must not look like an exit code of the program."""
 
     def make_context(self, *args: Any, **how: Any) -> click.Context:
-        """The context, or exit code 125."""
+        """Parse the arguments, and exit with 125 if they are wrong."""
         try:
             return super().make_context(*args, **how)
         except click.UsageError as error:
@@ -58,7 +58,7 @@ class RunCommand(click.Command):
             raise click.exceptions.Exit(CANNOT_START) from error
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words; flags may have a level, and never take PROG for it."""
+        """Parse the words; a flag with an optional level does not take PROG for it."""
         words, levels = without_levels(args, self.params)
         rest = super().parse_args(ctx, words)
         ctx.params.update(levels)
@@ -66,7 +66,7 @@ class RunCommand(click.Command):
 
 
 def _device_number(_ctx: click.Context, _option: click.Parameter, value: str | None) -> int | None:
-    """Return the number of a device, or end: only the runtime knows if there is such a device."""
+    """Return the device number, or end: only the runtime knows whether the device exists."""
     if value is None:
         return None
     if not (value.isascii() and value.isdigit() and int(value) < MOST_DEVICES):
@@ -190,7 +190,7 @@ def _prepared(
 
 
 def _asked(plugins: tuple[str, ...], device: int | None, mandatory: bool) -> Mapping[str, str]:
-    """Return the variables that ask the runtime for what the options say."""
+    """Return the runtime's variables for the options."""
     asked = {
         "OMPTOOL_PLUGINS": ",".join(plugins) if plugins else None,
         "OMP_DEFAULT_DEVICE": None if device is None else str(device),
@@ -220,7 +220,7 @@ def _workers(program: str) -> AbstractContextManager[dict[str, str]]:
     from omptool.probes import workers
 
     if not workers.can_be_had():
-        find(program)  # of two faults, the program's comes first, as without workers
+        find(program)  # the program's fault has priority over missing workers
     workers.serve_unless_first("run --workers", CANNOT_START)
     return workers.waiting()
 
@@ -234,7 +234,7 @@ def _with_workers(start: Start, *, is_in_gdb: bool) -> Start:
 
 
 def _run_with_workers(start: Start, program: str) -> NoReturn:
-    """Run the program, whose workers wait for it, and end as it did."""
+    """Run the program with its waiting workers, and end as it did."""
     from omptool.probes.watching import watched
 
     try:
@@ -284,7 +284,7 @@ def _note_host_only(data: Reader, path: Path, program: str, *, is_reported: bool
 
 
 def _tell_without_device_code(data: Reader, path: Path, program: str) -> None:
-    """Print a line if the program's own files show regions, and none of them has device code."""
+    """Print a line if the program's files have regions, but no device code."""
     own = traces(data)
     if own.calls or not headers.probe(data):
         return
@@ -306,7 +306,7 @@ def _tell_without_device_code(data: Reader, path: Path, program: str) -> None:
 
 
 def _execute(start: Start, program: str) -> NoReturn:
-    # Python ignores these, and what is ignored stays so across exec.
+    # Python ignores these signals, and exec would keep them ignored.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     try:
@@ -344,6 +344,6 @@ def _leave_no_core() -> None:
     import resource
 
     _, most = resource.getrlimit(resource.RLIMIT_CORE)
-    # With a limit of 1 the kernel starts no program for cores either.
+    # With a limit of 1 the kernel starts no program for core dumps either.
     least = 1 if most == resource.RLIM_INFINITY else min(1, most)
     resource.setrlimit(resource.RLIMIT_CORE, (least, most))

@@ -49,7 +49,7 @@ class _Checked(Report):
         self._known = known
 
     def conclude(self, ended: int) -> int | None:
-        """Print what the checker found, and write it to the files."""
+        """Print the checker's findings, and write them to the files."""
         asked, known, whole = self._asked, self._known, self._found(ended)
         found = whole.without(known.knows) if known else whole
         for line in check_run.lines(found):
@@ -75,7 +75,7 @@ class _Checked(Report):
 
 
 def _are_written(asked: Asked, found: CheckRun, whole: CheckRun) -> bool:
-    """Write the files that are asked for: findings, and all of them as a baseline."""
+    """Write the requested files: findings, and a baseline of all findings."""
     from omptool.render.exchange import check_sarif
 
     baseline = asked.write_baseline

@@ -65,10 +65,10 @@ class _Paged(Report):
 
 
 def _written(trace: Path, began: float) -> list[Path]:
-    """Return the traces that processes of the program have written, the largest first.
+    """Return the traces that processes of the program have written, largest first.
 
-    Their numbers and ranks are in the places of %p and %r, and behind a name that was there. In an
-    MPI job the processes have the rank of this one: other files are those of other ranks.
+    Process IDs and ranks replace %p and %r, or follow an existing name. In an MPI job the processes
+    have this one's rank: other files belong to other ranks.
     """
     name = re.escape(trace.name).replace(PROCESS, r"\d+").replace(RANK, rank() or r"\d+")
     found = []

@@ -12,7 +12,7 @@ from typing import Protocol
 from omptool.console import echo
 from packager.errors import PackagerError
 
-# For errors of the checker, and for a file that could not be written (DECISIONS 18).
+# Exit codes for errors of the checker, and for an unwritable file (DECISIONS 18).
 FOUND_ERROR, CANNOT_WRITE = 124, 125
 
 
@@ -22,7 +22,7 @@ class Report(Protocol):
     environment: Mapping[str, str]
 
     def conclude(self, ended: int) -> int | None:
-        """Print or write the report, and return the exit code that it asks for, if any.
+        """Print or write the report, and return its exit code, if any.
 
         `ended` is the program's exit code, or minus the signal that ended it.
         """
@@ -51,13 +51,13 @@ def write_text(path: Path, document: str) -> bool:
 
 
 def say(line: str) -> None:
-    """Print a line. Where nobody reads it, the program's end counts."""
+    """Print a line; ignore a closed stream, because the program's end counts."""
     with suppress(OSError):
         echo(line, err=True)
 
 
 def private_folder() -> Path:
-    """Make a folder that nobody else may use. Raises OSError where there can be none."""
+    """Make a folder for this user only. Raises OSError if that fails."""
     import tempfile
 
     return Path(tempfile.mkdtemp(prefix=f"omptool-{os.getpid()}-"))

@@ -25,8 +25,8 @@ def run(
 ) -> int:
     """Run a program, make its reports, and return the exit code, or minus its signal.
 
-    `starting` returns what is run for a start, such as a debugger. A fault of a report comes before
-    the program's own code, and a file that could not be written before errors of the checker.
+    `starting` returns the command of a start, such as a debugger's. A fault of a report has
+    priority over the program's own code, and an unwritable file over errors of the checker.
     """
     program = start.words[0]
     with ExitStack() as stack:
@@ -49,7 +49,7 @@ def run(
 def _reports(
     start: Start, check: Asked | None, reports: Reports, trace: Path | None
 ) -> Iterator[AbstractContextManager[Report]]:
-    """Yield the reports that are asked for."""
+    """Yield the requested reports."""
     if reports.timeline:
         from omptool.commands.run import paged
 

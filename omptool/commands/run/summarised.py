@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The report `--summary-json`: sums of what ran and moved, for programs."""
+"""The report `--summary-json`: sums of runs and transfers, for programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from omptool.commands.run.report import CANNOT_WRITE, Report, private_folder, write_text
 from omptool.console import portable
 
-# The keys of a process's document, with the types of their values.
+# Keys of a process's document, with the types of their values.
 KEYS = {
     "process": int,
     "regions": list,
@@ -59,7 +59,7 @@ class _Summarised(Report):
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """Return the document of a process; None where it is not whole."""
+    """Return the document of a process; None if it is incomplete."""
     try:
         if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST:
             return None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from packager.dwarf.sources import Asked
     from packager.files.reader import Reader
 
-# Where a host has no entries, no check asks for symbols: only for what is wrong with an image.
+# Checks need symbols only of images whose host has entries; otherwise they look for damage only.
 LOOK = Look(for_entries=True, damage=True, code=True, host_only=True)
 TEXT = "text"
 FORMS = (TEXT, "json", "sarif", "github")
@@ -117,7 +117,7 @@ def command(
 
 
 def _form(form: str | None, as_json: bool, as_sarif: bool) -> str:
-    """Return the form of the output. Raises UsageError where options ask for several."""
+    """Return the form of the output. Raises UsageError if options name several."""
     asked = {
         one for one in (form, "json" if as_json else None, "sarif" if as_sarif else None) if one
     }
@@ -127,7 +127,7 @@ def _form(form: str | None, as_json: bool, as_sarif: bool) -> str:
 
 
 def _sourced(form: str) -> Asked | None:
-    """Return whose sources are asked for: those of entries, for forms that point to them."""
+    """Return the sources to look up: those of entries, for output forms that refer to them."""
     if form not in ("sarif", "github"):
         return None
     from packager.dwarf.sources import Asked
@@ -196,7 +196,7 @@ def _of_parts(
 def _of_whole(
     path: Path, parts: Sequence[FatBinary], files: Files, gates: Gates
 ) -> Iterator[Result]:
-    """Yield what the gates find about a file, unless it could not be read: then nothing is gone."""
+    """Yield the gates' findings about a file; none for an unreadable one: no part of it is gone."""
     if files.failed:
         return
     for whole, findings in gates.of_file(path, parts):
@@ -224,7 +224,7 @@ def _explained(code: str) -> str:
 
 
 def _codes(option: str, text: str | None) -> list[str]:
-    """The codes of an option; a list that names none is a mistake, not every check."""
+    """Return the codes in an option's value. Raises UsageError for a list without any code."""
     if text is None:
         return []
     codes = [code.strip().upper() for code in text.split(",") if code.strip()]

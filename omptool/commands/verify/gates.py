@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The findings of `verify` about a file: of its checks, and of the gates that the user asks for."""
+"""Collect the findings of `verify` about a file: of its checks, and of the user's gates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Result = tuple[FatBinary, list[Finding]]
 
 
 class Gates:
-    """The gates of one run. Those that nobody asks for are not imported: starting is a feature."""
+    """The gates of one run. Unused ones are not imported, to keep start-up fast."""
 
     def __init__(self, asked: Gating, look: Look) -> None:
         """Read the files of the gates, or end the command with a line about one of them."""
@@ -41,7 +41,7 @@ class Gates:
 
     @property
     def codes(self) -> list[str]:
-        """Return the codes of what is asked for."""
+        """Return the codes of the user's gates."""
         if not (self._since or self._budget):
             return []
         from packager.gates.codes import AGAINST, BUDGET
@@ -53,7 +53,7 @@ class Gates:
         return self._since.findings(member, binary) if self._since else []
 
     def of_file(self, path: Path, parts: Sequence[FatBinary]) -> Iterator[Result]:
-        """Yield the findings about a file as a whole, with what they are about."""
+        """Yield the findings about a whole file, with their subjects."""
         if self._since:
             yield from self._since.lost(path)
         if self._budget:
@@ -64,14 +64,14 @@ class Gates:
                 yield (parts[0] if len(parts) == 1 else EMPTY._replace(path=str(path))), found
 
     def fresh(self, binary: FatBinary, findings: Sequence[Finding]) -> list[Finding]:
-        """Return the findings that the baseline does not know."""
+        """Return the findings that are not in the baseline."""
         known = self._baseline
         if known is None:
             return list(findings)
         return [one for one in findings if not known.knows(binary.path, one.code, one.message)]
 
     def conclude(self, results: Sequence[Result]) -> None:
-        """Write what is to be written, and say what became of the baseline."""
+        """Write the budget or baseline, and report changes of the baseline."""
         if self._baseline:
             self._baseline.conclude(binary.path for binary, _ in results)
         if path := self._asked.write_budget:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool verify --against`: what a build lost, gained or changed."""
+"""`omptool verify --against`: report parts that a build lost, gained or changed."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class Since:
     """An earlier build of a file, member by member where it is an archive."""
 
     def __init__(self, old: Path, look: Look, fail_on: Collection[str]) -> None:
-        """Read the earlier build; a line on stderr says what cannot be read."""
+        """Read the earlier build; print a line on stderr for each unreadable part."""
         files = Files([old], look)
         self._pending = dict(named(files, str(old)))
         self._fatal = [gates.SINCE[word] for word in fail_on]
         self.failed = files.failed
 
     def findings(self, member: str, binary: FatBinary) -> list[Finding]:
-        """Return what is gone, new or otherwise in a file or a member."""
+        """Return the findings about removed, added or changed parts of a file or member."""
         return self._judged(self._pending.pop(member, EMPTY), binary)
 
     def lost(self, path: Path) -> Iterator[tuple[FatBinary, list[Finding]]]:
-        """Yield the members that the file of this path lacks, and what is gone with each."""
+        """Yield the members that the file of this path lacks, with their findings."""
         for member, old in self._pending.items():
             gone = EMPTY._replace(path=f"{path}{member}")
             if findings := self._judged(old, gone):

@@ -23,7 +23,7 @@ LEVELS = {"events": 1, "full": 2}
 _FORM = Form(
     b"OMPTCHK1", struct.Struct("<QQQQQQQIIii504s120s392s480s480s"), number_at=56, records=4096
 )
-_TITLE = 1  # in place of a code: the record is of a device, and has its title
+_TITLE = 1  # kind of a record with a device's title, in place of a code
 _SOURCE = re.compile(r"(.+?):(\d{1,9})(?::(\d{1,9}))?", re.DOTALL)
 
 
@@ -54,7 +54,7 @@ class FindingReport:
         self.path = table.path
 
     def recorded(self) -> Recorded:
-        """Return what the program's processes have recorded, as far as it can be read."""
+        """Return the findings that the program's processes recorded, as far as they can be read."""
         if not self._table.is_whole():
             return Recorded(is_whole=False)
         records = [_Record(*row) for row in self._table.rows()]
@@ -109,6 +109,6 @@ def _source(told: str) -> SourceLine | None:
 
 @contextmanager
 def made(level: str) -> Iterator[FindingReport]:
-    """Make an empty table that asks for a level of LEVELS."""
+    """Make an empty table that requests a level of LEVELS."""
     with shared_table.made(_FORM, LEVELS[level]) as table:
         yield FindingReport(table)

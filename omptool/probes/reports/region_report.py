@@ -53,7 +53,7 @@ class Report:
         return self._files(_LOADED)
 
     def regions(self) -> list[Region]:
-        """Return what ran, in the order in which it first did."""
+        """Return the regions that ran, in the order of their first runs."""
         records = self._records()
         devices = {(one.process, one.device): one for one in records if one.kind == _DEVICE}
         return [

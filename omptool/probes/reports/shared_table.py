@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A table in memory in which the runtime records what it is asked for.
+"""A shared memory table in which the runtime records events for omptool.
 
-All processes of a program map its file, so that it is whole however each of them ends. Its twin is
-runtime/observe/output/shared_table.h.
+All processes of a program map its file, so that it is complete however each of them ends. Its twin
+is runtime/observe/output/shared_table.h.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Form(NamedTuple):
 
     magic: bytes
     record: struct.Struct
-    number_at: int  # in a record; 1 for the first; 0: it is not filled in
+    number_at: int  # offset of the record's number, which counts from 1; 0 means unfilled
     records: int  # the file is sparse: those that nobody uses take no memory
 
 
@@ -37,7 +37,7 @@ class Table:
     def __init__(self, file: int, form: Form) -> None:
         self._file = file
         self._form = form
-        self.path = f"/proc/{os.getpid()}/fd/{file}"  # which the program's processes open
+        self.path = f"/proc/{os.getpid()}/fd/{file}"  # path for the program's processes
 
     def is_whole(self) -> bool:
         """Return whether the header still describes the records: the program can write to it."""
@@ -71,7 +71,7 @@ class Table:
 
 
 def text(field: bytes) -> bytes:
-    """Return a text of a record: what stands before its first NUL."""
+    """Return a record's text up to its first NUL."""
     return field.split(b"\0", 1)[0]
 
 

@@ -14,9 +14,9 @@ from omptool.render.runs.check_run import region, remarks
 from packager.machine.run_check.check_codes import CODES
 from packager.machine.run_check.check_run import CheckFinding, CheckRun, SourceLine
 
-# SARIF's words for severities.
+# SARIF's levels by severity.
 LEVELS = {"error": "error", "hint": "note"}
-MOST = (1 << 31) - 1  # of numbers that viewers count with
+MOST = (1 << 31) - 1  # largest number in viewers
 
 
 def log(run: CheckRun) -> str:
@@ -33,7 +33,7 @@ def _invocation(run: CheckRun) -> Json:
     if run.signal is None:
         return {**found, "exitCode": run.exit_code}
     found["exitSignalNumber"] = run.signal
-    with suppress(ValueError):  # of a real-time signal
+    with suppress(ValueError):  # real-time signals have no name
         found["exitSignalName"] = signal.Signals(run.signal).name
     return found
 

@@ -9,7 +9,7 @@ from omptool.console import portable
 from packager.model import FatBinary, Finding
 from packager.questions.source_places import place_of
 
-# GitHub's words for severities.
+# GitHub's levels by severity.
 LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
 

@@ -27,17 +27,17 @@ from packager.questions.source_places import place_of
 Results = Sequence[tuple[FatBinary, Sequence[Finding]]]
 Json = dict[str, Any]
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-# SARIF's words for severities.
+# SARIF's levels by severity.
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 EXITS = {0: "no finding is an error", 1: "a finding is an error", 2: "a file was not read whole"}
-# Relative file names are relative to this base, which viewers take for the root of the sources.
+# Base of relative file names, which viewers map to the root of the sources.
 BASE = "%SRCROOT%"
 
 
 def log(
     results: Results, codes: Sequence[str], errors: Sequence[Unread], exit_code: int
 ) -> Iterator[str]:
-    """The log of one run of `verify`, in pieces."""
+    """Yield the log of one run of `verify`, in pieces."""
     names = dict.fromkeys(_file(binary) for binary, _ in results)
     rules = [rule(code, _name(code), explain(code)) for code in codes]
     found = _results(results, list(codes))
@@ -51,7 +51,7 @@ def _name(code: str) -> str:
 def whole(
     files: Iterable[str], rules: Sequence[Json], invocation: Json, results: Iterable[Json]
 ) -> Iterator[str]:
-    """The log of one run, about these files, in pieces."""
+    """Yield the log of one run about these files, in pieces."""
     driver = {"name": "omptool", "version": __version__, "semanticVersion": __version__}
     run = {
         "tool": {"driver": {**driver, "rules": rules}},
@@ -64,7 +64,7 @@ def whole(
 
 
 def rule(code: str, name: str, explanation: str) -> Json:
-    """Return what viewers show of a code: a line, the cause, and with the cure as help."""
+    """Return a code's rule for viewers: a line, the cause, and the cure as help."""
     cause, _, _ = explanation.partition("\n\nCure: ")
     return {
         "id": code,
@@ -106,20 +106,20 @@ def _results(results: Results, codes: Sequence[str]) -> Iterator[Json]:
 
 
 def _message(finding: Finding) -> str:
-    """All that `verify` prints; a C++ name may look like a link."""
+    """Return all that `verify` prints of a finding, escaped: C++ names may look like links."""
     lines = (f"{finding.message} ({finding.hint})", *finding.detail)
     return plain("\n".join(lines))
 
 
 def plain(words: str) -> str:
-    """Return words in which a viewer sees no link."""
+    """Escape the text that a viewer would show as a link."""
     return words.replace("](", "\\](")
 
 
 def _places(binary: FatBinary, finding: Finding) -> Json:
-    """Return where it is: the region's source, else the entry, the image or the file.
+    """Return the location of a finding: the region's source, else the entry, image or file.
 
-    Beside a source there is the entry, and beside an entry the image.
+    A source is accompanied by its entry, and an entry by its image.
     """
     image = None if finding.image is None else _image(binary, finding.image)
     if finding.entry is None:
@@ -158,7 +158,7 @@ def _location(binary: FatBinary, region: Json | None) -> Json:
 
 
 def _entry(binary: FatBinary, number: int) -> Json | None:
-    """The record of an entry; they are numbered through all tables."""
+    """Return the region of an entry's record; entries are numbered across all tables."""
     for table in binary.tables:
         if number < len(table.entries):
             offset = table.entries[number].offset

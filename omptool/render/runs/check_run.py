@@ -14,7 +14,7 @@ from packager.machine.run_check.check_run import CheckFinding, CheckRun, FilePla
 from packager.naming.region_names import short_name
 from packager.wording import counted
 
-REPEATED = "OMP315"  # its message is about repetitions
+REPEATED = "OMP315"  # code whose message counts repetitions
 
 
 def lines(run: CheckRun) -> Iterator[str]:
@@ -47,7 +47,7 @@ def _without_lines(run: CheckRun) -> Iterator[str]:
 
 
 def remarks(run: CheckRun) -> list[str]:
-    """Return what keeps the findings from being all that there were."""
+    """Return the reasons why the findings may be incomplete."""
     recorded = run.recorded
     said = []
     if not recorded.is_whole:
@@ -118,7 +118,7 @@ def _bytes(number: int) -> str:
 
 
 def region(finding: CheckFinding) -> str:
-    """Return the function and line of a region, or its name as it is."""
+    """Return the function and line of a region, or else its raw name."""
     return short_name(finding.entry) or finding.entry
 
 

@@ -23,7 +23,7 @@ NOT_LAUNCHED = "not launched (not called, or its `if` was false)"
 
 
 def as_text(run: RegionRun, cause: str, *, is_wide: bool = False) -> str:
-    """Return the verdict and the regions; `cause`: why there are none, where that shows."""
+    """Return the verdict and the regions; `cause` is why there are none, if known."""
     blocks = [f"{shown(run.program)}: {_verdict(run)}; {ending(run)}"]
     named = _named(run)
     cut_off = names(one for one in run.regions if one.unfinished)
@@ -61,7 +61,7 @@ def ending(run: RegionRun) -> str:
 def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
-    except ValueError:  # of a real-time signal
+    except ValueError:  # real-time signals have no name
         return f"signal {number}"
 
 
@@ -92,7 +92,7 @@ def _left(run: RegionRun, path: str, cause: HostOnly) -> str:
 
 
 def _named(run: RegionRun) -> dict[str, str]:
-    """Return what people call each region of the run."""
+    """Return the display name of each region of the run."""
     return called([*(region.name for region in run.regions), *(one.name for one in run.idle)])
 
 
@@ -163,7 +163,7 @@ def as_json(run: RegionRun, cause: str) -> str:
 
 
 def host_only_rows(left: Iterable[Left]) -> list[dict[str, Any]]:
-    """Return a row for each region whose name the files show, and for each file without names."""
+    """Return a row for each host-only region with a name, and for each file without names."""
     return [
         {"name": name, "source": source(name) if name else None, "file": portable(one.path)}
         for one in left

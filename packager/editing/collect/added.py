@@ -18,7 +18,7 @@ from packager.records import NamedTuple
 from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE, FilePart
 from packager.writers.wrapper import ImageInput, offload_header
 
-# Images of more bytes begin where the kernel copies them fastest.
+# Size from which an image is aligned to the block that the kernel copies fastest.
 LARGE = 1 << 20
 RECORDS_SECTION = ".omptool.images"
 
@@ -31,7 +31,7 @@ class Bounds(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """An image, and the part that it is in if that is a new one."""
+    """An image, and the new part that holds it, if any."""
 
     bounds: Bounds
     plan: Plan = Plan()
@@ -43,7 +43,10 @@ def image(file: LinkedFile, wanted: Held | ImageInput, form: Form) -> Placed:
 
 
 def _held(file: LinkedFile, held: Held) -> Placed:
-    """An image of the file: it stays, unless its segment goes."""
+    """Return the place of an image that the file has already.
+
+    The image stays there unless the edit drops its segment; then a new part copies it.
+    """
     section = held.section
     if section is None or not file.dropped(section):
         return Placed(Bounds(Address(None, held.start), Address(None, held.end)))
@@ -68,7 +71,7 @@ def _new(image: ImageInput, form: Form) -> Placed:
 
 
 def records(file: LinkedFile, record: Struct, entries: Bounds, places: Sequence[Bounds]) -> Part:
-    """The records that list images, for a descriptor with these bounds of its entries."""
+    """Return the records that list images, for a descriptor with these bounds of its entries."""
     fields: list[tuple[int, Address]] = []
     for number, place in enumerate(places):
         at = number * record.size
@@ -77,7 +80,7 @@ def records(file: LinkedFile, record: Struct, entries: Bounds, places: Sequence[
             fields += [(at + IMAGE_ENTRIES, entries.begin)]
             fields += [(at + IMAGE_ENTRIES + WORD.size, entries.end)]
     return Part(
-        # Where nothing relocates pointers, nobody writes them.
+        # In a file without relocations no record is written at run time.
         "data" if file.is_relocated else "rest", RECORDS_SECTION,
         (bytes(record.size),) * len(places), WORD.size,
         flags=SHF_ALLOC | (SHF_WRITE if file.is_relocated else 0),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Imports for a file that is linked already: a library, versions and symbols of it.
+"""Add imports to a linked file: a library, its versions and symbols.
 
-Symbols come behind all others. No hash table needs to know them: they are not defined here, and
-relocations name them by their numbers.
+New symbols follow all others. Hash tables need not list them: they are not defined here, and
+relocations refer to them by number.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Import(NamedTuple):
 
 
 class _Tables(NamedTuple):
-    """The tables of dynamic symbols; those of versions may not be there."""
+    """The tables of dynamic symbols; those of versions may be absent."""
 
     symbols: Section
     strings: Section
@@ -58,11 +58,11 @@ class _Tables(NamedTuple):
 
 
 class _Needed(NamedTuple):
-    """The symbols that a file asks other libraries for, by version."""
+    """The versions that a file needs from other libraries."""
 
     numbers: dict[tuple[str, str], int]  # (library, version) to the number of the version
     records: int
-    last: int  # where the last record begins
+    last: int  # offset of the last record
 
 
 class Imported(NamedTuple):
@@ -73,7 +73,7 @@ class Imported(NamedTuple):
 
 
 def imported(file: LinkedFile, library: str, wanted: list[Import]) -> Imported:
-    """Have the file need `library` and import functions of it."""
+    """Add `library` to the file's needs, and import functions of it."""
     tables = _tables(file)
     strings = _Strings(file, tables)
     versions = _known(file, tables, strings)
@@ -127,7 +127,7 @@ class _Strings:
         return self._data.string(offset, "dynamic string")
 
     def add(self, text: str) -> int:
-        """The offset of a new string."""
+        """Return the offset of a string; append the string if it is new."""
         encoded = text.encode() + b"\0"
         found = self._added.find(encoded)
         if found < 0 or (found and self._added[found - 1]):
@@ -136,13 +136,13 @@ class _Strings:
         return self._section.size + found
 
     def plan(self) -> Plan:
-        """The strings with the new ones."""
+        """Return the plan for the string table with the added strings."""
         part = _grown(self._section, bytes(self._added))
         return Plan((part,), tags=(Tag(DT_STRSZ, part.size),))
 
 
 def _grown(section: Section, added: bytes, info: int | None = None) -> Part:
-    """A table with more at its end, in another place."""
+    """Return a part that holds a section's bytes and `added`, in another place."""
     return Part(
         "rest", section.name, (Kept(section.offset, section.size), added),
         max(section.alignment, 8), section.type, section.flags, info=info, takes=section,
@@ -171,7 +171,7 @@ def _known(file: LinkedFile, tables: _Tables, strings: _Strings) -> _Needed:
 def _version_numbers(
     file: LinkedFile, tables: _Tables, known: _Needed, library: str, wanted: list[Import]
 ) -> dict[str, int]:
-    """The number of each version that is wanted: its own, or the next that nobody has."""
+    """Return a number for each wanted version: its present one, or the next unused one."""
     used = [*known.numbers.values(), *_defined(file), FIRST_VERSION - 1]
     following = max(used) + 1
     numbers: dict[str, int] = {}
@@ -186,7 +186,7 @@ def _version_numbers(
 
 
 def _defined(file: LinkedFile) -> list[int]:
-    """The numbers of versions that the file defines."""
+    """Return the numbers of versions that the file defines."""
     found: list[int] = []
     for section in file.elf.of_type(SHT_GNU_VERDEF):
         data, at = file.elf.content(section), 0
@@ -200,7 +200,10 @@ def _defined(file: LinkedFile) -> list[int]:
 
 
 def _versions(tables: _Tables, known: int, numbers: list[int]) -> Plan:
-    """The version of each symbol; where none had any, those that are there are global."""
+    """Return the plan for the table of symbol versions.
+
+    If the file has no such table, its present symbols get the global version.
+    """
     added = b"".join(map(HALF.pack, numbers))
     if tables.versions is not None:
         return Plan((_grown(tables.versions, added),))
@@ -211,7 +214,7 @@ def _versions(tables: _Tables, known: int, numbers: list[int]) -> Plan:
 
 
 def _needed(strings: _Strings, library: str, versions: dict[str, int]) -> bytes:
-    """A record of versions that are needed of a library."""
+    """Return a record of the versions that the file needs from a library."""
     rows = [VERNEED.pack(1, len(versions), strings.add(library), VERNEED.size, 0)]
     for left, (name, number) in zip(range(len(versions))[::-1], versions.items(), strict=True):
         step = VERNAUX.size if left else 0
@@ -234,7 +237,7 @@ def _grown_needed(tables: _Tables, known: _Needed, record: bytes) -> Plan:
 
 
 def _hash_tables(file: LinkedFile, count: int) -> Iterator[Plan]:
-    """The old hash table counts all symbols; those that are new are in no chain."""
+    """Yield a plan for the DT_HASH table, which counts all symbols; new ones are in no chain."""
     address = dict(reversed(_rows(file))).get(DT_HASH)
     for section in file.elf.of_type(SHT_HASH):
         if section.address == address:
@@ -245,7 +248,7 @@ def _hash_tables(file: LinkedFile, count: int) -> Iterator[Plan]:
 
 
 def _elf_hash(name: str) -> int:
-    """The System V ABI's hash of a name."""
+    """Return the System V ABI's hash of a name."""
     value = 0
     for byte in name.encode():
         value = (value << 4) + byte

@@ -29,7 +29,7 @@ class _Symbol(NamedTuple):
 
     host: HostSymbol
     address: int
-    exported: int  # its number, if another file's definition would take its place; else 0
+    exported: int  # symbol number, if another file may override it; else 0
 
 
 def table(
@@ -39,7 +39,7 @@ def table(
     source: EntrySource,
     abi: WrittenAbi,
 ) -> Placed:
-    """The table of entries, which is made where `source` asks for that."""
+    """Return the file's entry table, or build one if `source` requests it."""
     tables = [t for t in binary.tables if t.record_size == abi.entry.record and t.address]
     own = [t for t in tables if t.size]
     if source == "host":
@@ -72,7 +72,7 @@ def _missing(binary: FatBinary, abi: WrittenAbi) -> str:
 
 
 def symbols_of(file: LinkedFile) -> dict[str, _Symbol]:
-    """Return the symbols that the file defines, by name; the full symbol table knows local ones."""
+    """Return the symbols that the file defines, by name; .symtab includes local ones."""
     found: dict[str, _Symbol] = {}
     is_preempted = _is_library(file)
     for table in reversed(file.elf.symbol_tables()):
@@ -102,7 +102,7 @@ def _is_library(file: LinkedFile) -> bool:
 def _made(
     entries: Sequence[EntryInput], symbols: Sequence[_Symbol], abi: WrittenAbi, absolute: int
 ) -> Placed:
-    """A table in a section of its own; `absolute` is the relocation of a pointer to a symbol."""
+    """Build an entry table in its own section; `absolute` relocates a pointer to a symbol."""
     layout = abi.entry
     text = b"".join(_encoded(entry) for entry in entries) if layout.name is not None else b""
     names = Part("code", ".rodata.omptool", (text,), 1, flags=SHF_ALLOC)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Code that registers a descriptor when a finished file is loaded, and unregisters it at its end.
 
-It takes the place of the first constructor and of the first destructor, which is the last to run,
-and calls those. Nothing else would be called in every program: until glibc 2.34 the start code of
-an executable walked its own array, whatever the dynamic table said.
+The code replaces the first constructor and the first destructor (which runs last), and calls them.
+An added constructor would not run in every program: until glibc 2.34 the start code of an
+executable walked its own array and ignored the dynamic table.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from packager.records import NamedTuple
 from packager.writers.elf_types import SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE
 
 ALIGNMENT = 16
-# A function that the array had, at its address or by a slot that the loader fills in.
+# A constructor or destructor of the file: its address, or a slot that the loader fills in.
 Function = int | Part
 
 
 class Hook(NamedTuple):
-    """A function of this file's first or last, and the array that it is in."""
+    """The new first or last function, and the array that lists it."""
 
     which: str
     kind: int
@@ -47,7 +47,7 @@ LAST = Hook("fini", SHT_FINI_ARRAY, (DT_FINI_ARRAY, DT_FINI_ARRAYSZ))
 
 
 def hook(file: LinkedFile, descriptor: Part, slots: Part) -> Plan:
-    """Call what `slots` lead to, the first at the beginning and the second at the end."""
+    """Add calls of the functions in `slots`: the first at the start, the second at the end."""
     first, last = _slot(file, FIRST), _slot(file, LAST)
     code, machine, told = _Code(), file.machine.code, descriptor.at(0)
     code.add(machine.first(told, slots.at(0), _place(first), by_slot=isinstance(first, Part)))
@@ -65,7 +65,7 @@ def hook(file: LinkedFile, descriptor: Part, slots: Part) -> Plan:
 
 
 def _slot(file: LinkedFile, which: Hook) -> Function | None:
-    """The function that is first in an array; None where there is no array."""
+    """Return the function in the first slot of an array; None if there is no array."""
     address, size = _array(file, which)
     if not address or not size:
         return None
@@ -88,7 +88,7 @@ def _array(file: LinkedFile, which: Hook) -> tuple[int | None, int | None]:
 
 
 def _by_name(file: LinkedFile, row: int, where: str) -> Part:
-    """A slot of ours, which gets the function that the loader finds by a symbol's name."""
+    """Return a new slot that the dynamic loader binds to the symbol of relocation `row`."""
     rows = file.relocations
     return Part(
         "fixed", f".got.omptool{where}", (bytes(WORD.size),), WORD.size,
@@ -97,10 +97,10 @@ def _by_name(file: LinkedFile, row: int, where: str) -> Part:
 
 
 def _lead(file: LinkedFile, which: Hook, code: Address, function: Function | None) -> Plan:
-    """Have the first slot of an array lead to our code; there may be none yet."""
+    """Point the first slot of an array to new code; add the array if there is none."""
     address, size = _array(file, which)
     if address and size:
-        if isinstance(function, Part):  # by its name, which our slot has now
+        if isinstance(function, Part):  # addressed by its name, which the new slot has now
             return Plan(pointers=(Pointer(address, code),))
         return point(file, address, code)
     part = Part(
@@ -111,7 +111,7 @@ def _lead(file: LinkedFile, which: Hook, code: Address, function: Function | Non
 
 
 class _Code:
-    """Code that is put together: its bytes, and what its instructions refer to."""
+    """New code: its bytes, and the operands of its instructions."""
 
     def __init__(self) -> None:
         self.content = b""
@@ -126,7 +126,7 @@ class _Code:
 
 
 def _place(function: Function | None) -> Address | None:
-    """The address of a function, or of its slot."""
+    """Return the address of a function, or of its slot."""
     if isinstance(function, Part):
         return function.at(0)
     return None if function is None else Address(None, function)

@@ -13,12 +13,12 @@ from packager.records import NamedTuple
 from packager.writers.requests import ImageRequest, for_openmp, own_formats
 from packager.writers.wrapper import ImageInput
 
-# Asks the plugins on this machine about images of no known format; returns the same requests.
+# Asks the plugins on this machine about images of unknown formats; returns the requests.
 Judge = Callable[[Sequence[ImageRequest]], Sequence[ImageRequest]]
 
 
 class Listing(NamedTuple):
-    """The images of the descriptor after the edit, and those that go."""
+    """The images of the descriptor after the edit, and the removed ones."""
 
     images: tuple[Held | ImageInput, ...]
     gone: tuple[Held, ...]
@@ -28,9 +28,7 @@ class Listing(NamedTuple):
 def listing(
     change: Change, held: Sequence[Held], files: OpenFiles, judged: Judge, *, force: bool
 ) -> Listing:
-    """Return what `change` makes of the images of a descriptor. Raises UsageError where it
-    cannot.
-    """
+    """Return a descriptor's images after `change`. Raises UsageError if it is impossible."""
     slots: dict[int, Held | ImageInput] = {h.image.index: h for h in held}
     wanted: dict[int, ImageRequest] = {}
     gone: list[Held] = []
@@ -53,7 +51,7 @@ def listing(
 
 
 def _taken(named: Named, held: Sequence[Held], gone: Sequence[Held]) -> Held:
-    """The one image that is meant, which nothing else in this edit has taken."""
+    """Return the one image that `named` matches; raise UsageError if this edit changed it."""
     found = [h for h in held if named.means(h.image)]
     if not found:
         have = ", ".join(h.name for h in held) or "none"
@@ -88,7 +86,7 @@ def _input(
 
 
 def _expect_targets_apart(images: Iterable[Held | ImageInput]) -> None:
-    """A second image for a target that is added would never be asked for."""
+    """Check that no added image repeats a target: the runtime never loads a second one."""
     seen: set[tuple[str, str]] = set()
     for image in images:
         if isinstance(image, ImageInput):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pointers of the file that lead elsewhere after an edit."""
+"""Change pointers of the file to new targets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def can_point(file: LinkedFile, place: int) -> bool:
 
 
 def point(file: LinkedFile, place: int, target: Address) -> Plan:
-    """Have the pointer at address `place` lead to another address."""
+    """Point the pointer at address `place` to another address."""
     offset = file.elf.offset(place, WORD.size)
     if offset is None:
         raise FormatError(f"the pointer at {place:#x} is not in the file")
@@ -29,7 +29,7 @@ def point(file: LinkedFile, place: int, target: Address) -> Plan:
     if not file.relocations.is_relative(row):
         raise UsageError(f"the pointer at {place:#x} is bound by a symbol's name")
     (word,) = file.data.unpack(WORD, offset, "pointer")
-    # Linkers may write it in both places.
+    # Linkers may store the addend in the relocation and in the word.
     is_twice = word and word == file.relocations.addend(row)
     patches = (Patch(offset, target),) if is_twice else ()
     return Plan(patches=patches, pointers=(Pointer(place, target),))

@@ -27,7 +27,7 @@ class Chunk(NamedTuple):
 
 
 def chunks(placed: Placed, late: Mapping[Part, Sequence[bytes]]) -> Iterator[Chunk]:
-    """The bytes of all new parts. Those of some, which have no others, are `late`."""
+    """Yield the bytes of all new parts; `late` has those that depend on the layout."""
     for part in placed.parts:
         inside = 0
         for piece in late.get(part, part.content):
@@ -39,7 +39,7 @@ def chunks(placed: Placed, late: Mapping[Part, Sequence[bytes]]) -> Iterator[Chu
 
 
 def _fixed(piece: bytes, start: int, part: Part, placed: Placed) -> bytes:
-    """The bytes of a part from `start` on, with their fixups."""
+    """Return the bytes of a part from `start` on, with their fixups applied."""
     data = bytearray(piece)
     for at, target, instruction in part.fixups:
         if not start <= at < start + len(data):
@@ -55,7 +55,7 @@ def _fixed(piece: bytes, start: int, part: Part, placed: Placed) -> bytes:
 
 
 def _filled(instruction: Instruction, place: int, target: int) -> bytes:
-    """The code of an instruction at an address that refers to another one."""
+    """Return the code of an instruction at `place` that refers to `target`."""
     field = instruction.field
     new = field.filled(instruction.code, place, target) if field else instruction.code
     if new is None:

@@ -11,7 +11,7 @@ from packager.errors import UsageError
 from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE
 
 SHT_DYNAMIC = 6
-# Tags whose values are addresses of what may move.
+# Tags whose values are addresses that may move.
 ADDRESSES = frozenset((4, 5, 6, 7, 17, 23, 36, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE))
 
 
@@ -35,7 +35,7 @@ def new_dynamic(file: LinkedFile, plan: Plan) -> Part | None:
 
 
 def content(table: DynamicTable, plan: Plan, placed: Placed, part: Part | None) -> bytes:
-    """The table in the room that it has: in `part`, or where it is."""
+    """Return the bytes of the dynamic table: in `part`, or in its present place."""
     tags = {tag: _value(value, placed) for tag, value in plan.tags}
     rows = []
     for tag, value in table.rows:
@@ -47,7 +47,7 @@ def content(table: DynamicTable, plan: Plan, placed: Placed, part: Part | None) 
             rows.append((tag, value))
     known = {tag for tag, _ in table.rows}
     size = part.size if part else table.capacity * DYNAMIC.size
-    # Libraries that are needed are searched in this order: new ones come last.
+    # The loader searches needed libraries in this order, so new ones come last.
     last = max((n + 1 for n, row in enumerate(rows) if row[0] == DT_NEEDED), default=0)
     rows[last:last] = [(DT_NEEDED, name) for name in plan.needed]
     rows += [(tag, value) for tag, value in tags.items() if tag not in known]

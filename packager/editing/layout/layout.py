@@ -41,7 +41,7 @@ def lay_out(file: LinkedFile, plan: Plan) -> Layout:
 
 
 def _carried(file: LinkedFile, plan: Plan) -> Iterator[Move]:
-    """Take along what others have in the segments that go: sections that had moved."""
+    """Keep sections that an earlier edit moved into its segments, which this edit drops."""
     rewritten = [part.takes for part in plan.parts if part.takes]
 
     def stays_behind(section: Section) -> bool:
@@ -54,13 +54,13 @@ def _carried(file: LinkedFile, plan: Plan) -> Iterator[Move]:
 
 
 def _empty(file: LinkedFile, plan: Plan) -> set[int]:
-    """The numbers of sections that nothing points to."""
+    """Return the numbers of sections that nothing refers to."""
     names = {section.number: section.name for section in file.sections} | dict(plan.renamed)
     return {number for number, name in names.items() if name.startswith(REMOVED_SECTION)}
 
 
 def _moved(file: LinkedFile, room: Room) -> list[Move]:
-    """The sections that move to make room, but for those that are written anew."""
+    """Return the sections that move to make room, without those that are rewritten."""
     rewritten = [part.takes for group in room.groups for part in group.parts if part.takes]
     return list(blocks(file, room.front.moved, rewritten.__contains__))
 

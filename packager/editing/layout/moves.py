@@ -46,7 +46,7 @@ class Moves:
         return None
 
     def offset(self, address: int) -> int | None:
-        """Return where in the file those at `address` are now; None if they have not moved."""
+        """Return the new file offset of the bytes at `address`; None if they have not moved."""
         for start, end, _, new in self.rows:
             if start <= address < end:
                 return new + address - start
@@ -58,7 +58,7 @@ class Moves:
 
 
 def taken(part: Part) -> Move:
-    """Return the move of the section that a part is from now on."""
+    """Return the move of a section into the part that replaces it."""
     section = part.takes
     assert section is not None
     return Move(section.address, section.address + max(section.size, 1), part)
@@ -82,7 +82,7 @@ def _block(file: LinkedFile, sections: Sequence[Section]) -> Move:
     alignment = max(max(s.alignment for s in sections), 8)
     if alignment > file.machine.page:
         raise UsageError(f"section {start.name} is aligned to {alignment} bytes; it cannot move")
-    # The first of them may be less aligned than those behind it.
+    # The first section may be less aligned than the sections behind it.
     shift = start.address % alignment
     content = bytes(shift), Kept(offset, end - start.address)
     is_written = any(s.flags & SHF_WRITE for s in sections)

@@ -16,22 +16,22 @@ from packager.records import NamedTuple
 
 
 class Placed(NamedTuple):
-    """The new segments with their places, and what has moved there."""
+    """The new segments with their places, and the moved sections."""
 
     room: Room
     places: dict[Part, Place]
     added: Sequence[Segment]
     longer: dict[Segment, Segment]  # segments that were there, and what becomes of them
-    end: int  # in the file
+    end: int  # end in the file
     moves: Moves
 
     @property
     def parts(self) -> list[Part]:
-        """All new parts, in the order of their segments."""
+        """Return all new parts, in the order of their segments."""
         return [part for group in self.room.groups for part in group.parts]
 
     def value(self, address: Address) -> int:
-        """The number that an address is."""
+        """Return the address as a number."""
         start = self.places[address.part].address if address.part else 0
         return start + address.offset
 
@@ -59,7 +59,7 @@ def place(file: LinkedFile, room: Room, moves: Sequence[Move]) -> Placed:
 
 
 def _behind(file: LinkedFile, groups: Sequence[Group]) -> dict[Part, Place]:
-    """The places in segments of their own, behind all others."""
+    """Return the places of parts in new segments, behind all others."""
     places: dict[Part, Place] = {}
     page = file.machine.page
     address = max((load.memory_end for load in file.kept_loads), default=0)
@@ -72,7 +72,7 @@ def _behind(file: LinkedFile, groups: Sequence[Group]) -> dict[Part, Place]:
 
 
 def _in_longer(file: LinkedFile, groups: Sequence[Group], longer: Longer) -> dict[Part, Place]:
-    """The places behind what segments have, their zeros included."""
+    """Return the places of parts at the ends of existing segments, after zero-filled memory."""
     places: dict[Part, Place] = {}
     end = longer.data.memory_end
     for group in groups:
@@ -89,7 +89,7 @@ def _in_longer(file: LinkedFile, groups: Sequence[Group], longer: Longer) -> dic
 def _longer(
     groups: Sequence[Group], rows: Sequence[Segment], longer: Longer
 ) -> dict[Segment, Segment]:
-    """The program headers of the segments that become longer, before and after."""
+    """Return the program headers of extended segments: old to new."""
     found: dict[Segment, Segment] = {}
     for group, row in zip(groups, rows, strict=True):
         load = (longer.code if group.segment == "code" else None) or longer.data

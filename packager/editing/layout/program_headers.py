@@ -12,7 +12,7 @@ PT_PHDR = 6
 
 
 def program_headers(file: LinkedFile, placed: Placed, dynamic: Part | None) -> list[Segment]:
-    """The program headers; `dynamic` is the dynamic table, where that is a new part."""
+    """Return the program headers; `dynamic` is the dynamic table, if it is a new part."""
     count = len(file.kept) + len(placed.added)
     rows = [_changed(row, placed, dynamic, count * PROGRAM_HEADER.size) for row in file.kept]
     last = max(n for n, row in enumerate(rows) if row.type == PT_LOAD)

@@ -34,20 +34,20 @@ class Rows(NamedTuple):
     relative: Sequence[tuple[Address, Address]]  # place and addend
     others: Sequence[tuple[Address, int, int]]  # place, type and symbol, addend
     is_changed: bool
-    relative_type: int  # as the machine numbers it
+    relative_type: int  # the machine's number of the relocation
 
     @property
     def size(self) -> int:
-        """The bytes of the table."""
+        """Return the size of the table in bytes."""
         return len(self.kept) * 8 + (len(self.relative) + len(self.others)) * RELA.size
 
     @property
     def relative_count(self) -> int:
-        """DT_RELACOUNT: the loader takes so many rows for relative ones."""
+        """Return DT_RELACOUNT, the number of relative relocations at the start of the table."""
         return self.kept_relative + len(self.relative)
 
     def content(self, value: Callable[[Address], int]) -> tuple[bytes, ...]:
-        """The table: the relative ones first."""
+        """Return the bytes of the relocation table: relative relocations come first."""
         end = self.kept_relative * WORDS
         rows = sorted((value(at), value(to)) for at, to in self.relative)
         added = b"".join(RELA.pack(at, self.relative_type, _signed(to)) for at, to in rows)
@@ -57,7 +57,7 @@ class Rows(NamedTuple):
 
 
 def new_rows(file: LinkedFile, plan: Plan) -> Rows:
-    """Return the relocations: without those of words that go, with those of new ones."""
+    """Return the relocations: drop those of removed words, and add those of new parts."""
     pointers = dict(plan.pointers)
     table = file.relocations
     own = file.own
@@ -91,7 +91,7 @@ def _without(words: array[int], gone: Sequence[int]) -> array[int]:
 
 
 def new_table(file: LinkedFile, rows: Rows) -> Part | None:
-    """Return the part for the table; None if it stays where it is, as it is."""
+    """Return the part for the table; None if it stays unchanged in its place."""
     table = file.relocations
     plt = file.dynamic.value(DT_JMPREL) if file.dynamic else None
     if rows.is_changed and plt is not None and table.address <= plt < table.address + table.size:
@@ -108,7 +108,7 @@ def new_table(file: LinkedFile, rows: Rows) -> Part | None:
 
 
 def tags(file: LinkedFile, rows: Rows, part: Part) -> list[Tag]:
-    """The tags of the dynamic table that lead to the new relocations."""
+    """Return the dynamic tags for the new relocations."""
     found = [Tag(DT_RELA, part.at(0)), Tag(DT_RELASZ, rows.size), Tag(DT_RELAENT, RELA.size)]
     if file.dynamic and file.dynamic.value(DT_RELACOUNT) is not None:
         found.append(Tag(DT_RELACOUNT, rows.relative_count))

@@ -28,7 +28,7 @@ from packager.elf.headers import (
 from packager.errors import FormatError
 from packager.records import NamedTuple
 
-MOST_SYMBOLS = 1 << 14  # of notes and tables, which have one each
+MOST_SYMBOLS = 1 << 14  # most symbols of moved sections: one for each note and table
 SECTIONS_AT, COUNTS_AT = 0x28, 0x38  # fields of the ELF header
 
 
@@ -36,15 +36,15 @@ class Layout(NamedTuple):
     """The result of an edit."""
 
     size: int
-    kept: Sequence[Kept]  # what stays where it is
-    chunks: Sequence[Chunk]  # what is new, or elsewhere
-    patches: Sequence[tuple[int, bytes]]  # by their offsets in the file before the edit
+    kept: Sequence[Kept]  # ranges that stay in place
+    chunks: Sequence[Chunk]  # new or moved bytes
+    patches: Sequence[tuple[int, bytes]]  # keyed by offsets in the file before the edit
     holes: Sequence[Hole]
     moves: Moves
 
 
 class Tables(NamedTuple):
-    """The tables of the loader; their parts, where they are written anew."""
+    """The loader's tables, each with its new part if it is rewritten."""
 
     rows: Rows
     relocations: Part | None
@@ -52,7 +52,7 @@ class Tables(NamedTuple):
 
 
 def result(file: LinkedFile, plan: Plan, placed: Placed, tables: Tables) -> Layout:
-    """The layout of a file whose new parts have their places."""
+    """Return the layout of a file whose new parts have their places."""
     patches: dict[int, bytes | Address] = dict(plan.patches)
     late: dict[Part, Sequence[bytes]] = {}
     if tables.relocations:
@@ -76,7 +76,7 @@ def result(file: LinkedFile, plan: Plan, placed: Placed, tables: Tables) -> Layo
 
 
 def _symbols(file: LinkedFile, moves: Moves) -> dict[int, bytes]:
-    """Symbols of sections that have moved lead there, too."""
+    """Return the new bytes of symbols in moved sections, by file offset."""
     moved = {
         s.number for s in file.sections if s.is_allocated and moves.address(s.address) is not None
     }
@@ -92,8 +92,9 @@ def _symbols(file: LinkedFile, moves: Moves) -> dict[int, bytes]:
 
 
 def _headers(file: LinkedFile, plan: Plan, placed: Placed, dynamic: Part | None) -> Iterator[Chunk]:
-    """Place sections that are not loaded, the section headers, the bytes behind the ELF file, and
-    the headers in front.
+    """Place what follows the loaded segments, and the headers in front.
+
+    These are unloaded sections, the section headers, and the bytes behind the ELF file.
     """
     sections, names = section_headers(file, plan, placed)
     end = placed.end
@@ -116,7 +117,7 @@ def _headers(file: LinkedFile, plan: Plan, placed: Placed, dynamic: Part | None)
 
 
 def section_header(section: Section) -> bytes:
-    """The bytes of a section header."""
+    """Return the bytes of a section header."""
     return SECTION_HEADER.pack(
         section.name_at, section.type, section.flags, section.address, section.offset,
         section.size, section.link, section.info, section.alignment, section.entry_size,
@@ -124,7 +125,7 @@ def section_header(section: Section) -> bytes:
 
 
 def _between(end: int, holes: Sequence[Hole]) -> Iterator[Kept]:
-    """The ranges up to `end` that no hole is in."""
+    """Yield the ranges between the holes, up to `end`."""
     at = 0
     for start, size in sorted(holes):
         if at < start < end:

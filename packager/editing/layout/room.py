@@ -47,11 +47,11 @@ MOST_ZEROS = 16 << 20  # bytes of .bss that become part of the file
 
 
 class Front(NamedTuple):
-    """The room for program headers: sections that move, and some whose bytes are gone."""
+    """Room for program headers: sections to move, and some without bytes."""
 
     moved: Sequence[Section] = ()
     cut: Sequence[Section] = ()
-    end: int = 0  # of what may be overwritten
+    end: int = 0  # end of the bytes that may be overwritten
 
 
 class Longer(NamedTuple):
@@ -61,7 +61,7 @@ class Longer(NamedTuple):
     code: Segment | None
 
     def is_filled(self, section: Section) -> bool:
-        """Return whether a section had no bytes in the file, and has zeros there from now on."""
+        """Return whether a section without bytes in the file gets zeros there."""
         data = self.data
         start, end = data.address + data.file_size, data.memory_end
         is_zeros = section.type == SHT_NOBITS and not section.flags & SHF_TLS
@@ -69,7 +69,7 @@ class Longer(NamedTuple):
 
 
 class Room(NamedTuple):
-    """The groups that need segments, and what makes room for them."""
+    """Groups that need segments, and the changes that make room for them."""
 
     groups: Sequence[Group]
     front: Front
@@ -77,9 +77,9 @@ class Room(NamedTuple):
 
 
 def find_room(file: LinkedFile, groups: Sequence[Group], empty: Collection[int]) -> Room:
-    """Choose how many segments to write, or to make longer.
+    """Choose how many segments to add, or to extend.
 
-    `empty` are the numbers of sections that nothing points to.
+    `empty` has the numbers of sections that nothing refers to.
     """
     if not groups:
         return Room((), Front(), None)
@@ -107,7 +107,7 @@ def _spare(file: LinkedFile) -> int:
 
 
 def _merged(groups: Sequence[Group]) -> list[Group]:
-    """Move what is only read along with what is written."""
+    """Merge read-only groups into the writable one."""
     last = [group for group in groups if group.segment in ("data", "rest")]
     if len(last) != len(("data", "rest")):
         return list(groups)
@@ -119,7 +119,7 @@ def _merged(groups: Sequence[Group]) -> list[Group]:
 def _front(file: LinkedFile, count: int, empty: Collection[int]) -> Front | None:
     """Return the room for `count` program headers; None if a section in the way cannot move.
 
-    `empty` are the numbers of sections that nothing points to.
+    `empty` has the numbers of sections that nothing refers to.
     """
     start = file.segments_at
     end = start + count * PROGRAM_HEADER.size

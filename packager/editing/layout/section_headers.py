@@ -14,12 +14,12 @@ from packager.errors import UsageError
 from packager.writers.elf_types import SHF_ALLOC, SHN_LORESERVE
 
 NO_SECTION = Section(0, "", SHT_NULL, 0, 0, 0, 0, 0, 0)
-ALIGNMENT = 16  # of places that something has left
+ALIGNMENT = 16  # least alignment of a vacant range
 LOWEST = 1 << 20  # address to which patchelf may come with what it puts below a program
 
 
 def section_headers(file: LinkedFile, plan: Plan, placed: Placed) -> tuple[list[Section], bytes]:
-    """The section headers after the edit, and the bytes of their names."""
+    """Return the section headers after the edit, and the bytes of their names."""
     names = _Names(file)
     headers = [_changed(file, section, placed) for section in file.sections]
     for number, name in plan.renamed:
@@ -51,7 +51,7 @@ class _Names:
             self.content += b"\0"
 
     def at(self, name: str) -> int:
-        """The offset of a name."""
+        """Return the offset of a name; append the name if it is new."""
         text = name.encode("utf-8", "surrogateescape") + b"\0"
         found = self.content.find(b"\0" + text)
         if found >= 0:
@@ -61,7 +61,7 @@ class _Names:
 
 
 def _added(file: LinkedFile, placed: Placed, names: _Names) -> Iterator[Section]:
-    """The headers of new sections, and of places that nothing is in any more."""
+    """Yield the headers of new sections, and of ranges that are vacant after the edit."""
     for part in placed.parts:
         if not part.is_block and part.takes is None:
             added = Section(0, part.name, part.type, part.flags, 0, 0, 0, part.link, 0,
@@ -101,11 +101,11 @@ def _of_part(section: Section, part: Part, placed: Placed) -> Section:
 
 
 def _vacant(file: LinkedFile, placed: Placed) -> list[tuple[int, int]]:
-    """Return the places that something has left and nothing is in now: addresses, from and to.
+    """Return vacant address ranges, which sections have left and nothing occupies.
 
-    strip breaks segments that no section is in. In front of a program of fixed addresses
-    patchelf would put the dynamic table there, in a segment that nobody may write; in front of
-    others it gets the room, and in front of node room for names that do not fit below it.
+    strip breaks segments that no section is in. In front of a position-dependent program patchelf
+    would put the dynamic table into such a range, in a read-only segment. In front of other
+    programs it gets the room, as in node for names that do not fit below it.
     """
     front = file.front
     count = len(file.kept) + len(placed.added)

@@ -34,11 +34,11 @@ class Group(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes of a group that has no part at a block."""
+        """Return the size in the file of a group without parts that begin at a block."""
         return self.row(self.placed(0, 0), 1).file_size
 
     def behind(self, load: Segment) -> int:
-        """Return where in the file it begins if it is put behind a segment."""
+        """Return the file offset of the group if it is placed behind a segment."""
         return aligned(load.end, max(part.alignment for part in self.parts))
 
     def placed(self, address: int, offset: int) -> dict[Part, Place]:
@@ -54,7 +54,7 @@ class Group(NamedTuple):
         return found
 
     def row(self, places: dict[Part, Place], page: int) -> Segment:
-        """The program header of a segment of its own, which begins with a page."""
+        """Return the program header of the segment, which begins at a page."""
         first, last = self.parts[0], self.parts[-1]
         address, offset = places[first]
         size = places[last].address + last.size - address
@@ -80,5 +80,5 @@ def grouped(parts: Iterable[Part]) -> list[Group]:
 
 
 def aligned(value: int, alignment: int) -> int:
-    """The next multiple of `alignment`."""
+    """Round `value` up to a multiple of `alignment`."""
     return -(-value // alignment) * alignment if alignment > 1 else value

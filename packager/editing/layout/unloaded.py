@@ -23,8 +23,10 @@ class Unloaded(NamedTuple):
 
 
 def unloaded(file: LinkedFile, placed: Placed, names: bytes) -> Iterator[Unloaded]:
-    """Place what is not loaded and was behind the loaded segments: behind the new ones, or, where
-    patchelf may stretch the last one, in front of it.
+    """Place the unloaded sections that were behind the loaded segments.
+
+    They come behind the new segments. If patchelf may stretch the last segment, they come in front
+    of it.
     """
     own = file.sections[file.names_section]
     behind = sorted((s for s in file.sections if _is_behind(file, s)), key=_by_offset)
@@ -52,18 +54,19 @@ def _by_offset(section: Section) -> tuple[int, int]:
 
 
 def _is_last(file: LinkedFile, placed: Placed) -> bool:
-    """Return whether a segment becomes longer whose program header is the last one.
+    """Return whether an extended segment has the last program header.
 
-    patchelf stretches such a segment over all that is behind it in the file. llvm-strip writes no
-    section that a segment holds, so the sections' names must not be there.
+    patchelf stretches such a segment over all that follows it in the file. llvm-strip writes no
+    section that a segment holds, so the section names must not be there.
     """
     longer = placed.room.longer
     return longer is not None and file.kept[-1] == longer.data
 
 
 def _holes(file: LinkedFile, placed: Placed) -> Iterator[tuple[int, int]]:
-    """Yield the ranges in front of the last segment that no other is in, nor a section, but for the
-    names.
+    """Yield the unused ranges in front of the last segment.
+
+    The section of names does not count as used.
     """
     stop = file.kept[-1].offset
     own = file.sections[file.names_section]
@@ -90,7 +93,8 @@ def _taken(holes: list[tuple[int, int]], size: int, alignment: int) -> int | Non
 def _is_behind(file: LinkedFile, section: Section) -> bool:
     """Return whether a section is not loaded.
 
-    Objcopy adds some that claim to be, and llvm-strip has empty ones where there is room.
+    Flags are no proof: objcopy adds unloaded sections with SHF_ALLOC, and llvm-strip places empty
+    ones at any free address.
     """
     if section.type == SHT_NULL or file.is_loaded(section):
         return False

@@ -18,7 +18,7 @@ from packager.files.reader import Reader
 from packager.records import NamedTuple
 
 HEAD = 1 << 10  # the headers of an image, and the first directives of PTX
-TAIL = 1 << 4  # of PTX, behind which there is padding
+TAIL = 1 << 4  # last bytes of PTX, which is padded
 LARGEST = 1 << 23  # stored bytes; larger ones wait for their reader, who reads one at a time
 MOST = 12  # images that have been read and are not inflated yet
 SMALLEST = 1 << 18  # inflated bytes; handing over a smaller image costs as much as inflating it
@@ -27,7 +27,7 @@ ELF = b"\x7fELF"
 
 
 class Answer(NamedTuple):
-    """Keeps of an image its beginning, its end, and of a cubin what the helper writes."""
+    """Keeps the beginning and the end of an image, and the helper's records of a cubin."""
 
     head: bytes
     tail: bytes
@@ -60,7 +60,7 @@ class Free:
 
 
 class Job:
-    """An image to be inflated by whoever comes first, the second thread or the reader."""
+    """An image to inflate, by the background thread or by the reader, whichever comes first."""
 
     def __init__(
         self, free: Free, stored: Reader, method: str, size: int, depth: int | None
@@ -69,11 +69,11 @@ class Job:
         self._stored = stored
         self._method = method
         self._size = size
-        self._depth = depth  # of the look into a cubin, if there is to be one
+        self._depth = depth  # depth of reading a cubin; None: it is not read
         self._lock = Lock()
         self._is_done = False
         self._answer: Answer | None = None
-        self.memory: Memory | None = None  # with the compressed bytes, until it is done
+        self.memory: Memory | None = None  # memory with the compressed bytes, until it is done
         self.is_begun = False
         self.is_large = len(stored) + len(MARK) > LARGEST
 
@@ -86,7 +86,7 @@ class Job:
             view[stored : stored + len(MARK)] = MARK
 
     def answer(self) -> Answer | None:
-        """Return the helper's answer; None: it is damaged, or unusual, and for the twins."""
+        """Return the helper's answer; None if Python must read the image (damaged or unusual)."""
         with self._lock:
             if not self._is_done:
                 self._answer = self._answered()
@@ -122,7 +122,7 @@ class Job:
 
 
 class Ahead:
-    """The second thread, and the images that it has yet to inflate."""
+    """The background thread, and its pending images."""
 
     def __init__(self) -> None:
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
@@ -137,7 +137,7 @@ class Ahead:
         if size < SMALLEST or job.is_large or self._is_closed:
             return job
         self._begun += 1
-        if self._begun <= FEW or len(self._free) < 2:  # its reader needs one
+        if self._begun <= FEW or len(self._free) < 2:  # the reader needs a free one
             return job
         if self._thread is None:
             self._thread = Thread(target=self._run)
@@ -167,5 +167,5 @@ class Ahead:
         while (job := self._queue.get()) is not None and not self._is_closed:
             try:
                 job.answer()
-            except Exception:  # its reader comes to the same, and gets it
+            except Exception:  # the reader gets the same exception
                 continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device images that are compressed: as much of each is inflated as is asked for, and kept."""
+"""Inflate device images on demand, and keep them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from packager.files.reader import Reader
 from packager.files.sources import Kept, Room
 from packager.look import Look
 
-BEGINNING = 1 << 12  # of a block of LZ4, which nearly always inflates to HEAD
-METHODS = ("lz4", "zstd")  # which are inflated ahead
+BEGINNING = 1 << 12  # bytes of an LZ4 block, which nearly always inflate to HEAD
+METHODS = ("lz4", "zstd")  # methods that are inflated ahead
 
 
 class Begun:
-    """An image that is being inflated, as far as it is asked for."""
+    """An image that is inflated as far as it is read."""
 
     def __init__(self, data: Reader, method: str, size: int, what: str, *, is_text: bool) -> None:
         """Begin. Raises FormatError when it claims to inflate to more than the limit."""
@@ -63,7 +63,7 @@ class Begun:
 
 
 def _is_enough(look: Look, is_text: bool) -> bool:
-    """Return whether the ends of an image and the helper's answer are all that is read of it.
+    """Return whether readers need only the ends of an image and the helper's records.
 
     Bytes behind a text may be padding.
     """
@@ -89,14 +89,14 @@ class _Image(Kept):
         self._head = self._tail = b""
         self._code: tuple[int, bytes] | None = None
         self._held: bytes | None = None
-        self._was_read_past = False  # its ends
+        self._was_read_past = False  # a read went past the ends
 
     def begin_only(self, head: bytes | None) -> None:
         """Keep the beginning for all time."""
         self._head = head or self._passed(0, min(HEAD, self.size))
 
     def answered(self, answer: Answer, depth: int | None) -> None:
-        """Keep the ends for all time, and what the helper has said."""
+        """Keep the ends permanently, and the helper's records."""
         self._head, self._tail, code = answer
         self._code = None if code is None or depth is None else (depth, code)
         self.is_answered = self._code is not None
@@ -110,11 +110,11 @@ class _Image(Kept):
         self._held = None
 
     def answer(self, depth: int) -> bytes | None:
-        """Return what the helper has said of it, if it was asked as much."""
+        """Return the helper's records, if it read as deep as `depth`."""
         return self._code[1] if self._code and self._code[0] == depth else None
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes at `offset`."""
+        """Return the bytes at `offset`."""
         if self._held is not None:
             return self._held[offset : offset + size]
         if not self.is_there:

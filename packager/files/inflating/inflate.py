@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compressed parts of containers: zlib and zstd streams, LZ4 blocks. A small file may claim to
-inflate to any size, so there is a limit for all of them together, and one of the ratio; what is
-more than a little is kept in a file without a name as long as there is room.
+"""Inflate compressed parts of containers: zlib and zstd streams, LZ4 blocks.
+
+A small file may claim to inflate to any size. So there is a limit for the sum of all parts, and one
+for the ratio. Large results are kept in a nameless temporary file while there is room.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ if TYPE_CHECKING:
     from packager.files.helper import Image
 
 MAX_PART = 1 << 30
-MAX_BLOCK = 1 << 28  # of LZ4, which is inflated in one piece
-# Code for many processors, each part much like the others, gets to a hundredth; an image that is
-# nearly all zeros to less, and is not large.
+MAX_BLOCK = 1 << 28  # LZ4 is inflated in one piece
+# Largest ratio of a large part. Code for many similar processors is compressed to a hundredth; only
+# small images of zeros are compressed more.
 MAX_RATIO = 300
 ANY_RATIO = 1 << 23
-# Of all parts together: NVIDIA's libraries inflate to 2 GiB, or to nine times their size.
+# Most bytes of all parts together: NVIDIA's libraries inflate to 2 GiB, or nine times their size.
 MAX_INFLATED = 1 << 30
 MAX_TIMES = 32
-IN_MEMORY = 1 << 25  # of all that one file inflates to
-HELD = 1 << 24  # of an image
+IN_MEMORY = 1 << 25  # inflated bytes of a file that stay in memory
+HELD = 1 << 24  # largest image that is held in memory
 PIECE = 1 << 20
-# A zstd block inflates to at most 128 KiB and may take 4 bytes: what one piece can become.
+# Input size of a piece: a zstd block of 4 bytes inflates to 128 KiB at most.
 SMALL_PIECE = 1 << 12
 MAX_WINDOW = 1 << 27
 MARKED = b"!"
@@ -51,10 +52,10 @@ def inflate(
     head: bytes = b"",
     seen: Callable[[bytes], object] | None = None,
 ) -> Reader:
-    """The `size` bytes that `head` and what `data` inflates to are, by "zlib", "zstd" or "lz4".
+    """Inflate `data` by "zlib", "zstd" or "lz4" to a reader of `size` bytes that start with `head`.
 
-    `seen` gets the pieces whenever they are inflated, which may be later and more than once. Raises
-    FormatError when it inflates to any other number of bytes, or to more than the limit.
+    `seen` receives the pieces each time they are inflated, perhaps later and more than once. Raises
+    FormatError if the data inflate to another size, or to more than the limit.
     """
     where = f"{what} at {data.at:#x}"
     expect_size(data, method, size, where)
@@ -78,7 +79,7 @@ def _watched(pieces: Iterator[bytes], seen: Callable[[bytes], object]) -> Iterat
 
 
 def expect_size(data: Reader, method: str, size: int, where: str) -> None:
-    """Count `size` bytes that `data` is to inflate to. Raises FormatError when it is too much."""
+    """Count `size`, the declared inflated size of `data`. Raises FormatError if it is too large."""
     limit = MAX_BLOCK if method == "lz4" else MAX_PART
     expect_ratio(len(data), size, where, limit)
     count(data, size, where)
@@ -87,12 +88,12 @@ def expect_size(data: Reader, method: str, size: int, where: str) -> None:
 def pieces(
     data: Reader, method: str, size: int, where: str, head: bytes = b"", *, by_frame: bool = True
 ) -> Iterator[bytes]:
-    """Return the same bytes in pieces, or in one."""
+    """Return the inflated bytes of `data`, after `head`, in one piece or several."""
     is_small = by_frame and max(size, len(data)) <= HELD
     frame = data.bytes(what="compressed data") if is_small and method == "zstd" else None
     whole = None if frame is None else zstd_frame(frame, size - len(head))
     found = _pieces(data, method, size, where) if whole is None else (whole,)
-    # Without a head one piece stays as it is: the join of two is a copy.
+    # Without a head the single piece is not joined, which would copy it.
     return expected(chain((head,), found) if head else found, size, where)
 
 
@@ -108,7 +109,7 @@ def expect_ratio(stored: int, size: int, where: str, limit: int) -> None:
 
 
 def count(data: Reader, size: int, where: str) -> None:
-    """Count what a part of a file inflates to. Raises LimitError when all of it is too much."""
+    """Count the inflated size of a part. Raises LimitError if the sum is too large."""
     data.context.inflated += size
     limit = max(MAX_INFLATED, MAX_TIMES * data.whole)
     if data.context.inflated > limit:
@@ -122,7 +123,7 @@ def _pieces(data: Reader, method: str, size: int, where: str) -> Iterable[bytes]
 
 
 def expected(pieces: Iterable[bytes], size: int, where: str) -> Iterator[bytes]:
-    """The pieces, which are read no further than `size` allows."""
+    """Yield the pieces, and raise FormatError unless their sizes add up to `size`."""
     total = 0
     for piece in pieces:
         total += len(piece)
@@ -139,7 +140,7 @@ def _stored(data: Reader, size: int = PIECE) -> Iterator[bytes]:
 
 
 def zlib_pieces(data: Reader, where: str, form: int = 15) -> Iterator[bytes]:
-    """Yield what a stream of zlib inflates to; `form` is zlib's wbits."""
+    """Yield the inflated bytes of a zlib stream; `form` is zlib's wbits."""
     import zlib
 
     stream = zlib.decompressobj(form)
@@ -150,7 +151,7 @@ def zlib_pieces(data: Reader, where: str, form: int = 15) -> Iterator[bytes]:
                 yield stream.decompress(rest, PIECE)
                 rest = stream.unconsumed_tail
         while not stream.eof and (piece := stream.decompress(b"", PIECE)):
-            yield piece  # its last bits were read with those before
+            yield piece  # the previous input contained the last bits
     except zlib.error as error:
         raise FormatError(f"{where} is not a zlib stream: {error}") from error
     if not stream.eof:
@@ -168,10 +169,10 @@ def _is_frame(data: bytes) -> bool:
 
 
 def zstd_pieces(data: Reader, where: str) -> Generator[bytes, None, None]:
-    """Yield what all frames inflate to: nothing of those to skip; what is no frame is padding."""
+    """Yield the inflated bytes of all frames; skippable frames and padding yield nothing."""
     import zstandard
 
-    stream, rest = None, b""  # what of the next frame has been read
+    stream, rest = None, b""  # rest: input of the next frame
     inflater = _spare_inflater()
     try:
         for piece in _stored(data, SMALL_PIECE):
@@ -193,8 +194,8 @@ def zstd_pieces(data: Reader, where: str) -> Generator[bytes, None, None]:
         raise FormatError(f"{where} is a zstd stream that is cut off")
 
 
-# The last inflater that a stream is done with. Its window has up to as many bytes as a frame
-# inflates to: for new memory the kernel takes half as long as zstd for the frame.
+# The decompressor of the last finished stream, for reuse. Its window has as many bytes as a frame
+# inflates to; allocating it takes half as long as decompressing the frame.
 _SPARE: list[zstandard.ZstdDecompressor] = []
 
 
@@ -209,11 +210,11 @@ def _spare_inflater() -> zstandard.ZstdDecompressor:
 
 
 class _Local(threading.local):
-    """A thread's own: making one takes as long as inflating a small image."""
+    """A thread's decompressor: creating one takes as long as inflating a small image."""
 
     @cached_property
     def inflater(self) -> zstandard.ZstdDecompressor:
-        """Return what inflates frames, one at a time."""
+        """Return the decompressor, for one frame at a time."""
         import zstandard
 
         return zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
@@ -223,7 +224,7 @@ _LOCAL = _Local()
 
 
 def zstd_frame(frame: bytes | memoryview, size: int) -> bytes | None:
-    """Return what one frame inflates to, if it is all there is and declares this size."""
+    """Return the inflated bytes of a single frame of this declared size, else None."""
     import zstandard
 
     try:
@@ -231,13 +232,13 @@ def zstd_frame(frame: bytes | memoryview, size: int) -> bytes | None:
             return None
         return _LOCAL.inflater.decompress(frame, allow_extra_data=False)
     except zstandard.ZstdError:
-        return None  # what is wrong is found in pieces
+        return None  # the slow way finds the fault
 
 
 def zstd_image(frames: memoryview, image: Image) -> bool:
-    """Inflate frames, the last of which is MARK. Returns False where anything is unusual.
+    """Inflate frames, the last of which is MARK. Returns False for anything unusual.
 
-    A frame that is cut off would take bytes of the mark: zstandard itself says nothing of it.
+    The mark detects a truncated frame, which would consume its bytes: zstandard reports none.
     """
     import zstandard
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LONG, SHORTEST_MATCH = 15, 4  # a length of 15 goes on in the next bytes
-FULL = 255  # so does a byte of a length
+FULL = 255  # marks a longer length, as does each such byte of it
 
 
 def inflated(block: bytes, size: int, where: str) -> bytes:
@@ -31,16 +31,16 @@ def inflated(block: bytes, size: int, where: str) -> bytes:
 
 
 def beginning(block: bytes, size: int) -> bytes | None:
-    """Return the first `size` bytes of a block, whose own beginning is `block`.
+    """Return the first `size` bytes of a block that begins with `block`.
 
-    None: more of it is needed, or it is damaged.
+    Return None if it is damaged or needs more input.
     """
     compiled = helper.built()
     return compiled.beginning(block, size) if compiled else _beginning(block, size)
 
 
 def _beginning(block: bytes, size: int) -> bytes | None:
-    """Return the same without the helper."""
+    """Return the result of `beginning`, without the compiled helper."""
     found, rest = bytearray(), iter(block)
     try:
         while len(found) < size:

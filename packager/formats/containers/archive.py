@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Static archives (ar, GNU and BSD names), and thin ones, whose members are files beside them."""
+"""Read static archives (ar, GNU and BSD names), and thin ones, whose members are other files."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Member(NamedTuple):
     """A member of an archive."""
 
     name: str
-    data: Reader | None  # None in a thin archive: the name is that of a file
+    data: Reader | None  # None in a thin archive: `name` is a file
     size: int
-    inside: int | None = None  # that file is an archive: the offset of the member's header there
+    inside: int | None = None  # offset of the member's header, if that file is an archive
 
 
 def probe(data: Reader) -> bool:
@@ -41,19 +41,19 @@ def probe(data: Reader) -> bool:
 class Row(NamedTuple):
     """A member or table, as its header has it."""
 
-    at: int  # of its header
-    field: bytes  # its name, or what stands for one
+    at: int  # offset of the header
+    field: bytes  # name field, or a reference to a long name
     size: int
     body: Reader | None  # None in a thin archive
 
     @property
     def is_table(self) -> bool:
-        """Return whether it is a table of symbols or names."""
+        """Return whether the row is a table of symbols or names."""
         return _is_symbols(self.field) or self.field == LONG_NAMES
 
     @property
     def is_symbols(self) -> bool:
-        """Return whether it is a table of symbols."""
+        """Return whether the row is a table of symbols."""
         return _is_symbols(self.field)
 
 
@@ -75,7 +75,7 @@ def rows(data: Reader) -> Iterator[Row]:
 
 
 def members(data: Reader) -> Iterator[Member]:
-    """The members but for tables. Raises FormatError at the first malformed one."""
+    """Yield the members, without tables. Raises FormatError at the first malformed one."""
     long_names = Reader(b"")
     for row in rows(data):
         if row.field == LONG_NAMES and row.body is not None:
@@ -86,8 +86,9 @@ def members(data: Reader) -> Iterator[Member]:
 
 
 def index(data: Reader) -> bytes:
-    """Return the table of what members define, in front of them; in GNU's form the names, a NUL
-    behind each, follow binary numbers. Return b"" for an archive without one.
+    """Return the archive's symbol table; b"" if it has none.
+
+    The names follow binary numbers. In GNU's form each name ends with a NUL.
     """
     if len(data) < len(MAGIC) + HEADER.size:
         return b""
@@ -98,7 +99,7 @@ def index(data: Reader) -> bytes:
 
 
 def member_at(data: Reader, at: int) -> Member:
-    """The member whose header is at `at`, which a thin archive of another's members names."""
+    """Return the member whose header is at `at`, to which a thin archive refers."""
     if not data.starts_with(MAGIC):
         raise FormatError("is not the archive that it should be")
     field, size = _header(data, at)
@@ -107,7 +108,7 @@ def member_at(data: Reader, at: int) -> Member:
 
 
 def _long_names(data: Reader) -> Reader:
-    """The table of long names, which is in front of the members."""
+    """Return the table of long names, which precedes the members."""
     at = len(MAGIC)
     while at < len(data):
         field, size = _header(data, at)
@@ -144,7 +145,7 @@ def _member(field: bytes, size: int, body: Reader | None, names: Reader, at: int
         name = body.bytes(0, length, where).rstrip(b"\0")
         return Member(text(name), body.slice(length, size - length, "archive member"), size)
     if field.startswith(b"/"):
-        # "/12", in an archive of another's members "/12:640"
+        # "/12"; in a thin archive of another archive's members "/12:640"
         offset, _, inside = field[1:].partition(b":")
         start = _number(offset, where)
         header = _number(inside, where) if inside else None

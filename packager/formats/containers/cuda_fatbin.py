@@ -31,10 +31,10 @@ TAIL = Struct("<QQQ")  # flags, hash, inflated size
 TAIL_AT = 40
 WITH_TAIL = Struct("<HHIQIIHHI8xQQQ")  # both: large libraries have some ten thousand
 SMALLEST = TABLE_AT = 64  # header of an entry, and where a group's table begins in its own
-OPTIONAL = Struct("<I8xII")  # of a header: where options are; where a name is, and its size
+OPTIONAL = Struct("<I8xII")  # header's end: offset of options; offset and size of the name
 OPTIONAL_AT = 20
-OPTIONS = Struct("<II")  # where the text of options is, and its size
-TABLE = Struct("<II")  # of a group: count, and size of the table with these two
+OPTIONS = Struct("<II")  # offset and size of the options' text
+TABLE = Struct("<II")  # group: count, and size of the table with these two
 PTX, CUBIN, LTO, TILE_IR, GROUP = 1, 2, 8, 0x80, 0x100
 KINDS: dict[int, ImageKind] = {PTX: "ptx", CUBIN: "cubin", LTO: "bitcode", TILE_IR: "tileir"}
 LZ4, ZSTD = 0x2000, 0x8000
@@ -42,7 +42,7 @@ ARCH_SPECIFIC = 0x100000  # sm_90a and the like
 FAMILY_SPECIFIC = 0x200000  # sm_100f and the like
 MAX_FATBINS = 1 << 17  # the largest libraries have some thousand
 PADDING = 8
-ELF = Struct("<32xQQ6xHHHH2x")  # where segments and sections are; the size and the count of each
+ELF = Struct("<32xQQ6xHHHH2x")  # offsets of segments and sections; size and count of each
 TRIPLE = "nvptx64-nvidia-cuda"
 
 
@@ -52,7 +52,7 @@ def probe(data: Reader) -> bool:
 
 
 def parse(data: Reader) -> Iterator[Payload]:
-    """The images of the fatbins in `data`. Raises FormatError at the first malformed one."""
+    """Yield the images of the fatbins in `data`. Raises FormatError at the first malformed one."""
     for fatbin in _ahead(_fatbins(data)):
         try:
             yield from fatbin.payloads()
@@ -83,7 +83,7 @@ class _Image(NamedTuple):
             TRIPLE,
             self.arch,
             self.kind,
-            # NVIDIA's own container of bitcode; compressed ones are scrambled, too.
+            # NVIDIA's own container of bitcode; compressed ones are scrambled as well.
             Contents(self.kind, "nvptx64", self.arch, is_opaque=True, newer=self.newer)
             if is_lto or self.newer
             else None,
@@ -123,7 +123,7 @@ class _Fatbin(NamedTuple):
     fault: FormatError | None
 
     def payloads(self) -> Iterator[Payload]:
-        """The images; a malformed one is raised when those behind it have been read."""
+        """Yield the images; raise the error of a malformed one after the others."""
         fault = None
         for image in self.images:
             try:
@@ -154,7 +154,7 @@ def _ahead(fatbins: Iterator[_Fatbin]) -> Iterator[_Fatbin]:
 
 
 class Whole(NamedTuple):
-    """A fatbin: all its bytes, those of its entries, and its version."""
+    """A fatbin: all its bytes, the bytes of its entries, and its version."""
 
     data: Reader
     body: Reader
@@ -164,7 +164,7 @@ class Whole(NamedTuple):
 class Entry(NamedTuple):
     """An entry of a fatbin."""
 
-    data: Reader  # with its header
+    data: Reader  # bytes, including the header
     header: int  # bytes
     kind: int
     packed: int  # bytes that are compressed; 0: the rest of the entry
@@ -185,7 +185,7 @@ class Entry(NamedTuple):
 
 
 def whole(data: Reader, start: int = 0) -> Whole:
-    """Return the fatbin at `start`. Raises FormatError when there is none."""
+    """Return the fatbin at `start`. Raises FormatError if none is there."""
     magic, version, header, size = data.unpack(HEADER, start, "CUDA fatbin header")
     where = f"CUDA fatbin at {data.at + start:#x}"
     if magic != MAGIC:
@@ -205,7 +205,7 @@ def expect_known(fatbin: Whole, resume: int | None = None) -> None:
 
 
 def entries(body: Reader) -> Iterator[Entry]:
-    """The entries of one fatbin. Raises FormatError for one whose end is not known."""
+    """Yield the entries of one fatbin. Raises FormatError for an entry with an unknown end."""
     at = 0
     while at < len(body):
         head = body.unpack(WITH_TAIL, at, "fatbin entry")
@@ -241,14 +241,14 @@ def _fatbins(data: Reader) -> Iterator[_Fatbin]:
         fault = None
         try:
             for image in _images(fatbin.body):
-                images.append(image)  # which keeps those before a fault
+                images.append(image)  # images before a fault are kept
         except FormatError as error:
             fault = error
         yield _Fatbin(images, unit, data.at + start, fault)
 
 
 def _images(body: Reader) -> Iterator[_Image | _Group | PackagerError]:
-    """The images of one fatbin. Raises FormatError for an entry whose end is not known."""
+    """Yield the images of one fatbin. Raises FormatError for an entry with an unknown end."""
     for entry in entries(body):
         try:
             if entry.kind == GROUP:
@@ -279,7 +279,7 @@ def _arch(arch: int, flags: int) -> str:
 
 
 def _image(entry: Entry) -> _Image:
-    """An image, with how it is compressed."""
+    """Return the image of an entry, with its compression method."""
     kind, stored, method = KINDS[entry.kind], entry.stored, _method(entry.flags)
     if not method or kind == KINDS[LTO]:
         return _Image(kind, entry.arch, stored)
@@ -296,7 +296,7 @@ def _method(flags: int) -> str | None:
 def _group(entry: Reader, stored: Reader, packed: int, flags: int, inflated: int) -> _Group:
     """Return the images of a group, whose header and table are `entry`.
 
-    Raises FormatError where the table does not fit them.
+    Raises FormatError if the table does not match them.
     """
     where = f"group of CUDA images at {entry.at:#x}"
     method = _method(flags)
@@ -327,9 +327,9 @@ def _group(entry: Reader, stored: Reader, packed: int, flags: int, inflated: int
 
 
 def _end_of_header(table: Reader, at: int) -> int:
-    """Return where the header of an image in a group ends, which does not give its own size.
+    """Return the end of an image's header in a group, which does not record its size.
 
-    The name of the source and the options of ptxas follow it, each with a NUL, if they are there.
+    It may be followed by the source's name and the options of ptxas, each with a NUL.
     """
     what = "header in a CUDA group"
     options, name, length = table.unpack(OPTIONAL, at + OPTIONAL_AT, what)
@@ -360,7 +360,7 @@ def _unaligned(image: _Image) -> Reader:
 
 
 def _unpadded(text: Reader) -> Reader:
-    """PTX without the zero bytes at its end, which compilers do not take."""
+    """Return PTX without trailing zero bytes, which compilers reject."""
     tail = min(PADDING, len(text))
     end = text.bytes(len(text) - tail, tail, "PTX")
     return text.slice(0, len(text) - tail + len(end.rstrip(b"\0")), "PTX")
@@ -372,5 +372,5 @@ def claims(section: Section) -> bool:
 
 
 def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
-    """The images of a section. Raises FormatError when it is malformed."""
+    """Yield the images of a section. Raises FormatError if it is malformed."""
     return parse(data)

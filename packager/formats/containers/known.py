@@ -30,7 +30,7 @@ from packager.formats.containers.payload import Payload
 if TYPE_CHECKING:
 
     class FileContainer(Protocol):
-        """A module of formats/ whose images are in files of their own."""
+        """Interface of modules for containers that are whole files."""
 
         NAME: str
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
         @property
         def parse(self) -> Callable[[Reader], Iterator[Payload]]:
-            """The images in a file."""
+            """Return the function that yields the images in a file."""
 
     class SectionContainer(Protocol):
-        """A module of formats/ whose images are in sections of host files."""
+        """Interface of modules for containers in sections of host files."""
 
         NAME: str
 
@@ -53,10 +53,10 @@ if TYPE_CHECKING:
 
         @property
         def parse_section(self) -> Callable[[Section, Reader], Iterator[Payload]]:
-            """The images in a section."""
+            """Return the function that yields the images in a section."""
 
 
-# Tried in order.
+# Formats in the order of probing.
 FILES: tuple[FileContainer, ...] = (
     offload_binary,
     clang_bundle,
@@ -78,10 +78,10 @@ SECTIONS: tuple[SectionContainer, ...] = (
 
 
 def of_file(data: Reader) -> FileContainer | None:
-    """The format of a file that is a container as a whole."""
+    """Return the container format of a whole file, or None."""
     return next((found for found in FILES if found.probe(data)), None)
 
 
 def of_section(section: Section) -> SectionContainer | None:
-    """The format of a section that is a container."""
+    """Return the container format of a section, or None."""
     return next((found for found in SECTIONS if found.claims(section)), None)

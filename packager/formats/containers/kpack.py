@@ -28,7 +28,7 @@ WORD = Struct("<I")
 PLAIN, FRAMES = "none", "zstd-per-kernel"
 TRIPLE = "amdgcn-amd-amdhsa"
 MAX_TABLE, MAX_IMAGES = 1 << 26, 1 << 20
-# Section of a library that names its archives, in ELF files and in those of Windows.
+# Sections in which a library names its archives, in ELF and in Windows' files.
 SECTION, SECTION_OF_COFF = ".rocm_kpack_ref", ".kpackrf"
 ANY_ARCH = "@GFXARCH@"  # stands for the GPU's architecture in the path of an archive
 NUMBER = "#"  # precedes the number of a library's fat binary
@@ -43,7 +43,7 @@ def probe(data: Reader) -> bool:
 
 
 def parse(data: Reader) -> Iterator[Payload]:
-    """The images of an archive. Raises FormatError when it is malformed."""
+    """Yield the images of an archive. Raises FormatError if it is malformed."""
     table = _table(data)
     locate = _scheme(data, table)
     count = 0

@@ -38,7 +38,7 @@ def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
     end = found = 0
     for at in _magics(data):
         if at < end:
-            continue  # in a frame
+            continue  # the match is inside a frame
         found += 1
         if found > MAX_FRAMES:
             raise LimitError(f"more than {MAX_FRAMES} zstd frames in section {SECTION}")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`.llvm.offloading`: clang's images since LLVM 15, OffloadBinaries back to back, and
-`.llvm.offloading.relocatable`, where a relocatable link leaves them.
+"""Read `.llvm.offloading`: clang's images since LLVM 15, as consecutive OffloadBinaries.
+
+A relocatable link moves them to `.llvm.offloading.relocatable`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def claims(section: Section) -> bool:
 
 
 def parse_section(section: Section, data: Reader) -> Iterator[Payload]:
-    """The images of a section. Raises FormatError when it is malformed."""
+    """Yield the images of a section. Raises FormatError if it is malformed."""
     if data.starts_with(MAGIC) or section.name in NAMES:
         yield from parse(data)
     elif section.size:

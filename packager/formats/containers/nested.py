@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Containers in containers, down to the images, and past what is malformed on the way."""
+"""Read containers in containers, down to the images, and past malformed ones."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from packager.model import Contents, Level
 
 Parse = Callable[[Reader], Iterator[Payload]]
 
-# Deeper than any tool nests them: in a compressed archive of ocloc's a file that holds a module is
-# in the third.
+# Deepest nesting that is read. Tools nest less: a module in a file in ocloc's compressed archive
+# has depth three.
 MAX_DEPTH = 4
-# Of one container; what is wrong everywhere is no container any more.
+# Most malformed parts of a container; beyond that it is not taken for one.
 MAX_DAMAGE = 64
 MAX_BLANK = 1 << 12  # bytes of a member that only aligns the next one
 
 
 def payloads(parse: Parse, data: Reader) -> Iterator[Payload | Damage]:
-    """The images in a container, those in containers in it too, and what could not be read."""
+    """Yield the images in a container and in nested ones, and the parts that cannot be read."""
     for item in _past_damage(parse, data):
         if isinstance(item, Damage):
             yield item
@@ -33,7 +33,7 @@ def payloads(parse: Parse, data: Reader) -> Iterator[Payload | Damage]:
 
 
 def _past_damage(parse: Parse, data: Reader) -> Iterator[Payload | Damage]:
-    """Reading goes on behind each malformed part whose end is known."""
+    """Yield the payloads that `parse` finds; resume after malformed parts with a known end."""
     rest = data
     for _ in range(MAX_DAMAGE):
         try:
@@ -49,7 +49,7 @@ def _past_damage(parse: Parse, data: Reader) -> Iterator[Payload | Damage]:
 
 
 def _unread(error: FormatError) -> Payload | Damage:
-    """Return what stands for a part: damage, or as a whole one of a newer format."""
+    """Return a part's replacement: damage, or the whole part if its format is newer."""
     if isinstance(error, NewerError):
         contents = Contents("unknown", is_opaque=True, newer=str(error))
         return Payload(error.part, contents=contents, version=error.version)
@@ -57,7 +57,7 @@ def _unread(error: FormatError) -> Payload | Damage:
 
 
 def opened(outer: Payload, depth: int = 1) -> Iterator[Payload | Damage]:
-    """Yield the images in an image that is a container; any other image as it is."""
+    """Yield the images in an image that is a container; any other image itself."""
     found = None if outer.contents or outer.is_text else _container(outer.image)
     if found is None:
         yield outer
@@ -75,7 +75,7 @@ def opened(outer: Payload, depth: int = 1) -> Iterator[Payload | Damage]:
             continue
         is_empty = False
         yield from opened(_inherited(outer, item, name), depth + 1)
-    if is_empty:  # its place counts: descriptors may point to it
+    if is_empty:  # a descriptor may refer to the empty container
         yield outer
 
 
@@ -91,9 +91,9 @@ def _container(data: Reader) -> tuple[str, Parse] | None:
 
 
 def _members(data: Reader) -> Iterator[Payload]:
-    """The members of an archive; a thin one has none here, as it names files.
+    """Yield the members of an archive; none for a thin archive, which only names files.
 
-    Those that Intel's ocloc puts between others, to align them, are blank.
+    Intel's ocloc aligns members by blank ones, which are skipped.
     """
     for member in archive.members(data):
         if member.data is not None and not _is_blank(member.data):
@@ -105,9 +105,9 @@ def _is_blank(data: Reader) -> bool:
 
 
 def _inherited(outer: Payload, inner: Payload, name: str) -> Payload:
-    """Return `inner` with the target of its container, as far as it names none.
+    """Return `inner` with the parts of its container's target that it does not name.
 
-    Of compressed bytes the outermost are those that are in the file.
+    If both are compressed, the outer compressed bytes are in the file.
     """
     unit = outer.stored.at if outer.unit is None and outer.stored else outer.unit
     return inner._replace(
@@ -125,7 +125,7 @@ def _inherited(outer: Payload, inner: Payload, name: str) -> Payload:
 
 
 def _level(outer: Payload, name: str) -> Level:
-    """A container, and what the one that it is in says of it."""
+    """Return the container as a level of nesting, with the attributes of its container's record."""
     offset = outer.image.at if outer.stored is None else None
     size = len(outer.image)
     return Level(name, outer.triple, outer.arch, outer.declared_kind, offset, size)

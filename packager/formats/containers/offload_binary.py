@@ -23,30 +23,31 @@ from packager.records import NamedTuple
 NAME = "offload-binary"
 MAGIC = b"\x10\xff\x10\xad"
 ALIGNMENT = 8
-# magic, version, size, offset of the entries, in version 1 the entry's size and later their count
+# magic, version, size, offset of the entries, then in version 1 the entry's size and later their
+# count
 HEADER = Struct("<4sIQQQ")
 INFLATED = Struct("<Q")  # follows it in version 3; 0: nothing is compressed
 ENTRY = Struct("<HHIQQQQ")  # image kind, offload kind, flags, strings at, count, image at, size
 STRING = Struct("<QQ")  # key and value, both from the start of the blob
-SIZED_STRING = Struct("<QQQ")  # and the value's size
+SIZED_STRING = Struct("<QQQ")  # adds the value's size
 NEWEST = 3
 METADATA_ONLY = 0x1  # a flag of entries since version 3
 MAX_STRINGS = 1024
 MAX_VALUE = 1 << 16
-MAX_HEADER = 1 << 12  # with the strings, in front of an image
-MAX_MAGICS = 16  # there; only one is real
+MAX_HEADER = 1 << 12  # largest header before an image, including strings
+MAX_MAGICS = 16  # most magics in these bytes; only one is real
 KIND_OPENMP = 1
-# Numbers in LLVM 19 (HIP is 3), bits in LLVM 22 (HIP is 4).
+# Programming models by LLVM's number: LLVM 19 counts (HIP is 3), LLVM 22 uses bits (HIP is 4).
 PRODUCERS: dict[int, Model] = {1: "openmp", 2: "cuda", 3: "hip", 4: "hip", 8: "sycl"}
 IMAGE_KINDS = {0: "none", 1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv"}
-# The kinds of code that an entry declares; "none" declares nothing.
+# Kinds of images by LLVM's number; "none" declares nothing.
 DECLARED: dict[int, ImageKind] = {
     1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv",
 }  # fmt: skip
 
 
 class Blob(NamedTuple):
-    """One entry of an OffloadBinary: what it says of its image, and where the image is."""
+    """One entry of an OffloadBinary: its strings and its image."""
 
     image_kind: int
     offload_kind: int
@@ -54,13 +55,13 @@ class Blob(NamedTuple):
     image: Reader
     version: int
     has_image: bool = True
-    stored: Reader | None = None  # of a compressed blob: its bytes in the file
+    stored: Reader | None = None  # a compressed blob's bytes in the file
     compression: str | None = None
-    place: Place | None = None  # of its blob in the file, where it is the only entry
+    place: Place | None = None  # the blob's place in the file, if it has one entry
     flags: int = 0
 
     def payload(self, unit: int | None = None) -> Payload:
-        """It as any container's; `unit`: where the first of those around it begins."""
+        """Return the blob as a payload; `unit` is the offset of the first blob around it."""
         return Payload(
             self.image,
             self.strings.get("triple", ""),
@@ -82,7 +83,7 @@ def probe(data: Reader) -> bool:
 
 
 def parse(data: Reader) -> Iterator[Payload]:
-    """The images of every blob of a section or file.
+    """Yield the images of every blob of a section or file.
 
     Raises FormatError at the first malformed one.
     """
@@ -90,7 +91,7 @@ def parse(data: Reader) -> Iterator[Payload]:
 
 
 def blobs(data: Reader) -> Iterator[Blob]:
-    """Every entry of every blob. Raises FormatError at the first malformed one."""
+    """Yield every entry of every blob. Raises FormatError at the first malformed one."""
     for blob in binaries(data):
         try:
             yield from of_binary(blob)
@@ -110,7 +111,10 @@ class Binary(NamedTuple):
 
 
 def binaries(data: Reader) -> Iterator[Binary]:
-    """The OffloadBinaries of a section or file. Raises FormatError at the first malformed one."""
+    """Yield the OffloadBinaries of a section or file.
+
+    Raises FormatError at the first malformed one.
+    """
     offset = 0
     while offset < len(data):
         magic, version, size, entries, count = data.unpack(HEADER, offset, "OffloadBinary header")
@@ -130,7 +134,7 @@ def binaries(data: Reader) -> Iterator[Binary]:
 
 
 def of_binary(binary: Binary) -> Iterator[Blob]:
-    """The entries of an OffloadBinary. Raises FormatError at the first malformed one."""
+    """Yield the entries of an OffloadBinary. Raises FormatError at the first malformed one."""
     blob, version, at = binary.data, binary.version, binary.entries_at
     if version == 1:
         yield _entry(blob, at, version, Place(blob.at, len(blob)))
@@ -139,8 +143,9 @@ def of_binary(binary: Binary) -> Iterator[Blob]:
 
 
 def around(file: Reader, start: int, size: int) -> Payload | None:
-    """Return the payload of the OffloadBinary that begins, or has an image, at file offset `start`;
-    None if no such container is there. Clang registers the one or the other.
+    """Return the payload of the OffloadBinary at file offset `start`, or around an image there.
+
+    Clang registers one or the other. Return None if no such container is there.
     """
     whole = file.slice(start, size, "device image")
     if probe(whole):
@@ -180,7 +185,7 @@ def _next(data: Reader, offset: int, size: int) -> int | None:
 
 
 def _entries(blob: Reader, version: int, at: int, count: int) -> Iterator[Blob]:
-    """The entries of a blob of version 2 or 3."""
+    """Yield the entries of a blob of version 2 or 3."""
     inflated = blob.unpack(INFLATED, HEADER.size, "OffloadBinary header")[0] if version > 2 else 0
     place = Place(blob.at, len(blob)) if count == 1 else None
     stored, method = None, None
@@ -206,7 +211,7 @@ def _entries(blob: Reader, version: int, at: int, count: int) -> Iterator[Blob]:
 
 
 def _expect_apart(blob: Reader, places: list[tuple[int, int, int]]) -> None:
-    """Raise FormatError for two entries, each (begin, size, number), whose images overlap."""
+    """Raise FormatError if the images of two entries, each (begin, size, number), overlap."""
     for (begin, size, one), (following, _, other) in pairwise(sorted(p for p in places if p[1])):
         if following < begin + size:
             what = f"the images of entries {min(one, other)} and {max(one, other)} overlap"
@@ -214,7 +219,7 @@ def _expect_apart(blob: Reader, places: list[tuple[int, int, int]]) -> None:
 
 
 def _inflated(blob: Reader, at: int, size: int) -> tuple[Reader, str]:
-    """A compressed blob as it was before, its header included, and how it was compressed."""
+    """Return the inflated blob with its header, and the compression method."""
     if size < at or at < HEADER.size + INFLATED.size:
         raise FormatError(f"OffloadBinary at {blob.at:#x} claims to inflate to {size} bytes")
     packed = blob.slice(at, len(blob) - at, "compressed OffloadBinary")
@@ -245,7 +250,7 @@ def _entry(blob: Reader, at: int, version: int, place: Place | None) -> Blob:
 
 
 def image_kind(kind: str) -> int:
-    """The number for a kind of image; all that is ELF and has no number of its own is an object."""
+    """Return the number of an image kind; ELF images without a number of their own are objects."""
     numbers = {name: number for number, name in IMAGE_KINDS.items()}
     return numbers.get("elf" if kind in ("amdgcn", "zebin") else kind, 0)
 
@@ -260,10 +265,10 @@ class Item(NamedTuple):
 
 
 def header(items: Sequence[Item], version: int) -> tuple[bytes, int]:
-    """Return the bytes that precede images, and how many zero bytes follow them.
+    """Return the bytes that precede images, and the number of zero bytes that follow them.
 
-    The caller writes header, images, padding: no image is ever held in memory. The bytes are those
-    of LLVM's packagers, but for the order of the keys; version 1 is for one image.
+    The caller writes header, images and padding, so no image is in memory. The bytes equal those of
+    LLVM's packagers except for the order of keys. Version 1 holds one image.
     """
     string = STRING if version == 1 else SIZED_STRING
     inflated = INFLATED.pack(0) if version > 2 else b""
@@ -291,7 +296,7 @@ def header(items: Sequence[Item], version: int) -> tuple[bytes, int]:
 
 
 def compressed_head(version: int, packed: int, inflated: int, count: int) -> bytes:
-    """Return the header of a binary whose rest, `packed` bytes, is compressed."""
+    """Return the header of a binary with `packed` bytes of compressed data."""
     entries_at = HEADER.size + INFLATED.size
     head = HEADER.pack(MAGIC, version, entries_at + packed, entries_at, count)
     return head + INFLATED.pack(inflated)
@@ -302,7 +307,7 @@ def _spelled(word: str) -> bytes:
 
 
 def _string_table(words: Sequence[str]) -> tuple[bytes, dict[str, int]]:
-    """As LLVM's StringTableBuilder for ELF: a word that ends another is a part of it."""
+    """Build a string table like LLVM's StringTableBuilder for ELF, which merges common suffixes."""
     pool = b"\0"
     offsets: dict[str, int] = {}
     previous = b""

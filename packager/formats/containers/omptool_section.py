@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`.omptool.image.<triple>[.<arch>]`: what this project writes, one OffloadBinary in each."""
+"""Read `.omptool.image.<triple>[.<arch>]`: omptool's sections, each with one OffloadBinary."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def claims(section: Section) -> bool:
 
 
 def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
-    """The images of a section. Raises FormatError when it is malformed.
+    """Yield the images of a section. Raises FormatError if it is malformed.
 
-    Each image has a section of its own: they are no container together.
+    Each image has a section of its own, so the images have no container in common.
     """
     return (blob.payload() for blob in blobs(data))

@@ -16,7 +16,7 @@ from packager.formats.containers.payload import Payload
 from packager.model import ImageKind
 
 NAME = "opencl-elf"
-# Source, objects, libraries, executables and debugging.
+# e_type values: source, objects, libraries, executables and debug information.
 TYPES = range(0xFF01, 0xFF06)
 HELD: dict[int, ImageKind] = {0xFF000003: "bitcode", 0xFF000009: "spirv"}
 DEVICE_BINARY = 0xFF000005
@@ -30,7 +30,7 @@ def probe(data: Reader) -> bool:
 
 
 def parse(data: Reader) -> Iterator[Payload]:
-    """The modules in a file. Raises FormatError when it is malformed or has none."""
+    """Yield the modules in a file. Raises FormatError if it is malformed or has none."""
     elf = headers.read(data)
     held = [s for s in elf.sections if s.type in HELD or s.type == DEVICE_BINARY]
     if not held:

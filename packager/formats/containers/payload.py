@@ -11,21 +11,21 @@ from packager.records import NamedTuple
 class Payload(NamedTuple):
     """A device image in a container."""
 
-    image: Reader  # its bytes, inflated
-    triple: str = ""  # as the container spells it
+    image: Reader  # inflated bytes
+    triple: str = ""  # triple in the container's spelling
     arch: str = ""
     declared_kind: ImageKind | None = None
-    contents: Contents | None = None  # where the bytes cannot say
+    contents: Contents | None = None  # contents that the bytes do not show
     compression: str | None = None  # "zlib", "zstd", "lz4", "bitcode"
     stored: Reader | None = None  # the compressed bytes, as they are in the file
     within: tuple[str, ...] = ()  # containers in the outermost one that it is in
-    is_text: bool = False  # of any language
-    producer: Model | None = None  # whose program it is of, where the container says that
+    is_text: bool = False  # text in any language
+    producer: Model | None = None  # programming model, if the container declares it
     levels: tuple[Level, ...] = ()  # containers in containers around it, from the outermost
-    unit: int | None = None  # where the container of this and its alternatives is in the file
-    version: int = 0  # of its container, if that has versions
-    place: Place | None = None  # of its container in the file, if it is alone in that
-    features: str = ""  # of the processor, as compilers name them: "+avx2,-fma"
+    unit: int | None = None  # file offset of the container shared with alternatives
+    version: int = 0  # the container's version, if it has versions
+    place: Place | None = None  # the container's place in the file, if it holds one image
+    features: str = ""  # features of the processor, as compilers write them: "+avx2,-fma"
 
 
 class Damage(NamedTuple):

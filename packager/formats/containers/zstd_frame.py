@@ -31,7 +31,7 @@ MAX_SKIPPED = 1 << 10
 
 
 class Frame(NamedTuple):
-    """The number of bytes that a frame has, and that it inflates to."""
+    """Size of a frame, and its inflated size."""
 
     stored: int
     inflated: int
@@ -43,7 +43,7 @@ def probe(data: Reader) -> bool:
 
 
 def parse(data: Reader) -> Iterator[Payload]:
-    """Yield what is in the frame. Raises FormatError where it is damaged."""
+    """Yield the inflated frame. Raises FormatError if it is damaged."""
     frame = measure(data)
     stored = data.slice(0, frame.stored, "zstd frame")
     image = inflate(stored, "zstd", frame.inflated, "zstd frame")
@@ -51,7 +51,7 @@ def parse(data: Reader) -> Iterator[Payload]:
 
 
 def measure(data: Reader) -> Frame:
-    """The sizes of the frame that `data` begins with, by its headers."""
+    """Return the sizes of the frame at the start of `data`, from its headers."""
     start = _skipped(data)
     _, descriptor = data.unpack(HEADER, start, "zstd frame header")
     is_single = bool(descriptor & 0x20)
@@ -66,7 +66,7 @@ def measure(data: Reader) -> Frame:
 
 
 def _skipped(data: Reader) -> int:
-    """Return how many bytes the frames take that inflate to nothing."""
+    """Return the size of skippable frames at the start."""
     at = 0
     for _ in range(MAX_SKIPPED):
         if data.unpack(MAGIC, at, "zstd frame header")[0] & ~0xF != SKIPPABLE_MAGIC:

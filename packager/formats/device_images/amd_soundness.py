@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Judge AMD code objects, where nobody asks for their symbols.
+"""Judge AMD code objects without reading their symbols.
 
-A library has hundreds of code objects with thousands of kernels each. The usual ones are judged by
-whole tables; every other one is left to device_elf, which names the fault.
+A library has hundreds of code objects with thousands of kernels each. Usual code objects are judged
+by whole tables. All others are left to device_elf, which names the fault.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def is_sound(elf: Elf) -> bool:
 
 
 def _names(elf: Elf, table: Section) -> bytes | None:
-    """Return the names that symbols have, end to end; None where one is not there or too long."""
+    """Return the names of symbols, concatenated; None if one is missing or too long."""
     strings = elf.string_table(table.link, f"names of {table.name}")
     symbols = elf.content(table)
     if max(len(strings), len(symbols)) > LARGEST:
         return None
     text, last = strings.bytes(), 0
     for words in elf.words(SYMBOL.size, symbols, table.name):
-        # The first half of a symbol's first word. A loop over the words takes ten times as long.
+        # First halves of the symbols' first words; a loop over the words takes ten times as long.
         halves = memoryview(words).cast("B").cast("I")
         last = max(last, max(halves[:: SYMBOL.size // HALF]))
     is_ended = last < len(text) and text.endswith(END)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from packager.model import UNKNOWN_PROCESSOR
 
 ARCH_MASK = 0xFF
-# EF_AMDGPU_MACH values of the processors that OpenMP programs are compiled for.
+# EF_AMDGPU_MACH values of processors that clang's OpenMP supports.
 ARCHES = {
     0x20: "gfx600", 0x21: "gfx601", 0x3A: "gfx602", 0x22: "gfx700", 0x23: "gfx701",
     0x24: "gfx702", 0x25: "gfx703", 0x26: "gfx704", 0x3B: "gfx705", 0x28: "gfx801",
@@ -23,13 +23,13 @@ ARCHES = {
     0x5B: "gfx12-5-generic", 0x5C: "gfx1172", 0x5D: "gfx1170", 0x5E: "gfx1171",
     0x62: "gfx11-7-generic", 0x63: "gfx13-generic", 0xEB: "gfx1250-strict",
 }  # fmt: skip
-# Code object V4 on: (mask, off, on) of each feature; "any" and "unsupported" are not spelled out.
+# Features since code object V4: (mask, off, on); "any" and "unsupported" are not shown.
 FEATURES = {"sramecc": (0xC00, 0x800, 0xC00), "xnack": (0x300, 0x200, 0x300)}
 FIRST_ABI_WITH_FEATURES = 2  # EI_ABIVERSION of V4
 
 
 def arch(flags: int, abi_version: int) -> str | None:
-    """The target id, e.g. "gfx90a:xnack+"; None where no processor is named."""
+    """Return the target id, e.g. "gfx90a:xnack+"; None if the flags name no processor."""
     number = flags & ARCH_MASK
     name = ARCHES.get(number)
     if name is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`.comment`: what each compiler that had a part in an ELF file says of itself, as strings."""
+"""Read `.comment`: a version string of each compiler that contributed to an ELF file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 from packager.elf.headers import Elf
 
-# Flang's code is that of the clang of its release.
+# Names of clang and flang, whose code follows clang's conventions of the same release.
 _CLANG = re.compile(rb"(?:clang|flang|flang-new) version (\d{1,4})\.")
 _LLVM = re.compile(rb"(?:(?:clang|flang|flang-new) version|Linker: LLD) (\d{1,4})\.")
 MAX_SIZE = 1 << 16  # linkers keep each string once

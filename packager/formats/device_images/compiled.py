@@ -14,10 +14,10 @@ from packager.files.reader import Reader
 from packager.model import DeviceSymbol, Resources
 from packager.records import NamedTuple
 
-# exports, undefined names, bytes of names, whether there is debug information, characters read,
-# whether it is for one architecture alone
+# exports, undefined names, bytes of names, has debug information, characters read, is for one
+# architecture alone
 HEAD = Struct("<6Q")
-# size, code, its size, whether it is a kernel, has code, has resources; these
+# size, code, code's size, is a kernel, has code, has resources; the resources
 RECORD = Struct("<6Q3q")
 KINDS = ("global", "kernel")
 LARGEST = 1 << 24  # cubin that is read whole
@@ -31,11 +31,11 @@ class Found(NamedTuple):
     symbols: tuple[DeviceSymbol, ...]
     undefined: tuple[str, ...]
     is_debugged: bool
-    is_specific: bool  # for one architecture alone, by a record
+    is_specific: bool  # a record restricts it to one architecture
 
 
 def cubin(data: Reader, depth: int) -> Found | None:
-    """Return what a cubin has for a host; None: it is for the twin."""
+    """Return the host's view of a cubin; None leaves it to the twin in Python."""
     answer = data.answer(depth) or _answer(data, depth)
     if answer is None:
         return None

@@ -43,16 +43,17 @@ from packager.model import Contents, DeviceSymbol, ElfForm, ImageKind, Links
 
 KINDS: dict[str, ImageKind] = {"nvptx64": "cubin", "amdgcn": "amdgcn"}
 STO_CUDA_ENTRY = 0x10
-# Variables of cubins that nvlink is to link (`ptxas -c`), in global or constant memory.
+# Variables in global or constant memory of cubins for nvlink (`ptxas -c`).
 STT_CUDA_OBJECT, STO_CUDA_MEMORY = 13, 0x20 | 0x80
-# Textures, surfaces and samplers, which CUDA's runtime binds when the program runs.
+# Textures, surfaces and samplers, which CUDA's runtime binds at run time.
 STT_CUDA_REFERENCES = (10, 11, 12)
 FOUND = (STT_OBJECT, STT_FUNC, STT_CUDA_OBJECT)
 STB_WEAK = 2
 DF_1_PIE = 0x08000000
 TARGET = Struct("<8xB39xI")  # ABI version and flags, which say the architecture
 CUDA_V2_ABI = 8  # EI_ABIVERSION from CUDA 13 on
-# Code for one architecture alone ("sm_90a"): a flag of each ABI, and since ptxas 13 a record.
+# Marks of code for one architecture alone ("sm_90a"): a flag of each ABI, and since ptxas 13 a
+# record.
 SPECIFIC_FLAGS, SPECIFIC_FLAGS_V2 = 0x800, 0x8
 FIRST_SPECIFIC = 90  # older code of NVIDIA's own libraries has the flag for another reason
 COMPATIBILITY, SPECIFIC_KEY, SIZED_RECORD = ".nv.compat", 9, 4
@@ -60,19 +61,19 @@ COMPATIBILITY_RECORD = Struct("<BBH")  # form, key, value; of a sized one: its s
 MAX_COMPATIBILITY = 1 << 12
 AMD_DESCRIPTOR = ".kd"  # beside each kernel of an AMD code object
 HIDDEN = (1, 2)  # STV_INTERNAL, STV_HIDDEN
-# Every linked shared object defines these beside the user's functions.
+# Symbols that linkers define in every shared object.
 LINKER_SYMBOLS = frozenset(
     ("_init", "_fini", "_edata", "_end", "__bss_start", "_start", "__data_start")
 )
 
 
 def probe(data: Reader) -> bool:
-    """Return whether it begins like an ELF file."""
+    """Return whether `data` begins like an ELF file."""
     return headers.probe(data)
 
 
 def inspect(data: Reader) -> Contents:
-    """Machine, arch, symbols and table of an ELF image; a damaged one has a `problem`."""
+    """Return the contents of an ELF image: machine, arch, symbols, table; or a `problem`."""
     look = data.context.look
     if look.is_inside and (found := _compiled(data)):
         return found
@@ -111,7 +112,7 @@ def _inspect(data: Reader, look: Look) -> Contents:
 
 
 def _first(data: Reader) -> Elf:
-    """Return the headers that a glance needs: a cubin's sections, too, if it is not compressed."""
+    """Return the headers for a quick look: with sections for a cubin that is not compressed."""
     first = headers.first(data)
     is_read = first.machine == "nvptx64" and first.abi_version >= CUDA_V2_ABI and data.is_stored
     try:
@@ -121,13 +122,13 @@ def _first(data: Reader) -> Elf:
 
 
 def _compiled(data: Reader) -> Contents | None:
-    """The same, if it is a cubin that the compiled helper answers for."""
+    """Return the contents from the compiled helper, if the image is a cubin that it can read."""
     depth = helper.depth(data.context.look)
     try:
         found = compiled.cubin(data, depth) if data.is_answered or _is_cubin(data) else None
         abi_version, flags = data.unpack(TARGET, 0, "ELF header")
     except FormatError:
-        return None  # whose sentence is the twin's
+        return None  # the twin reports the error
     if found is None:
         return None
     return Contents(
@@ -146,7 +147,7 @@ def _is_cubin(data: Reader) -> bool:
 
 
 def _with_resources(elf: Elf, symbols: tuple[DeviceSymbol, ...]) -> tuple[DeviceSymbol, ...]:
-    """The kernels of a GPU's image with what they need."""
+    """Return the symbols, with the resources of kernels in a GPU's image."""
     if elf.machine == "nvptx64":
         found = kernel_resources.of_cubin(elf)
     elif elf.machine == "amdgcn" and not elf.is_object:
@@ -183,9 +184,9 @@ def _links(elf: Elf) -> Links:
 
 
 def _relocated(elf: Elf) -> set[int]:
-    """The symbols that relocations use: AMD's loader asks for no others.
+    """Return the symbols that relocations use: AMD's loader resolves no others.
 
-    Kernels leave symbols of memory of teams behind that are not defined, and that nothing uses.
+    Kernels may leave undefined symbols of team memory behind that no relocation uses.
     """
     tables = (elf.content(section) for section in elf.of_type(SHT_RELA))
     return {
@@ -197,18 +198,18 @@ def _relocated(elf: Elf) -> set[int]:
 
 
 def _is_asked_for(symbol: Symbol, elf: Elf) -> bool:
-    """Return whether an undefined symbol is what another file must define."""
+    """Return whether an undefined symbol must be defined by another file."""
     is_bound = elf.machine == "nvptx64" and symbol.type in STT_CUDA_REFERENCES
     return symbol.binding not in (STB_LOCAL, STB_WEAK) and not is_bound
 
 
 def _symbol_table(elf: Elf) -> int:
-    """Return what a plugin looks symbols up in: .dynsym, in a cubin or an object .symtab."""
+    """Return the type of the table in which a plugin looks symbols up: .dynsym or .symtab."""
     return SHT_SYMTAB if elf.machine == "nvptx64" or elf.is_object else SHT_DYNSYM
 
 
 def _form(elf: Elf) -> ElfForm:
-    """Return what dlopen goes by: it refuses programs, position-independent ones by their flag."""
+    """Return the form that dlopen checks: it refuses programs, recognised by a flag if PIE."""
     if elf.is_object:
         return "relocatable object"
     flags = elf.dynamic().get(DT_FLAGS_1, [0])
@@ -254,7 +255,7 @@ _Places = tuple[DeviceSymbol | None, ...]
 
 
 def _symbols(elf: Elf) -> tuple[_Symbols, _Symbols | None, _Places | None]:
-    """Return what a host can find, the table of entries, and the same record by record."""
+    """Return the symbols that a host can find, the table of entries, and the table by record."""
     exports = {symbol.name: symbol for symbol in _exports(elf)}
     if elf.machine == "amdgcn":
         exports = _with_amd_kernels(elf, exports)
@@ -264,8 +265,8 @@ def _symbols(elf: Elf) -> tuple[_Symbols, _Symbols | None, _Places | None]:
         return tuple(exports.values()), None, None
     places = tuple(symbol for table in tables for symbol in _listed(memory, table, exports))
     listed = tuple(symbol for symbol in places if symbol and symbol.name)
-    # The documents' table is the whole truth; clang's runtimes look names up in the symbol table
-    # whether they are listed or not.
+    # The documents' table is complete. Clang's runtimes find names in the symbol table, listed or
+    # not.
     is_whole = all(table.layout.flags is None for table in tables)
     names = {symbol.name for symbol in listed}
     others = [s._replace(listed=not is_whole) for s in exports.values() if s.name not in names]
@@ -275,10 +276,10 @@ def _symbols(elf: Elf) -> tuple[_Symbols, _Symbols | None, _Places | None]:
 def _listed(
     memory: Space, table: FoundTable, exports: dict[str, DeviceSymbol]
 ) -> Iterator[DeviceSymbol | None]:
-    """Yield what a table lists; without an address the image lacks the entry."""
+    """Yield the symbol of each record; a record without an address has no symbol."""
     records = list(entries.records(memory, table))
     names: dict[int, str] = {}
-    if table.layout.name is None:  # what stands at the address has one, as a rule
+    if table.layout.name is None:  # the symbol at the address usually has a name
         names = memory.symbol_names({record.address for record in records if record.address})
     for record in records:
         if not record.address:
@@ -294,20 +295,20 @@ def _listed(
 
 
 def _agreed(listed: DeviceSymbol, export: DeviceSymbol) -> DeviceSymbol:
-    """Return what a table lists, with what the symbol table says of it."""
+    """Return a listed symbol, completed by the symbol table."""
     if listed[:3] == export[:3] and listed.address == export.address:
-        return export  # which need not be there twice
+        return export  # a listed symbol need not be exported twice
     return listed._replace(symbol_kind=export.kind, symbol_size=export.size, code=export.code)
 
 
 def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
-    """The symbols that a plugin can look up: .dynsym's, in a cubin or an object .symtab's."""
+    """Yield the symbols that a plugin can look up, in .symtab (cubins, objects) or .dynsym."""
     is_cuda = elf.machine == "nvptx64"
     is_placed = not elf.is_object and not is_cuda  # cubins number from their sections
     for table in elf.of_type(_symbol_table(elf))[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
         for symbol in elf.symbols(table):
-            if symbol.info & 15 not in FOUND:  # as most of a cubin's
+            if symbol.info & 15 not in FOUND:  # true of most symbols of a cubin
                 continue
             kind = _kind(symbol, is_cuda)
             name = intern(names[symbol.name_at]) if kind else ""  # images have the same kernels
@@ -320,7 +321,7 @@ def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
 
 
 def _with_amd_kernels(elf: Elf, exports: dict[str, DeviceSymbol]) -> dict[str, DeviceSymbol]:
-    """A function of a code object is a kernel if it has a descriptor, exported itself or not."""
+    """Return `exports` with AMD's kernels: functions that have a descriptor, exported or not."""
     kernels = dict(_amd_descriptors(elf))
     kept = {n: symbol for n, symbol in exports.items() if symbol.kind != "kernel" or n in kernels}
     missing = [name for name in kernels if name not in kept]
@@ -329,7 +330,7 @@ def _with_amd_kernels(elf: Elf, exports: dict[str, DeviceSymbol]) -> dict[str, D
 
 
 def _local_functions(elf: Elf, wanted: frozenset[str]) -> Iterator[tuple[str, DeviceSymbol]]:
-    """The functions of these names that are not exported: GCC's kernels."""
+    """Yield the functions with these names that are not exported: GCC's kernels."""
     for table in elf.of_type(SHT_SYMTAB)[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
         for symbol in elf.symbols(table):
@@ -350,7 +351,7 @@ def _kind(symbol: Symbol, is_cuda: bool) -> Literal["kernel", "global"] | None:
     if not symbol.section:
         return None
     if is_cuda and symbol.type == STT_FUNC:
-        # The driver finds static kernels, too: CUDA's runtime asks it for them by name.
+        # The driver also finds static kernels: CUDA's runtime looks them up by name.
         return "kernel" if symbol.other & STO_CUDA_ENTRY else None
     if symbol.binding == STB_LOCAL or symbol.other & 3 in HIDDEN:
         return None
@@ -362,7 +363,7 @@ def _kind(symbol: Symbol, is_cuda: bool) -> Literal["kernel", "global"] | None:
 
 
 def _is_table_part(name: str, elf: Elf) -> bool:
-    """Return whether it is part of an entry table or an AMD kernel's descriptor, no variable."""
+    """Return whether a symbol belongs to an entry table or an AMD kernel's descriptor."""
     if elf.machine == "amdgcn" and name.endswith(AMD_DESCRIPTOR):
         return True
     return name.startswith((".offloading.entry.", ".omp_offloading.entry"))

@@ -11,5 +11,5 @@ __all__ = ["inspect", "probe"]
 
 
 def inspect(_: Reader) -> Contents:
-    """The kind: nothing else is known."""
+    """Return the kind, the only thing known without opening the container."""
     return Contents("fatbin", "nvptx64", is_opaque=True)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Native code for Intel's GPUs ("zebin", of intel/compute-runtime and intel-graphics-compiler): ELF
-whose `.ze_info` is YAML with a list of kernels, and whose notes say which device it is for.
+"""Read native code for Intel's GPUs ("zebin"): ELF with `.ze_info` and device notes.
+
+`.ze_info` is YAML that lists the kernels; notes name the device. The format is in
+intel/compute-runtime and intel-graphics-compiler.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ _NUMBER = re.compile(r"^ +(grf_count|slm_size|private_size|spill_size):\s+(\d+)\
 
 
 def probe(data: Reader) -> bool:
-    """Return whether it is ELF code for Intel's GPUs."""
+    """Return whether `data` is ELF code for Intel's GPUs."""
     if not headers.probe(data) or len(data) < headers.HEADER.size:
         return False
     machine = data.unpack(headers.HEADER, 0, "ELF header")[2]
@@ -37,7 +39,7 @@ def probe(data: Reader) -> bool:
 
 
 def inspect(data: Reader) -> Contents:
-    """The device and the kernels; a damaged one has a `problem`."""
+    """Return the device and the kernels; a damaged image has a `problem`."""
     known = Contents("zebin", MACHINE, is_opaque=True)
     try:
         elf = headers.read(data)
@@ -50,7 +52,7 @@ def inspect(data: Reader) -> Contents:
 
 
 def _info(elf: Elf) -> str:
-    """Return the list of kernels; the driver takes code without one, which has variables alone."""
+    """Return the list of kernels; "" for code without one, which has only variables."""
     sections = list(elf.named(INFO))
     if not sections:
         return ""
@@ -61,7 +63,7 @@ def _info(elf: Elf) -> str:
 
 
 def _kernels(info: str) -> Iterator[DeviceSymbol]:
-    """Yield what is listed as kernels, each with the numbers that follow its name."""
+    """Yield the listed kernels, each with the numbers that follow its name."""
     name, numbers, is_kernels = "", dict[str, int](), False
     for line in info.split("\n"):
         if found := _LIST.match(line):
@@ -85,7 +87,7 @@ def _kernel(name: str, numbers: dict[str, int]) -> DeviceSymbol:
 
 
 def _device(elf: Elf) -> str | None:
-    """The device as ocloc's -device takes it, "12.60.7"; None where no note says it."""
+    """Return the device as ocloc's -device option writes it, "12.60.7"; None if no note has it."""
     for section in elf.named(COMPATIBILITY):
         data = elf.content(section)
         at = 0

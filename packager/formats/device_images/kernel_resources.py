@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The resources of kernels, as GPU images tell them: CUDA's `.nv.info`, AMD's metadata.
+"""Read the resources of kernels from GPU images: CUDA's `.nv.info`, AMD's metadata.
 
-The attributes of `.nv.info` are not documented; they were read off ptxas' output beside its -v.
+The attributes of `.nv.info` are not documented; they were derived from ptxas' output and its -v.
 AMD's metadata and kernel descriptors are in LLVM's AMDGPUUsage, "Code Object Metadata" and "Kernel
-Descriptor". The descriptor holds what is allocated, which is more than what is used.
+Descriptor". The descriptor has allocated resources, which exceed the used ones.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from packager.files import msgpack
 from packager.files.names import text
 from packager.model import Resources
 
-# Format, attribute, and of format 4 (a sized value) the size; values that matter are a symbol's
+# Format, attribute, and the size in format 4 (a sized value). The values read here are a symbol's
 # index and a number.
 ATTRIBUTE = Struct("<BBH")
 VALUE = Struct("<II")
@@ -30,15 +30,15 @@ SIZED = 4
 REGISTERS, FRAME, STACK = 0x2F, 0x11, 0x12
 _WANTED = re.compile(b"%c[%c%c%c]" % (SIZED, REGISTERS, FRAME, STACK))
 INFO, INFO_PREFIX, SHARED_PREFIX = ".nv.info", ".nv.info.", ".nv.shared."
-# group and private segment of a kernel descriptor
+# sizes of the group and private segment in a kernel descriptor
 DESCRIPTOR = Struct("<II56x")
 NOTE = Struct("<III")  # size of the owner's name, of the description, type
 AMD_OWNER, AMD_METADATA = b"AMDGPU\0", 32  # since code object version 3
 NOTE_ALIGNMENT = 4
 MAX_METADATA = 1 << 26
 AMD_KERNELS, AMD_SYMBOL, AMD_SUFFIX = "amdhsa.kernels", ".symbol", ".kd"
-KEY = bytes([0xA0 + len(AMD_SYMBOL)]) + AMD_SYMBOL.encode()  # as MessagePack has it
-# In the order of Resources.
+KEY = bytes([0xA0 + len(AMD_SYMBOL)]) + AMD_SYMBOL.encode()  # encoded as MessagePack
+# Keys of AMD's metadata, in the order of Resources.
 AMD_NUMBERS = (
     ".vgpr_count",
     ".group_segment_fixed_size",
@@ -51,7 +51,7 @@ AMD_NUMBERS = (
 
 
 def of_cubin(elf: Elf) -> dict[str, Resources]:
-    """Registers, shared memory and stack of each kernel of a cubin, as far as it says them."""
+    """Return the registers, shared memory and stack of each kernel that the cubin records."""
     registers: dict[int, int] = {}
     stack: dict[int, int] = {}
     shared: dict[str, int] = {}
@@ -75,7 +75,7 @@ def _attributes(
     if len(data) > MAX_METADATA:
         raise FormatError(f"{section.name} has {len(data)} bytes; at most {MAX_METADATA} are read")
     block = data.bytes()  # at once: most of a large library's time would go into small reads
-    if not _WANTED.search(block):  # as in most of the sections of one kernel
+    if not _WANTED.search(block):  # true of most sections of a kernel
         return
     at = 0
     while at + ATTRIBUTE.size <= len(block):
@@ -104,7 +104,10 @@ def _symbol_names(elf: Elf, wanted: set[int]) -> dict[int, str]:
 
 
 def of_amdgcn(space: Space, descriptors: dict[str, int]) -> dict[str, Resources]:
-    """The same of a code object; `descriptors` are the addresses of `<kernel>.kd`, by kernel."""
+    """Return the resources of kernels in a code object.
+
+    `descriptors` maps kernels to the addresses of their `<kernel>.kd`.
+    """
     rows = _of_metadata(space.elf)
     known = {name: needs for name, needs in rows if name in descriptors}
     for name, address in descriptors.items():
@@ -119,9 +122,9 @@ def of_amdgcn(space: Space, descriptors: dict[str, int]) -> dict[str, Resources]
 
 
 def described(elf: Elf) -> int:
-    """Return how many kernels a code object's metadata describes, without making values of it.
+    """Count the kernels in a code object's metadata, without parsing their values.
 
-    Raises FormatError where it is malformed.
+    Raises FormatError if it is malformed.
     """
     found = 0
     for data in _amd_notes(elf):
@@ -153,7 +156,7 @@ def _resources(*numbers: int | None) -> Resources:
 
 
 def _amd_notes(elf: Elf) -> Iterator[bytes]:
-    """The metadata of a code object, as MessagePack."""
+    """Yield the metadata of a code object, as MessagePack."""
     for section in elf.of_type(SHT_NOTE):
         data, at = elf.content(section), 0
         while at + NOTE.size <= len(data):

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
         @property
         def inspect(self) -> Callable[[Reader], Contents]:
-            """Return what they say about themselves."""
+            """Return the function that reads an image's contents."""
 
 
 HASH_PIECE = 1 << 20
 
 
 def contents(data: Reader) -> Contents:
-    """Return what `data` says about itself; a damaged image has a `problem`, and raises nothing."""
+    """Return the contents of `data`; a damaged image has a `problem`, and raises nothing."""
     image_format = _format_of(data)
     if image_format is None:
         is_own = bool(len(data))
@@ -65,11 +65,10 @@ def _format_of(data: Reader) -> ImageFormat | None:
 
 
 def _formats(data: Reader) -> Iterator[ImageFormat]:
-    """Every format that `data` may be of, in the order in which they are tried. PTX, which has no
-    magic, is the last.
+    """Yield the formats to try in order; PTX is last because it has no magic.
 
-    Each is imported when those before it have not recognised an image: most files hold ELF images
-    only. The reader of bitcode takes long to load.
+    Each module is imported after the formats before it have failed: most files hold only ELF
+    images, and the bitcode reader is slow to import.
     """
     from packager.formats.device_images import intel_gpu
 
@@ -98,27 +97,27 @@ def _formats(data: Reader) -> Iterator[ImageFormat]:
 
 
 def bare(data: Reader) -> DeviceImage:
-    """A file that is an image itself."""
+    """Return the image of a file that is itself an image."""
     return from_payload(Payload(data), 0, "bare", None)
 
 
 def from_payload(payload: Payload, index: int, container: str, address: int | None) -> DeviceImage:
-    """Return the image that a container holds, looked into as far as is asked for.
+    """Return the image in a payload, read as far as the context's `look` allows.
 
-    Raises LimitError when the images of the file are larger together than the file.
+    Raises LimitError if the images of a file are larger together than the file.
     """
     return record(payload, looked_into(payload), index, container, address)
 
 
 class Inside(NamedTuple):
-    """The facts that the bytes of an image state, and their SHA-256 where that is asked for."""
+    """Facts from the bytes of an image, and their SHA-256 if requested."""
 
     contents: Contents
     sha256: str | None
 
 
 def looked_into(payload: Payload) -> Inside:
-    """Return what is in an image; it counts. Raises LimitError as `from_payload` does."""
+    """Return the facts of an image, and count it. Raises LimitError like `from_payload`."""
     data = payload.image
     data.context.look.seen((payload.stored or data).at)
     data.context.image(len(data), data.whole)
@@ -135,7 +134,7 @@ def record(
     is_wrapped: bool = False,
     triple: str | None = None,
 ) -> DeviceImage:
-    """Return the model's record of an image; `triple` is one that stays as it is spelled."""
+    """Return the model's record of an image; `triple` keeps its spelling."""
     data, stored = payload.image, payload.stored
     return DeviceImage(
         index=index,
@@ -162,7 +161,7 @@ def record(
 
 
 def contents_of(payload: Payload) -> Contents:
-    """Return what the bytes of an image say, as far as its container does not."""
+    """Return the contents of an image: its container's, or those in its bytes."""
     data = payload.image
     said = payload.contents or _of_text(payload) or _of_plugin(data, _normalised(payload.triple))
     found = said or contents(data)
@@ -171,20 +170,23 @@ def contents_of(payload: Payload) -> Contents:
         and not data.context.look.is_inside
         and payload.arch == f"{found.arch}a"
     ):
-        return found._replace(arch=payload.arch)  # by a record that a glance does not read
+        return found._replace(arch=payload.arch)  # a glance skips the record of the suffix
     return found
 
 
 def _of_plugin(data: Reader, triple: str) -> Contents | None:
-    """For a triple that omptool does not know, bytes that it does not know are no fault: the plugin
-    of that triple interprets them (the proposal of 2013, "target device runtime library")."""
+    """Return opaque contents for unknown bytes of an unknown triple; None in all other cases.
+
+    They are no fault: the plugin of that triple interprets them (proposal of 2013, "target device
+    runtime library").
+    """
     if not triple or is_known(triple) or not len(data) or is_image(data):
         return None
     return Contents("unknown", is_opaque=True)
 
 
 def _of_text(payload: Payload) -> Contents | None:
-    """PTX says what it is; of other texts nothing is known."""
+    """Return opaque contents for a text that is not PTX; None otherwise."""
     if not payload.is_text:
         return None
     from packager.formats.device_images import ptx

@@ -15,26 +15,26 @@ from packager.files import helper
 from packager.files.reader import Reader
 from packager.model import Contents, DeviceSymbol
 
-# The text is read in pieces that end where a line ends.
+# Size of the pieces in which the text is read; a piece ends with a line.
 PIECE = 1 << 20
-# An initialised array is one line of any length; its beginning says all that is asked.
+# Bytes kept of a line: an initialised array is one line of any length.
 LONG_LINE = 1 << 16
-# From ".entry" to where the body begins, parameters and all.
+# Largest header of a kernel, from ".entry" to its body.
 MAX_HEADER = 1 << 20
-# Comments before the first directive; the first lines of most texts.
+# Bytes searched for the first directive behind comments, and first bytes of most texts.
 HEAD, SHORT_HEAD = 1 << 16, 1 << 10
 MAX_SYMBOLS = 1 << 20
-MACHINES = {b"32": "nvptx"}  # by the size of addresses; "nvptx64" without one
+MACHINES = {b"32": "nvptx"}  # keyed by the size of addresses; "nvptx64" without one
 
 _BLANK = re.compile(rb"(?:\s+|//[^\n]*\n|/\*.*?\*/)*", re.S)
-# With the newline in front of it, which is looked for much faster than the beginning of a line.
+# Matches the newline before a directive: a search for it is much faster than for "^".
 _DIRECTIVE = re.compile(
     rb"\n[ \t]*\.(?:visible|weak|common|entry|target|address_size)\b[^\n={]{0,65535}"
 )
 _TARGET = re.compile(rb"\s*\.target\s+(\w+)")
 _ADDRESS_SIZE = re.compile(rb"\s*\.address_size\s+(\d+)\b")
 _KERNEL = re.compile(rb"\s*(?:\.(?:visible|weak)\s+)?\.entry\s+([\w$%]+)")
-# A kernel's header may hold what looks like its end, and has its end.
+# A kernel's header may contain text that looks like its end.
 _HEADER_END = re.compile(rb"//[^\n]*|\.pragma\b[^;]*;|([;{])")
 _VARIABLE = re.compile(
     rb"\s*\.(?:visible|weak|common)\s+\.(?:global|const)\s+"
@@ -55,7 +55,7 @@ def _begins(head: bytes) -> bool:
 
 
 def inspect(data: Reader) -> Contents:
-    """Target and symbols; the table is the order of the `.entry` directives."""
+    """Return target and symbols; the table has the order of the `.entry` directives."""
     first = None if data.context.look.symbols else _first_words(data)
     if first:
         return first
@@ -76,7 +76,7 @@ def inspect(data: Reader) -> Contents:
 
 
 def _first_words(data: Reader) -> Contents | None:
-    """Target and machine alone, if the text speaks of both at once, as compilers have it."""
+    """Return target and machine alone, if the head of the text has both, as compilers write it."""
     head = data.bytes(0, min(SHORT_HEAD, len(data)), "PTX")
     text, _ = _without_comments(head[: head.rfind(b"\n") + 1], False)
     found = _DIRECTIVE.findall(b"\n" + text)
@@ -97,17 +97,17 @@ def _symbol(directive: bytes) -> DeviceSymbol | None:
         return None
     vector, bits, name, dimensions = variable.groups()
     extents = [int(extent or 0) for extent in dimensions.strip(b"[]").split(b"][") if dimensions]
-    size = int(bits) // 8 * int(vector or 1) * prod(extents)  # of "x[]", unknown: 0
+    size = int(bits) // 8 * int(vector or 1) * prod(extents)  # 0 for "x[]" of unknown size
     return DeviceSymbol(name.decode(), "global", size, "global", size)
 
 
 def _directives(data: Reader) -> Iterator[bytes]:
-    """The beginnings of the lines with a directive of interest.
+    """Yield the beginnings of lines with a directive of interest.
 
-    A kernel may be declared before it is defined, as CUDA's device runtime does: a declaration has
-    no body, and is left out.
+    Kernel declarations, which have no body, are skipped. CUDA's device runtime declares kernels
+    before it defines them.
     """
-    kept = b""  # from the header of a kernel whose end is in the next piece
+    kept = b""  # start of a kernel's header whose end is in the next piece
     for text, is_last in _texts(data):
         text = (kept or b"\n") + text
         found = list(_possible(text))
@@ -122,7 +122,7 @@ def _directives(data: Reader) -> Iterator[bytes]:
 
 
 def _possible(text: bytes) -> Iterator[re.Match[bytes]]:
-    """The matches of _DIRECTIVE, which stand each in a line of its own."""
+    """Yield the matches of _DIRECTIVE, each in a line of its own."""
     found = helper.built()
     lines = found.lines(text) if found else None
     if lines is None:
@@ -131,7 +131,10 @@ def _possible(text: bytes) -> Iterator[re.Match[bytes]]:
 
 
 def _header_end(text: bytes, directive: re.Match[bytes], limit: int) -> bytes | None:
-    """ ";" or "{", whichever ends a kernel's header; "" for other directives, None: not there."""
+    """Return the ";" or "{" that ends a kernel's header; b"" for other directives.
+
+    Return None if the end is not in the text.
+    """
     if not _KERNEL.match(directive[0]):
         return b""
     start = directive.start()
@@ -145,7 +148,7 @@ def _header_end(text: bytes, directive: re.Match[bytes], limit: int) -> bytes | 
 
 
 def _texts(data: Reader) -> Iterator[tuple[bytes, bool]]:
-    """The text, without block comments, in pieces of whole lines; whether it is the last."""
+    """Yield the text in pieces of whole lines without block comments, each with an is-last flag."""
     inside = False
     rest = b""
     for start in range(0, len(data), PIECE):
@@ -158,11 +161,11 @@ def _texts(data: Reader) -> Iterator[tuple[bytes, bool]]:
 
 
 def _without_comments(text: bytes, inside: bool) -> tuple[bytes, bool]:
-    """`text` without its block comments, and whether it ends inside one.
+    """Return `text` without block comments, and whether it ends inside one.
 
-    Comments to the end of a line stay: no directive begins there.
+    Comments up to the end of a line stay: no directive begins in them.
     """
-    if not inside and b"*" not in text:  # which is looked for much faster than a pair
+    if not inside and b"*" not in text:  # a search for one byte is much faster
         return text, False
     kept: list[bytes] = []
     at = 0

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""SPIR-V modules (the Khronos specification, 2.3 and 3): version, addressing, entry points, the
-variables that are exported, and the names that are imported.
+"""Read SPIR-V modules (Khronos specification, 2.3 and 3).
 
-Words of 32 bits in either byte order: magic, version, generator, bound, 0; then instructions, each
-beginning with its number of words and its opcode.
+Contents are the version, addressing, entry points, exported variables and imported names. Words of
+32 bits in either byte order: magic, version, generator, bound, 0; then instructions, each beginning
+with its number of words and its opcode.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ WORD = 4
 HEADER = 5 * WORD
 MEMORY_MODEL, ENTRY_POINT, CAPABILITY, FUNCTION = 14, 15, 17, 54
 LINKAGE = 5  # the capability without which nothing is exported
-# These begin only where entry points and their modes have ended ("Logical Layout of a Module"):
-# sources and names, decorations, types, constants and variables, functions.
+# Opcodes that must follow entry points and their modes ("Logical Layout of a Module"): sources and
+# names, decorations, types, constants and variables, functions.
 LATER = frozenset((*range(2, 9), *range(19, 53), FUNCTION, 59, *range(71, 76), 330, 332))
 LLVM_22 = 43 << 16 | 22  # the generator: LLVM's back end of a release
 ENTRY_POINT_OF_OPENMP = "__kmpc_target_init"  # clang's code imports it until it is linked
 KERNEL = 6  # the execution model of OpenCL's kernels
 ADDRESSING = {0: "spirv", 1: "spirv32", 2: "spirv64"}
-# A module with more in front of what comes later is made to waste time.
+# Most instructions before LATER: only a hostile module has more.
 MAX_INSTRUCTIONS = 1 << 16
 
 
@@ -83,7 +83,7 @@ def inspect(data: Reader) -> Contents:
 
 
 def _instructions(data: Reader, order: str) -> Iterator[Instruction]:
-    """Those in front of what comes after all entry points."""
+    """Yield the instructions up to the first one that must follow all entry points."""
     at = HEADER
     for _ in range(MAX_INSTRUCTIONS):
         if at >= len(data):
@@ -101,7 +101,7 @@ def _instructions(data: Reader, order: str) -> Iterator[Instruction]:
 
 
 def _entry_point(operands: bytes, order: str) -> str | None:
-    """The name of a kernel: execution model, id, and a literal string of whole words."""
+    """Return a kernel's name, which follows execution model and id as words of characters."""
     if len(operands) < 2 * WORD:
         return None
     (model,) = unpack(f"{order}I", operands[:WORD])

@@ -21,14 +21,14 @@ WORD = 4
 WINDOW = 1 << 16
 TYPE_INT, TYPE_FLOAT, TYPE_VECTOR, TYPE_ARRAY, TYPE_POINTER = 21, 22, 23, 28, 32
 CONSTANT, FUNCTION, VARIABLE, DECORATE = 43, 54, 59, 71
-# The words, behind the first, that each has at least.
+# Least number of operands, by opcode.
 LEAST = {
     TYPE_INT: 3, TYPE_FLOAT: 2, TYPE_VECTOR: 3, TYPE_ARRAY: 3, TYPE_POINTER: 3, CONSTANT: 3,
     VARIABLE: 3, DECORATE: 4,
 }  # fmt: skip
 CROSS_WORKGROUP, LINKAGE_ATTRIBUTES, EXPORT, IMPORT = 5, 41, 0, 1
 POINTER_SIZES = {"spirv32": 4, "spirv64": 8}
-# A module with more in front of its functions is made to waste time.
+# Most instructions before the functions: only a hostile module has more.
 MAX_INSTRUCTIONS = 1 << 22
 
 
@@ -37,7 +37,7 @@ class _Found:
     """The types, constants and variables read so far, by their numbers in the module."""
 
     pointer: int  # bytes
-    sizes: dict[int, int] = field(default_factory=dict)  # of types, where they are known
+    sizes: dict[int, int] = field(default_factory=dict)  # known sizes of types
     pointees: dict[int, int] = field(default_factory=dict)
     constants: dict[int, int] = field(default_factory=dict)
     exported: dict[int, str] = field(default_factory=dict)
@@ -111,7 +111,7 @@ def _note(opcode: int, operands: bytes, order: str, found: _Found) -> None:
 
 def _note_sequence(opcode: int, words: tuple[int, ...], found: _Found) -> None:
     count = words[2] if opcode == TYPE_VECTOR else found.constants.get(words[2], 0)
-    if opcode == TYPE_VECTOR and count == 3:  # which is as large as one of four
+    if opcode == TYPE_VECTOR and count == 3:  # a vector of three has the size of four
         count = 4
     size = found.sizes.get(words[1], 0) * count
     if size:
@@ -119,5 +119,5 @@ def _note_sequence(opcode: int, words: tuple[int, ...], found: _Found) -> None:
 
 
 def _string(words: tuple[int, ...]) -> str:
-    """Return a literal of whole words, whose first byte is the lowest, in either order."""
+    """Return a literal of whole words, the lowest byte first, in either byte order."""
     return text(b"".join(word.to_bytes(WORD, "little") for word in words).split(b"\0", 1)[0])

@@ -15,5 +15,5 @@ def probe(data: Reader) -> bool:
 
 
 def inspect(_: Reader) -> Contents:
-    """The kind: the bytecode names no processor, and its symbols are not read."""
+    """Return the kind: the bytecode names no processor, and its symbols are not read."""
     return Contents("tileir", "nvptx64", is_opaque=True)

@@ -27,15 +27,15 @@ from packager.host_machines import MACHINES
 from packager.layouts import BIN_DESC, DEVICE_IMAGE, PROPOSAL_ENTRY, PROPOSAL_IMAGE, EntryLayout
 from packager.records import NamedTuple
 
-# Descriptors have an image per triple and arch; candidates come of pointers, which are many.
+# Most images of a descriptor, one per triple and arch. Pointers yield many wrong candidates.
 MAX_IMAGES = 1024
 MAX_CANDIDATES = 1 << 16
-MAX_FOUND = 1 << 12  # in a file without section headers
-MAX_RECORDS = 1 << 14  # of images, in all descriptors of a file
+MAX_FOUND = 1 << 12  # most descriptors in a file without section headers
+MAX_RECORDS = 1 << 14  # images in all descriptors of a file
 MAX_CONSTRUCTORS = 1 << 16
-# Data that is searched at a time.
+# Size of a piece of data that is searched.
 PIECE = 1 << 16
-# A number of images, as a word of 64 bits.
+# Matches a number of images, as a 64-bit word.
 _COUNT = re.compile(rb"(?=[\x01-\x40]\x00{7})", re.S)
 
 # Offsets of pointers in the records.
@@ -55,10 +55,10 @@ class FoundDescriptor(NamedTuple):
 
     address: int
     images: tuple[ImageRange, ...]
-    begin: int | None  # of the host's entries; None: a symbol that the linker will define
+    begin: int | None  # first entry; None: a symbol that the linker will define
     end: int | None
     bounds: tuple[str | None, str | None]  # symbols of begin and end, in an object
-    layout: EntryLayout | None  # of the entries, where anything tells
+    layout: EntryLayout | None  # layout of the entries, if known
     array: int  # the address of the records of images
     record: int  # bytes of one
 
@@ -66,12 +66,12 @@ class FoundDescriptor(NamedTuple):
 def find(
     space: Space, tables: Sequence[FoundTable], images: Collection[int], imports: Sequence[str]
 ) -> list[FoundDescriptor]:
-    """The descriptors of a file, in address order.
+    """Return the descriptors of a file, in address order.
 
     `tables` are its sections of entries, `images` the addresses of device images.
     """
     if not tables and not images:
-        return []  # nothing that could lead to one
+        return []  # nothing could refer to a descriptor
     begins, ends = {table.bounds[0] for table in tables}, {table.bounds[1] for table in tables}
     candidates, by_end, records = set(), set(), set()
     for place, value in space.places(begins | ends | set(images)):
@@ -96,10 +96,10 @@ def find(
 def _registered(
     space: Space, forms: RecordForms, bounds: Set[tuple[int | None, int | None]] = frozenset()
 ) -> list[FoundDescriptor]:
-    """Return what constructors of position-dependent code refer to and is a descriptor.
+    """Return the descriptors that constructors of position-dependent code refer to.
 
-    Clang 14 leaves it among the constants there, behind images that are too large to be searched.
-    One without images, as an edit may leave it, is known by the `bounds` of its entries.
+    Clang 14 places them among constants, behind images that are too large to search. A descriptor
+    without images, which an edit may leave, is recognised by the `bounds` of its entries.
     """
     if not space.elf.is_executable or space.elf.machine not in MACHINES:
         return []
@@ -116,7 +116,7 @@ def _registered(
 
 
 class _Head(NamedTuple):
-    """A __tgt_bin_desc and the records that it stands for."""
+    """A __tgt_bin_desc, and the layout of its records."""
 
     window: Window
     layout: EntryLayout | None
@@ -127,7 +127,7 @@ class _Head(NamedTuple):
 
 
 def search(space: Space, imports: Sequence[str]) -> list[FoundDescriptor]:
-    """The descriptors of a file of which no section of entries or images is known."""
+    """Return the descriptors of a file whose sections of entries and images are unknown."""
     found: list[FoundDescriptor] = []
     forms = RecordForms(space, (), imports, by_contents=False)
     words = chain.from_iterable(_counts(space, s) for s in space.elf.sections if s.is_data)
@@ -140,7 +140,7 @@ def search(space: Space, imports: Sequence[str]) -> list[FoundDescriptor]:
 
 
 def _counts(space: Space, section: Section) -> Iterator[int]:
-    """The addresses in writable data of words that may be a number of images."""
+    """Yield the addresses of words in writable data that may be a number of images."""
     data, start = space.elf.content(section), space.address(section)
     for first in range(0, len(data), PIECE):
         piece = data.bytes(first, min(PIECE + WORD.size, len(data) - first), section.name)
@@ -150,9 +150,9 @@ def _counts(space: Space, section: Section) -> Iterator[int]:
 
 
 def _agreeing(space: Space, found: Sequence[FoundDescriptor]) -> Iterator[FoundDescriptor]:
-    """Those whose images all have the entries of the descriptor, as all compilers write it.
+    """Yield the descriptors whose images all have the descriptor's bounds of entries.
 
-    The images of 2013 do not say: there the entries have to look like it.
+    Records of 2013 lack these bounds. Their descriptors must have nameless entries instead.
     """
     with_images = [at for at in found if at.images]
     ranges = [Range(at.address, BIN_DESC.size, "offload descriptor") for at in with_images]
@@ -177,7 +177,7 @@ def _agrees(descriptor: FoundDescriptor, array: Window) -> bool:
 
 
 def _checked(space: Space, candidates: Sequence[int], forms: RecordForms) -> list[FoundDescriptor]:
-    """The candidates that hold together."""
+    """Return the candidates whose records are consistent."""
     mapped = [at for at in candidates if space.offset(at, BIN_DESC.size) is not None]
     ranges = [Range(at, BIN_DESC.size, "offload descriptor") for at in mapped]
     heads = [_head(window, forms) for window in space.windows(ranges) if _is_head(window)]
@@ -249,10 +249,10 @@ def _descriptor(head: _Head, images: tuple[ImageRange, ...]) -> FoundDescriptor:
 
 
 def registering(space: Space, wanted: Set[int]) -> dict[int, str]:
-    """Return who registers: a descriptor's address to the name of a constructor that refers to it.
+    """Return the registering constructor's name for each descriptor's address.
 
-    A stripped file has no name for it: then its place, ".init_array[2]". Empty for a machine whose
-    code is not understood.
+    In a stripped file it is the place in the array, ".init_array[2]". Empty for a machine without a
+    code reader.
     """
     if not wanted or space.elf.machine not in MACHINES:
         return {}
@@ -261,7 +261,7 @@ def registering(space: Space, wanted: Set[int]) -> dict[int, str]:
     for refer in (space.references, space.loads):
         rest = wanted - found.keys()
         for function, address in refer(slots, rest) if rest else ():
-            # The beginning of a short function is followed by that of the next: the last refers.
+            # A short function is followed by the next one in the window: the last function refers.
             found[address] = max(function, found.get(address, 0))
     names = space.symbol_names(set(found.values()))
     return {
@@ -271,8 +271,9 @@ def registering(space: Space, wanted: Set[int]) -> dict[int, str]:
 
 
 def unregistered_by_array(space: Space, wanted: Set[int]) -> bool | None:
-    """Return whether a function of .fini_array knows one of the descriptors `wanted`, which others
-    unregister by atexit. None: no constructor is seen to know one.
+    """Return whether a function of .fini_array refers to one of the descriptors `wanted`.
+
+    Other files unregister them by atexit. Return None if no constructor refers to one.
     """
     if not wanted or space.elf.machine not in MACHINES:
         return None
@@ -289,7 +290,7 @@ def unregistered_by_array(space: Space, wanted: Set[int]) -> bool | None:
 
 
 def constructors(space: Space, kind: int = SHT_INIT_ARRAY) -> dict[int, int]:
-    """The functions that run before main, or after it, and where the array lists them."""
+    """Return the functions that run before main, or at exit, and the addresses of their slots."""
     ranges = [
         Range(space.address(section), section.size // WORD.size * WORD.size, section.name)
         for section in space.elf.of_type(kind)

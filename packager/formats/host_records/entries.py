@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tables of offload entries, on the host side and in device images: libomptarget-interface.tex's
-24-byte records in `omptarget_entries`, offload-infrastructure-proposal.txt's of 16, which have no
-names, in `libtarget_entries`, clang's of 32 bytes in `omp_offloading_entries` and of 56 in
-`llvm_offload_entries`.
+"""Read tables of offload entries, on the host side and in device images.
 
-A section's name does not settle the size of its records (LLVM 20 has 56-byte ones under the name
-that was LLVM 19's): the records decide. A linker script may have merged the section with
-others, or a tool renamed it: then the descriptor's range says where the records are.
+`omptarget_entries` has libomptarget-interface.tex's records of 24 bytes. `libtarget_entries` has
+offload-infrastructure-proposal.txt's of 16 bytes, without names. `omp_offloading_entries` has
+clang's of 32 bytes, and `llvm_offload_entries` those of 56 bytes.
+
+The records themselves decide about their size, not the section's name: LLVM 20 has records of 56
+bytes under LLVM 19's name. If a linker script has merged the section with others, or a tool has
+renamed it, the descriptor's range locates the records.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from packager.layouts import (
 from packager.model import Model
 from packager.records import NamedTuple
 
-# Sections of entries that are read, and the records that they are expected to hold.
+# Names of sections of entries, and their expected records.
 SECTIONS = {
     ENTRIES_SECTION: INTERFACE_ENTRY,
     PROPOSAL_ENTRIES_SECTION: PROPOSAL_ENTRY,
@@ -39,10 +40,10 @@ SECTIONS = {
     "cuda_offloading_entries": CLASSIC_ENTRY,
     "hip_offloading_entries": CLASSIC_ENTRY,
 }
-WORD = "entries"  # in the names of all
-# Of records that do not say so, by section; all others are OpenMP's.
+WORD = "entries"  # part of all section names
+# Models of records without a model field, by section; all others are OpenMP's.
 MODELS: dict[str, Model] = {"cuda_offloading_entries": "cuda", "hip_offloading_entries": "hip"}
-# LLVM's numbers; HIP had another one until LLVM 20.
+# LLVM's numbers of models; HIP had another one until LLVM 20.
 NUMBERED: dict[int, Model] = {1: "openmp", 2: "cuda", 3: "hip", 4: "hip", 8: "sycl"}
 
 _HASH = re.compile(r"[0-9a-f]{8,}")
@@ -51,7 +52,7 @@ _HASH = re.compile(r"[0-9a-f]{8,}")
 class Record(NamedTuple):
     """An entry record; `address` is None for a symbol that another file defines."""
 
-    offset: int  # from the start of the table
+    offset: int  # offset from the start of the table
     address: int | None
     target: tuple[str | None, int] | None  # equal for equal addresses; None for null
     name: str
@@ -64,29 +65,29 @@ class Record(NamedTuple):
 class FoundTable(NamedTuple):
     """A table of entries: its records, relocated, and their layout."""
 
-    section: str | None  # None: not in a section of entries, a descriptor says where it is
+    section: str | None  # None: a descriptor, not a section, locates the table
     layout: EntryLayout
     window: Window
     bounds: tuple[int, int]  # addresses of its Space
-    offset: int  # in the file
+    offset: int  # offset in the file
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """Return the size of the table in bytes."""
         return len(self.window.data)
 
     def symbol(self, record: Record) -> str | None:
-        """The symbol that the relocation of a record's address names."""
+        """Return the symbol that the relocation of a record's address names."""
         return self.window.symbol(record.offset + self.layout.address)
 
     @property
     def what(self) -> str:
-        """The table in the words of an error message."""
+        """Return the table's name for error messages."""
         return _what(self.section, self.offset)
 
 
 def find(space: Space) -> list[FoundTable]:
-    """The sections of entries in a file."""
+    """Return the sections of entries in a file."""
     tables = []
     for section in space.elf.sections:
         layout = expected(section.name) if WORD in section.name else None
@@ -103,17 +104,17 @@ def find(space: Space) -> list[FoundTable]:
 
 
 def expected(section: str) -> EntryLayout | None:
-    """The layout that goes with a section's name; relocatable links by clang add a hash to it."""
+    """Return the layout of a section's records by its name; clang's -r links append a hash."""
     base, _, ending = section.rpartition("_")
     layout = SECTIONS.get(base)
     return SECTIONS.get(section) or (layout if layout and _HASH.fullmatch(ending) else None)
 
 
 def in_ranges(space: Space, ranges: Iterable[tuple[int, int, EntryLayout]]) -> list[FoundTable]:
-    """The tables that descriptors span as (begin, end, layout), where no section of entries is.
+    """Return the tables that descriptors span as (begin, end, layout) outside sections of entries.
 
-    Left out are ranges that the file does not hold and those that overlap one before. Raises
-    FormatError when they are too large to be real.
+    Skips ranges that the file does not hold or that overlap an earlier one. Raises FormatError if
+    they are too large to be real.
     """
     chosen: list[tuple[Range, EntryLayout]] = []
     total = past = 0
@@ -152,7 +153,7 @@ def is_versioned(table: Window) -> bool:
 
 
 def records(space: Space, table: FoundTable) -> Iterator[Record]:
-    """The records of a table; an incomplete one at the end is left out."""
+    """Yield the records of a table, without an incomplete one at the end."""
     layout, window = table.layout, table.window
     record = layout.record
     starts = range(0, len(window.data) - record + 1, record)

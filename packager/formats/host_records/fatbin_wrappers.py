@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The arguments of `__cudaRegisterFatBinary` and `__hipRegisterFatBinary`: `.nvFatBinSegment`,
-`.hipFatBinSegment`.
+"""Find the arguments of `__cudaRegisterFatBinary` and `__hipRegisterFatBinary`.
 
-u32 magic, u32 version, pointer to the fat binary, a word of no interest here. Each compilation
-unit has one; clang writes both, NVIDIA's tools CUDA's.
+They are in `.nvFatBinSegment` and `.hipFatBinSegment`: u32 magic, u32 version, pointer to the fat
+binary, and a word that is not read. Each compilation unit has one; clang writes both, NVIDIA's
+tools CUDA's.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ class FoundWrapper(NamedTuple):
 
     address: int
     model: Model
-    binary: int | None  # where the fat binary begins; None: a symbol of another file
+    binary: int | None  # address of the fat binary; None: a symbol of another file
 
 
 def find(space: Space) -> Iterator[FoundWrapper | Damage | Unknown]:
-    """The wrappers of a file, or what is wrong where one should be.
+    """Yield the wrappers of a file, or the damage in place of one.
 
-    One with an unknown magic is registered as the others of its section, if its pointer is sound.
+    A wrapper with an unknown magic counts as registered like the others of its section, if its
+    pointer is valid.
     """
     for section in space.elf.sections:
         model = model_of(section)
@@ -48,10 +49,10 @@ def find(space: Space) -> Iterator[FoundWrapper | Damage | Unknown]:
 
 
 def of_coff(sections: Sequence[Section], file: Reader) -> Iterator[int]:
-    """Yield where fat binaries begin, by the wrappers of a linked file of Windows.
+    """Yield the offsets of fat binaries, from the wrappers in a linked file of Windows.
 
-    Linkers leave eight characters of a section's name, and may add zeros between wrappers. Raises
-    FormatError for more of them than any file has: sections may overlap.
+    Linkers keep eight characters of a section's name, and may add zeros between wrappers. Raises
+    FormatError for too many wrappers: sections may overlap.
     """
     mine = [section for section in sections if _may_have_wrappers(section)]
     size = sum(section.size for section in mine)
@@ -73,7 +74,7 @@ def _may_have_wrappers(section: Section) -> bool:
 
 
 def model_of(section: Section) -> Model | None:
-    """Whose wrappers a section holds; relocatable links add to the name."""
+    """Return the model of the wrappers in a section; relocatable links append to its name."""
     return next((m for name, m in SECTIONS.items() if section.name.startswith(name)), None)
 
 
@@ -98,5 +99,5 @@ def _wrappers(
 
 
 def _leads(space: Space, binary: int | None) -> bool:
-    """Return whether a wrapper's pointer leads to bytes of the file, or to a symbol of another."""
+    """Return whether a wrapper's pointer is to bytes of the file, or to another file's symbol."""
     return binary is None or space.offset(binary, 1) is not None

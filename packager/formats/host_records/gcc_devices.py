@@ -22,7 +22,7 @@ from packager.files.reader import Reader
 from packager.model import ImageKind
 from packager.records import NamedTuple
 
-# Since GCC 13 the data stand behind a word with the mask of requires.
+# Offsets of the data: since GCC 13 they follow a word with the mask of requires.
 STARTS = (0, WORD.size)
 MAX_COUNT = 1 << 16
 # target_data of nvptx: modules, variables, functions, each a pointer and a count in 16 bytes.
@@ -30,13 +30,13 @@ PARTS = 3
 PART = 16
 MODULE = Struct("<QQ")  # text, size
 FUNCTION_SIZE = 16  # name, and three 16-bit dimensions
-# target_data of gcn begins with pointer to the image, count of kernels, pointer to them.
+# Start of gcn's target_data: pointer to the image, count of kernels, pointer to them.
 GCN_DATA = 24
 GCN_IMAGE = Struct("<QQ")  # size, bytes
 KERNEL_SIZE = 32  # name, three dimensions, counts of two kinds of registers
-# Kernels of the runtime's own, which no function of the host stands for.
+# Kernels of GCC's runtime, which have no function on the host.
 GCN_OWN = ("_init_array", "_fini_array")
-VARIABLE_TABLE = ".offload_var_table"  # in a code object: addresses and sizes
+VARIABLE_TABLE = ".offload_var_table"  # table in a code object: addresses and sizes
 VARIABLE_SIZE = 16
 MAX_SYMBOLS = 1 << 20
 
@@ -53,7 +53,7 @@ class DeviceData(NamedTuple):
 
     modules: tuple[Module, ...] = ()
     functions: tuple[str, ...] = ()  # their names on the device, in the host's order
-    variables: tuple[str, ...] | None = None  # None: the image itself tells
+    variables: tuple[str, ...] | None = None  # None: the image lists them itself
 
 
 class Device(NamedTuple):
@@ -129,9 +129,9 @@ def _gcn(space: Space, address: int) -> DeviceData:
 
 
 def listed_variables(image: Reader, count: int) -> tuple[str, ...]:
-    """Return what the first `count` variables in the table of a code object are called there.
+    """Return the device names of the first `count` variables in a code object's table.
 
-    Raises FormatError when it is malformed.
+    Raises FormatError if it is malformed.
     """
     if not count:
         return ()
@@ -155,7 +155,7 @@ def _variable_table(file: headers.Elf) -> int | None:
     return None
 
 
-# In the order in which they are tried where nothing tells the kind: a code object has a magic.
+# Devices in the order of guesses for data of unknown kind: a code object has a magic.
 DEVICES = (
     Device(8, "amdgcn-amdhsa", "amdgcn", _gcn),
     Device(5, "nvptx-none", "ptx", _nvptx),

@@ -24,12 +24,12 @@ from packager.records import NamedTuple
 
 NAME = "gcc"
 FUNCTIONS, VARIABLES = ".gnu.offload_funcs", ".gnu.offload_vars"
-# Intermediate code, which is in objects only.
+# Address and size of a variable.
 VARIABLE = Struct("<QQ")
-LINK_BIT = 1 << 63  # of a variable's size: `declare target link`
+LINK_BIT = 1 << 63  # bit in a variable's size: `declare target link`
 TABLE_SIZE = 4 * WORD.size  # the bounds of the functions and of the variables
 MAX_REGISTRATIONS = 16  # one for each kind of device; each is read by itself
-# The kind of device in a constructor's code, which is short.
+# Size of code that contains the kind of device in a constructor.
 CODE = 48
 KINDS = range(5, 9)
 
@@ -39,7 +39,7 @@ class Registration(NamedTuple):
 
     table: int  # address of __OFFLOAD_TABLE__
     constructor: str
-    device: Device | None = None  # None where nothing could be read, and then:
+    device: Device | None = None  # None: unreadable, then `fault` has the reason
     data: DeviceData = DeviceData()
     fault: str | None = None  # why
     unread: str | None = None  # a kind of device whose data are not read
@@ -61,7 +61,7 @@ def claims(elf: Elf) -> bool:
 
 
 def find(space: Space) -> Found:
-    """GCC's tables and what registers them. Raises FormatError when a table is malformed."""
+    """Return GCC's tables and their registrations. Raises FormatError for a malformed table."""
     by_name = {section.name: section for section in space.elf.sections}
     functions, variables = by_name.get(FUNCTIONS), by_name.get(VARIABLES)
     addresses = [
@@ -93,9 +93,9 @@ def _pointer(window: Window, at: int) -> int:
 def _registrations(
     space: Space, functions: Section | None, variables: Section | None
 ) -> list[Registration]:
-    """Constructors that refer to a table of these bounds; what else they refer to is the data."""
+    """Return the constructors that refer to a table of these sections, with the data."""
     slots = descriptors.constructors(space)
-    # The code behind a short function is seen with it.
+    # A window around a short function includes the code behind it.
     spans = pairwise([*sorted(slots), sys.maxsize])
     referred = {at: sorted(space.targets(at, end)) for at, end in spans}
     real = _real_tables(
@@ -103,7 +103,8 @@ def _registrations(
     )
     found: dict[tuple[int, int | None], Registration] = {}
     names = space.symbol_names(set(slots))
-    # A destructor that refers to the same may follow another constructor: the last one registers.
+    # A destructor that refers to the same data may follow another constructor: the last one
+    # registers.
     for function, targets in referred.items():
         tables = [at for at in targets if at in real]
         if not tables:
@@ -121,7 +122,7 @@ def _registrations(
 def _registration(
     space: Space, kind: int | None, table: int, name: str, candidates: Sequence[int]
 ) -> Registration:
-    """Return what a constructor registers with a table, if that is all the data of a device."""
+    """Return a constructor's registration of a table, if all its data is valid."""
     devices = [device for device in DEVICES if kind in (None, device.number)]
     if not devices:
         what = f"data of a device of kind {kind}, for libgomp, which this version does not read"
@@ -133,13 +134,13 @@ def _registration(
                 try:
                     return Registration(table, name, device, device.read(space, at + start))
                 except FormatError as error:
-                    # Constants among the candidates are smaller than addresses.
+                    # Some candidates are constants smaller than any address.
                     fault = fault if start else f"GCC's data of a device at {at:#x}: {error}"
     return Registration(table, name, fault=fault)
 
 
 def _device_kind(space: Space, function: int) -> int | None:
-    """The kind that a constructor tells libgomp, as its third argument; None if not seen."""
+    """Return the device kind that a constructor passes to libgomp as third argument, or None."""
     machine = MACHINES.get(space.elf.machine)
     if space.offset(function, CODE) is None or machine is None:
         return None
@@ -151,7 +152,7 @@ def _device_kind(space: Space, function: int) -> int | None:
 def _real_tables(
     space: Space, addresses: set[int], functions: Section | None, variables: Section | None
 ) -> set[int]:
-    """The addresses where a table is; all are read in one go, as relocating takes time."""
+    """Return the addresses that hold a table; reads all at once, because relocating takes time."""
     ranges = [
         Range(address, TABLE_SIZE, "GCC's offload data")
         for address in sorted(addresses)

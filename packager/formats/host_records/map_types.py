@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Map types of regions, where symbols tell of them: `.offload_maptypes` of clang, 64 bits each.
+"""Read map types of regions from clang's symbols: `.offload_maptypes`, 64 bits each.
 
-Objects have the symbols, and programs that some linkers made of them; stripped ones have none.
+Objects have the symbols, and so do programs of some linkers; stripped files have none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import islice
 from packager.elf.headers import SHT_SYMTAB, STT_OBJECT, WORD, Elf, Symbol
 
 _NAMES = re.compile(rb"(?<=\0)(?:\.L)?\.offload_maptypes[.\d]*(?=\0)")
-# The bits of a map type in LLVM 23 and before, NON_CONTIG, and the number of the enclosing row.
+# Bits of a map type up to LLVM 23, NON_CONTIG, and the number of the enclosing row.
 KNOWN = 0xFFFF | 1 << 44 | 0xFFFF << 48
 MAX_NAMES = 1 << 26  # bytes of names that are looked through
 MAX_ARRAYS = 1 << 16
@@ -40,7 +40,7 @@ def _arrays(elf: Elf) -> Iterator[bytes]:
 
 
 def _array(elf: Elf, symbol: Symbol) -> bytes:
-    """Return the bytes of an array, whole words; none, if it lies outside its section."""
+    """Return an array's bytes in whole words; b"" if it lies outside its section."""
     if not 0 < symbol.section < len(elf.sections):
         return b""
     section = elf.sections[symbol.section]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The ABI whose records a descriptor stands for (DECISIONS 14).
+"""Find the ABI of a descriptor's records (DECISIONS 14).
 
-The name of the entries' section says it, then the version of the `__tgt_register_lib` that the file
-asks for, then the records themselves: where they keep pointers, once these are relocated.
+It follows from the name of the entries' section, then from the version of `__tgt_register_lib` that
+the file imports, then from the records themselves: from the offsets of their relocated pointers.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class RecordForms:
         self._version = versions.pop() if len(versions) == 1 else None
 
     def entries(self, begin: int | None, end: int | None, symbol: str | None) -> EntryLayout | None:
-        """The records between `begin` and `end`; `symbol` is what an object calls the former.
+        """Return the layout of the records between `begin` and `end`; None if it is unknown.
 
-        None: nothing tells.
+        `symbol` is the name that an object has for `begin`.
         """
         if begin is None or end is None:
             section = (symbol or "").removeprefix(BEGIN_SYMBOL)
@@ -81,7 +81,7 @@ class RecordForms:
         return all(self._is_name(table.pointer(at)) for at in places)
 
     def _is_name(self, address: int | None) -> bool:
-        """Return whether a symbol's name is there, as far as its characters tell."""
+        """Return whether the string there can be a symbol's name."""
         offset = self._space.offset(address) if address else None
         if offset is None:
             return False
@@ -92,7 +92,7 @@ class RecordForms:
 
 
 def is_nameless(space: Space, begin: int | None, end: int | None) -> bool:
-    """Return whether what lies between can be records of 2013."""
+    """Return whether the bytes between can be records of 2013."""
     window = _window(space, begin or 0, end or 0)
     return window is not None and _has_sizes(window)
 

@@ -18,7 +18,7 @@ MAX_NAMES = 1 << 12
 
 
 def unlisted(elf: Elf) -> tuple[str, ...]:
-    """The names that are there a second time, each once. Raises FormatError for a bad section."""
+    """Return the names that occur more than once. Raises FormatError for a malformed section."""
     found: dict[str, None] = {}
     for table in elf.of_type(SHT_SYMTAB)[:1]:
         for name in _names(elf, table.link):

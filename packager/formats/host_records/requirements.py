@@ -9,16 +9,16 @@ from packager.elf import headers
 from packager.host_machines import MACHINES
 from packager.model import OffloadEntry
 
-# All objects with device constructs have to ask for these, or none (OpenMP 5.2, 8.2).
+# Requirements that all objects with device constructs must share (OpenMP 5.2, 8.2).
 FOR_ALL = {0x2: "reverse_offload", 0x4: "unified_address", 0x8: "unified_shared_memory"}
-# Until clang 18 a constructor tells the runtime; since then an entry does.
+# Constructor that passes the mask to the runtime, up to clang 18; since then an entry has it.
 TELLS = ".omp_offloading.requires_reg"
 
 
 def of_object(elf: headers.Elf, entries: Iterable[OffloadEntry]) -> int | None:
-    """The mask of an object, as far as it is FOR_ALL; 0 for none, and for one that is not said.
+    """Return the `requires` mask of an object, limited to FOR_ALL; 0 if it requires nothing.
 
-    None: the object has code that tells, and that is not understood.
+    Return None if the object has code for it that is not understood.
     """
     mask = 0
     for entry in entries:

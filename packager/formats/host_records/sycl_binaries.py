@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`sycl_device_binaries_struct`: the images that SYCL programs hand to `__sycl_register_lib`.
+"""Find `sycl_device_binaries_struct`: images that SYCL programs pass to `__sycl_register_lib`.
 
-The layouts are in intel/llvm's `compiler.hpp`. A descriptor is found from the images that
-`.tgtimg` lists, or that LLVM's linker wrapper puts into `.llvm.offloading`, one after the other:
-records hold their addresses, and it holds the address of the first record.
+The layouts are in intel/llvm's `compiler.hpp`. A descriptor is found from the images that `.tgtimg`
+lists, or that LLVM's linker wrapper puts into `.llvm.offloading`, one after the other: records hold
+their addresses, and it holds the address of the first record.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from packager.records import NamedTuple
 
 NAME = "sycl"
 MAX_CANDIDATES = 1 << 18
-# The kinds that a record declares; native code and compressed images declare no more.
+# Kinds of images by a record's format; native code and compressed images have no format.
 FORMATS: dict[int, ImageKind] = {2: "spirv", 3: "bitcode"}
 
 
@@ -43,7 +43,7 @@ class FoundBinaries(NamedTuple):
 
 
 def find(space: Space, images: Collection[int]) -> list[FoundBinaries]:
-    """The descriptors of a file that has images at these addresses, in address order."""
+    """Return the descriptors that refer to images at these addresses, in address order."""
     if not images:
         return []
     begins = {layout.image for layout in SYCL_BINARY.values()}
@@ -55,7 +55,7 @@ def find(space: Space, images: Collection[int]) -> list[FoundBinaries]:
 
 
 def _checked(space: Space, candidates: Sequence[int]) -> Iterator[FoundBinaries]:
-    """The candidates that hold together."""
+    """Yield the candidates whose records are consistent."""
     heads = [w for w in _windows(space, candidates, SYCL_BINARIES.size) if _is_head(w)]
     firsts = _windows(space, [_records(head) for head in heads], WORD.size)
     layouts = {first.address: SYCL_BINARY.get(first.word(0) & 0xFFFF) for first in firsts}
@@ -92,7 +92,7 @@ def _records(head: Window) -> int:
 
 
 def _images(space: Space, array: Window, layout: SyclBinary) -> tuple[BinaryImage, ...] | None:
-    """The images of an array of records; None if one of them is no record."""
+    """Return the images of an array of records; None if one record is invalid."""
     images = []
     for at in range(0, len(array.data), layout.size):
         version, kind, form = array.half(at) & 0xFFFF, array.data[at + 2], array.data[at + 3]

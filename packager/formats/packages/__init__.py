@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Formats of packages, files of any kind with their names: how they begin. All else of a format is
-loaded where there is a package, as starting is a feature.
+"""Recognise packages by file name and magic.
+
+All else of a format is imported when a file is a package, to keep start-up fast.
 """
 
 from __future__ import annotations
 
 from packager.files.reader import Reader
 
-# Of a zip file; without any files its end is all there is.
+# Magic of a zip file, and of one without files.
 ZIP_FILE, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"
 DEBIAN = b"!<arch>\ndebian-binary"  # an archive and the name of its first member
-# Names of packages in packages; other zip files there are data of whoever made them.
+# Names of packages inside packages; other zip files there are data.
 NAMES = (".whl", ".deb", ".conda", ".tar.bz2")
-BZIP2, BZIP2_BLOCK = b"BZh", b"1AY&SY"  # with the size of blocks between them
+BZIP2, BZIP2_BLOCK = b"BZh", b"1AY&SY"  # the size of blocks is between the two
 
 
 def probe(data: Reader) -> bool:

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Debian's packages: an archive of "debian-binary", control files, and the files in data.tar
-(deb(5)), which is compressed or not.
-"""
+"""Read Debian's packages (deb(5)): an archive with a compressed or plain data.tar of files."""
 
 from __future__ import annotations
 

@@ -16,14 +16,14 @@ MAX_NAME = 4096
 class Stream(NamedTuple):
     """The bytes of a file that is compressed."""
 
-    size: int  # of all that follow from `pieces`, which is asked at most once for each look
+    size: int  # size of all `pieces`, which can be read once per look
     pieces: Callable[[], Iterable[bytes]]  # raises FormatError where they are damaged
     stored: Reader | None  # the compressed bytes of this file alone, if it has its own
 
 
 class Packed(NamedTuple):
-    """A file in a package. A stream can be read until the next file is asked for."""
+    """A file in a package. Its stream is valid until the next file."""
 
-    name: str  # its path, safe to print; nothing is ever written to it
+    name: str  # printable path; never used for writing
     data: Reader | Stream | Damage
-    at: int  # where it begins in the package, or what it is compressed in
+    at: int  # offset in the package, or of the compressed stream

@@ -22,8 +22,8 @@ NAME, SIZE, CHECKSUM, TYPE, MAGIC, PREFIX = (
 POSIX = b"ustar\0"
 REGULAR = (b"0", b"\0", b"7")
 LONG_NAME, OF_NEXT, SPARSE = b"L", b"x", b"S"
-MAX_RECORD = 1 << 20  # of names and other attributes of the next file
-BINARY = 0x80  # of GNU's large numbers
+MAX_RECORD = 1 << 20  # names and other attributes of the next file
+BINARY = 0x80  # marks GNU's large numbers
 PIECE = 1 << 20
 
 
@@ -33,7 +33,7 @@ class _Stream:
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = filter(None, pieces)
         self._piece = b""
-        self._begin = 0  # of what of it has not been taken
+        self._begin = 0  # offset of the bytes not read yet
         self.at = 0
 
     def take(self, size: int) -> Iterator[bytes]:
@@ -55,14 +55,14 @@ class _Stream:
 
 
 class _Taken:
-    """The bytes of one file, as far as they have been asked for."""
+    """The bytes of one file, as far as they have been read."""
 
     def __init__(self, stream: _Stream, size: int) -> None:
         self._stream = stream
         self.left = size
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield what has not been asked for."""
+        """Yield the bytes that have not been read."""
         while self.left:
             for piece in self._stream.take(min(self.left, PIECE)):
                 self.left -= len(piece)
@@ -75,7 +75,7 @@ def files(pieces: Iterable[bytes], at: int) -> Iterator[Packed]:
     Raises FormatError where a header is damaged or the archive is cut off.
     """
     stream = _Stream(pieces)
-    named: bytes | None = None  # by a record in front of the file
+    named: bytes | None = None  # name in a record before the file
     count = 0
     while any(header := stream.bytes(BLOCK)):
         count += 1

@@ -42,7 +42,7 @@ class _Entry(NamedTuple):
     checksum: int
     stored: int
     size: int
-    local: int  # where its own header is
+    local: int  # offset of the file's own header
     is_regular: bool
 
 
@@ -121,7 +121,7 @@ def _entries(data: Reader, directory: Reader, count: int) -> Iterator[_Entry]:
 
 
 def _in_zip_64(extra: bytes, *numbers: int) -> list[int]:
-    """Return the numbers, those that did not fit from the field of Zip64, in its order."""
+    """Return the numbers, with those that exceed 32 bits from the Zip64 field."""
     found, at = list(numbers), 0
     while at + FIELD.size <= len(extra):
         tag, size = FIELD.unpack_from(extra, at)

@@ -29,7 +29,8 @@ from packager.hosts.windows import coff_headers
 from packager.model import DeviceImage, FatBinary
 
 NAMES = (llvm_offloading.NAMES[0], *cuda_fatbin.SECTIONS, ".hip_fatbin")
-# Linkers leave of them the first eight characters; lld leaves what precedes the second dot.
+# Section names in linked files: most linkers keep eight characters, lld the text before the second
+# dot.
 CUT_BY_LLD = ".llvm"
 WHOLE = {CUT_BY_LLD: NAMES[0]} | {name[: coff_headers.NAME]: name for name in NAMES}
 
@@ -37,9 +38,9 @@ probe = coff_headers.probe
 
 
 def read_host(path: str, data: Reader) -> tuple[FatBinary, list[Reader]]:
-    """Return what a host file says about offloading, and the bytes of its images in their order.
+    """Read the offload code of a host file, and the bytes of its images in order.
 
-    Raises FormatError when it is malformed.
+    Raises FormatError if it is malformed.
     """
     headers = coff_headers.read(data)
     found: list[DeviceImage] = []

@@ -24,17 +24,18 @@ HEADER = Struct("<HHIIIHH")
 # symbols at, symbols
 BIG = Struct("<HHHHI16sIIIIIII")
 BIG_CLASS = bytes.fromhex("c7a1bad1eebaa94baf20faf66aa4dcb8")
-# name, virtual size, address, bytes, place, relocations at, lines at, their counts, characteristics
+# name, virtual size, address, size in the file, offset, offsets of relocations and lines, their
+# counts, characteristics
 SECTION = Struct("<8sIIIIIIHHI")
 MAGIC, BASE = Struct("<H"), Struct("<24xQ")
 PE32_PLUS = 0x20B
-# Fields of the optional header: count of directories; offset and size of the certificates.
+# Optional header: count of directories; offset and size of the certificates.
 DIRECTORIES, CERTIFICATES = Struct("<108xI"), Struct("<144xII")
 CERTIFICATE_DIRECTORY = 4
 SYMBOL, BIG_SYMBOL = 18, 20
 MACHINES = {0x8664: "x86_64", 0xAA64: "aarch64", 0xA641: "aarch64"}
 EXECUTABLE, LIBRARY = 0x2, 0x2000
-NO_BYTES = 0x80  # of a section: IMAGE_SCN_CNT_UNINITIALIZED_DATA
+NO_BYTES = 0x80  # flag of a section: IMAGE_SCN_CNT_UNINITIALIZED_DATA
 MAX_SECTIONS = 1 << 18
 NAME = 8
 
@@ -44,7 +45,7 @@ class Coff(NamedTuple):
 
     machine: str
     type: Literal["object", "executable", "shared"]
-    sections: list[Section]  # as of an ELF file, with addresses as the program is linked
+    sections: list[Section]  # converted to ELF's form, with addresses of the link
 
 
 class _Tables(NamedTuple):
@@ -57,7 +58,7 @@ class _Tables(NamedTuple):
 
 
 def probe(data: Reader) -> bool:
-    """Return whether it is one for a 64-bit machine; an object's table shows it, not a magic."""
+    """Return whether `data` is a COFF file for a 64-bit machine; objects have no magic."""
     if data.starts_with(MZ):
         return len(data) >= PLACE_AT + PLACE.size and _is_pe(data)
     try:
@@ -70,7 +71,7 @@ def probe(data: Reader) -> bool:
 
 
 def begins(data: Reader) -> bool:
-    """Return whether the first bytes may be those of one."""
+    """Return whether the first bytes may begin a COFF file."""
     head = data.bytes(0, min(4, len(data)))
     is_big = head == b"\0\0\xff\xff"
     return head.startswith(MZ) or int.from_bytes(head[:2], "little") in MACHINES or is_big
@@ -84,7 +85,7 @@ def _is_pe(data: Reader) -> bool:
 
 
 def read(data: Reader) -> Coff:
-    """The headers. Raises FormatError for what is malformed."""
+    """Read the headers. Raises FormatError if they are malformed."""
     tables = _of_executable(data) if data.starts_with(MZ) else _of_object(data)
     if tables.sections > MAX_SECTIONS:
         raise FormatError(f"COFF header at {data.at:#x} claims {tables.sections} sections")
@@ -141,7 +142,7 @@ def is_signed(data: Reader) -> bool:
 
 def _section(data: Reader, tables: _Tables, number: int, row: tuple[Any, ...]) -> Section:
     field, virtual, address, size, place, *_, flags = row
-    if tables.base:  # of an executable: bytes are filled up to whole blocks
+    if tables.base:  # an executable, whose bytes are padded to whole blocks
         size = min(size, virtual)
     return Section(
         number=number,
@@ -157,7 +158,7 @@ def _section(data: Reader, tables: _Tables, number: int, row: tuple[Any, ...]) -
 
 
 def _name(data: Reader, tables: _Tables, field: bytes) -> str:
-    """A name of more than eight characters is in the table of strings: "/12"."""
+    """Return a section's name; "/12" refers to the string table at offset 12."""
     if field[:1] != b"/" or not field[1:].isdigit() or not tables.strings_at:
         return text(field)
     return data.string(tables.strings_at + int(field[1:]), "name of a COFF section")

@@ -35,10 +35,10 @@ BITCODE = "omptool-devicertl-host.bc"
 def added(
     group: Group, libraries: Libraries, device_libraries: Sequence[Path], tools: Tools
 ) -> tuple[Part, ...]:
-    """Return the device runtime for a CPU's code, or nothing where that calls or has another.
+    """Return the device runtime for a CPU's code; nothing if the code needs or links none.
 
-    `device_libraries` are the user's, in bitcode. Raises MissingToolError where the runtime is not
-    installed, UsageError where it is for another machine.
+    `device_libraries` are the user's, in bitcode. Raises MissingToolError if the runtime is not
+    installed, UsageError if it is for another machine.
     """
     callers = [part for part in group.parts if _may_call(part)]
     if not callers or any(ENTRY_POINT in device_symbols(part)[1] for part in group.parts):
@@ -46,7 +46,7 @@ def added(
     missing = [part for part in callers if ENTRY_POINT in device_symbols(part)[0]]
     if not missing or _is_elsewhere(group, libraries, device_libraries, tools):
         return ()
-    # One copy serves all, and that of bitcode keeps what the objects beside it need.
+    # One copy serves all images. The bitcode copy keeps the functions that objects beside it need.
     folder = libraries.folder()
     in_bitcode = [part for part in missing if part.image.kind == "bitcode"]
     if in_bitcode and is_file(folder / BITCODE):  # installed where there was a clang
@@ -60,7 +60,7 @@ def added(
 
 
 def _may_call(part: Part) -> bool:
-    """Return whether the name is anywhere in it, which is quick to say."""
+    """Return whether the file contains the name anywhere, a quick test."""
     with part.opened() as data:
         return data.holds(ENTRY_POINT.encode())
 
@@ -102,7 +102,7 @@ def _bitcode(like: Part, path: Path) -> Part | None:
 
 
 def _object(group: Group, path: Path, tools: Tools) -> Part | None:
-    """The runtime's object for the machine of the group, in a file of its own."""
+    """Return the runtime's object for the group's machine, in a file of its own."""
     if not is_file(path):
         raise MissingToolError(f"{path}, omptool's device runtime for CPUs, is missing: reinstall")
     with ExitStack() as opened, open_reader(path) as data:

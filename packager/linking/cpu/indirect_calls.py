@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The function that device code of clang 23 and later calls before each virtual call.
 
-It turns the address of a virtual table, or of a function, of the host into that of the device. On
+The function translates the host's address of a virtual table or function to the device's. On
 the host's CPU both are the same; on a worker's, the worker has the function (runtime/worker). GPUs
 have it in clang's device library; for CPUs no release of LLVM's runtime up to 23 exports it, and
 images are linked with everything defined.
@@ -86,8 +86,9 @@ def is_called(parts: Iterable[Part]) -> bool:
 
 
 def written(triple: str, folder: Path) -> list[Path]:
-    """An object in `folder` that defines the function for its own image, and gives way to another
-    definition; none for a machine whose code is not known here.
+    """Write an object to `folder` that defines the function for its own image, weakly.
+
+    Return no file for a machine whose code is not known here.
     """
     machine = MACHINES.get(code_of(triple))
     if machine is None:

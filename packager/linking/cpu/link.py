@@ -15,13 +15,14 @@ from packager.lowering.linker import lld
 from packager.records import NamedTuple
 from packager.triples import code_of
 
-# References of an image are its own: the program that loads it may export the same names.
+# An image's references bind to its own symbols: the program may export the same names.
 OPTIONS = ("-Bsymbolic", "--as-needed", "--build-id=none", "-z", "noexecstack")
 GOLDS_NAME = "image"
 # Drivers add these options and files to a shared object; a linker's own command lacks them.
 FROM_DRIVERS = ("--eh-frame-hdr",)  # without it nothing that is thrown is caught
 STARTS, ENDS = ("crti.o", "crtbeginS.o"), ("crtendS.o", "crtn.o")
-# The program has the runtime of the instrumentation; two copies would spoil each other's file.
+# Instrumented images use the program's copy of the instrumentation's runtime: two copies would
+# overwrite each other's file.
 INSTRUMENTED = ("-fsanitize=", "--coverage", "-fprofile-arcs")
 
 
@@ -30,9 +31,9 @@ class Libraries(NamedTuple):
 
     command: HostCommand
     barred: frozenset[Given]  # archives with device code
-    runtime: Path | None  # libomptarget, where the command names none
-    machine: str  # of the host's objects
-    folder: Callable[[], Path]  # of omptool's own libraries
+    runtime: Path | None  # libomptarget, unless the command names one
+    machine: str  # machine of the host's objects
+    folder: Callable[[], Path]  # folder of omptool's own libraries
 
 
 def link_cpu(
@@ -41,7 +42,7 @@ def link_cpu(
 ) -> str:  # fmt: skip
     """Link `objects` to `out` by the host's linker, if it is for the group's machine, else by lld.
 
-    Returns what the linker warned of. Raises LinkError, UsageError for what nothing defines,
+    Returns the linker's warnings. Raises LinkError, UsageError for undefined names,
     MissingToolError.
     """
     files = [str(path) for path in objects]
@@ -62,7 +63,7 @@ def _by_host(
     files: Sequence[str], libraries: Libraries, options: Sequence[str], out: Path
 ) -> list[str]:
     host = libraries.command
-    # A relocatable link names no libraries yet.
+    # A relocatable link has no libraries yet.
     is_open = host.is_relocatable or any(word.startswith(INSTRUMENTED) for word in host.words)
     linked = [*OPTIONS, *(() if is_open else ("-z", "defs"))]
     if any("gold" in word for word in host.shared()):  # else it writes the name of `out` instead
@@ -80,7 +81,7 @@ def _by_host(
 
 
 def _libraries(libraries: Libraries) -> list[str]:
-    """The folders and libraries of the command, but for archives of objects like the program's."""
+    """Return the command's folders and libraries, without archives of the program's objects."""
     host = libraries.command
     words = [f"-L{folder}" for folder in host.folders]
     given = [one.given for one in host.libraries]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Say in one line what a CPU's device code lacks, where its link failed for that."""
+"""Explain a failed link of a CPU's device code by its undefined names, in one line."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from packager.linking.inputs import device_symbols
 from packager.linking.tools import LinkError
 from packager.naming.demangle import demangled
 
-# As binutils, and as lld and mold, say it; C++'s names are demangled.
+# Messages of binutils, lld and mold; C++ names are demangled.
 _UNDEFINED = re.compile(r"undefined (?:references? to|symbol:) [`']?([^'`\n]+)")
 _NO_LIBOMP = re.compile(r"(?:cannot find -l|unable to find library -l|library not found: )omp\b")
-# All releases of LLVM's OpenMP library have these, and no other library does.
+# Symbols that all releases of LLVM's OpenMP library have, and no other library.
 _OF_LIBOMP = {
     *("__kmpc_global_thread_num", "__kmpc_fork_call", "__kmpc_barrier", "__kmpc_critical"),
     *("__kmpc_serialized_parallel", "__kmpc_push_num_threads", "__kmpc_for_static_init_4"),
@@ -26,10 +26,10 @@ _MOST_NAMED = 6
 
 
 def explained(error: LinkError, group: Group) -> PackagerError:
-    """Return what to say of a failed link: the error itself, unless something was not defined.
+    """Return the error for a failed link: the error itself, unless a name is undefined.
 
-    It is a MissingToolError where LLVM's OpenMP library is what lacks, else a UsageError that names
-    the first object and what it uses.
+    It is a MissingToolError if LLVM's OpenMP library is missing, else a UsageError that names the
+    first object and its undefined name.
     """
     if _NO_LIBOMP.search(error.said):
         what = f"linking for {group.name}: the linker finds no libomp for -lomp"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bitcode of one program's files -> one device image: what a link does, by LLVM.
+"""Link bitcode of one program's files to one device image, like a linker, by LLVM.
 
-It is code of a compiler's, which has its own device libraries: nothing of `library/` or
-`rewriting/`, which are for portable kernels, is done to it.
+The code is a compiler's, with its own device libraries. `library/` and `rewriting/` are for
+portable kernels and not applied.
 """

@@ -9,15 +9,15 @@ from packager.lowering.request import SourceError
 
 
 def started(limits: Limits = LIMITS) -> Child:
-    """The worker, which loads LLVM while its caller finds out what to ask."""
+    """Start the worker, which loads LLVM while the caller prepares the request."""
     return Child("joining.worker", limits)
 
 
 def run_join(request: JoinRequest, child: Child) -> JoinAnswer:
-    """Have the request carried out.
+    """Run the request in a worker.
 
-    Raises SourceError when a module is at fault or LLVM dies of it, UsageError for a processor or
-    feature that LLVM doesn't know, MissingToolError without llvmlite.
+    Raises SourceError if a module is at fault or LLVM aborts on it, UsageError for a processor or
+    feature that LLVM does not know, MissingToolError without llvmlite.
     """
     triple = request.device.triple
     answer = JoinAnswer.from_json(child.ask(request.to_json(), triple, f"device code for {triple}"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constructors and destructors of variables, in the sections from which they are called today.
+"""Move constructors and destructors of variables to `.init_array` and `.fini_array`.
 
-llvmlite's machines write `.ctors` and `.dtors`: LLVM's linker and mold leave those uncalled.
+llvmlite's target machines write `.ctors` and `.dtors`, which LLVM's linker and mold do not run.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 
 from llvmlite import binding as llvm
 
-# OpenMP's runtimes look these up in an image, beside kernels and variables (abi-facts 9.1, 9.3).
+# Symbols that OpenMP's runtimes look up beside kernels and variables (abi-facts 9.1, 9.3).
 _BY_RUNTIMES = re.compile(
     r"__omp_offloading_.*_(?:kernel_environment|exec_mode|nested_parallelism)"
     r"|__omptool_(?:thread_state|device_runtime)"
@@ -17,17 +17,17 @@ _BY_RUNTIMES = re.compile(
     r"|__(?:init|fini)_array_(?:object_.*|start|end)"
     r"|\.(?:omp_)?offloading\.entry.*"
 )
-_KERNEL = "__omp_offloading_"  # its constructors and destructors of variables, too
+_KERNEL = "__omp_offloading_"  # prefix, also of constructors and destructors of variables
 _KERNEL_CALL = re.compile(r"^define [^@\n]*?\b(?:ptx|amdgpu|spir)_kernel ", re.MULTILINE)
-# LLVM's OpenMP optimisations make calls of these anew, in what called none of them.
+# Functions whose calls LLVM's OpenMP optimisations insert.
 _BY_OPTIMISATIONS = re.compile(
     "__kmpc_(?:get_hardware_num_threads_in_block|get_hardware_thread_id_in_block|get_warp_size"
     "|barrier_simple_spmd|barrier_simple_generic|kernel_parallel|kernel_end_parallel"
     "|is_spmd_exec_mode|alloc_shared|free_shared|global_thread_num|syncwarp)"
 )
-_TEAMS = "addrspace(3)"  # of teams' own memory, which no host can name, on NVIDIA's GPUs and AMD's
+_TEAMS = "addrspace(3)"  # teams' memory on NVIDIA's GPUs and AMD's, which no host can name
 _MODE = re.compile(r"__omp_offloading_.*_(?:kernel_environment|exec_mode)")
-# The third of a kernel's settings, or the byte alone (abi-facts 9.1).
+# Execution mode of a kernel: third field of its environment, or a single byte (abi-facts 9.1).
 _SPMD = re.compile(r"EnvironmentTy \{ i8 \d+, i8 \d+, i8 2,|constant i8 2(?:,|$)")
 _LOCAL = (llvm.Linkage.internal, llvm.Linkage.private)
 _SHARED = (
@@ -41,14 +41,14 @@ _NAME = re.compile(r'@(?:"([^"]*)"|([-a-zA-Z$._0-9]+))')
 
 
 def definitions(module: llvm.ModuleRef) -> Iterator[llvm.ValueRef]:
-    """The functions and variables that a module defines for others, or for itself alone."""
+    """Yield the functions and variables that a module defines, visible or local."""
     for value in (*module.global_variables, *module.functions):
         if not value.is_declaration and value.linkage != llvm.Linkage.available_externally:
             yield value
 
 
 def declarations(module: llvm.ModuleRef) -> Iterator[llvm.ValueRef]:
-    """Yield what a module uses and does not define; LLVM's own functions are not among it."""
+    """Yield the names that a module uses but does not define, without LLVM's intrinsics."""
     for value in (*module.global_variables, *module.functions):
         is_own = not value.is_declaration and value.linkage != llvm.Linkage.available_externally
         if not is_own and not value.name.startswith("llvm."):
@@ -82,25 +82,25 @@ def is_for_runtime(name: str) -> bool:
 
 
 def is_for_optimisations(name: str) -> bool:
-    """Return whether it must still be there when LLVM optimises OpenMP's calls."""
+    """Return whether a function must exist when LLVM optimises calls of OpenMP's runtime."""
     return bool(_BY_OPTIMISATIONS.fullmatch(name))
 
 
 def all_spmd(module: llvm.ModuleRef) -> bool:
-    """Return whether all threads of each kernel run all of it: no such call is made anew then."""
+    """Return whether each kernel is SPMD, so that optimisations insert no such call."""
     modes = [str(v) for v in module.global_variables if _MODE.fullmatch(v.name)]
     return bool(modes) and all(_SPMD.search(mode) for mode in modes)
 
 
 def used(module: llvm.ModuleRef) -> frozenset[str]:
-    """Return what `llvm.used` and `llvm.compiler.used` name: LLVM can't see who finds that."""
+    """Return the names in `llvm.used` and `llvm.compiler.used`, whose users LLVM cannot see."""
     texts = (str(v) for v in module.global_variables if v.name in _LISTS)
     found = (_NAME.finditer(text.partition("=")[2]) for text in texts)
     return frozenset(name[1] or name[2] for names in found for name in names)
 
 
 def forget_used(library: llvm.ModuleRef) -> None:
-    """A library's own lists of that kind are no reason to keep what nothing calls."""
+    """Rename a library's llvm.used lists, which would keep functions that nothing calls."""
     for value in list(library.global_variables):
         if value.name in _LISTS:
             value.name = value.name.replace("llvm.", "library.")  # LLVM knows them by their names
@@ -118,5 +118,6 @@ def internalise(module: llvm.ModuleRef, kept: Collection[str], *, shares: bool) 
             continue
         if shares and value.linkage in _SHARED:
             continue
-        # Linkage first: LLVM dies of an internal definition that is not of default visibility.
+        # Change the linkage first: LLVM aborts on an internal definition without default
+        # visibility.
         value.linkage = llvm.Linkage.internal

@@ -16,16 +16,16 @@ _VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.MULTILINE)
 
 
 def plain(device: Device, level: int) -> llvm.TargetMachine:
-    """The machine that is asked for, with the oldest PTX that its processor takes."""
+    """Return the requested machine, with the oldest PTX version that its processor accepts."""
     return _machine(device, level, _without_ptx(device.features))
 
 
 def suited(
     machine: llvm.TargetMachine, module: llvm.ModuleRef, device: Device, level: int
 ) -> llvm.TargetMachine:
-    """Return that machine with the PTX that is asked for, else with that of the code's compiler.
+    """Return the machine with the requested PTX version, else with that of the code's compiler.
 
-    Never an older one than the processor takes: clang without a CUDA toolkit says ptx42 of all.
+    Never an older one than the processor needs: clang without a CUDA toolkit always declares ptx42.
     """
     if not device.is_text:
         return machine

@@ -12,38 +12,38 @@ class Part:
     """A module in a file of its own."""
 
     path: str  # absolute
-    name: str  # in messages: "a.o", "libx.a(m.o)"
-    start: str = ""  # of the names that a library defines
-    is_own: bool = False  # it comes with a compiler, and is not to be verified
-    release: str = ""  # of LLVM, that wrote the bitcode; "": not said
+    name: str  # name for messages: "a.o", "libx.a(m.o)"
+    start: str = ""  # prefix of the names that a library defines
+    is_own: bool = False  # part of a compiler, so it is not verified
+    release: str = ""  # LLVM release of the bitcode; "": unknown
 
 
 @dataclass(frozen=True)
 class Device:
-    """The facts of a target: of its family, without the modules that say it."""
+    """Facts of a target, separate from the modules of its family."""
 
-    triple: str  # of the family
-    llvm_triple: str  # as LLVM wants to be told it
+    triple: str  # triple of the family
+    llvm_triple: str  # triple for LLVM
     cpu: str
-    features: str = ""  # as LLVM spells them
-    is_text: bool = False  # what LLVM writes for it is PTX
-    is_cpu: bool = False  # its linker may join the object with others, and finds what is missing
+    features: str = ""  # LLVM's spelling
+    is_text: bool = False  # LLVM writes PTX
+    is_cpu: bool = False  # the linker can merge objects, and resolves undefined names
     vectorises: bool = True
     is_openmp_spirv: bool = False  # what clang's code needs before LLVM makes SPIR-V of it
 
 
 @dataclass(frozen=True)
 class JoinRequest:
-    """Modules of one target, and what they may need."""
+    """Modules of one target, and the libraries that they may need."""
 
     modules: tuple[Part, ...]
     output: str
     device: Device
-    level: int = 2  # of optimisation, 0 to 3
-    emit: str = "image"  # as lower.request has it
+    level: int = 2  # optimisation level, 0 to 3
+    emit: str = "image"  # as in lower.request
     libraries: tuple[Part, ...] = ()  # linked if they define what is undefined, in this order
     kept: tuple[str, ...] = ()  # definitions for others to find, beside those that always are
-    keeps_all: bool = False  # for objects of the target that are not known here
+    keeps_all: bool = False  # keeps all definitions, because objects unknown here may use them
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -73,7 +73,7 @@ class JoinAnswer:
     fault: str = ""
     exports: tuple[str, ...] = ()  # symbols for others to find
     undefined: tuple[Undefined, ...] = ()
-    notes: tuple[str, ...] = ()  # what the user should know, a line each
+    notes: tuple[str, ...] = ()  # notes for the user, a line each
     libraries: tuple[str, ...] = ()  # the names of those that were linked
     by_address: tuple[str, ...] = ()  # functions with calls by address that SPIR-V has not
 

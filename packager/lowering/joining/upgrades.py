@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Corrections of what LLVM gets wrong when it reads a module of an older release."""
+"""Correct modules of older releases that LLVM upgrades wrongly."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _HEAD = re.compile(r"^((?:define|declare) [^@\n]*?\b)ptx_kernel ", re.MULTILINE)
 
 
 def corrected(module: llvm.ModuleRef) -> llvm.ModuleRef:
-    """The module, with its kernels as AMD's if it is for AMD's GPUs.
+    """Return the module; for AMD's GPUs, with kernels in AMD's calling convention.
 
-    Clang, up to 19 at least, says of them in NVIDIA's metadata that they are kernels, and LLVM 22
-    makes NVIDIA's of them.
+    Clang up to 19 marks them as kernels by NVIDIA's metadata, which LLVM 22 turns into NVIDIA's
+    calling convention.
     """
     if code_of(str(module.triple)) != "amdgcn":
         return module

@@ -80,7 +80,7 @@ class _Program:
     libraries: list[str] = field(default_factory=list)
 
     def add(self, names: _Names, name: str) -> None:
-        """Note what the module of that name brings."""
+        """Record the definitions and uses of the module `name`."""
         for symbol in names.defined:
             self.definers.setdefault(symbol, name)
         for symbol in names.declared:
@@ -92,7 +92,7 @@ def main() -> None:
     """Answer the one request."""
     initialise()
     text = sys.stdin.read()
-    if not text:  # there was nothing to join
+    if not text:  # no module was joined
         return
     try:
         answer = _join(JoinRequest.from_json(text))
@@ -105,7 +105,7 @@ def main() -> None:
 
 def _join(request: JoinRequest) -> JoinAnswer:
     device = request.device
-    if device.is_text:  # as clang has it done when it compiles for NVIDIA's GPUs
+    if device.is_text:  # clang does so when it compiles for NVIDIA's GPUs
         llvm.set_option("", "--nvptx-lower-global-ctor-dtor")
     machine = machines.plain(device, request.level)
     program = _joined(request.modules, device, machine)
@@ -175,7 +175,7 @@ def _read(part: Part, device: Device, *, is_trusted: bool = False) -> llvm.Modul
 
 
 def _newer(part: Part) -> str:
-    """Return that a later LLVM wrote a module than the one that reads it; "" if none did."""
+    """Return a sentence if a later LLVM than this one wrote the module; else ""."""
     own = llvm.llvm_version_info[0]
     if not part.release or int(part.release) <= own:
         return ""
@@ -185,8 +185,9 @@ def _newer(part: Part) -> str:
 def _differing(
     program: _Program, module: llvm.ModuleRef, names: Set[str], part: Part
 ) -> Iterator[str]:
-    """Yield a line for each of the functions that the program has already, with other code: LLVM
-    takes the first without a word.
+    """Yield a line for each function that two parts of the program define with different code.
+
+    LLVM silently links the first one.
     """
     both = [f.name for f in module.functions if f.name in names and f.name in program.definers]
     if not both:
@@ -224,7 +225,7 @@ def _of_both(fault: FaultError, program: _Program, part: Part) -> FaultError:
 
 
 def _link_libraries(program: _Program, libraries: Sequence[Part], device: Device) -> None:
-    """Link those that define what is undefined, until no more do, as a linker takes archives."""
+    """Link libraries that define undefined names until none does, like a linker with archives."""
     pending: dict[Part, llvm.ModuleRef | None] = dict.fromkeys(libraries)
     found = True
     while found:
@@ -253,7 +254,7 @@ def _read_library(part: Part, device: Device) -> llvm.ModuleRef:
 
 
 def _definition(library: llvm.ModuleRef, value: llvm.ValueRef) -> llvm.ValueRef | None:
-    """Return what the library defines of the name that a program uses."""
+    """Return the library's definition of the name that a program uses, or None."""
     try:
         get = library.get_function if value.is_function else library.get_global_variable
         found = get(value.name)
@@ -278,7 +279,7 @@ def _undefined(module: llvm.ModuleRef) -> list[llvm.ValueRef]:
 def _check_signatures(
     wanted: Sequence[tuple[llvm.ValueRef, llvm.ValueRef]], program: _Program, part: Part
 ) -> None:
-    """LLVM makes nonsense of a call with other parameters, without a word."""
+    """Check that each call has the callee's parameters: LLVM silently miscompiles others."""
     for value, own in wanted:
         used_as, known = str(value.global_value_type), str(own.global_value_type)
         if value.is_function and used_as != known:
@@ -302,7 +303,7 @@ def _link_settings(program: _Program) -> None:
 def _shrink(
     program: _Program, request: JoinRequest, machine: llvm.TargetMachine, output: Output
 ) -> None:
-    """Optimise, with nothing visible but what others look for, and drop all else."""
+    """Optimise; keep only what other modules look up, and drop all else."""
     module, shares = program.module, request.device.is_cpu
     kept = {*program.kept, *request.kept, *used(module)}
     if request.keeps_all:
@@ -344,5 +345,5 @@ def _shrink_spirv(
 
 
 def _say(what: str) -> None:
-    """For lower.child to name, if LLVM dies of it."""
+    """Print the part being read, for lower.child to name if LLVM ends the process."""
     print(f"{READING}{what}", file=sys.stderr, flush=True)

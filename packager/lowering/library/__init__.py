@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The device library: what portable kernels may call, as LLVM IR."""
+"""The device library: functions that portable kernels may call, as LLVM IR."""

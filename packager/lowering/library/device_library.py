@@ -20,26 +20,26 @@ _PART = re.compile(
     re.MULTILINE,
 )
 _MENTION = re.compile(r"@([\w.$]+)")
-# Variables of an image for its plugin to find, beside the entries, begin so.
+# Prefix of an image's variables that its plugin looks up, beside the entries.
 EXPORTED = "__omptool_"
 
 
 @dataclass(frozen=True)
 class DeviceLibrary:
-    """One family's definitions and what they need: made when they are first asked for."""
+    """One family's functions and their helpers, created on demand."""
 
     modules: Callable[[], Iterable[str]]
 
     @cached_property
     def parts(self) -> Mapping[str, str]:
-        """Each symbol with the IR that defines it."""
+        """Return the IR of each symbol."""
         return {
             _named(found): found[0] for text in self.modules() for found in _PART.finditer(text)
         }
 
     @cached_property
     def functions(self) -> Set[str]:
-        """Those that kernels may call."""
+        """Return the functions that kernels may call."""
         return {
             name
             for name, text in self.parts.items()
@@ -47,7 +47,7 @@ class DeviceLibrary:
         }
 
     def text(self, wanted: Iterable[str]) -> str:
-        """A module of the functions `wanted` and of what they need."""
+        """Return a module of the functions `wanted` and of those that they call."""
         needed: list[str] = []
         pending = [name for name in self.parts if name in set(wanted)]
         while pending:
@@ -64,5 +64,5 @@ def _named(part: re.Match[str]) -> str:
 
 
 def module_text(name: str) -> str:
-    """The module of that name beside this file."""
+    """Return the text of the module of that name beside this file."""
     return (Path(__file__).parent / f"{name}.ll").read_text()

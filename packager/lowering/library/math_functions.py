@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-# Every GPU has these as an instruction or two: name to LLVM's intrinsic, and its operands' number.
+# Functions that every GPU has as one or two instructions: LLVM's intrinsic and the number of
+# operands.
 _NATIVE = {
     "ceil": ("ceil", 1),
     "copysign": ("copysign", 2),
@@ -24,7 +25,8 @@ _NATIVE = {
     "trunc": ("trunc", 1),
 }
 _TO_INTEGER = {"lrint": "rint", "llrint": "rint", "lround": "round", "llround": "round"}
-# The others, by what they take: x the type itself, i an i32, p a pointer. They return x or i.
+# Other functions by signature: result, then parameters; x is the type itself, i an i32, p a
+# pointer.
 _LIBRARY = {
     **dict.fromkeys(
         (
@@ -41,7 +43,7 @@ _LIBRARY = {
     "frexp": "x:xp",
     "modf": "x:xp",
 }
-# LLVM's intrinsics that a GPU has no instruction for: each is the function of that name.
+# LLVM's intrinsics without an instruction on GPUs, replaced by the function of that name.
 _INTRINSICS = (
     *("acos", "asin", "atan", "atan2", "cos", "cosh", "exp", "exp10", "exp2", "log", "log10"),
     *("log2", "pow", "sin", "sinh", "tan", "tanh"),
@@ -53,7 +55,7 @@ INTRINSICS = {
 }
 _TYPES = (("double", "f64", ""), ("float", "f32", "f"))
 
-Callee = Callable[[str, str, str], str]  # of a name, what it takes, and a type
+Callee = Callable[[str, str, str], str]  # takes name, signature and type
 
 _DEFINITION = """
 define {result} @{name}({parameters}) alwaysinline nounwind {{
@@ -81,17 +83,17 @@ define void @sincos{ending}({type} %a, ptr %sine, ptr %cosine) alwaysinline noun
 
 
 def native() -> str:
-    """The functions that every GPU has by itself."""
+    """Return the functions that every GPU implements natively."""
     return "".join(_native())
 
 
 def by_library(callee: Callee, convention: str = "") -> str:
-    """The other functions, each a call of what `callee` says is its target's name for it."""
+    """Return the other functions, each a call of the target's function that `callee` names."""
     return "".join(_by_library(callee, convention))
 
 
 def needing_library() -> frozenset[str]:
-    """The names of those."""
+    """Return the names of the functions that need a target's library."""
     names = {name + ending for name in (*_LIBRARY, "sincos") for _, _, ending in _TYPES}
     return frozenset(names)
 
@@ -129,12 +131,12 @@ def _forwarding(name: str, callee: str, takes: str, type_: str, convention: str)
 
 
 def of_libdevice(name: str, takes: str, type_: str) -> str:
-    """NVIDIA's name: __nv_sin, __nv_sinf."""
+    """Return NVIDIA's name: __nv_sin, __nv_sinf."""
     return f"__nv_{name}{'f' if type_ == 'float' else ''}"
 
 
 def of_opencl(name: str, takes: str, type_: str) -> str:
-    """The mangled name of OpenCL C's function: _Z3sind, _Z5ldexpfi."""
+    """Return the mangled name of OpenCL C's function: _Z3sind, _Z5ldexpfi."""
     own = "f" if type_ == "float" else "d"
     target = "ldexp" if name == "scalbn" else name
     pointee = {"frexp": "i", "modf": own}.get(name, "")

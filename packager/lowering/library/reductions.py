@@ -32,7 +32,7 @@ _TYPES = {
 }
 _BITS = {"i32": "i32", "i64": "i64", "float": "i32", "double": "i64"}
 
-# A value for each thread that a team can have.
+# One value for each thread of the largest team.
 _SCRATCH = (
     '@.omptool.values = internal global [1024 x i64] poison, section "omptool.team", align 8\n'
 )
@@ -51,9 +51,9 @@ define internal {type} @.omptool.{op}.{name}({type} %a, {type} %b) alwaysinline 
 }}
 """
 
-# Values that other threads stored are loaded as volatile: Intel's compiler of OpenCL moves plain
-# loads over the barrier.
-# The first 32 threads combine every 32nd value each, then every thread those 32.
+# Loads of other threads' values are volatile: Intel's OpenCL compiler moves plain loads across the
+# barrier. Each of the first 32 threads combines every 32nd value, then every thread combines those
+# 32.
 _TEAM = """
 define {type} @omptool_team_reduce_{op}_{name}({type} %value) nounwind {{
 entry:
@@ -129,7 +129,7 @@ done:
 
 
 def reductions() -> str:
-    """The module of them."""
+    """Return a module of all reductions."""
     return "".join(_functions())
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Edits of a module, as the text that LLVM prints of it, for what llvmlite has no call for."""
+"""Edit modules as the text that LLVM prints, where llvmlite has no call."""

@@ -8,7 +8,7 @@ import re
 from packager.errors import UsageError
 
 _ORDER = r"(?:unordered|monotonic|acquire|release|acq_rel|seq_cst)"
-# An atomic operation without a scope, up to its order.
+# Matches an atomic operation without a scope, up to its memory order.
 _WITHOUT_SCOPE = re.compile(
     rf"^( *(?:%\S+ = )?(?:atomicrmw|cmpxchg|load atomic|store atomic|fence)\b"
     rf"(?:(?!syncscope\().)*?)( {_ORDER}(?: {_ORDER})?(?:,| *$).*)$",
@@ -52,7 +52,7 @@ done:
 }}
 """
 
-# LLVM 22 makes plain loads and stores of these for SPIR-V.
+# Atomic loads and stores, which LLVM 22 compiles to plain ones for SPIR-V.
 _LOAD = re.compile(
     r"^  (%\S+) = load atomic (?:volatile )?(float|double|i\d+|ptr), ptr (.+?)"
     rf"(?: syncscope\(\"[^\"]*\"\))? ({_ORDER}), align \d+.*$",
@@ -63,7 +63,7 @@ _STORE = re.compile(
     rf"(?: syncscope\(\"[^\"]*\"\))? ({_ORDER}), align \d+.*$",
     re.MULTILINE,
 )
-# LLVM's names for SPIR-V's own.
+# Mangled names of SPIR-V's atomic loads and stores, as LLVM knows them.
 SPIRV_ATOMICS = r"_Z1[89]__spirv_Atomic(?:Load|Store)PU3AS4[il]ii[il]?"
 _DEVICE = 1  # the scope
 _SEMANTICS = {"acquire": 0x302, "release": 0x304, "acq_rel": 0x308, "seq_cst": 0x310}
@@ -74,12 +74,12 @@ _DECLARED_CALLS = {
 
 
 def with_scope(text: str, scope: str) -> str:
-    """The module with `scope` on each atomic operation that names none."""
+    """Return the module with `scope` on each atomic operation that names none."""
     return _WITHOUT_SCOPE.sub(rf'\1 syncscope("{scope}")\2', text)
 
 
 def by_comparing(text: str) -> str:
-    """The module with what SPIR-V has no atomic operation for as loops of cmpxchg.
+    """Return the module with loops of cmpxchg for atomic operations that SPIR-V lacks.
 
     Raises UsageError for operations on values that are not of 32 or 64 bits.
     """
@@ -111,7 +111,7 @@ def by_comparing(text: str) -> str:
 
 
 def by_calls(text: str) -> str:
-    """The module with atomic loads and stores as the functions that SPIR-V has for them.
+    """Return the module with atomic loads and stores as calls of SPIR-V's functions.
 
     Raises UsageError for operations on values that are not of 32 or 64 bits.
     """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Edits of a module as LLVM prints it, for what llvmlite has no call for.
+"""Edit modules as LLVM prints them, where llvmlite has no call.
 
-Each function takes and gives the text of `str(module)`, never a user's file: LLVM prints each
+Each function takes and returns the text of `str(module)`, never a user's file: LLVM prints each
 definition's head on one line and closes its body with "}" alone on a line.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence, Set
 
 _PLAIN_NAME = re.compile(r"[-a-zA-Z$._][-a-zA-Z$._0-9]*")
 SYMBOL = r'@(?:"[^"]*"|[-a-zA-Z$._0-9]+)'
-# A function definition, and a variable with its linkage and the word for what it is.
+# Match a function definition, and a variable with its linkage and kind.
 BODY = re.compile(r"^define .*\n(?:(?!\}$).*\n)*\}$", re.MULTILINE)
 VARIABLE = re.compile(
     rf"^({SYMBOL}) = ((?:(?!global |constant |alias |ifunc |externally_init)\w+(?:\([^)]*\))? )*)"
@@ -21,7 +21,7 @@ VARIABLE = re.compile(
 )
 _DECLARATION = re.compile(rf"^declare .*?({SYMBOL})\(", re.MULTILINE)
 _KERNEL_CONVENTION = re.compile(r"\b(ptx|amdgpu|spir)_kernel $")
-# These may stand before the result type of a kernel that any caller can call.
+# Attributes that may precede the result type of a kernel that any caller can call.
 _PLAIN_HEAD = re.compile(r"define (?:(?:weak|weak_odr|protected|hidden|dso_local|dllexport|ccc) )*")
 _TARGET_ATTRIBUTES = re.compile(r' ?"(?:target-cpu|tune-cpu|target-features)"="[^"]*"')
 _ATTRIBUTES = re.compile(r"^attributes #\d+ = .*$", re.MULTILINE)
@@ -34,28 +34,28 @@ _SOURCE_FILENAME = re.compile(r'^source_filename = "<string>"$', re.MULTILINE)
 
 
 def symbol(name: str) -> str:
-    """`name` as LLVM prints the global of that name: @saxpy, @"two words"."""
+    """Return `name` as LLVM prints the global: @saxpy, @"two words"."""
     return f"@{name}" if _PLAIN_NAME.fullmatch(name) else f'@"{_escaped(name.encode())}"'
 
 
 def c_string(name: str) -> tuple[str, str]:
-    """The type and value of the NUL-terminated string `name`."""
+    """Return the type and value of the NUL-terminated string `name`."""
     return quoted(name.encode() + b"\0")
 
 
 def quoted(data: bytes) -> tuple[str, str]:
-    """The type and value of a constant of these bytes."""
+    """Return the type and value of a constant with these bytes."""
     return f"[{len(data)} x i8]", f'c"{_escaped(data)}"'
 
 
 def bytes_of(text: str) -> bytes:
-    """The bytes that LLVM prints as `text` between quotes."""
+    """Return the bytes that LLVM prints as `text` between quotes."""
     escaped = re.sub(r"\\([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), text)
     return escaped.encode("latin-1")
 
 
 def defined_functions(text: str) -> set[str]:
-    """The functions that the module defines, as LLVM prints their names."""
+    """Return the functions that the module defines, as LLVM prints their names."""
     return {_name(body[0]) for body in BODY.finditer(text)}
 
 
@@ -67,22 +67,22 @@ def _escaped(data: bytes) -> str:
 
 
 def without_source_name(text: str) -> str:
-    """The module without the name that llvmlite gives to text without one."""
+    """Return the module without the source name that llvmlite assigns to unnamed text."""
     return _SOURCE_FILENAME.sub('source_filename = ""', text)
 
 
 def without_target_attributes(text: str) -> str:
-    """The module without functions' own processors and features, which override the target's."""
+    """Return the module without functions' processors and features: these override the target's."""
     return _TARGET_ATTRIBUTES.sub("", text)
 
 
 def without_host_attributes(text: str) -> str:
-    """The module without what functions ask of an operating system: checks of stacks, tables."""
+    """Return the module without function attributes for an operating system, e.g. stack probes."""
     return _ATTRIBUTES.sub(lambda found: _HOST_ATTRIBUTES.sub("", found[0]), text)
 
 
 def with_functions_for(text: str, names: Mapping[str, str]) -> str:
-    """The module with functions of the names that `names` has for intrinsics instead of those."""
+    """Return the module with calls of functions in place of the intrinsics that `names` lists."""
     for found in list(_DECLARATION.finditer(text)):
         name = names.get(found[1].removeprefix("@"))
         if not name:
@@ -99,13 +99,13 @@ def with_functions_for(text: str, names: Mapping[str, str]) -> str:
 
 
 def unusual_convention(text: str, kernel: str) -> str:
-    """Return what `kernel`'s definition says that keeps it from being called as in C, or ""."""
+    """Return the calling convention or attribute that makes `kernel` uncallable from C; else ""."""
     head = _head(text, kernel)[0]
     return _PLAIN_HEAD.sub("", _KERNEL_CONVENTION.sub("", head), count=1).strip()
 
 
 def with_convention(text: str, kernels: Sequence[str], convention: str) -> str:
-    """The module with `kernels` defined under `convention` ("" for C's)."""
+    """Return the module with `kernels` defined under `convention` ("" for C's)."""
     word = f"{convention} " if convention else ""
     for kernel in kernels:
         head = _head(text, kernel)
@@ -115,7 +115,7 @@ def with_convention(text: str, kernels: Sequence[str], convention: str) -> str:
 
 
 def _head(text: str, kernel: str) -> re.Match[str]:
-    """Return what stands before the result type in the definition of `kernel`."""
+    """Match the text before the result type in the definition of `kernel`."""
     pattern = rf"^define (?:[^\s(]+ )*?(?=void {re.escape(symbol(kernel))}\()"
     found = re.search(pattern, text, re.MULTILINE)
     if not found:
@@ -124,7 +124,7 @@ def _head(text: str, kernel: str) -> re.Match[str]:
 
 
 def in_order(text: str, kernels: Sequence[str]) -> str:
-    """The module with the definitions of `kernels` first among the functions, in that order."""
+    """Return the module with `kernels` as its first functions, in this order."""
     bodies = {_name(body[0]): body for body in BODY.finditer(text)}
     wanted = [bodies[symbol(kernel)] for kernel in kernels]
     if not wanted:
@@ -147,7 +147,7 @@ def _name(body: str) -> str:
 
 
 def mentions(text: str) -> dict[str, set[str]]:
-    """Return what each function and variable of the module names, as LLVM prints their names."""
+    """Return the names that each function and variable refers to, as LLVM prints them."""
     found = {_name(body[0]): _symbols(body[0]) for body in BODY.finditer(text)}
     for variable in VARIABLE.finditer(text):
         found[variable[1]] = _symbols(variable[0])
@@ -159,9 +159,9 @@ def _symbols(text: str) -> set[str]:
 
 
 def reaching(text: str, wanted: Set[str]) -> set[str]:
-    """The functions from which a way of names leads to one of `wanted`, and those themselves.
+    """Return the functions that refer to one of `wanted`, directly or not, and `wanted` itself.
 
-    A function that calls what it is given may call any of them.
+    A function with an indirect call may call any of them.
     """
     graph = mentions(text)
     reached = set(wanted)
@@ -175,13 +175,13 @@ def reaching(text: str, wanted: Set[str]) -> set[str]:
 
 
 def unresolved(text: str) -> list[str]:
-    """The functions that the module uses and does not define, without LLVM's own, as printed."""
+    """Return the undefined functions that the module uses, except intrinsics, as printed."""
     outside = [name for name in declared(text) if not name.startswith(("@llvm.", '@"llvm.'))]
     return [name for name in outside if len(_mentions(text, name)) > 1]
 
 
 def declared(text: str) -> list[str]:
-    """The functions that the module declares, as LLVM prints their names."""
+    """Return the functions that the module declares, as LLVM prints their names."""
     return [found[1] for found in _DECLARATION.finditer(text)]
 
 

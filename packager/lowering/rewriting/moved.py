@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Uses of variables that stand elsewhere than a plain pointer leads.
+"""Rewrite uses of variables that are not in generic memory.
 
-A function that names such a variable gets the plain pointer to it by instructions at its begin; an
-expression of constants around the name becomes instructions, too.
+A function that names such a variable computes the plain pointer to it at its start; constant
+expressions around the name become instructions as well.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from packager.errors import UsageError
 from packager.lowering.rewriting.ir_text import BODY, SYMBOL, VARIABLE
 
-# The instructions that make the plain pointer: of the local name that it is to have.
+# Returns the instructions that compute the plain pointer into a local name.
 Address = Callable[[str], str]
 
 _NAME_OR_STRING = re.compile(rf'({SYMBOL})|"[^"]*"')
@@ -27,9 +27,9 @@ _OPENING, _CLOSING = "[<{", "]>}"
 
 
 def with_moved(text: str, moved: Mapping[str, Address]) -> str:
-    """The module with the uses of `moved` in functions led through their addresses.
+    """Return the module with uses of `moved` in functions rewritten to the addresses of these.
 
-    Keys are symbols as LLVM prints them. Raises UsageError where a use cannot be led.
+    Keys are symbols as LLVM prints them. Raises UsageError for a use that cannot be rewritten.
     """
     if not moved:
         return text
@@ -87,7 +87,7 @@ class _Function:
                 )
 
     def _operands(self, text: str) -> str:
-        """`text` with names and expressions of names replaced, the innermost first."""
+        """Return `text` with names and constant expressions replaced, innermost first."""
         parts = []
         at = 0
         for found in _EXPRESSION.finditer(text):

@@ -13,9 +13,9 @@ _POINTER_BITS = 64
 
 
 def with_wide_parameters(text: str, kernel: str, types: Sequence[str], pointer: str) -> str:
-    """The module with a kernel of 64-bit integers, and of `pointer`s, around the one that is there.
+    """Return the module with a wrapper for a kernel whose parameters are all i64 or `pointer`.
 
-    It stays as it is where it takes just those and no other function calls it.
+    The kernel stays as it is if it has such parameters already and no other function calls it.
     """
     wide = [_wide(type_, pointer) for type_ in types]
     name = symbol(kernel)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A module of plain pointers, `ptr`, for a target whose memory has several address spaces."""
+"""Convert a module of plain pointers, `ptr`, to a target with several address spaces."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _INDIRECT = re.compile(r"^ *(?:%\S+ = )?(?:\w+ )?call [^@\n]*? (%[^ ,()]+)\(", r
 
 
 def with_spaces(text: str, spaces: Spaces) -> str:
-    """The module with its variables, locals and pointers where `spaces` has them.
+    """Return the module with variables, locals and pointers in the address spaces of `spaces`.
 
-    Raises UsageError for what cannot be carried over.
+    Raises UsageError for a module that cannot be converted.
     """
     if spaces.moves_locals:
         text = _with_locals(_LIFETIME.sub("", text), spaces)
@@ -44,7 +44,7 @@ def with_generic_pointers(body: str, space: int) -> str:
 
 
 def _with_locals(text: str, spaces: Spaces) -> str:
-    """A local variable's own address has a name of its own; the plain pointer keeps the old one."""
+    """Rename each local's own address; its plain pointer keeps the old name."""
 
     def both(found: re.Match[str]) -> str:
         name, what = found[1], found[3]
@@ -86,7 +86,7 @@ def _with_variables(text: str, spaces: Spaces) -> str:
 
 
 def _check_functions(text: str) -> None:
-    """Functions have no addresses where pointers are generic."""
+    """Check that the module takes no function's address: generic pointers cannot hold one."""
     functions = defined_functions(text)
     for part in (*BODY.finditer(text), *VARIABLE.finditer(text)):
         for found in _MENTION.finditer(part[0]):

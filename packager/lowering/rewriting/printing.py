@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls of printf for OpenCL, whose formats and texts are constants of a memory of their own."""
+"""Convert calls of printf for OpenCL, whose formats and strings are in constant memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from packager.errors import UsageError
 from packager.lowering.rewriting.ir_text import SYMBOL, bytes_of, quoted
 
 _CONSTANTS = 2  # LLVM's address space of OpenCL's constants
-# LLVM's name for it. What follows makes a function of each list of types: it has no variable ones.
+# LLVM's name of printf. With a suffix for each list of types: SPIR-V has no variadic functions.
 PRINTF = "_Z18__spirv_ocl_printf"
 _LETTERS = {
     "i32": "i",
@@ -30,9 +30,9 @@ _CONVERSION = re.compile(rb"%(%|[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+)?)?)(hh|h|ll|l
 
 
 def with_constant_formats(text: str) -> str:
-    """The module with its calls of printf and puts as OpenCL has them.
+    """Return the module with its calls of printf and puts in OpenCL's form.
 
-    Raises UsageError for a format that is not known here.
+    Raises UsageError for an unknown format.
     """
     known = {m[1]: bytes_of(m[2]) if m[3] is None else b"\0" for m in _TEXT.finditer(text)}
     made: dict[bytes, str] = {}
@@ -77,11 +77,11 @@ def with_constant_formats(text: str) -> str:
 
 
 def _printing(letters: str, types: list[str]) -> str:
-    """A function that prints values of `types`.
+    """Return a function that prints values of `types`.
 
-    LLVM 22 looks for the address space of a format among the values of the module's last function
-    under the number that it has in its own. These are the last, the format is their first value,
-    and they stay as they are: others see them, and do not have them inlined.
+    LLVM 22 looks up the address space of a format among the values of the module's last function,
+    by the format's number in its own function. So these functions come last, the format is their
+    first value, and noinline keeps them as they are.
     """
     parameters = ", ".join(f"{type_} %{index}" for index, type_ in enumerate(types))
     return (
@@ -100,7 +100,7 @@ def _type(argument: str) -> str:
 
 
 def _split(operands: str) -> list[str]:
-    """The operands of a call, at the commas that stand in no parenthesis."""
+    """Split a call's operands at commas outside of brackets."""
     parts = [""]
     depth = 0
     for character in operands:
@@ -114,7 +114,7 @@ def _split(operands: str) -> list[str]:
 
 
 def _for_opencl(format_: bytes) -> bytes:
-    """The format with OpenCL's word for a value of 64 bits (OpenCL C, section 6.15.14)."""
+    """Return the format with OpenCL's length modifiers of 64-bit values (OpenCL C, 6.15.14)."""
     return _CONVERSION.sub(lambda found: b"%" + found[1] + _length(found[2]), format_)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Variables that each team has for itself: those of the section `omptool.team`.
+"""Place variables of each team, in the section `omptool.team`.
 
 On a GPU they are in the memory of a work-group. On a CPU they are parts of a block that the plugin
-has for each team (runtime/plugins/host/kernels/thread_state.h).
+allocates for each team (runtime/plugins/host/kernels/thread_state.h).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from packager.records import NamedTuple
 
 SECTION = "omptool.team"
 _MARK = f'section "{SECTION}"'
-_MOST_ALIGNMENT = 128  # of a team's block on a CPU
+_MOST_ALIGNMENT = 128  # alignment of a team's block on a CPU
 _VALUE = re.compile(r"(?:global|constant) .*?(zeroinitializer|undef|poison),")
 _ALIGNMENT = re.compile(r", align (\d+)")
 
-# Until a plugin stores its function, a kernel is alone with a block of the image's own.
+# Until a plugin stores its function, a kernel runs alone on the image's own block.
 _BLOCK = """
 @__omptool_team_memory = protected global ptr @.omptool.alone.team
 @.omptool.alone.memory = internal global [{size} x i8] zeroinitializer, align 128
@@ -42,7 +42,7 @@ define internal ptr @.omptool.team() alwaysinline nounwind {{
 class TeamVariable(NamedTuple):
     """One of them."""
 
-    symbol: str  # as LLVM prints it
+    symbol: str  # LLVM's printed form
     type: str
     size: int  # bytes
     alignment: int
@@ -54,7 +54,7 @@ def is_team_variable(value: llvm.ValueRef) -> bool:
 
 
 def team_variables(module: llvm.ModuleRef, data: llvm.TargetData) -> tuple[TeamVariable, ...]:
-    """Those of the module. Raises UsageError for one that no target can have."""
+    """Return the module's team variables. Raises UsageError for one that no target supports."""
     return tuple(_variable(v, data) for v in module.global_variables if is_team_variable(v))
 
 
@@ -78,7 +78,7 @@ def _variable(value: llvm.ValueRef, data: llvm.TargetData) -> TeamVariable:
 
 
 def on_gpu(text: str, variables: Sequence[TeamVariable]) -> str:
-    """The module with `variables` in the memory of a work-group."""
+    """Return the module with `variables` in the memory of a work-group."""
     named = {variable.symbol: variable for variable in variables}
 
     def definition(found: re.Match[str]) -> str:
@@ -97,7 +97,7 @@ def on_gpu(text: str, variables: Sequence[TeamVariable]) -> str:
 
 
 def on_cpu(text: str, variables: Sequence[TeamVariable]) -> tuple[str, int]:
-    """The module with `variables` as parts of a block, and the size of that."""
+    """Return the module with `variables` as parts of a block, and the size of the block."""
     places: dict[str, int] = {}
     size = 0
     for variable in sorted(variables, key=lambda one: -one.alignment):
@@ -120,7 +120,7 @@ def on_cpu(text: str, variables: Sequence[TeamVariable]) -> tuple[str, int]:
 
 
 def team_kernels_text(kernels: Sequence[str], size: int) -> str:
-    """The list of the kernels whose teams work together, for the plugin to find."""
+    """Return a list of the kernels whose teams work together, for the plugin."""
     records = [f"{{ ptr, i64 }} {{ ptr {symbol(name)}, i64 {size} }}" for name in kernels]
     records.append("{ ptr, i64 } zeroinitializer")
     return (

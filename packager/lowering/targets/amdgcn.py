@@ -11,7 +11,7 @@ from packager.lowering.library.reductions import reductions
 from packager.lowering.rewriting.spaces import Spaces
 from packager.lowering.targets.family import Family
 
-VERSION, VERSION_OF_GENERIC = 500, 600  # of code objects; that for a family needs the later one
+VERSION, VERSION_OF_GENERIC = 500, 600  # code object versions; a family of GPUs needs the later one
 
 
 def _flags(cpu: str) -> str:
@@ -34,7 +34,7 @@ FAMILY = Family(
     ),
     kernel_convention="amdgpu_kernel",
     linker="code object",
-    # LLVM's linker has them.
+    # ld.lld defines these symbols.
     provides=re.compile("__(?:init|fini)_array_(?:start|end)").fullmatch,
     renamed=tuple(math_functions.INTRINSICS.items()),
     flags=_flags,

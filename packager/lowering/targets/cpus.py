@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""CPUs: a shared object that the host plugin loads. Its C library has what kernels call."""
+"""Lower for CPUs: to a shared object that the host plugin loads, with the C library."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from packager.lowering.library.reductions import reductions
 from packager.lowering.targets.family import Family
 
 _LIBRARY = DeviceLibrary(lambda: (module_text("cpu"), reductions()))
-# Version scripts read quotes, braces, wildcards and "@" as their own.
+# Names without quotes, braces, wildcards and "@", which have a meaning in version scripts.
 _NAMES = re.compile(r"[\w.$+-]+", re.ASCII)
 
 X86_64 = Family(

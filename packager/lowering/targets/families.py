@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The targets that `lower` knows: a new one is a module beside `cpus` and a place in the list."""
+"""List the targets that `lower` supports: a new one is a module here and a line in the list."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from packager.errors import UsageError
 from packager.lowering.targets.family import Family
 from packager.triples import code_of, normalise
 
-# Triples, each with the module of its family, which is loaded for that alone, and its name there.
+# Triple to the module of its family and the name there; only the needed module is imported.
 FAMILIES = {
     "x86_64-pc-linux-gnu": ("cpus", "X86_64"),
     "aarch64-unknown-linux-gnu": ("cpus", "AARCH64"),
@@ -21,7 +21,7 @@ FAMILIES = {
 
 
 def family_of(triple: str) -> Family:
-    """The family of a triple in any spelling. Raises UsageError for one that is not built for."""
+    """Return the family of a triple in any spelling. Raises UsageError for an unknown one."""
     normal = normalise(triple)
     wanted = "-".join((code_of(normal), *normal.split("-")[1:]))  # amdgpu9.0a is amdgcn
     if wanted not in FAMILIES:

@@ -12,7 +12,7 @@ from packager.lowering.rewriting.spaces import Spaces
 from packager.records import NamedTuple
 from packager.triples import code_of, normalise
 
-# The maker of an image from what LLVM writes: the machine's linker, LLVM's for GPUs, or none.
+# Linker of an image: the host's, LLVM's for code objects, or none.
 Linker = Literal["shared", "code object", ""]
 
 _NONE = re.compile(r"(?!)")
@@ -28,16 +28,16 @@ class Family(NamedTuple):
     triple: str  # normalised
     default_cpu: str
     library: DeviceLibrary
-    names: re.Pattern[str]  # what a name must look like for the image to export it
+    names: re.Pattern[str]  # names that an image can export
     spaces: Spaces | None  # how a GPU's memory is addressed; None: a CPU
     kernel_convention: str = ""  # LLVM's word for it, "" for C's
     linker: Linker = ""
-    is_text: bool = False  # what LLVM writes for it is assembly
-    llvm_triple: str = ""  # where LLVM wants to be told more
-    # Functions that need no definition: LLVM or the loader of the image knows them.
+    is_text: bool = False  # LLVM writes assembly
+    llvm_triple: str = ""  # triple for LLVM, if it needs more
+    # Returns whether LLVM or the image's loader defines a function.
     provides: Callable[[str], object] = _NONE.fullmatch
     renamed: tuple[tuple[str, str], ...] = ()  # LLVM's intrinsics that are functions of the library
-    # A module with the module flags that the code for a processor needs.
+    # Returns a module with the module flags that a processor needs.
     flags: Callable[[str], str] = _no_flags
     vectorises: bool = True
     uses_libdevice: bool = False  # NVIDIA's library of mathematical functions

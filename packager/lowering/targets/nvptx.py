@@ -13,7 +13,7 @@ from packager.lowering.targets.family import Family
 
 FAMILY = Family(
     triple="nvptx64-nvidia-cuda",
-    # The oldest GPU that CUDA 13 still compiles for; newer ones compile the same PTX when loading.
+    # Oldest GPU that CUDA 13 compiles for; the driver compiles its PTX for newer ones.
     default_cpu="sm_75",
     library=DeviceLibrary(
         lambda: (

@@ -39,7 +39,7 @@ def _provides(name: str) -> bool:
 FAMILY = Family(
     triple="spirv64-unknown-unknown",
     default_cpu="",
-    llvm_triple="spirv64v1.2-unknown-unknown",  # what OpenCL 2.2 takes
+    llvm_triple="spirv64v1.2-unknown-unknown",  # the version that OpenCL 2.2 accepts
     library=_LIBRARY,
     names=re.compile(r"[\w.$]+", re.ASCII),
     spaces=Spaces(scope="device", variables=1, generic=4, pointer_parameter="i64"),

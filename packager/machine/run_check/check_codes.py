@@ -10,7 +10,7 @@ from typing import Literal
 
 from packager.records import NamedTuple
 
-# An error is what OpenMP forbids; a hint is what is legal and often a mistake.
+# An error violates OpenMP; a hint is legal but often a mistake.
 Severity = Literal["error", "hint"]
 
 
@@ -212,7 +212,7 @@ nothing about this part.
 Cure: run the program on a CPU device (`omptool run --plugin host`), with images that clang made for
 it."""),
 }  # fmt: skip
-# The call of these is the host's instruction, not that of a construct.
+# Findings at an instruction of the host, not at a construct.
 OF_HOST = frozenset(("OMP323", "OMP324"))
-# Findings of a kernel's instructions, of which a line of a loop may have several.
+# Findings at a kernel's instruction, which one line of a loop may have several times.
 OF_LOOPS = frozenset(("OMP321", "OMP322"))

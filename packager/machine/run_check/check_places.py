@@ -30,9 +30,9 @@ Functions = dict[int, str]
 def with_lines(
     findings: Iterable[CheckFinding], program: Path, called: str
 ) -> tuple[CheckFinding, ...]:
-    """Return the findings with source lines by debug information, else with functions.
+    """Return the findings with source lines from debug information, else with functions.
 
-    `program` is the file of the program, `called` what it was asked for by: so the loader calls it.
+    `program` is the program's file, `called` the name by which the loader knows it.
     """
     found = tuple(findings)
     own = {os.fsencode(called): program}

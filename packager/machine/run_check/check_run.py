@@ -24,34 +24,34 @@ class SourceLine(NamedTuple):
 class FilePlace(NamedTuple):
     """A place in a loaded file: bytes from the first one that is loaded."""
 
-    file: bytes  # as the loader calls it
+    file: bytes  # name known to the loader
     offset: int
 
 
 class CheckFinding(NamedTuple):
-    """A finding of the checker. A field that it lacks is "", 0 or None."""
+    """A finding of the checker. Absent fields are "", 0 or None."""
 
     code: str
     message: str
     variable: str
     entry: str  # the region
-    source: SourceLine | None  # of the construct
+    source: SourceLine | None  # source of the construct
     call: FilePlace | None  # behind the program's call of the construct, or the host's instruction
     kernel: int  # the instruction, from the first byte of the kernel's image
     device: int | None
     process: int
-    address: int  # of the object, on the host
+    address: int  # address of the object on the host
     size: int
     times: int  # how often it was found
     total: int  # bytes, of all times
-    device_title: str = ""  # of a device that another rank of an MPI job has
-    call_line: SourceLine | None = None  # by debug information, as the following
+    device_title: str = ""  # title of a device of another MPI rank
+    call_line: SourceLine | None = None  # from debug information, as kernel_line
     kernel_line: SourceLine | None = None
-    call_function: str = ""  # by the symbol table, as people write it; where there is no line
+    call_function: str = ""  # demangled, from the symbol table; used without a line
 
     @property
     def severity(self) -> Severity:
-        """Return "error" for what OpenMP forbids, "hint" for what is often a mistake."""
+        """Return "error" for a violation of OpenMP, "hint" for a frequent mistake."""
         return CODES[self.code].severity
 
     @property
@@ -93,10 +93,10 @@ class Recorded(NamedTuple):
     """The table of a program that has ended."""
 
     findings: tuple[CheckFinding, ...] = ()
-    lost: int = 0  # that found no record
+    lost: int = 0  # findings without a free record
     damaged: int = 0  # records that the checker cannot have written
     is_whole: bool = True  # False: the program has overwritten the table
-    processes: int = 0  # of the program, which the runtime has checked
+    processes: int = 0  # checked processes of the program
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class CheckRun:
             yield one.file_of(self.program), one.code, one.message
 
     def without(self, knows: Callable[[str, str, str], bool]) -> CheckRun:
-        """Return the outcome without the findings that somebody knows."""
+        """Return the outcome without findings that `knows` accepts."""
         known = [knows(*row) for row in self.rows()]
         fresh = (one for one, is_known in zip(self.findings, known, strict=True) if not is_known)
         return replace(self, recorded=self.recorded._replace(findings=tuple(fresh)))

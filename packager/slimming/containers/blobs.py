@@ -57,9 +57,9 @@ def _held(blob: Blob) -> Held:
 
 
 def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
-    """Return all OffloadBinaries in `data`, with what stays.
+    """Return all OffloadBinaries in `data` with their kept images.
 
-    `padded` bytes belong to them in the file. Raises FormatError for a malformed one.
+    `padded` is their size in the file. Raises FormatError for a malformed one.
     """
     read = _read(data.slice(0, padded, "OffloadBinaries"))
     candidates = tuple(image for one in read for image in _stored(one))
@@ -104,7 +104,7 @@ def _stored(read: _Read) -> tuple[Candidate, ...]:
 
 
 def _candidate(blob: Blob) -> Candidate:
-    """Return an image by its strings; what no device is known for stays."""
+    """Return an image by its strings; an image for an unknown device is kept."""
     triple, arch = blob.strings.get("triple", ""), blob.strings.get("arch", "")
     try:
         normalised = normalise(triple)
@@ -123,9 +123,9 @@ def _candidate(blob: Blob) -> Candidate:
 
 
 def _can_be_rebuilt(read: _Read) -> bool:
-    """Return whether an OffloadBinary can be written from what was read of it.
+    """Return whether an OffloadBinary can be written from its parsed form.
 
-    Strings are read as text that is safe to show, and long values are cut.
+    Strings are read as printable text, and long values are cut.
     """
     words = [word for blob in read.blobs for pair in blob.strings.items() for word in pair]
     is_shown_whole = all(

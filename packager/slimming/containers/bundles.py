@@ -24,7 +24,7 @@ from packager.triples import code_of, is_known, normalise
 from packager.writers.elf_types import content_size
 from packager.writers.streams import compressed, pieces, told
 
-ALIGNMENT = 4096  # of a bundle in a section, and at most of its images
+ALIGNMENT = 4096  # alignment of a bundle in a section, and the largest of its images
 BEST, GOOD = 19, 9  # levels of zstd
 SMALL = 1 << 22  # bytes that the best level takes two seconds for
 ZLIB_LEVEL = 9
@@ -40,9 +40,9 @@ class _Rebuilt(NamedTuple):
 
 
 def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
-    """Return the plain bundle at the beginning of `data`, with what stays.
+    """Return the plain bundle at the beginning of `data` with its kept images.
 
-    `padded` bytes belong to it in the file. Raises FormatError for a malformed one.
+    `padded` is its size in the file. Raises FormatError for a malformed one.
     """
     rebuilt = _rebuilt(data.slice(0, padded, "bundle"), data.at, request)
     new = (Piece(data.at, padded),) if rebuilt.parts is None else _placed(rebuilt.parts)
@@ -58,9 +58,9 @@ def _placed(parts: Sequence[bytes | Reader]) -> tuple[Piece, ...]:
 
 
 def rewrite_compressed(data: Reader, padded: int, request: Request) -> Outcome:
-    """Return the compressed bundle at the beginning of `data`, compressed again with what stays.
+    """Return the compressed bundle at the start of `data` with its kept images, compressed anew.
 
-    `padded` bytes belong to it in the file. Raises FormatError for a malformed one.
+    `padded` is its size in the file. Raises FormatError for a malformed one.
     """
     total, method, packed = compressed_bundle.head(data.slice(0, padded, "compressed bundle"))
     bundle = compressed_bundle.inflated(data, packed, method)
@@ -126,9 +126,9 @@ def images_of_compressed(data: Reader) -> list[Held]:
 
 
 def _rebuilt(bundle: Reader, at: int, request: Request) -> _Rebuilt:
-    """Return the first bundle in `bundle` with what stays. Raises FormatError.
+    """Return the first bundle in `bundle` with its kept images. Raises FormatError.
 
-    The container that has it is `at` an offset of the file.
+    `at` is the file offset of its container.
     """
     if not clang_bundle.probe(bundle):
         raise FormatError(f"bundle at {bundle.at:#x} has no magic")
@@ -149,7 +149,7 @@ def _whole(rebuilt: _Rebuilt) -> Choice:
 
 
 def _candidate(bundle: Reader, row: Row) -> Candidate:
-    """Return an image by its id; what no device is known for stays."""
+    """Return an image by its id; an image for an unknown device is kept."""
     target = text(row.id)
     image = bundle.slice(row.offset, row.size, f"image of {target}")
     kind, triple, processor = clang_bundle.split_id(target)

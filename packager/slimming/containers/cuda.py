@@ -18,18 +18,19 @@ from packager.slimming.request import Request
 from packager.slimming.selection import Candidate
 
 ALIGNMENT = cuda_fatbin.PADDING
-# The kinds of entries that may go; linkers and later drivers look for others.
+# Kinds of removable entries; linkers and later drivers need the other kinds.
 KNOWN = {cuda_fatbin.PTX: "ptx", cuda_fatbin.CUBIN: "cubin"}
-# Numbers below have no variants for one architecture or family, which bytes alone may name.
+# First number with variants for one architecture or family. An entry may omit the suffix of a
+# variant, which its image states.
 FIRST_WITH_VARIANTS = 90
 INSIDE = Look(resources=False)
 TOGETHER = "code that stays is compressed together with other code"
 
 
 def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
-    """Return the fat binary at the beginning of `data`, with what stays.
+    """Return the fat binary at the beginning of `data` with its kept images.
 
-    `padded` bytes belong to it in the file. Raises FormatError for a malformed one.
+    `padded` is its size in the file. Raises FormatError for a malformed one.
     """
     fatbin = cuda_fatbin.whole(data)
     cuda_fatbin.expect_known(fatbin)
@@ -82,8 +83,9 @@ def _candidates(entry: Entry) -> list[Candidate]:
 
 
 def _own_arch(entry: Entry, image: Candidate) -> str:
-    """Return the architecture that the bytes of an image name: headers of older tools lack the
-    suffix of code for one architecture alone.
+    """Return the architecture in the bytes of an image.
+
+    Headers by older tools lack the suffix of code for one architecture alone.
     """
     if image.arch[-1] in "af" or int(image.arch[3:]) < FIRST_WITH_VARIANTS:
         return image.arch
@@ -110,7 +112,7 @@ def _header(fatbin: cuda_fatbin.Whole, kept: list[Entry]) -> Piece:
 
 
 def _ranges(kept: list[Entry]) -> list[Piece]:
-    """Return the entries as ranges of the file, those end to end as one."""
+    """Return the entries as ranges of the file; adjacent ones are merged."""
     found: list[Piece] = []
     for entry in kept:
         at, size = entry.data.at, len(entry.data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Containers that can be rewritten: their kinds, their extents, and those in files of their own."""
+"""Find containers that can be rewritten: their kinds, their extents, and those in files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Kind(NamedTuple):
     """A kind of container."""
 
     probe: Callable[[Reader], bool]
-    extent: Callable[[Reader], int]  # its bytes, without padding
+    extent: Callable[[Reader], int]  # size without padding
     rewrite: Rewrite
     images: Callable[[Reader], list[Held]]
     alignment: int
@@ -68,7 +68,7 @@ def _of_bundle(data: Reader) -> int:
 
 
 def _of_compressed(data: Reader) -> int:
-    """Return the bytes of a compressed bundle; the first version does not give them."""
+    """Return the size of a compressed bundle; the first version does not record it."""
     total, method, packed = compressed_bundle.head(data)
     if total < len(data) or method != "zstd":
         return total
@@ -97,9 +97,9 @@ KINDS = (
 
 
 def at_beginning(data: Reader, *, is_padded: bool = True) -> Found:
-    """Return the container that `data` begins with. Zeros behind it are its padding.
+    """Return the container at the beginning of `data`. Zeros behind it are its padding.
 
-    Raises FormatError when there is none, or it is malformed.
+    Raises FormatError if there is none, or it is malformed.
     """
     kind = next((kind for kind in KINDS if kind.probe(data)), None)
     if kind is None:
@@ -110,13 +110,13 @@ def at_beginning(data: Reader, *, is_padded: bool = True) -> Found:
 
 
 def whole(offset: int, size: int, alignment: int) -> Outcome:
-    """Return the outcome of a container that stays as it is."""
+    """Return the outcome of an unchanged container."""
     same = Rewritten(offset, size, alignment, (Piece(offset, size),))
     return Outcome((same,), (), Choice(frozenset(), ()))
 
 
 def in_file(data: Reader) -> tuple[list[Found], list[Left]]:
-    """Return the containers that a file is made of, end to end, and what is not rewritten."""
+    """Return the containers of a file that is a sequence of them, and the parts left alone."""
     found: list[Found] = []
     at = 0
     while at < len(data) and len(found) < MAX_CONTAINERS:

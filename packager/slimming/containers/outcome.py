@@ -29,7 +29,7 @@ def limited(images: Iterable[T]) -> list[T]:
 
 
 class Outcome(NamedTuple):
-    """The new bytes of a container, its images, and those that stay."""
+    """New bytes of a container, its images, and the kept ones."""
 
     rewrites: tuple[Rewritten, ...]  # one, but of a table those of its parts
     images: tuple[Candidate, ...]
@@ -39,17 +39,17 @@ class Outcome(NamedTuple):
 
     @property
     def offset(self) -> int:
-        """Return where it is in the file."""
+        """Return the file offset of the container."""
         return self.rewrites[0].offset if self.rewrites else 0
 
 
 class Held(NamedTuple):
-    """An image of a container: its description, its bytes, and what they name as architecture."""
+    """An image of a container: its description, its bytes, and the architecture in these."""
 
     image: Candidate
     data: Reader  # inflated, where other images are compressed with it
     own_arch: Callable[[], str]
 
 
-# Rewrites the container at the beginning of a view; the number is its bytes with padding.
+# Rewrites the container at the beginning of a view; the number is its size with padding.
 Rewrite = Callable[[Reader, int, Request], Outcome]

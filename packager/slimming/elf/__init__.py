@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ELF files with less device code: removed bytes leave the file, and addresses stay."""
+"""ELF files with less device code: removed bytes are cut out, and addresses stay."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Code that refers to containers by itself: what it means would stay behind if they moved."""
+"""Find code that refers to containers: its references would not move with them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from packager.files.reader import PIECE
 from packager.host_machines.aarch64_reader import ArmReader
 
 HEADER = 16  # bytes of a container that code may read
-# lea reg,[rip+disp32], with a pattern for the high bytes of the distance.
+# Matches lea reg,[rip+disp32], given a pattern for the high bytes of the displacement.
 LEA = rb"\x8d[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]..(?:%b)"
 LEA_SIZE, DISTANCE_AT = 6, 2
 DISTANCE = Struct("<i")
-# adrp, which is followed by the instruction that adds the rest.
+# Encoding of adrp; a later instruction adds the low bits.
 ADRP, ADRP_MASK = 0x90000000, 0x9F000000
 ARM_WINDOW = 64
 NEAR = 1 << 31
@@ -68,8 +68,10 @@ def _x86(file: LinkedFile, section: Section, low: int, high: int) -> Iterator[tu
 
 
 def _pattern(nearest: int, farthest: int) -> re.Pattern[bytes] | None:
-    """Return the pattern of instructions with a distance from `nearest` to `farthest`, by its two
-    high bytes: large libraries have half a million of others.
+    """Return a pattern of instructions with a distance from `nearest` to `farthest`.
+
+    It matches the distance's two high bytes: large libraries have half a million other
+    instructions.
     """
     first, last = max(nearest, -NEAR) >> 16, min(farthest, NEAR - 1) >> 16
     if first > last:

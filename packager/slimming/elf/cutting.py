@@ -26,7 +26,7 @@ class Cutting(NamedTuple):
     packed: tuple[Packed, ...] = ()
     cuts: tuple[Cut, ...] = ()
     moves: tuple[Move, ...] = ()
-    patches: tuple[Patch, ...] = ()  # of pointers, at offsets before the cut and the moves
+    patches: tuple[Patch, ...] = ()  # changed pointers, at offsets before the cut and the moves
 
     @property
     def holes(self) -> Holes:
@@ -35,7 +35,7 @@ class Cutting(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """The cut of a file, and why sections have none, by their numbers."""
+    """The cut of a file, and the reasons for sections without one, by number."""
 
     cutting: Cutting
     faults: dict[int, str]
@@ -84,7 +84,7 @@ def find_cutting(
 
 
 def _fault(file: LinkedFile) -> str | None:
-    """Return why nothing can be cut out of a file, if so."""
+    """Return why nothing can be cut out of a file, or None."""
     if _is_static(file):
         return "it is a static program, whose memory has no gaps"
     page = file.machine.page
@@ -123,7 +123,7 @@ class _Cutter:
             return Cutting(tuple(cuts), tuple(cuts.values()))
 
     def _with_room(self, found: Mapping[Packed, Cut]) -> Cutting:
-        """Add the room for program headers. Raises UsageError where there is none."""
+        """Add the room for program headers. Raises UsageError if there is none."""
         file = self._file
         rows = program_headers(file, list(found.values()))
         if len(rows) <= len(file.elf.segments):
@@ -145,9 +145,9 @@ class _Cutter:
     def _cuts(
         self, packed: Sequence[Packed], taken: Sequence[tuple[int, int]]
     ) -> dict[Packed, Cut]:
-        """Return the cut behind each section; `taken` are free ranges that tables have got.
+        """Return the cut behind each section; `taken` are free ranges that tables occupy.
 
-        A section without a cut stays as long as it was, which others have to heed.
+        A section without a cut keeps its length, which limits other cuts.
         """
         while True:
             found = self._each(packed, taken)

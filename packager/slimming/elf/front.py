@@ -22,19 +22,19 @@ TABLE = 8  # least alignment of a table that moves
 
 
 class Move(NamedTuple):
-    """A section, and its place from now on: offset in the file before the cut, and address."""
+    """A section and its new place: offset in the file before the cut, and address."""
 
     section: Section
     offset: int
     address: int
-    is_slid: bool = False  # it stays in front
+    is_slid: bool = False  # shifted by `Front.distance`, near the start of the file
 
 
 class Front(NamedTuple):
     """The sections that make room for program headers."""
 
     slid: tuple[Section, ...] = ()
-    distance: int = 0  # that those slide
+    distance: int = 0  # distance by which `slid` move
     moved: tuple[Section, ...] = ()
 
     @property
@@ -43,8 +43,9 @@ class Front(NamedTuple):
         return sum(section.size + _alignment(section) for section in self.moved) + SLIDE
 
     def moves(self, end: int, distance: int) -> list[Move]:
-        """Place the moved sections in front of `end`; `distance` leads from offsets to addresses
-        there.
+        """Place the moved sections in front of `end`.
+
+        `distance` is the difference of addresses and offsets there.
         """
         found = [
             Move(s, s.offset + self.distance, s.address + self.distance, is_slid=True)
@@ -63,8 +64,9 @@ class Front(NamedTuple):
 
 
 def find_front(file: LinkedFile, count: int) -> Front:
-    """Return the sections that give way to `count` program headers. Raises UsageError if others
-    are in the way.
+    """Return the sections that move for `count` program headers.
+
+    Raises UsageError if other sections are in the way.
     """
     first, end = file.segments_at, file.segments_at + count * PROGRAM_HEADER.size
     behind = sorted(
@@ -123,7 +125,7 @@ def _expect_free(file: LinkedFile, known: Sequence[Section], end: int) -> None:
 
 
 def _expect_known(file: LinkedFile, moved: Sequence[Section]) -> None:
-    """Raise UsageError for a program header that would not go along with a section."""
+    """Raise UsageError for a program header that cannot follow a moved section."""
     starts = {section.address for section in moved}
     for segment in file.elf.segments:
         if segment.type == PT_LOAD or segment.address in starts:

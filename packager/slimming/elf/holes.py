@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The pages that leave the file: free ranges, as far as the loader can do without them."""
+"""Find the pages to cut out of the file: free ranges that the loader does not need."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Hole(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes that leave the file."""
+        """Return the number of bytes to remove."""
         return self.end - self.start
 
 
@@ -40,11 +40,11 @@ class Cut(NamedTuple):
 
     hole: Hole
     load: Segment
-    stop: int | None = None  # where the segment ends from now on; None: it goes on behind the hole
+    stop: int | None = None  # new end of the segment; None: it continues behind the hole
 
 
 class Holes:
-    """The holes of a file, and where everything else is from now on."""
+    """The holes of a file, and the new places of everything else."""
 
     def __init__(self, holes: Sequence[Hole]) -> None:
         self.rows = sorted(holes)
@@ -59,7 +59,7 @@ class Holes:
         return offset - self._gone[number]
 
     def size(self) -> int:
-        """Return the number of bytes that leave the file."""
+        """Return the number of bytes that are cut out."""
         return self._gone[-1]
 
     def kept(self, start: int, end: int) -> list[tuple[int, int]]:
@@ -101,7 +101,7 @@ def find_cut(file: LinkedFile, start: int, end: int, used: Sequence[tuple[int, i
 
 
 def used_ranges(file: LinkedFile) -> list[tuple[int, int]]:
-    """Return the ranges of the file that sections and headers take, by offset."""
+    """Return the ranges of the file with sections and headers, by offset."""
     elf = file.elf
     segments_end = file.segments_at + len(elf.segments) * PROGRAM_HEADER.size
     sections_end = elf.sections_at + len(file.sections) * SECTION_HEADER.size
@@ -113,8 +113,9 @@ def used_ranges(file: LinkedFile) -> list[tuple[int, int]]:
 def _widened(
     file: LinkedFile, load: Segment, start: int, end: int, used: Sequence[tuple[int, int]]
 ) -> tuple[int, int]:
-    """Widen a range over zeros on both sides that no section has: strip breaks a segment without
-    a section.
+    """Widen a range over zeros on both sides that no section has.
+
+    strip breaks a segment without a section.
     """
     before = max([load.offset, *(stop for _, stop in used if stop <= start)])
     behind = min([load.end, *(begin for begin, _ in used if begin >= end)])
@@ -126,7 +127,7 @@ def _widened(
 
 
 def _next_used(file: LinkedFile, load: Segment, end: int, used: Sequence[tuple[int, int]]) -> int:
-    """Return where the bytes behind a segment that nothing uses end."""
+    """Return the end of the unused bytes behind a segment."""
     starts = [begin for begin, _ in used if begin >= end]
     starts += [s.offset for s in file.elf.segments if s.file_size and s.offset >= end]
     if any(s.offset < end < s.end for s in file.elf.segments if s != load):
@@ -136,7 +137,7 @@ def _next_used(file: LinkedFile, load: Segment, end: int, used: Sequence[tuple[i
 
 
 def _unit(file: LinkedFile, start: int) -> int:
-    """Return the unit of a hole: what is behind it keeps its alignment in the file."""
+    """Return the unit of a hole, which keeps the alignment of later bytes in the file."""
     sections = (s for s in file.sections if s.is_allocated and s.has_bytes and s.offset >= start)
     unit = max([file.machine.page, *(s.alignment for s in sections)])
     if unit % file.machine.page:
@@ -167,5 +168,5 @@ def _expect_unneeded(
 
 
 def _is_behind(segment: Segment, load: Segment, hole: Hole) -> bool:
-    """Return whether a hole goes on behind its segment, where another one has its addresses."""
+    """Return whether a hole continues behind its segment, at addresses of another one."""
     return segment.offset >= load.end and segment.offset >= hole.end

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The layout of a result: what stands where, in offsets of the file before the cut."""
+"""The layout of a result, in offsets of the file before the cut."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Extent(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The end of the range."""
+        """Return the end of the range."""
         return self.offset + self.size
 
 
 class Layout(NamedTuple):
     """A result: the file with new extents, without holes, and with patches on top."""
 
-    extents: Sequence[Extent]  # by offset; all else is as the file has it
+    extents: Sequence[Extent]  # ordered by offset; other bytes are the file's
     holes: Holes
     patches: Sequence[Patch]
     late: Iterable[Patch] = ()  # read from the file when they are written

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The layout of an executable or library whose containers are smaller."""
+"""Lay out an executable or library with smaller containers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def linked_layout(
 
 
 def _places(moves: Sequence[Move], holes: Holes) -> Callable[[int], int]:
-    """Return the function from offsets to those of the result."""
+    """Return a function from old offsets to new ones."""
     rows = [(m.section.offset, m.section.offset + m.section.size, m.offset) for m in moves]
 
     def place(offset: int) -> int:
@@ -56,7 +56,7 @@ def _places(moves: Sequence[Move], holes: Holes) -> Callable[[int], int]:
 
 
 def _dynamic(file: LinkedFile, cutting: Cutting) -> Iterator[Patch]:
-    """Yield the values of the dynamic table that lead to tables that have moved."""
+    """Yield the values of the dynamic table that point to moved tables."""
     table = file.dynamic
     for number, (tag, value) in enumerate(table.rows if table else ()):
         for section, _, address, _ in cutting.moves if tag in ADDRESSES else ():
@@ -66,7 +66,7 @@ def _dynamic(file: LinkedFile, cutting: Cutting) -> Iterator[Patch]:
 
 
 def _rewritten(containers: Sequence[Rewritten], holes: Holes) -> Iterator[bytes]:
-    """Yield what makes the result another file: the new bytes, with their places, and the holes."""
+    """Yield the bytes that identify the result: new bytes with their places, and holes."""
     ranges = [(c.offset, c.size, [piece[:2] for piece in c.pieces]) for c in containers]
     yield repr((ranges, holes.rows)).encode()
     yield from (piece.data for c in containers for piece in c.pieces if piece.offset < 0)
@@ -98,7 +98,7 @@ def _packed(cutting: Cutting) -> Iterator[Extent]:
 
 
 def _front(moves: Sequence[Move]) -> Iterator[Extent]:
-    """Yield the beginning of the file: what has slid, and zeros where tables were."""
+    """Yield the beginning of the file: moved bytes, and zeros in place of moved tables."""
     if not moves:
         return
     old = [(m.section.offset, m.section.offset + m.section.size) for m in moves]

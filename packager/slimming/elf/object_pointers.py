@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The relocations of an object that lead to containers: a container moves only with all of them."""
+"""The relocations of an object to containers; a container moves only with all of them."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ def object_pointers(elf: Elf, packed: Packed) -> list[Patch]:
 
 
 def _references(elf: Elf, table: Section, section: Section) -> Iterator[tuple[int, int, bool]]:
-    """Yield the relocations that lead into a section: where the addend is, the target, and whether
-    they count from the beginning of the section.
+    """Yield the relocations that refer into a section.
+
+    Each has the addend's place, the target, and whether the target counts from the section's start.
     """
     if not 0 < table.link < len(elf.sections):
         raise FormatError(f"section {table.name} names no symbol table")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Relocatable objects with smaller containers: nothing has an address, so what follows moves up."""
+"""Lay out relocatable objects with smaller containers: later bytes move, as none has an address."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def object_layout(
 
 
 def _hole(packed: Packed, elf: Elf) -> Hole:
-    """Return the hole at the end of a section: what follows keeps its alignment."""
+    """Return the hole at the end of a section, which keeps the alignment of later bytes."""
     end = packed.section.offset + packed.section.size
     behind = [s for s in elf.sections if s.has_bytes and s.offset >= end]
     unit = max([LEAST_UNIT, *(s.alignment for s in behind)])

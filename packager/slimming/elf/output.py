@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes a layout: contents are copied inside the kernel, and zeros take no blocks on the disk."""
+"""Write a layout: contents are copied inside the kernel, and zeros take no disk blocks."""
 
 from __future__ import annotations
 

@@ -26,12 +26,12 @@ class Placed(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The new size of the container."""
+        """Return the new size of the container."""
         return size_of(self.container)
 
 
 class Packed(NamedTuple):
-    """A section whose containers move together; offsets are those of the file before the cut."""
+    """A section whose containers move together; offsets are from before the cut."""
 
     section: Section
     placed: tuple[Placed, ...]
@@ -44,12 +44,12 @@ class Packed(NamedTuple):
 
     @property
     def memory_end(self) -> int:
-        """Return the address at which the section ends from now on."""
+        """Return the new end address of the section."""
         return self.section.address + self.end - self.section.offset
 
     @property
     def addresses(self) -> dict[int, int]:
-        """The address of each container, before and after."""
+        """Return the new address of each container, by its old one."""
         distance = self.section.address - self.section.offset
         return {one.container.offset + distance: one.offset + distance for one in self.placed}
 
@@ -120,7 +120,7 @@ def _placed(section: Section, containers: Sequence[Rewritten], at: int) -> Itera
     distance = section.address - section.offset
     for one in containers:
         alignment = one.alignment
-        while (one.offset + distance) % alignment:  # it stays as aligned as it was
+        while (one.offset + distance) % alignment:  # keep the old alignment
             alignment //= 2
         at = aligned(at + distance, alignment) - distance
         yield Placed(one, at)

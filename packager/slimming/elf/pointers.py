@@ -16,7 +16,7 @@ from packager.formats.host_records import fatbin_wrappers
 from packager.records import NamedTuple
 from packager.slimming.elf.packing import Packed
 
-ADDEND_AT = 16  # in a relocation
+ADDEND_AT = 16  # offset in a relocation
 Patch = tuple[int, bytes]  # offset in the file, and what is there from now on
 
 
@@ -28,7 +28,7 @@ class Pointers(NamedTuple):
 
 
 class _Section:
-    """A section of containers, and the pointers that have been found to lead into it."""
+    """A section of containers, and the pointers found into it."""
 
     def __init__(self, file: LinkedFile, packed: Packed) -> None:
         section = packed.section
@@ -45,7 +45,7 @@ class _Section:
         return self.low <= address < self.high
 
     def lead(self, target: int, offset: int | None) -> None:
-        """Note a pointer to `target` whose value is at `offset` of the file."""
+        """Record a pointer to `target` whose value is at `offset` of the file."""
         if target not in self.addresses:
             self.fault = self.fault or f"a pointer leads to {target:#x}, inside a container"
         elif offset is None:
@@ -56,7 +56,7 @@ class _Section:
                 self.patches[offset] = WORD.pack(self.moved[target])
 
     def word(self, place: int) -> None:
-        """Note the word at an address, if it leads into the section."""
+        """Record the word at an address, if it points into the section."""
         offset = self._file.elf.offset(place, WORD.size)
         if offset is not None:
             (target,) = self._file.data.unpack(WORD, offset, "pointer")
@@ -91,7 +91,7 @@ def find_pointers(file: LinkedFile, packed: Sequence[Packed]) -> list[Pointers]:
 
 
 def _symbols(file: LinkedFile, sections: Sequence[_Section]) -> None:
-    """Symbols move with containers. One that is inside a container would not."""
+    """Check that dynamic symbols are at starts of containers: others would not move with them."""
     for table in file.elf.of_type(SHT_DYNSYM):
         for symbol in file.elf.symbols(table):
             for one in sections if symbol.is_defined else ():
@@ -102,7 +102,7 @@ def _symbols(file: LinkedFile, sections: Sequence[_Section]) -> None:
 
 
 def _relocations(file: LinkedFile, sections: Sequence[_Section]) -> None:
-    """Note the relative relocations that lead into a section, by their addends."""
+    """Record the relative relocations whose addends point into a section."""
     relative, _ = POINTER_RELOCATIONS.get(file.elf.machine, NO_RELOCATIONS)
     for offset, words in _rows(file):
         places, kinds, addends = words[::3], words[1::3], words[2::3]
@@ -139,7 +139,7 @@ def _rows(file: LinkedFile) -> Iterator[tuple[int, array[int]]]:
 
 
 def _plain(file: LinkedFile, one: _Section) -> None:
-    """Note the pointers of a program of fixed addresses: those of wrappers, and no others."""
+    """Record the pointers of a position-dependent program, which are those of wrappers."""
     known: set[int] = set()
     for section in file.sections:
         if fatbin_wrappers.model_of(section) and section.has_bytes:
@@ -154,7 +154,7 @@ def _plain(file: LinkedFile, one: _Section) -> None:
 
 
 def _word(file: LinkedFile, section: Section, one: _Section, known: set[int]) -> int | None:
-    """Return the place of a word in other data that may be an address in the containers."""
+    """Return the place of a word in other data that may point into the containers."""
     if one.holds(section.address):
         return None
     content, low, high = file.elf.content(section), one.low, one.high
@@ -170,7 +170,7 @@ def _word(file: LinkedFile, section: Section, one: _Section, known: set[int]) ->
 
 
 def _wrapped(section: Section) -> range:
-    """The places of pointers in a section of wrappers."""
+    """Return the offsets of pointers in a section of wrappers."""
     most = fatbin_wrappers.MAX_WRAPPERS * fatbin_wrappers.SIZE
     last = min(section.size, most) - fatbin_wrappers.SIZE + 1
     return range(fatbin_wrappers.BINARY, max(0, last) + fatbin_wrappers.BINARY,

@@ -15,7 +15,7 @@ from packager.writers.elf_types import SHF_INFO_LINK, SHT_REL
 
 
 class Headers(NamedTuple):
-    """The section headers from now on, and the new number of each old one."""
+    """The new section headers, and the new number of each old one."""
 
     rows: list[Section]
     numbers: list[int]
@@ -33,9 +33,10 @@ def section_headers(
     holes: Holes,
     is_loaded: Callable[[Section], bool] = bool,
 ) -> Headers:
-    """The headers of all sections in the result. Those that are loaded come first, by address.
+    """Return the headers of all sections in the result; loaded ones first, by address.
 
-    Objcopy adds some that only claim to be: patchelf breaks programs that begin with them.
+    Objcopy adds sections that wrongly claim to be loaded: patchelf breaks programs that begin with
+    them.
     """
     sizes = {one.section.number: one.end - one.section.offset for one in packed}
     places = {move.section.number: move for move in moves}

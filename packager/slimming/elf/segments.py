@@ -17,7 +17,7 @@ MASK = (1 << 64) - 1
 def program_headers(
     file: LinkedFile, cuts: Sequence[Cut], moves: Sequence[Move] = ()
 ) -> list[Segment]:
-    """The program headers without what is cut out."""
+    """Return the program headers without the removed ranges."""
     holes = Holes([cut.hole for cut in cuts])
     stops = {cut.load: cut.stop for cut in cuts if cut.stop is not None}
     places = {move.section.address: move for move in moves}

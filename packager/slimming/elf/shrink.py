@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files with smaller containers: removed bytes leave the file, or become zeros with a reason."""
+"""Write files with smaller containers: bytes are cut out, or become zeros with a reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from packager.writers.streams import Copied, ignore
 
 
 class Zeroed(NamedTuple):
-    """A section whose removed bytes stay as zeros, and the reason."""
+    """A section whose removed bytes become zeros, with the reason."""
 
     section: str
     reason: str
@@ -49,7 +49,7 @@ class Shrunk(NamedTuple):
     zeroed: tuple[Zeroed, ...] = ()
     moved: int = 0  # containers that have other addresses
     is_changed: bool = True  # False: nothing was to be removed, and nothing is written
-    notes: tuple[str, ...] = ()  # for users
+    notes: tuple[str, ...] = ()  # notes for users
 
 
 Faults = Mapping[int, str]  # why sections do not become shorter, by their numbers

@@ -16,7 +16,7 @@ from packager.slimming.elf.packing import Packed
 Row = tuple[int, int, int, int, int, int]  # name, info, other, section, value, size
 MASK = (1 << 64) - 1
 HALVES = SYMBOL.size // 2  # words of 16 bits in a symbol
-SECTION = 3  # which of them is the number of its section
+SECTION = 3  # index of the section's number among these words
 
 
 class Contents(NamedTuple):
@@ -26,7 +26,7 @@ class Contents(NamedTuple):
     end: int
 
     def changed(self, row: Row) -> Row:
-        """Return a symbol as it is from now on."""
+        """Return a symbol with its new value and size."""
         name, info, other, section, value, size = row
         value = min(self.moved.get(value, value), self.end)
         return name, info, other, section, value, min(size, self.end - value)
@@ -38,7 +38,7 @@ class Shifted(NamedTuple):
     distance: int
 
     def changed(self, row: Row) -> Row:
-        """Return a symbol as it is from now on."""
+        """Return a symbol with its value shifted."""
         return *row[:4], (row[4] + self.distance) & MASK, row[5]
 
 
@@ -62,7 +62,7 @@ def rewritten(
     content = elf.content(table)
     step = PIECE // SYMBOL.size * SYMBOL.size
     whole = len(content) // SYMBOL.size * SYMBOL.size
-    every = [*numbers, *range(len(numbers), 1 << 16)]  # no section has a reserved number
+    every = [*numbers, *range(len(numbers), 1 << 16)]  # reserved numbers stay unchanged
     for at in range(0, whole, step):
         old = content.bytes(at, min(step, whole - at), table.name)
         new = _changed(old, every, by_section)
@@ -71,7 +71,7 @@ def rewritten(
 
 
 def _changed(old: bytes, numbers: Sequence[int], by_section: Mapping[int, Change]) -> bytes:
-    """Return symbols as they are from now on: large libraries have a million."""
+    """Return the changed symbols, all at once because large libraries have a million."""
     halves = array("H", old)
     if sys.byteorder == "big":
         halves.byteswap()

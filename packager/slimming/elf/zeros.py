@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ranges of a file that hold nothing: zeros, or what patchelf writes where sections were."""
+"""Find ranges of zeros, or of patchelf's filling where sections were."""
 
 from __future__ import annotations
 

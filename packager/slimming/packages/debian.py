@@ -46,7 +46,7 @@ class _Data:
     """Keeps the sums of changed files and the installed size while data.tar is written."""
 
     def __init__(self) -> None:
-        self.sums: dict[str, str] = {}  # of changed files, by each name
+        self.sums: dict[str, str] = {}  # sums of changed files, by name
         self.blocks = 0  # KiB, as dpkg-gencontrol counts them
 
     def link(self, info: tarfile.TarInfo) -> None:
@@ -56,7 +56,7 @@ class _Data:
             self.sums[name] = self.sums[first]
 
     def count(self, info: tarfile.TarInfo) -> None:
-        """Count a file: its size in whole KiB, or 1 for what has none."""
+        """Count a file: its size in KiB, rounded up, at least 1."""
         if info.isreg() or info.issym():
             size = len(info.linkname) if info.issym() else info.size
             self.blocks += -(-size // KIBIBYTE)
@@ -242,7 +242,7 @@ def _read(part: archive.Member) -> Iterator[tarfile.TarFile]:
     except OSError as error:
         if error.errno is not None:
             raise
-        raise FormatError(f"{part.name} is damaged: {error}") from error  # it is cut off
+        raise FormatError(f"{part.name} is damaged: {error}") from error  # a truncated part
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from packager.slimming.slimmed import Slimmed, Slimmer
 
 # Limit of bytes for all files of a package together; the largest wheels inflate to 5 GiB.
 MOST = 1 << 36
-# Device code is in files that begin so: ELF and its archives, Windows' libraries, fat binaries and
+# First bytes of files with device code: ELF and its archives, Windows' libraries, fat binaries and
 # bundles.
 BEGINNINGS = (
     b"\x7fELF",
@@ -67,7 +67,7 @@ class Members:
         return self._result if found.is_changed and not found.lacking else None
 
     def leave(self, name: str, size: int, reason: str) -> None:
-        """Note a file that is not looked into."""
+        """Record a file that is not read."""
         note = f"it is left alone: {reason}"
         self.slimmed.append(Slimmed(f"{self._package}:{name}", size, size, notes=(note,)))
 

@@ -24,7 +24,7 @@ MOST = 1 << 26  # bytes of a RECORD: the largest have some MiB
 
 
 class Hashed(NamedTuple):
-    """The hash and the size of a file, as RECORD has them."""
+    """The hash and size of a file, in RECORD's form."""
 
     digest: str
     size: int
@@ -43,7 +43,7 @@ def is_signature(name: str) -> bool:
 
 
 def hashed(path: Path) -> Hashed:
-    """Return what RECORD has of the file."""
+    """Return a file's hash and size in the form of RECORD."""
     digest, size = hashlib.sha256(), 0
     with path.open("rb") as file:
         while piece := file.read(PIECE):
@@ -63,9 +63,9 @@ def rows(content: bytes) -> list[tuple[list[str], str]]:
 
 
 def rewritten(content: bytes, changed: Mapping[str, Hashed]) -> bytes:
-    """Return RECORD with the hashes and sizes of changed files; other rows stay as they are.
+    """Return RECORD with the hashes and sizes of changed files; other rows are unchanged.
 
-    Raises FormatError where it is not such a table, or lacks a changed file.
+    Raises FormatError if it is no such table, or lacks a changed file.
     """
     missing, result = set(changed), []
     for row, line in rows(content):

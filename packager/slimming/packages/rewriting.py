@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Write a package whose files are slimmed, beside its place, if any of them changes."""
+"""Write a package with slimmed files to a temporary file in its folder, if any file changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 from packager.files.replacing import replacing
 from packager.slimming.slimmed import Slimmed, is_worth_writing
 
-# Writes the first file, with its files slimmed, to the second; the folder is for files on the way.
+# Writes the first package, with its files slimmed, to the second path; the folder is for
+# intermediate files.
 Rewrite = Callable[[Path, Path, Path], "list[Slimmed]"]
 
 
@@ -22,8 +23,8 @@ class _UnchangedError(Exception):
 def rewritten(path: Path, out: Path | None, rewrite: Rewrite) -> tuple[list[Slimmed], int]:
     """Return what was done to the files of a package, and the size of the package afterwards.
 
-    `out` may be `path`. It is written only where a file changes and none is left without code for
-    a kept GPU. Without `out`, a file in the folder for temporary files gives the size.
+    `out` may be `path`. It is written only if a file changes and no kept GPU loses all code in one.
+    Without `out`, the size is that of a temporary file.
     """
     from tempfile import TemporaryDirectory  # slow to load, and most files are no packages
 

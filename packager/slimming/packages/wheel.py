@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Wheels: the files with device code slimmed, RECORD rewritten, all other members as they are.
+"""Wheels: files with device code are slimmed, RECORD is rewritten, other members are unchanged.
 
 A wheel is a zip file with a table RECORD of names, hashes and sizes ("Recording installed
 projects" and "Binary distribution format" of the Python packaging specifications).
@@ -34,14 +34,14 @@ FIELD = Struct("<2H")
 ENCRYPTED, DESCRIPTOR = 1, 8  # flags: the second one moves sizes behind the bytes
 ZIP_64 = 1
 DAMAGED = (BadZipFile, zlib.error, NotImplementedError, EOFError)
-LARGE = 1 << 31  # from here on sizes are written in Zip64's fields
+LARGE = 1 << 31  # smallest size written in Zip64's fields
 
 
 def slim_wheel(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slimmed]:
     """Write `path` to `out`, its files slimmed; return what was done to those with device code.
 
-    `folder` is an empty one that has room for the largest file twice. Raises FormatError where the
-    wheel is damaged or signed, LimitError where its files inflate to more than the limits.
+    `folder` is empty, with room for the largest file twice. Raises FormatError if the wheel is
+    damaged or signed, LimitError if its files inflate to more than the limits.
     """
     members = Members(str(path), folder, slim)
     with _opened(path) as source:
@@ -132,7 +132,7 @@ def _member(target: ZipFile, info: ZipInfo, size: int) -> IO[bytes]:
 
 
 def _copy(source: ZipFile, target: ZipFile, info: ZipInfo) -> None:
-    """Copy a member as it is stored."""
+    """Copy the stored bytes of a member."""
     read, write = source.fp, target.fp
     assert read is not None
     assert write is not None
@@ -160,7 +160,7 @@ def _copy(source: ZipFile, target: ZipFile, info: ZipInfo) -> None:
 
 
 def _without_zip_64(extra: bytes) -> bytes:
-    """Return the extra fields without sizes of Zip64, which are written anew."""
+    """Return the extra fields without Zip64's sizes, which are written anew."""
     kept, at = b"", 0
     while at + FIELD.size <= len(extra):
         tag, size = FIELD.unpack_from(extra, at)

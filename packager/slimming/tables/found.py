@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The tables of a linked file that tell SYCL's runtime of images."""
+"""Find the tables of a linked file that register images with SYCL's runtime."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LISTED = f".{tgtimg.NAME}"
 
 
 class Row(NamedTuple):
-    """A row of a table: the image that it leads to, and the images in that."""
+    """A row of a table: its image, and the images in that."""
 
     start: int  # an address
     data: Reader
@@ -44,7 +44,7 @@ def tables(space: Space) -> list[Table]:
     """Return SYCL's tables of a linked file by address."""
     if space.elf.is_object or not _is_sycl(space.elf):
         return []
-    from packager.hosts.host import read_host  # with the readers of entries: starting is a feature
+    from packager.hosts.host import read_host  # imported late; readers of entries load slowly
 
     binaries = told.sycl(space).binaries
     host = read_host("", space.elf) if binaries else None
@@ -61,7 +61,7 @@ def _tables(space: Space, binary: FatBinary, found: Sequence[FoundBinaries]) -> 
     for one in found:
         rows = []
         for row in one.images:
-            # An image that is not compressed begins inside of the archive that holds it.
+            # An uncompressed image begins inside the archive that holds it.
             first, last = bisect_left(placed, (row.start,)), bisect_left(placed, (row.end,))
             rows.append(_row(space, row, [binary.images[n] for _, n in placed[first:last]]))
         yield Table(one.address, one.records, one.record_size, tuple(rows))
@@ -73,7 +73,7 @@ def _row(space: Space, image: BinaryImage, inside: Sequence[DeviceImage]) -> Row
     if offset is None:
         raise FormatError(f"device image at {image.start:#x} is not in the file")
     data = space.elf.data.slice(offset, size, "device image")
-    # Images that are compressed together share the bytes by their sizes.
+    # The bytes of images compressed together are divided in proportion to their sizes.
     found = shares([candidate(one) for one in inside], size) if inside else (_unread(size),)
     return Row(image.start, data, found)
 
@@ -83,7 +83,7 @@ def _unread(size: int) -> Candidate:
 
 
 def candidate(image: DeviceImage) -> Candidate:
-    """Return an image of a table; what no device is known for stays."""
+    """Return an image of a table; an image for an unknown device is kept."""
     triple = image.triple or image.contents.machine or ""
     code, arch = code_of(triple), "" if image.kind == "spirv" else image.processor
     why = ""

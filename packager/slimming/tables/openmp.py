@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""OpenMP's images: an edit takes them out of their descriptor, then their bytes are free."""
+"""Remove OpenMP's images: an edit drops them from their descriptor, and frees their bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_DESCRIPTORS = 64
 
 
 class OpenMP(NamedTuple):
-    """The images of a file's descriptors, and those that stay."""
+    """The images of a file's descriptors, and the kept ones."""
 
     images: tuple[Candidate, ...]
     choice: Choice
@@ -40,7 +40,7 @@ NOTHING = OpenMP((), Choice(frozenset(), ()), ())
 
 
 def find(path: Path, request: Request) -> OpenMP:
-    """Return what becomes of the images of the file at `path`. Raises FormatError."""
+    """Return the outcome of the images of the file at `path`. Raises FormatError."""
     with open_host(path) as host:
         if not host.is_linked:
             return NOTHING
@@ -90,7 +90,7 @@ def freed(path: Path) -> tuple[Rewritten, ...]:
 
 
 def take_out(path: Path, out: Path, found: OpenMP, folder: Path) -> None:
-    """Write to `out` the file at `path` without the images that go.
+    """Write to `out` the file at `path` without the removed images.
 
     Raises FindingError or UsageError where an edit cannot.
     """
@@ -98,7 +98,7 @@ def take_out(path: Path, out: Path, found: OpenMP, folder: Path) -> None:
     from packager.editing.request import Change, Named
 
     source = path
-    # Numbers of images count through all descriptors, so that the last ones go first.
+    # Images are numbered through all descriptors, so the last descriptor is edited first.
     for step, (number, names) in enumerate(sorted(found.rounds, reverse=True)):
         target = out if step == len(found.rounds) - 1 else folder / f"edited-{step}"
         removed = tuple(Named(name, int(name)) for name in names)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""SYCL's tables without the rows of images that go: shorter by a number and by a pointer."""
+"""SYCL's tables without the rows of removed images: a count and an end pointer change."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from packager.slimming.selection import Choice
 from packager.slimming.tables.found import LISTED, Row, Table
 from packager.slimming.tables.words import Words
 
-COUNT_AT, COUNT_SIZE = 2, 2  # in a descriptor
+COUNT_AT, COUNT_SIZE = 2, 2  # offset and size in a descriptor
 MOST_PADDING = 1 << 12
 BETWEEN = "it stands between images that stay, and rows of a table are end to end"
 
 
 class Rewriting(NamedTuple):
-    """The tables of a file, as outcomes; each has its patches and the bytes that go."""
+    """The tables of a file, as outcomes; each has its patches and the removed bytes."""
 
     outcomes: tuple[Outcome, ...]
     left: tuple[Left, ...]
 
 
 def rewrite(space: Space, tables: Sequence[Table], request: Request) -> Rewriting:
-    """Return what becomes of the tables: alternatives of an image may be in another table."""
+    """Return the new tables: alternatives of an image may be in another table."""
     choice, rows = staying(tables, request)
     outcomes: list[Outcome] = []
     left: list[Left] = []
@@ -96,7 +96,7 @@ def _outcome(table: Table, stay: Collection[int], rewrites: Sequence[Rewritten])
 
 
 def _sizes(space: Space, starts: Collection[int]) -> Iterator[int]:
-    """Yield the addresses of the sizes that a list for clang's tools gives for these images."""
+    """Yield the addresses of these images' sizes in a list for clang's tools."""
     for section in space.elf.named(LISTED):
         begin = space.address(section)
         (window,) = space.windows([Range(begin, section.size, f"section {section.name}")])
@@ -106,7 +106,7 @@ def _sizes(space: Space, starts: Collection[int]) -> Iterator[int]:
 
 
 def _removed(space: Space, gone: Sequence[Row]) -> list[Rewritten]:
-    """Return the bytes of images that go, each with the zeros up to the next one that goes."""
+    """Return the bytes of removed images, each with the zeros up to the next removed one."""
     data = space.elf.data
     found: list[Rewritten] = []
     for row in sorted(gone, key=lambda row: row.data.at):

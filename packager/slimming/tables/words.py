@@ -12,7 +12,7 @@ from packager.files.reader import Reader
 from packager.records import NamedTuple
 from packager.slimming.pieces import Piece, Rewritten
 
-ADDEND = RELA.size - WORD.size  # in a relocation
+ADDEND = RELA.size - WORD.size  # offset in a relocation
 
 
 class Opened(NamedTuple):
@@ -35,7 +35,7 @@ class Words:
         return self._patch(address, value.to_bytes(size, "little"))
 
     def pointer(self, address: int, target: int) -> list[Rewritten]:
-        """Return a pointer that leads elsewhere: the word, its relocation's addend, or both.
+        """Return a changed pointer: the word, its relocation's addend, or both.
 
         Raises UsageError for a pointer that a symbol's name binds.
         """
@@ -53,7 +53,7 @@ class Words:
         return found
 
     def read(self, address: int) -> int:
-        """Return the pointer at an address, as the loader leaves it at load address 0."""
+        """Return the pointer at an address, as relocated for load address 0."""
         row = self._file.relocations.row(address)
         if row is not None:
             return self._file.relocations.addend(row)

@@ -64,7 +64,7 @@ def test_auto_takes_the_order_of_the_image_that_has_one(work: Path, tmp_path: Pa
 
 
 def test_list_in_another_order_than_the_image_is_a_warning(work: Path, tmp_path: Path) -> None:
-    """Its entries have names, by which the runtime finds them."""
+    """The entries have names, by which the runtime pairs them."""
     out, names = tmp_path / "out.o", tmp_path / "names"
     names.write_text("second\nfirst\n")
     arguments = ("bundle", work / "plain.o", "--entries", names, "-o", out)

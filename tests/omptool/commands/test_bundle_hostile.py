@@ -41,7 +41,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# One bundle of sound inputs takes some 20 ms.
+# Bundling correct inputs takes some 20 ms.
 def examples(count: int) -> settings:
     return settings(
         max_examples=count,
@@ -58,7 +58,7 @@ def check(work: Path, out: Path, damaged: str, draw: st.DataObject) -> None:
         del data[draw.draw(st.integers(0, len(data) - 1), label="length") :]
     else:
         for _ in range(draw.draw(st.integers(1, 4), label="flips")):
-            # Headers and tables are at the ends of a file; most of its middle is debug data.
+            # A file's headers and tables are at its ends; most of its middle is debug data.
             at = draw.draw(
                 st.one_of(
                     st.integers(0, min(1024, len(data)) - 1),

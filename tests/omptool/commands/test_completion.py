@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Shell completion: commands, options and values, as the shells themselves ask for them."""
+"""Completion by the shells: commands, options and values."""
 
 from __future__ import annotations
 

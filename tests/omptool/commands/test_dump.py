@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool dump`: what it shows is what other tools see, in text and JSON, stripped or not."""
+"""Compare `omptool dump` with other tools, in text and JSON, for stripped files and others."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CLANG_FLAGS = {
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """host.o; image.so and image.ptx; bundled.o; program, program-nopie and library.so of it."""
+    """Provide host.o, image.so, image.ptx, bundled.o, program, program-nopie and library.so."""
     folder = tmp_path_factory.mktemp("dump")
     host = compile_c(HOST + MAIN, folder / "host.o", "-c", "-fPIC")
     image = device_image(HOST, folder / "image.so")
@@ -65,7 +65,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def addresses(path: Path) -> dict[str, int]:
-    """Symbol to address, by nm."""
+    """Return the addresses of symbols, by nm."""
     rows = (line.split() for line in run("nm", path).splitlines())
     return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}
 
@@ -170,7 +170,7 @@ def test_what_clang_made(tmp_path: Path, flags: tuple[str, ...], strip: bool) ->
 
 
 def listed_by_llvm(path: Path) -> list[tuple[str, str, str]]:
-    """Kind, arch and triple of each image, by llvm-objdump."""
+    """Return kind, arch and triple of each image, by llvm-objdump."""
     text = run("llvm-objdump-19", "--offloading", path)
     rows = re.findall(r"kind +(\S+)\narch *(\S*)\ntriple +(\S+)", text)
     return [(kind, arch, triple) for kind, arch, triple in rows]
@@ -362,7 +362,7 @@ def test_kinds_of_entries(tmp_path: Path, shared_memory: bool) -> None:
 
 @pytest.mark.slow
 def test_a_clang_program_without_any_entry(tmp_path: Path) -> None:
-    """Only its image leads to the descriptor."""
+    """Only the image leads to the descriptor."""
     program = clang_offload("int main(void) { return 0; }", tmp_path / "program")
     for path in (program, stripped(program)):
         (file,) = dumped_files(path)
@@ -390,7 +390,7 @@ def test_two_abis_in_one_program(tmp_path: Path) -> None:
 def test_images_are_numbered_as_devices_are(
     work: Path, tmp_path: Path, linker: str, reverse: bool
 ) -> None:
-    """By the order of the triples given, wherever the linker puts their sections."""
+    """The order of triples on the command line decides, wherever linkers put the images."""
     images = {X86_64: work / "image.so", f"{NVPTX}:sm_70": work / "image.ptx"}
     targets = sorted(images, reverse=reverse)
     order = {target: images[target] for target in targets}

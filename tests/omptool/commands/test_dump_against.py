@@ -25,7 +25,7 @@ def changes(old: Path, new: Path, *options: str) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def thirsty(tmp_path: Path) -> Path:
-    """The same, but the first cubin's kernel has more registers."""
+    """Provide OLD with more registers in the first cubin's kernel."""
     data = bytearray(OLD.read_bytes())
     at = data.index(REGISTERS) + len(REGISTERS) + 4
     assert data[at] == 8

@@ -28,7 +28,7 @@ PTX = f""".version 7.0
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An object with two fat binaries: sm_80, sm_90a and PTX; sm_80 and PTX, compressed."""
+    """Provide an object with two fat binaries: sm_80, sm_90a and PTX; sm_80 and PTX, compressed."""
     names = [DATA / "none.fatbin", DATA / "zstd.fatbin"]
     included = "".join(f' .balign 8; .incbin \\"{name}\\";' for name in names)
     source = f'__asm__(".pushsection .nv_fatbin,\\"a\\";{included} .popsection");\nint x;'
@@ -37,7 +37,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def ptx(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An image with a C++ name."""
+    """Provide an image with a C++ name."""
     path = tmp_path_factory.mktemp("names") / "image.ptx"
     path.write_text(PTX)
     return path

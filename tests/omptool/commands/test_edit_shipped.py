@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(params=TRIPLES)
 def shipped(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str]:
-    """A copy of a library, and the triple of its images."""
+    """Provide a copy of a library and the triple of its images."""
     (path,) = (
         Path(shutil.copy(source, tmp_path / "library.so"))
         for package in listed(quick=True)
@@ -65,7 +65,7 @@ def test_one_architecture_stays(shipped: tuple[Path, str], tmp_path: Path) -> No
 
 
 def test_the_result_is_that_of_slim(shipped: tuple[Path, str], tmp_path: Path) -> None:
-    """Both ways to name what goes have one way to write it."""
+    """Both commands remove images with the same code."""
     path, _ = shipped
     kept = "gfx942" if shipped[1].startswith("amdgcn") else "sm_90"
     out, slim = tmp_path / "out.so", tmp_path / "slim.so"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool extract`: what comes out is what was put in, and never outside the folder."""
+"""`omptool extract` writes images unchanged, and never outside the folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from packager.writers.extract import file_name
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An object with an image for the CPU and one in PTX."""
+    """Provide an object with an image for the CPU and one in PTX."""
     folder = tmp_path_factory.mktemp("extract")
     host = compile_c(HOST + MAIN, folder / "host.o", "-c")
     device_image(HOST, folder / "image.so")
@@ -118,7 +118,7 @@ def test_a_folder_that_cannot_be_made(work: Path, tmp_path: Path) -> None:
     "hostile", ["../../etc/passwd", "/etc/passwd", "a\0b", "..", "-rf", "x" * 5000, "é\n"]
 )
 def test_names_stay_in_the_folder(tmp_path: Path, hostile: str) -> None:
-    """Triple, arch and member are whatever a file says."""
+    """Triple, arch and member come from the file, and may be hostile."""
     image = DeviceImage(0, "bare", hostile, hostile, 0, 4, None, Contents("ptx"), member=hostile)
     name = file_name(Path(hostile.replace("\0", "")), 0, image)
     assert (tmp_path / name).resolve().parent == tmp_path.resolve()

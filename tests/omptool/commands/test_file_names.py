@@ -16,7 +16,7 @@ IR = "define void @k() {\n  ret void\n}\n"
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """host.o, image.so, both.o with that image, k.ll; and a pipe that nobody writes to."""
+    """Provide host.o, image.so, both.o with that image, k.ll, and a pipe without a writer."""
     folder = tmp_path_factory.mktemp("names")
     host = compile_c(HOST + MAIN, folder / "host.o", "-c")
     image = device_image(HOST, folder / "image.so")
@@ -30,7 +30,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def omptool(
     folder: Path, *words: object, stdin: bytes = b"", code: int = 2
 ) -> tuple[str, list[str]]:
-    """Return what the command prints, and its lines on stderr, when it ends with `code`."""
+    """Run a command; check its exit code, and return its stdout and its lines on stderr."""
     command = [OMPTOOL, *(os.fspath(w) if isinstance(w, os.PathLike) else str(w) for w in words)]
     done = subprocess.run(
         command, cwd=folder, input=stdin, capture_output=True, check=False, timeout=60

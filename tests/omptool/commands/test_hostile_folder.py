@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""No command imports, loads or runs a file of the folder in which it is started."""
+"""No command imports, loads or runs a file of its working directory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MODULE = f'open({MARK!r}, "a").write(__name__)\nraise ImportError("hostile " + _
 SCRIPT = f"#!/bin/sh\necho $0 >>{MARK}\nexit 1\n"
 STARTING = {"sitecustomize", "usercustomize"}  # Python imports them where they are found
 OWN = {"omptool", "packager", "llvmlite"}
-# Commands look these up on PATH. It has an empty element here, which means the current folder.
+# Tools that commands look up on PATH, which has an empty element here: the current folder.
 TOOLS: tuple[str, ...] = (
     "cc",
     "clang",
@@ -75,7 +75,7 @@ def inputs(products: Products, tmp_path_factory: pytest.TempPathFactory) -> Inpu
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a module of each name that Python could import, and with tools."""
+    """Provide a folder with tools, and a module for each name that Python could import."""
     folder = tmp_path_factory.mktemp("hostile")
     for name in {*sys.stdlib_module_names, *packages_distributions(), *STARTING, *OWN}:
         if name.isidentifier():
@@ -149,7 +149,7 @@ def test_a_command_does_the_same_as_in_an_empty_folder(
 
 
 def test_doctor_loads_no_runtime_beside_the_program(tmp_path: Path) -> None:
-    """Its run path leads there. `omptool run` replaces that runtime."""
+    """The program's RUNPATH leads to the runtime, which `omptool run` replaces."""
     program = build("saxpy", tmp_path, "-Wl,-rpath,$ORIGIN")
     script = f"-Wl,--version-script={SOURCES / 'hostile_runtime.map'}"
     shared = ("-shared", "-fPIC", script)

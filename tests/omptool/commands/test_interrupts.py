@@ -28,7 +28,7 @@ TRIES = 3  # on a busy machine the interpreter's handler may come and go between
 
 
 class Interrupted:
-    """A command that gets a SIGINT, with all that it has started, as from a terminal."""
+    """A command that gets a SIGINT with its process group, as from a terminal."""
 
     def __init__(self, words: list[str], moment: float) -> None:
         self.process = subprocess.Popen(
@@ -67,7 +67,7 @@ class Interrupted:
 
 
 def interrupted(words: list[str], step: float, end: float) -> Iterator[Interrupted]:
-    """The command, interrupted at each moment until it ends."""
+    """Interrupt the command at successive moments, until it ends first; yield each run."""
     for number in range(int(end / step) + 1):
         for _ in range(TRIES):
             one = Interrupted(words, number * step)
@@ -77,7 +77,7 @@ def interrupted(words: list[str], step: float, end: float) -> Iterator[Interrupt
 
 
 def expect_silence(words: list[str], step: float, least: int) -> None:
-    """Every try ends by SIGINT, or as it does without one where it was too late."""
+    """Check that every interrupted run ends by SIGINT, or normally if the interrupt came late."""
     before = os.times()
     whole = subprocess.run([OMPTOOL, *words], capture_output=True)
     after = os.times()

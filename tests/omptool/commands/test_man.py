@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The manual pages say what the commands do: the same options, values, arguments and exit codes."""
+"""The manual pages agree with the commands: options, values, arguments and exit codes."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def command(name: str) -> click.Command:
 
 
 def sections(page: Path) -> dict[str, str]:
-    """The page's sections as plain text: no macros, no font changes."""
+    """Return the page's sections as plain text."""
     parts = re.split(r"^\.SH (.*)\n", page.read_text(), flags=re.MULTILINE)
     return {title: plain(body) for title, body in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def plain(roff: str) -> str:
-    """Roff as one reads it; the tag after .TP stands on a line of its own behind "TP "."""
+    """Return roff as plain text, with each tag after .TP on a line of its own after "TP "."""
     lines = []
     tag = False
     for line in roff.splitlines():
@@ -135,7 +135,7 @@ def test_the_main_page_lists_the_commands_and_its_options() -> None:
 
 
 def test_the_variables_that_the_runtime_reads_are_documented() -> None:
-    """Those of LLVM's plugin for CUDA are in docs/plugins.md."""
+    """Variables of LLVM's CUDA plugin are in docs/plugins.md instead."""
     read = set()
     for room, prefixes in (
         ("libomptarget", "OMP|OMPTOOL|LIBOMPTARGET"),
@@ -158,6 +158,17 @@ def test_man_formats_it_without_a_warning(page: Path) -> None:
     assert done.returncode == 0
     assert done.stderr == ""
     assert len(done.stdout) > 1000
+
+
+def test_each_macro_begins_a_line() -> None:
+    macro = re.compile(r"\S\s+\.[A-Z]{1,2}\b")
+    wrong = [
+        f"{page.name}: {line}"
+        for page in sorted((ROOT / "man").glob("*.1"))
+        for line in page.read_text().splitlines()
+        if macro.search(line)
+    ]
+    assert wrong == []
 
 
 def test_nothing_else_is_in_the_folder() -> None:

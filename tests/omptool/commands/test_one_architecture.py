@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An image is for one architecture, whichever command shows it: its bytes say which, if they do."""
+"""Every command shows the same architecture of an image: that in its bytes, if they have one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def ran(*words: object) -> str:
 
 
 def column(text: str, name: str) -> list[str]:
-    """A column of the first table; a line of hyphens is under its head."""
+    """Return a column of the first table, whose head is above a line of hyphens."""
     lines = text.splitlines()
     at = next(number for number, line in enumerate(lines) if re.fullmatch("[- ]*-[- ]*", line))
     spans = {
@@ -36,7 +36,7 @@ def column(text: str, name: str) -> list[str]:
 
 
 def shown(path: Path, folder: Path) -> list[str]:
-    """The architecture of each image, after a look whether all agree."""
+    """Return the architecture of each image, on which all commands must agree."""
     (dumped,) = document("dump", ran("dump", "--json", path))["files"]
     archs = [image["arch"] or "" for image in dumped["images"]]
     assert column(ran("dump", "--images", path), "arch") == archs
@@ -56,7 +56,7 @@ def shown(path: Path, folder: Path) -> list[str]:
 
 
 def code_object(folder: Path) -> Path:
-    """For gfx90a:xnack+."""
+    """Make a code object for gfx90a:xnack+."""
     Containers(folder)
     flags = ("-mcpu=gfx90a", "-mattr=+xnack", "-filetype=obj")
     run("llc-19", *flags, folder / "k.ll", "-o", folder / "x.o")
@@ -65,7 +65,7 @@ def code_object(folder: Path) -> Path:
 
 
 def own(folder: Path) -> Path:
-    """Return what `emit` writes: less declared than the bytes say, as much, and more."""
+    """Emit images that declare less than the bytes say, the same, and more."""
     (folder / "k.ptx").write_text(PTX.replace("sm_70", "sm_90"))
     (folder / "k.spv").write_bytes(sycl.spirv("first"))
     (folder / "gpu.spv").write_bytes(sycl.spirv("first"))
@@ -85,7 +85,7 @@ def own(folder: Path) -> Path:
 
 
 def hip(folder: Path) -> Path:
-    """A bundle that says no more than gfx90a of the first image."""
+    """Make a bundle that declares the first image for no more than gfx90a."""
     image = code_object(folder)
     made = Containers(folder)
     bundle = made.bundle("b.hipfb", image, made.images[1])
@@ -93,7 +93,7 @@ def hip(folder: Path) -> Path:
 
 
 def cuda(folder: Path) -> Path:
-    """A family's and others'."""
+    """Return a fat binary with images for a family and for single architectures."""
     return DATA / "family.fatbin"
 
 

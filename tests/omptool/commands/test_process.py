@@ -90,7 +90,7 @@ def test_help_on_no_command_is_wrong_usage() -> None:
 
 
 def test_an_interrupt_while_it_starts_is_no_traceback(tmp_path: Path) -> None:
-    """Something that it imports is asked for when the interrupt comes."""
+    """The interrupt arrives during an import."""
     (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     command = [sys.executable, "-m", "omptool", "--help"]
@@ -109,7 +109,7 @@ def test_alone_it_says_what_to_type_first() -> None:
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program p with the image i.so."""
+    """Provide a program p with the image i.so."""
     folder = tmp_path_factory.mktemp("process")
     host = compile_c(HOST + MAIN, folder / "host.o", "-c")
     image = device_image(HOST, folder / "i.so")
@@ -130,7 +130,7 @@ def test_a_full_disk_is_no_fault_of_the_file(work: Path, words: list[str]) -> No
 
 
 def little_room() -> None:
-    """Files of 4 KiB at most."""
+    """Limit files to 4 KiB."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
 
@@ -190,7 +190,7 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def heed_signals() -> None:
-    """Under nohup, or in the background of a shell, the tests themselves ignore some."""
+    """Reset signals to their default: nohup and shells' background jobs ignore some."""
     for number in STOPPING:
         signal.signal(number, signal.SIG_DFL)
 
@@ -222,6 +222,6 @@ def test_stopped_command_leaves_nothing(tmp_path: Path, number: signal.Signals) 
 
 
 def test_programs_get_the_signals_they_are_used_to(tmp_path: Path) -> None:
-    """Python ignores SIGPIPE, and what is ignored stays so across exec."""
+    """Python ignores SIGPIPE, and exec keeps it ignored."""
     program = link(tmp_path / "p", TESTS / "omptool" / "commands" / "sources" / "prints_sigpipe.c")
     assert subprocess.check_output([OMPTOOL, "run", program]) == b"default\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A bar on a terminal while a large file is read: nothing of it stays, and a log has none."""
+"""Progress of reading a large file: a terminal shows a bar that disappears, and a log has none."""
 
 from __future__ import annotations
 

@@ -19,13 +19,12 @@ from toolchain import CLANG, X86_64, run
 pytestmark = pytest.mark.slow
 
 PADDING = 1 << 20
-# Headers, names, symbols and records are a twentieth of these files. A command that copies a
-# file's bytes may read them once beside the bytes; one that copies none, instead of the bytes.
-# They tell what is copied to where, so they are read first, and in blocks of 4 KiB where little is
-# asked for at a time. Whoever reads the padding twice needs four times as much.
+# Limit of bytes read besides copied bytes. Headers, names, symbols and records are a twentieth of
+# these files. They decide what is copied, so they are read first, in blocks of 4 KiB where a read
+# is short. Reading the padding twice would exceed the limit four times.
 TABLES = PADDING // 4
 PADDED = ("host.o", "app", "plain", "main.o", "region.o", "main.bc.o", "region.bc.o")
-# An object that nothing needs, whose device image is large.
+# An unneeded object with a large device image.
 SPARE = f"""
 char spare[{PADDING}] = {{[0 ... {PADDING - 1}] = 1}};
 #pragma omp declare target to(spare)
@@ -115,7 +114,7 @@ IMAGES = [
 
 @pytest.mark.parametrize("words", [words for words in IMAGES if "=" in words])
 def test_an_image_is_opened_once(work: Path, words: str) -> None:
-    """It is copied, and where the result has a build-id, its sum is taken."""
+    """The image is opened once for copying and, if the result has a build-id, for hashing."""
     image = Path(re.findall(r"=(\S+)", words)[0])
     (found,) = reads(work, [OMPTOOL, *words.split()], image)
     assert found.opens == 1
@@ -163,7 +162,7 @@ def test_a_package_is_opened_and_read_once(work: Path, package: str, command: st
 
 OFFLOAD = f"link {CLANG} -fopenmp {FAST_LINKER}"
 WITH_CC = f"cc --cc {CLANG} -- {FAST_LINKER}"
-# The command, and the files of which it should read little.
+# Commands with the files of which each should read little.
 LINKED = {
     "objects": (f"{OFFLOAD} main.o region.o -o linked", "main.o region.o"),
     "archive": (f"{OFFLOAD} main.o libregion.a -o linked", "main.o libregion.a"),
@@ -179,7 +178,7 @@ LINKED = {
 
 @pytest.mark.parametrize(("words", "files"), LINKED.values(), ids=LINKED)
 def test_each_object_of_a_link_is_opened_once(work: Path, words: str, files: str) -> None:
-    """Beside the host's linker, which reads them as often as it likes."""
+    """The host's linker may read objects more often."""
     for found in reads(work, [OMPTOOL, *words.split()], *map(Path, files.split())):
         assert found.opens == 1
         assert found.bytes <= TABLES

@@ -29,7 +29,7 @@ DECOY = (TESTS / "omptool" / "commands" / "sources" / "decoy.c").read_text()
 LAUNCHER = (TESTS / "omptool" / "commands" / "sources" / "launcher.c").read_text()
 STATIC = (TESTS / "omptool" / "commands" / "sources" / "static.c").read_text()
 
-# `omptool run` whose runtime lies in the folder argv[1].
+# Runs `omptool run` with the runtime in the folder argv[1].
 SPACED = """
 import pathlib, sys
 import omptool.installation
@@ -49,7 +49,7 @@ def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[s
 
 
 def build_against(folder: Path, soname: str, *flags: str) -> Path:
-    """The program, linked with a decoy runtime of that SONAME in `folder`/lib."""
+    """Link the program with a decoy runtime of this SONAME in `folder`/lib."""
     (folder / "lib").mkdir()
     (folder / "program.c").write_text(PROGRAM)
     (folder / "decoy.c").write_text(DECOY)
@@ -75,7 +75,7 @@ def test_runtime_is_replaced_whatever_the_rpath(tmp_path: Path, tags: str, sonam
 
 @pytest.mark.parametrize("tags", ["--disable-new-dtags", "--enable-new-dtags"])
 def test_a_newer_llvm_s_name_is_an_alias_of_the_runtime(tmp_path: Path, tags: str) -> None:
-    """Of a made-up LLVM 26, whose own runtime the program would find by its DT_RPATH."""
+    """The program would find the runtime of a made-up LLVM 26 by its DT_RPATH."""
     soname = "libomptarget.so.26.0"
     program = build_against(tmp_path, soname, f"-Wl,{tags}", f"-Wl,-rpath,{tmp_path}/lib")
     cache = {"OMPTOOL_CACHE_DIR": str(tmp_path / "cache")}
@@ -303,7 +303,7 @@ def test_no_device_is_exit_3() -> None:
 
 
 def odd_plugin(out: Path, does: str) -> Path:
-    """A library that does something when it is opened."""
+    """Build a library that acts as `does` says when it is opened."""
     source = TESTS / "omptool" / "commands" / "sources" / "odd_plugin.c"
     return link(out, source, flags=("-shared", "-fPIC", f"-DDOES={does}"))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool run --check --baseline`: only findings that it does not know are printed and fail."""
+"""`omptool run --check --baseline` prints, and fails for, findings outside of the baseline only."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool run --check`: what is said of records in the table, and how the command ends.
+"""`omptool run --check`: lines for records in the table, and exit codes.
 
-The programs here write the records themselves, as the runtime's checker does.
+The programs here write the records themselves, like the runtime's checker.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def run(*words: object, **how: Any) -> subprocess.CompletedProcess[str]:
 
 
 def recording(*records: Record) -> list[str]:
-    """The command of a program that records findings."""
+    """Return the command of a program that records findings."""
     return [sys.executable, RECORDS, json.dumps(records)]
 
 
@@ -74,7 +74,7 @@ def found(*records: Record, options: Sequence[object] = ()) -> subprocess.Comple
 
 
 def read(folder: Path, *records: Record) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The JSON document and the run of the SARIF log."""
+    """Return the JSON document and the run of the SARIF log."""
     options = ["--check-json", folder / "out.json", "--check-sarif", folder / "out.sarif"]
     done = found(*records, options=options)
     assert "Traceback" not in done.stderr

@@ -18,7 +18,7 @@ from fixture_programs import OMPTOOL
 
 
 def heed_keys() -> None:
-    """In a child: heed signals that a shell's job in the background or one of nohup's ignores."""
+    """Reset signals that nohup and shells' background jobs ignore."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
@@ -45,7 +45,7 @@ class Started:
         self.child = int(self.process.stdout.readline())
 
     def states(self) -> str:
-        """The states of omptool and the program, as ps shows them."""
+        """Return the states of omptool and the program, as ps shows them."""
         numbers = (self.process.pid, self.child)
         return "".join(Path(f"/proc/{n}/stat").read_text().rpartition(") ")[2][0] for n in numbers)
 

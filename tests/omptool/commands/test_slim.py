@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The small libraries of JAX's plugins for CUDA and ROCm, by package."""
+    """Provide the small libraries of JAX's plugins for CUDA and ROCm, by package."""
     folder = tmp_path_factory.mktemp("shipped")
     return {
         str(package): Path(shutil.copy(path, folder / str(package)))
@@ -34,7 +34,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def library(shipped: dict[str, Path], tmp_path: Path) -> Path:
-    """A copy of the library for CUDA."""
+    """Provide a copy of the library for CUDA."""
     return Path(shutil.copy(shipped[CUDA], tmp_path / "library.so"))
 
 

@@ -27,7 +27,7 @@ COPIES = 4
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[bytes, bytes]]:
-    """The libraries of JAX's plugins by name, as they shipped and as `slim` writes them."""
+    """Provide the libraries of JAX's plugins by name, as shipped and after `slim`."""
     folder = tmp_path_factory.mktemp("shipped")
     found = {}
     for package in listed(quick=True):

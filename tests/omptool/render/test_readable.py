@@ -15,7 +15,7 @@ from toolchain import X86_64, omptool, run
 WIDTHS = (80, 100, 200)
 LONGEST = "hydrodynamics::advection_energy_density_kernel_30<double, 8ul>:121"
 RAW = "__omp_offloading_"
-# Each command, and the title of its table of names.
+# Commands, with the title of each one's table of names.
 COMMANDS = {
     "entries": ("dump",),
     "kernels": ("dump", "--kernels"),
@@ -28,7 +28,7 @@ TITLES |= {"predicted": "entries:", "extracted": "kernels:"}
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program: templates in namespaces, and functions."""
+    """Provide a program of templates in namespaces, and functions."""
     return many_regions(tmp_path_factory.mktemp("many"))
 
 
@@ -53,7 +53,7 @@ def rows_of(text: str, title: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def names(program: Path) -> list[str]:
-    """The short names, as the table for a pipe has them."""
+    """Provide the short names in the table for a pipe."""
     rows = rows_of(text_of("entries", program), "entries:")[2:]
     return [re.split(r"  +", row)[0] for row in rows]
 
@@ -68,7 +68,7 @@ def test_a_pipe_gets_whole_names_and_no_padding(program: Path, names: list[str])
         assert not [line for line in text.splitlines() if line.endswith(" ")]
         rows = rows_of(text, TITLES[command])
         assert [re.split(r"  +", row)[0] for row in rows[2:]] == names
-        # A column is as wide as its widest name.
+        # The column is as wide as its widest name.
         assert len(rows[1].split()[0]) == max(map(len, names))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool verify --sarif`: SARIF 2.1.0 as its schema asks for, and what viewers need of it."""
+"""`omptool verify --sarif` follows SARIF 2.1.0's schema, and the needs of viewers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 @pytest.fixture(scope="module")
 def lacking(bench: Bench) -> Path:
-    """An object with a kernel that image 0 has not."""
+    """Provide an object with a kernel that image 0 lacks."""
     return bench.object("lacking", device=HOST.replace("OMPTARGET_KERNEL(first);", ""))
 
 
@@ -45,7 +45,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def verified(*arguments: object, exit_code: int) -> dict[str, Any]:
-    """The run that is printed."""
+    """Return the run in the log that `verify --sarif` prints."""
     result = omptool("verify", "--sarif", *arguments)
     assert result.exit_code == exit_code, result.output
     found = run_of(result.stdout)
@@ -56,7 +56,7 @@ def verified(*arguments: object, exit_code: int) -> dict[str, Any]:
 
 
 def locations(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """All places that a run names."""
+    """Yield all locations in a run."""
     for result in found["results"]:
         yield from result["locations"]
         yield from result.get("relatedLocations", ())
@@ -65,7 +65,7 @@ def locations(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def target(found: dict[str, Any], artifact: dict[str, Any]) -> bytes:
-    """The file that an artifact's location leads a viewer to."""
+    """Return the bytes of the file that an artifact's location refers to."""
     base = ""
     if "uriBaseId" in artifact:
         base = found["originalUriBaseIds"][artifact["uriBaseId"]]["uri"]

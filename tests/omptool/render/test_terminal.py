@@ -23,7 +23,7 @@ CORPUS = TESTS / "packager" / "fuzz" / "corpus"
 
 
 def on_terminal(*words: object, **environment: str) -> str:
-    """Return what a command shows on a terminal of 80 columns, its errors too."""
+    """Return a command's output on a terminal of 80 columns, errors included."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, COLUMNS, 0, 0))
     plain = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS")}
@@ -52,7 +52,7 @@ def _read(terminal: int) -> bytes:
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An object with entries that its image has, and one that it lacks."""
+    """Provide an object with an entry that its image has, and one that it lacks."""
     folder = tmp_path_factory.mktemp("terminal")
     image = device_image(HOST.replace("second", "other"), folder / "image.so")
     compiled = compile_c(HOST + MAIN, folder / "host.o", "-c")
@@ -60,7 +60,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def long_names(folder: Path) -> Path:
-    """PTX whose kernels differ at the ends of their names."""
+    """Write PTX whose kernels differ at the ends of their names."""
     kernels = (f"_Z{120 + 2}{'k' * 120}{number}IfEvPT_S0_i" for number in (12, 31))
     entries = "\n".join(f".visible .entry {name}() {{ ret; }}" for name in kernels)
     path = folder / "names.ptx"

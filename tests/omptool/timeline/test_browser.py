@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The page in headless Chromium: what it shows, and what keys and the mouse change."""
+"""The timeline in headless Chromium: its contents, and the effects of keys and the mouse."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ pytestmark = pytest.mark.slow
 
 NASTY = "</script><img src=x onerror=\"document.title='run'\">"
 KERNEL = "__omp_offloading_fe00_5368f3_main_l6"
-# Of the first picture and of one zoom; a loaded machine is slower than the figures of bench/.
+# Limits of the first picture and of one zoom; loaded machines are slower than the figures of
+# bench/.
 SECONDS, MILLISECONDS = 5, 100
 
 
@@ -57,7 +58,7 @@ def region(number: int, at: float) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def page(shown: Page, tmp_path: Path) -> Iterator[Page]:
-    """The page of four regions, of which the last one fell back."""
+    """Provide the page of four regions, of which the last one fell back."""
     events = [event for number in (1, 2, 3) for event in region(number, 20.0 * number)]
     events.append(span("target", 80, 10, construct=4, source="app.c:4:1"))
     args = {"construct": 4, "entry": KERNEL, "reason": "no device"}
@@ -157,7 +158,7 @@ def test_moved_data_has_totals(page: Page) -> None:
 
 
 def test_each_kind_has_its_colour_in_both_schemes(page: Page) -> None:
-    """A fallback has one of its own. The button switches what the user prefers."""
+    """A fallback has a colour of its own. The button switches the user's preference."""
 
     def colours() -> tuple[str, set[str]]:
         page.settle()
@@ -175,7 +176,7 @@ def test_each_kind_has_its_colour_in_both_schemes(page: Page) -> None:
             f"#{int.from_bytes(one.to_bytes(4, 'little')[:3], 'big'):06x}" for one in found
         }
 
-    # The construct's edge, the copy, and both stripes of the fallback.
+    # Pixels of the construct's edge, the copy, and both stripes of the fallback.
     light, dark = (
         ("#5b6f86", "#3b4652", "#d3002f", "#8f0020"),
         ("#93a7bd", "#b7c1cb", "#ff4d6a", "#a3203a"),
@@ -360,7 +361,7 @@ def test_names_are_shown_as_text(shown: Page, tmp_path: Path) -> None:
 
 
 def test_the_policy_forbids_other_scripts(shown: Page, tmp_path: Path) -> None:
-    """Were a name to become HTML, nothing would run."""
+    """Scripts do not run even if a name becomes HTML."""
     page = opened(shown, tmp_path, span("a", 0, 1))
     page.evaluate(
         "document.body.insertAdjacentHTML('beforeend',"

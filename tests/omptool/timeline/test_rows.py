@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rows of a lane: what is within another event is below it, and nothing overlaps."""
+"""Rows of a lane: nested events lie below the outer one, and no event overlaps another."""
 
 from __future__ import annotations
 

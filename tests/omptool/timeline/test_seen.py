@@ -154,7 +154,7 @@ def test_a_heading_folds_its_lanes(page: Page) -> None:
     assert [group["isFolded"] for group in groups] == [False, True, False, False]
     assert groups[1]["shown"] == []
     assert groups[2]["y"] < group["y"] + 30
-    # A search goes to a hit in there, and unfolds it.
+    # Search unfolds the lane of a hit, and goes to it.
     page.press("/")
     page.type("Many<double, 0>")
     for _ in range(2):

@@ -35,7 +35,7 @@ MOVED = TESTS / "omptool" / "commands" / "sources" / "moved.cpp"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files that the page names."""
+    """Provide the files that the page names."""
     folder = tmp_path_factory.mktemp("python")
     host = compile_c(HOST + MAIN, folder / "host.o", "-c", "-fPIC")
     image = device_image(HOST, folder / "image.so")

@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(version: str) -> list[str]:
-    """A clang of some release, with its own libraries."""
+    """Return the command of a clang with its own libraries."""
     return [*tool(version), *FLAGS, *own_library(version)]
 
 
@@ -92,7 +92,7 @@ def errors(path: Path) -> set[str]:
 
 
 def with_image(path: Path, out: Path, change: Callable[[bytes], bytes]) -> Path:
-    """A copy of a program whose image is another, of the same size."""
+    """Copy a program with its image replaced by one of the same size."""
     (image,) = load(path).images
     data = path.read_bytes()
     end = image.offset + image.size
@@ -121,7 +121,7 @@ def test_linked_without_flags_and_runtime(folder: Path, tmp_path: Path, version:
     part = part_of(version, folder)
     failed = subprocess.run(["gcc", part, "-o", tmp_path / "x"], capture_output=True, check=False)
     assert b"undefined reference to `__tgt_target_" in failed.stderr
-    # Clang 14 and 19 compile for executables by default.
+    # Clang 14 and 19 compile position-dependent code by default.
     object_of(version, PART, folder / f"part-{version}.o")
     clang(version, "-fPIC", "-c", folder / f"part-{version}.c", "-o", tmp_path / "pic.o")
     run("gcc", "-shared", tmp_path / "pic.o", "-o", tmp_path / "alone.so")
@@ -130,7 +130,7 @@ def test_linked_without_flags_and_runtime(folder: Path, tmp_path: Path, version:
 
 @pytest.mark.parametrize("version", some_clangs(0, SINCE_16))
 def test_everything_in_archives(folder: Path, tmp_path: Path, version: str) -> None:
-    """Clang takes device code out of members that are linked anyhow: of these none is."""
+    """Clang extracts device code only from members that the host's link needs, and none is."""
     main, part = archive(main_of(version, folder)), archive(part_of(version, folder))
     clang(version, main, part, "-o", tmp_path / "x")
     assert errors(tmp_path / "x") & {"OMP101", "OMP105"}
@@ -138,7 +138,7 @@ def test_everything_in_archives(folder: Path, tmp_path: Path, version: str) -> N
 
 @pytest.mark.parametrize("version", some_clangs(2))
 def test_a_part_in_an_archive(folder: Path, tmp_path: Path, version: str) -> None:
-    """Clang 14 leaves its device code behind; later ones take it."""
+    """Clang 14 omits the archive's device code; later clangs link it."""
     part = archive(part_of(version, folder))
     clang(version, main_of(version, folder), part, "-o", tmp_path / "x")
     assert errors(tmp_path / "x") == ({"OMP105"} if version == "14" else set())
@@ -146,12 +146,12 @@ def test_a_part_in_an_archive(folder: Path, tmp_path: Path, version: str) -> Non
 
 @pytest.mark.parametrize("version", some_clangs(3))
 def test_one_archive_twice(folder: Path, tmp_path: Path, version: str) -> None:
-    """With a variable of the device, clang 19 and later link its device code twice, and fail."""
+    """With a device variable, clang 19 and later link its device code twice and fail."""
     main, part = main_of(version, folder), archive(part_of(version, folder))
     if version not in ("14", "16"):
         words = (main, part, part, "-o", tmp_path / "x")
         said = refused(version, *words)
-        # The words of bfd, and of clang 23's own lld.
+        # Messages of bfd, and of clang 23's own lld.
         assert "multiple definition of `other'" in said or "duplicate symbol: other" in said
     else:
         clang(version, main, part, part, "-o", tmp_path / "x")
@@ -165,7 +165,7 @@ def test_one_archive_twice(folder: Path, tmp_path: Path, version: str) -> None:
 def test_an_object_of_clang_14_linked_by_a_later_one(
     folder: Path, tmp_path: Path, version: str
 ) -> None:
-    """Its device code is in a section that later linker wrappers do not look at."""
+    """Clang 14's device code is in a section that later linker wrappers do not read."""
     clang(version, main_of(version, folder), part_of("14", folder), "-o", tmp_path / "x")
     assert errors(tmp_path / "x") & {"OMP104", "OMP105"}
 
@@ -186,7 +186,7 @@ def test_objects_of_two_releases(folder: Path, tmp_path: Path, linker: str, othe
 def test_objects_of_two_releases_that_fit(
     folder: Path, tmp_path: Path, linker: str, other: str
 ) -> None:
-    """LLVM 19's linker wrapper and runtime know what 16 writes; and so does omptool's runtime."""
+    """LLVM 19's linker wrapper and runtime, and omptool's runtime, know clang 16's records."""
     clang(linker, main_of(linker, folder), part_of(other, folder), "-o", tmp_path / "x")
     assert errors(tmp_path / "x") == set()
     assert run_by_us(tmp_path / "x") == 0
@@ -233,7 +233,7 @@ def test_two_entries_that_changed_places(folder: Path, tmp_path: Path, version: 
 
 
 def swapped(path: Path, out: Path) -> Path:
-    """A copy whose two kernels have each the other's name in the host's table."""
+    """Copy a program with the names of its two kernels swapped in the host's table."""
     one, other = (entry for entry in load(path).entries if entry.kind == "kernel")
     (table,) = load(path).tables
     name_at = 24 if table.record_size == 56 else 8
@@ -259,7 +259,7 @@ def test_a_variable_that_the_image_lacks(folder: Path, tmp_path: Path, version: 
 
 @pytest.mark.parametrize("version", some_clangs(8))
 def test_an_image_for_another_machine(folder: Path, tmp_path: Path, version: str) -> None:
-    """Clang 14 declares nothing that the bytes could disagree with: doctor tells."""
+    """Clang 14 declares no target that the bytes could contradict; doctor finds the fault."""
     path = with_image(
         program(version, folder), tmp_path / "x", lambda b: b[:18] + b"\xb7\0" + b[20:]
     )
@@ -279,7 +279,7 @@ def test_regions_of_a_program_without_device_code(folder: Path) -> None:
 
 @pytest.mark.parametrize("version", some_clangs(9))
 def test_one_source_compiled_twice(tmp_path: Path, version: str) -> None:
-    """The second kernel goes: the objects show it, the program looks like one with a header."""
+    """The linker drops the second kernel: objects show it, the program does not."""
     (tmp_path / "source.c").write_text(REGION)
     made = {"one": 1, "two": 2, "same": 1}
     for name, value in made.items():
@@ -298,9 +298,9 @@ def test_one_source_compiled_twice(tmp_path: Path, version: str) -> None:
     ("version", "strip"), [*((version, False) for version in FULL), ("14", True)]
 )
 def test_a_header_with_a_region_included_twice(tmp_path: Path, version: str, strip: bool) -> None:
-    """Clang 14 gives both one name, and the second no entry; later ones number them.
+    """Clang 14 gives both regions one name, and the second no entry; later clangs number them.
 
-    Only symbols tell of the second: without them a file of clang 14 does not show it.
+    Only symbols show the second region: without them a file by clang 14 does not.
     """
     source = TESTS / "packager" / "checks" / "included_twice.c"
     clang(version, source, "-o", tmp_path / "x", *(["-Wl,-s"] if strip else []))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""OMP111: what is malformed is a finding, and what is beside it is read and checked."""
+"""OMP111: malformed parts are findings, and the parts beside them are checked."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Containers:
 
 
 def blobs(made: Containers) -> tuple[Path, int]:
-    """OffloadBinaries; the offset of the second."""
+    """Make OffloadBinaries; return the offset of the second one."""
     whole = made.packed("packed", *made.images)
     return whole, whole.read_bytes().index(b"\x10\xff\x10\xad", 4)
 
 
 def joint(made: Containers) -> tuple[Path, int]:
-    """One OffloadBinary with two entries, as LLVM 23 writes it; the offset of the second entry."""
+    """Make an OffloadBinary with two entries, in LLVM 23's form; return the second one's offset."""
     return made.joint("joint", *made.images), 32 + 40
 
 
@@ -44,7 +44,7 @@ def compressed(made: Containers) -> tuple[Path, int]:
 
 
 def wide(made: Containers) -> tuple[Path, int]:
-    """Compressed bundles with the header of version 3, as a later one may have it."""
+    """Make compressed bundles with the header of version 3, as a later clang may write it."""
     path, start = compressed(made)
     one = path.read_bytes()[start:]
     magic, method, total, size, digest = struct.unpack_from("<4s2xHII8s", one)
@@ -60,7 +60,7 @@ def fatbins(made: Containers) -> tuple[Path, int]:
 
 
 def member(made: Containers) -> tuple[Path, int]:
-    """An archive of bundles; the offset of the second one."""
+    """Make an archive of two bundles; return it and the offset of the second one."""
     one, two = (made.bundle(f"{name}.hipfb", *made.images) for name in ("one", "two"))
     path = made.archive("library.a", one, two)
     return path, path.read_bytes().rindex(b"__CLANG_OFFLOAD_BUNDLE__")
@@ -72,7 +72,8 @@ def text(made: Containers) -> tuple[Path, int]:
     return path, path.read_bytes().rindex(b"__END__")
 
 
-# A change in the second part, the message about it, and the number of images that are left.
+# A change in the second part: offset and bytes, the message about it, and the number of images
+# left.
 Change = tuple[int, bytes, str, int]
 Cases = dict[str, tuple[Callable[[Containers], tuple[Path, int]], Change]]
 CASES: Cases = {
@@ -99,7 +100,7 @@ SECTIONS = {
     "compressed-hash": ".hip_fatbin",
     "fatbin-header": ".nv_fatbin",
 }
-# Sound parts of formats that are not known: the message, and how many images are listed.
+# Sound parts of unknown formats: the message, and the number of images listed.
 NEWER: Cases = {
     "newer-blob-version": (blobs, (4, b"\7", "OffloadBinary .* has version 7; versions 1 to 3", 2)),
     "newer-compressed-version": (wide, (4, b"\7", "has version 7; versions 1 to 3", 3)),
@@ -141,7 +142,7 @@ def test_a_sound_part_of_a_newer_format(made: Containers, name: str) -> None:
 
 
 def expect_finding(path: Path, message: str, left: int) -> None:
-    """One finding with the fault, exit code 1, nothing on stderr; dump shows what is left."""
+    """Check for one finding with the fault, exit code 1, no stderr; dump shows the rest."""
     result = omptool("verify", path)
     assert (result.exit_code, result.stderr) == (1, "")
     assert re.search(f"OMP111 error: .*{message}", result.stdout), result.stdout
@@ -181,7 +182,7 @@ def test_a_file_of_which_nothing_can_be_read_is_no_finding(made: Containers, nam
 
 @pytest.mark.slow
 def test_a_program_whose_second_container_is_malformed(made: Containers, tmp_path: Path) -> None:
-    """Its entries are checked against the image that is whole."""
+    """The program's entries are checked against the sound image."""
     program = clang_offload(OPENMP, tmp_path / "program")
     bad, message, _ = damaged(made, "bundle-count")
     run("objcopy", "--add-section", f".hip_fatbin={bad}", program, tmp_path / "both")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks on models that are made here: what each says of one, and of its neighbours that are fine.
+"""Checks on models: findings of each, and none for similar models without the fault.
 
-No file is read and no compiler runs. That readers make such models of real files is for the tests
-beside this one.
+No file is read and no compiler runs. Other tests in this folder show that readers make such models
+of real files.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ REGISTER = "__tgt_register_lib@VERS1.0"
 
 
 def contents(*symbols: DeviceSymbol, **more: Any) -> Contents:
-    """Return the contents of a shared object for x86-64 with these symbols, or what `more` says."""
+    """Return the contents of a shared object for x86-64 with these symbols; `more` changes them."""
     said: dict[str, Any] = {"kind": "elf", "machine": "x86_64", "form": "shared object"}
     return Contents(**{**said, "symbols": symbols, **more})
 
 
 def image(inner: Contents, index: int = 0, **more: Any) -> DeviceImage:
-    """An image with `inner`, in a place of its own."""
+    """Return an image with `inner`, at an offset of its own."""
     offset = 0x4000 + index * SIZE
     own = DeviceImage(index, "raw", X86_64, "", offset, SIZE, offset, inner)
     return own._replace(**more)
 
 
 def table(*entries: OffloadEntry, **more: Any) -> EntryTable:
-    """A table of LLVM 19's, for image 0."""
+    """Return a table in LLVM 19's form, for image 0."""
     size = RECORD * len(entries)
     placed = tuple(e._replace(number=n, place=n) for n, e in enumerate(entries))
     own = EntryTable("omp_offloading_entries", "llvm-19", RECORD, 0x2000, size, TABLE, placed, (0,))
@@ -61,7 +61,7 @@ def table(*entries: OffloadEntry, **more: Any) -> EntryTable:
 
 
 def entry(name: str, **more: Any) -> OffloadEntry:
-    """A kernel's entry, or another's by `more`."""
+    """Return a kernel's entry; `more` changes fields."""
     return OffloadEntry(0, "kernel", name, None, None, 0, 0)._replace(**more)
 
 
@@ -69,7 +69,7 @@ ENTRIES = (entry("k"), entry("g", kind="global", size=4))
 
 
 def program(*images: DeviceImage, entries: EntryTable | None = None, **more: Any) -> FatBinary:
-    """A sound program of clang 19 with these images, or one; `more` is what is wrong with it."""
+    """Return a correct program of clang 19 with these images or one; `more` adds the fault."""
     images = images or (image(contents(*BOTH)),)
     entries = table(*ENTRIES) if entries is None else entries
     indices = tuple(one.index for one in images)
@@ -84,32 +84,32 @@ def program(*images: DeviceImage, entries: EntryTable | None = None, **more: Any
 
 
 def descriptor(**more: Any) -> tuple[Descriptor, ...]:
-    """The one of a sound program, but for `more`."""
+    """Return the descriptor of a correct program with the fields in `more` changed."""
     (own,) = program().descriptors
     return (own._replace(**more),)
 
 
 def holding(*symbols: DeviceSymbol, entries: EntryTable | None = None, **more: Any) -> FatBinary:
-    """A program whose one image has these symbols and says `more` of itself."""
+    """Return a program whose one image has these symbols and the contents in `more`."""
     return program(image(contents(*symbols, **more)), entries=entries)
 
 
 def for_target(triple: str, kind: str, arch: str = "", **more: Any) -> DeviceImage:
-    """An image for a GPU, as it is declared; `more` is what its bytes say."""
+    """Return an image declared for a GPU; `more` changes its contents."""
     machine = triple.split("-")[0]
     said = {"kind": kind, "machine": machine, "form": None, "arch": arch or None, **more}
     return image(contents(*BOTH, **said), triple=triple, arch=arch)
 
 
 def of_proposal(*places: DeviceSymbol | None) -> FatBinary:
-    """A program of 2013, whose entries have no names; the image has `places` in its table."""
+    """Return a program of 2013, without names of entries; the image's table has `places`."""
     entries = table(*(one._replace(name="") for one in ENTRIES), abi="proposal")
     binary = holding(*BOTH, entries=entries, places=places)
     return binary._replace(abi="proposal", imports=("__tgt_register_lib@LIBTARGET_2013",))
 
 
 def of_document(*listed: DeviceSymbol, **more: Any) -> FatBinary:
-    """A program of the documents' ABI, whose image lists these in its own table."""
+    """Return a program of the documents' ABI, whose image lists these in its own table."""
     entries = table(*ENTRIES, abi="interface")
     binary = holding(*BOTH, entries=entries, table=listed, **more)
     imports = ("__tgt_register_lib@OMPTARGET_4.5",)

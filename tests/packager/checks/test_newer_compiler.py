@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""OMP131: what a clang that is yet to come wrote, by what clang 23 writes with a field changed."""
+"""OMP131: files of a future clang, made from clang 23's with a field changed."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def in_image(data: bytes, path: Path) -> bytes:
 
 
 def in_host(data: bytes, path: Path) -> bytes:
-    """Its ident is another's, as where an object of the later clang alone is linked."""
+    """Change the clang release in the host only, as if an object of the later clang were linked."""
     (image,) = load(path).images
     end = image.offset + image.size
     whole = everywhere(data, path)
@@ -85,7 +85,7 @@ def both(data: bytes, path: Path) -> bytes:
 
 
 def places(path: Path) -> set[str]:
-    """Return the places where doctor says that entries are used."""
+    """Return the places at which doctor predicts that entries run."""
     return {
         str(entry["runs_on"])
         for entry in json.loads(omptool("doctor", "--json", path).stdout)["entries"]

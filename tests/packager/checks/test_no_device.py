@@ -39,7 +39,7 @@ AARCH64 = 183  # e_machine
 
 @pytest.fixture
 def sound(tmp_path: Path) -> Path:
-    """A program with one image, which `verify --strict` finds sound."""
+    """Provide a program with one image that `verify --strict` accepts."""
     (tmp_path / "work.c").write_text(WORK)
     (tmp_path / "main.c").write_text(MAIN)
     program = made(tmp_path / "sound", CLANG[".c"], *FLAGS, *sources(tmp_path))
@@ -56,7 +56,7 @@ def call(*words: object) -> None:
 
 
 def part(folder: Path, name: str, *flags: str) -> Path:
-    """The object of one source."""
+    """Compile the object of one source."""
     return made(folder / f"{name}.o", CLANG[".c"], *flags, "-fPIC", "-c", folder / f"{name}.c")
 
 
@@ -94,7 +94,7 @@ def without_images(folder: Path) -> Path:
 
 
 def changed(folder: Path, change: Callable[[bytearray], None]) -> Path:
-    """The program with another image."""
+    """Copy the program with its image changed."""
     (image,) = load(folder / "sound").images
     data, there = (
         bytearray((folder / "sound").read_bytes()),
@@ -130,7 +130,7 @@ def of_no_format(folder: Path) -> Path:
 
 
 def for_another_cpu(folder: Path) -> Path:
-    """As clang with -fopenmp-targets=aarch64-… makes it: the image says what it is for."""
+    """Make the image one for AArch64, in the bytes and not in the declaration."""
     assert omptool("extract", folder / "sound", "-o", folder / "images").exit_code == 0
     (path,) = (folder / "images").iterdir()
     image = bytearray(path.read_bytes())

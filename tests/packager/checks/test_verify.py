@@ -302,7 +302,7 @@ def edit_relocations(
 
 
 class TestImages:
-    """OMP110: what bytes say against what is declared."""
+    """OMP110: bytes of images against their declarations."""
 
     @pytest.mark.parametrize(
         ("target", "message"),

@@ -59,7 +59,7 @@ def codes(path: Path, *options: str) -> dict[str, str]:
 
 
 def wrapped(version: str, source: str, images: list[Path], folder: Path, *words: str) -> Path:
-    """A program of a clang whose images are these, wrapped by that clang's own tool."""
+    """Build a program whose images are these, wrapped by the clang's own tool."""
     usr = unpacked(version)
     (folder / "main.c").write_text(source)
     clang = tool(version)
@@ -111,7 +111,7 @@ def test_spirv_that_clang_declares_by_the_end_of_its_name(tmp_path: Path) -> Non
     ids=["another runtime", "a fixed folder", "neither"],
 )
 def test_what_an_image_brings(work: Path, tmp_path: Path, flags: list[str]) -> None:
-    """Beside a host that needs libomptarget.so."""
+    """The host needs libomptarget.so."""
     found = [llvm_libraries() / word if word.startswith("lib") else word for word in flags]
     words = ("-shared", "-fPIC", "-Wl,--no-as-needed", *map(str, found))
     image = compile_c(HOST, tmp_path / "image.so", *words)
@@ -139,7 +139,7 @@ def test_ptx_alone_and_beside_a_cubin(work: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("version", "expected"), [("19", "warning"), ("22", None)])
 def test_a_cubin_of_cuda_13(work: Path, tmp_path: Path, version: str, expected: str | None) -> None:
-    """For a program that needs the runtime of an LLVM that misreads it, or of one that does not."""
+    """Programs need an LLVM runtime that misreads the cubin, or one that does not."""
     out = bundled(work / "host.o", tmp_path / "bundled.o", {f"{NVPTX}:sm_80": CUBIN})
     folder = llvm_libraries() if version == "19" else Path(libraries(version).split(":")[-1])
     library = next(folder.glob("libomptarget.so.*"))
@@ -194,7 +194,7 @@ def test_host_and_image_of_two_copies_of_a_source(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["14", "19"])
 def test_a_region_of_a_header_in_two_objects(tmp_path: Path, version: str) -> None:
-    """Weak copies with equal code are what the linker is there for; clang lists each of them."""
+    """The linker merges weak copies with equal code; clang lists each of them."""
     objects = []
     clang = [*tool(version, "clang++"), *OFFLOAD]
     for name in ("main", "part"):
@@ -210,8 +210,8 @@ def test_a_region_of_a_header_in_two_objects(tmp_path: Path, version: str) -> No
     assert omptool("verify", "--select", "OMP108", objects[0], tmp_path / "same.o").exit_code == 0
 
 
-# Of rocrand 5.3: a symbol of memory of teams that no relocation names. The loader asks for none
-# that is not used; one that is used is missing.
+# A symbol of team memory that no relocation uses, as in rocrand 5.3. The loader does not resolve
+# unused symbols; a used one is missing.
 UNUSED = f'.amdgcn_target "{AMDGCN}--gfx90a"\n.globl vectors\n.text\n s_endpgm\n'
 USED = f"{UNUSED}.data\n.globl table\ntable: .quad vectors\n"
 
@@ -229,7 +229,7 @@ def test_what_an_amd_image_lacks(tmp_path: Path, source: str, expected: dict[str
 
 @pytest.mark.parametrize("word", ["amdhsa.kernels", ".symbol"])
 def test_metadata_that_is_malformed_or_lacks_a_kernel(tmp_path: Path, word: str) -> None:
-    """Of a code object without a host, whose kernels `verify` judges by whole tables."""
+    """`verify` judges kernels of a code object without a host by whole tables."""
     (tmp_path / "k.ll").write_text(KERNEL)
     made, wrong = tmp_path / "k.o", tmp_path / "wrong.co"
     run("llc-19", "-mcpu=gfx90a", "-filetype=obj", tmp_path / "k.ll", "-o", made)

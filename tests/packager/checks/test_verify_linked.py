@@ -48,7 +48,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 
 def merged(bench: Bench, name: str, *flags: str, **sources: str) -> Path:
-    """A program whose section of entries is part of .data."""
+    """Link a program whose section of entries is part of .data."""
     script = merging_script(bench.folder / f"{name}.ld", "omptarget_entries", *flags)
     return bench.program(name, *flags, "-Wl,-T," + str(script), **sources)
 
@@ -138,13 +138,13 @@ def test_two_names_for_one_function_in_an_object(tmp_path: Path, defined: bool) 
 
 
 def test_a_relocatable_link_that_drops_the_symbol_version(bench: Bench) -> None:
-    """The object is to be linked with mold or another linker: neither can know the version."""
+    """The object may be linked with any linker; none can know the version."""
     for linker, expected in (("ld.bfd", set()), ("mold", {("OMP101", "error")})):
         out = bench.folder / f"relocatable-{linker}.o"
         run(linker, "-r", bench.object("relocatable"), "-o", out)
         assert found(out) == expected
         program = linked([out], bench.folder / f"from-{linker}", runtime=bench.runtime)
-        # The stand-in for the runtime has one version only, which the linker then takes.
+        # The stand-in for the runtime has only one version, to which the linker binds.
         assert findings(program) == []
         flags = (f"-L{libdir()}", "-lomptarget")
         program = link(bench.folder / f"from-{linker}", out, flags=flags)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""docs/verify.md says what the checks say of themselves."""
+"""docs/verify.md has the explanations of the checks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool verify`, OMP102 to OMP127: libraries, generations, leftovers, what a runtime refuses.
+"""`omptool verify`, OMP102 to OMP127: libraries, generations, leftovers, refusals of runtimes.
 
-Faults are made by the compilers and linkers that make them for users; only what they cannot make
-here (a descriptor of 2 GiB, a GPU's image in an old program) is a sound program's model changed.
+Compilers and linkers make the faults, as for users. Only faults that they cannot make here (a
+descriptor of 2 GiB, a GPU's image in an old program) are changes of a sound program's model.
 """
 
 from __future__ import annotations
@@ -55,7 +55,6 @@ def clang_program(work: Path) -> Path:
 
 
 def codes(path: Path, *options: str) -> list[tuple[str, str]]:
-    """The codes that are found and say something else than that the program is of some kind."""
     return [
         (str(f["code"]), str(f["severity"])) for f in findings(path, *options)
     ]  # fmt: skip
@@ -82,7 +81,7 @@ def test_a_library_that_was_linked_without_a_runtime(work: Path) -> None:
 
 @pytest.mark.slow
 def test_objects_of_two_generations(work: Path) -> None:
-    """Clang 19's records and clang 22's in one program: each linker takes its own alone."""
+    """One program has records of clang 19 and 22: each linker wrapper registers its own only."""
     source = work / "new.c"
     source.write_text(REGION)
     flags = ("-fopenmp", f"-fopenmp-targets={X86_64}")
@@ -108,7 +107,7 @@ def test_two_images_for_one_target(clang_program: Path) -> None:
     assert check("OMP112", twice) == ["warning"]
     other = twice._replace(images=(image, image._replace(index=1, arch="other")))
     assert check("OMP112", other) == check("OMP112", sound) == []
-    # A program of objects by clang and gcc: libgomp links what is gcc's.
+    # A program of objects by clang and gcc: libgomp links GCC's part.
     theirs = tuple(image._replace(container="gcc") for image in twice.images)
     assert check("OMP112", twice._replace(images=theirs)) == []
 
@@ -272,7 +271,7 @@ def test_images_in_front_of_the_data(clang_program: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_images_in_front_of_the_data_that_clang_put_there(tmp_path: Path) -> None:
-    """1600 MiB: the linker wrapper takes a minute."""
+    """The image has 1600 MiB, for which the linker wrapper takes a minute."""
     small = clang_offload(OPENMP, tmp_path / "program")
     run(OMPTOOL, "extract", small, "-o", tmp_path / "images")
     (image,) = (tmp_path / "images").iterdir()
@@ -329,7 +328,7 @@ def test_host_and_image_of_two_copies_of_a_source(work: Path, clang_program: Pat
 
 
 def two_orders(work: Path) -> list[Path]:
-    """Two bundled objects whose images are in different orders."""
+    """Bundle two objects whose images are in different orders."""
     image = device_image(HOST.replace("table", "t2"), work / "o.so")
     (work / "o.ptx").write_text(PTX.replace("table", "t2"))
     images = {X86_64: image, f"{NVPTX}:sm_70": work / "o.ptx"}

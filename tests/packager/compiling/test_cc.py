@@ -49,7 +49,7 @@ def targets(path: Path) -> list[tuple[str, str | None]]:
 
 
 def printed(program: Path) -> str:
-    """Return what a program prints if all its regions run on the CPU as a device."""
+    """Return the output of a program whose regions all run on the CPU as a device."""
     ran = running.run(program, **running.MANDATORY, OMPTOOL_PLUGINS="host")
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
@@ -154,8 +154,8 @@ def test_cmakes_database_has_the_compilers_own_commands(products: Products) -> N
     ],
 )
 def test_another_clang_for_a_triple(triples: list[str], products: Products, tmp_path: Path) -> None:
-    """Of the host's compiler is the table of entries, and what no other makes."""
-    # Clang 22's library is not there; for a CPU it needs none.
+    """The host's compiler makes the table of entries; each other one makes its image."""
+    # Clang 22's library is not installed, and its images for a CPU need none.
     other = shlex.join(tool("22"))
 
     def make(folder: Path) -> Path:
@@ -203,7 +203,7 @@ def test_a_program_without_regions_is_built(plain: Path) -> None:
 
 
 def test_who_keeps_in_one_folder_waits(plain: Path) -> None:
-    """Under make -j: what is kept has the same names."""
+    """Parallel processes under make -j keep intermediate files of the same names."""
     (plain / "kept").mkdir()
     opened = os.open(plain / "kept", os.O_RDONLY)
     fcntl.flock(opened, fcntl.LOCK_EX)
@@ -245,7 +245,7 @@ def test_the_same_objects_give_the_same_bytes_elsewhere(products: Products, tmp_
 
 @pytest.mark.exhaustive
 def test_gold_gives_the_same_bytes_elsewhere(plain: Path) -> None:
-    """It writes the name of a file into it that has no name of its own."""
+    """gold stores the name of a source file that has no symbol of its own."""
     (plain / "region.c").write_text(REGION)
     for name in ("one", "two"):
         (plain / name).mkdir()
@@ -258,7 +258,7 @@ def test_gold_gives_the_same_bytes_elsewhere(plain: Path) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.offloads
 def test_coverage_is_that_of_the_host(plain: Path) -> None:
-    """The image's part of it would spoil the host's file, so that the region runs on the host."""
+    """The image's counters would overwrite the host's file, so the region runs on the host."""
     (plain / "region.c").write_text(REGION)
     call(plain, *CC, "--coverage", "-c", "region.c")
     call(plain, *CC, "--coverage", "region.o", "-o", "app")
@@ -287,7 +287,7 @@ def test_questions_go_to_the_compiler(plain: Path) -> None:
 
 @pytest.mark.parametrize("ours", ["omptool cc --triple x86_64", "./ours"])
 def test_a_cc_that_is_this_command_is_not_started(ours: str, plain: Path) -> None:
-    """`make CC="omptool cc"` exports it to what it starts: that would start itself for ever."""
+    """`make CC="omptool cc"` exports CC, so that the command would start itself for ever."""
     (plain / "ours").write_text('#!/bin/sh\nexec omptool cc --triple x86_64 "$@"\n')
     (plain / "ours").chmod(0o755)
     env = environment() | {"CC": ours}
@@ -297,7 +297,7 @@ def test_a_cc_that_is_this_command_is_not_started(ours: str, plain: Path) -> Non
 
 
 def test_a_source_may_be_standard_input(plain: Path) -> None:
-    """Without regions: clang names kernels after files."""
+    """The source has no regions: clang names kernels after files."""
     words = [*CC, "-xc", "-", "-c", "-o", "a.o"]
     subprocess.run(words, cwd=plain, input=b"int f(void);", check=True)
     assert targets(plain / "a.o") == [(X86_64, None)]
@@ -327,7 +327,7 @@ def test_a_dry_run_makes_nothing(plain: Path) -> None:
     ],
 )
 def test_what_ends_elsewhere_is_compiled_alike(words: str, shown: str) -> None:
-    """A build system asks the same compiler beforehand, for instance for headers."""
+    """Build systems ask the same compiler beforehand, e.g. for headers."""
     ran = omptool("cc", "--cc", "clang-19", "--dry-run", *words.split())
     assert ran.exit_code == 0
     first = ran.output.splitlines()[0].replace(str(includedir()), "INCLUDES")
@@ -349,7 +349,7 @@ def test_a_killed_compiler_is_said(plain: Path) -> None:
 
 
 def test_a_compiler_ends_with_who_started_it(plain: Path) -> None:
-    """As make ends its commands: one compiler must not write what the next build makes anew."""
+    """When make ends its commands, no compiler may go on writing what the next build makes."""
     slow = "sh -c 'test $1 = --version || { echo $$ > pid && exec sleep 60; }' slow"
     with subprocess.Popen([OMPTOOL, "cc", "--cc", slow, "-c", "plain.c"], cwd=plain) as ours:
         while not (plain / "pid").exists() or not (plain / "pid").read_text():
@@ -368,7 +368,7 @@ def test_a_compiler_ends_with_who_started_it(plain: Path) -> None:
     ],
 )
 def test_objects_may_go_nowhere(words: list[str], plain: Path) -> None:
-    """As build systems ask which options there are."""
+    """Build systems compile to /dev/null to find supported options."""
     assert call(plain, *CC, *words, "-o", os.devnull) == ""
     assert {path.name for path in plain.iterdir()} == {"plain.c", "wrong.c"}
 
@@ -384,7 +384,7 @@ def test_objects_may_go_nowhere(words: list[str], plain: Path) -> None:
     ],
 )
 def test_rules_are_of_the_object(words: list[str], rule: str, plain: Path) -> None:
-    """Also where it is made of several parts, of which some are no compiler's."""
+    """The rule names the object even if several compilers and tools make its parts."""
     shutil.copy(BUILDS / "saxpy.ll", plain / "a b.ll")
     shutil.copy(BUILDS / "saxpy.c", plain)
     (plain / "out").mkdir()

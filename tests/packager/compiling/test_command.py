@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A compiler's command line: its sources, what it is to end in, and the words of each step."""
+"""Parse a compiler's command line: sources, kind of result, and the words of each step."""
 
 from __future__ import annotations
 

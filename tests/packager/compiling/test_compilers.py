@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The clang that `omptool cc` takes where nobody names one, and the spelling of targets."""
+"""The default clang of `omptool cc`, and the spelling of targets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def hide_clangs(folder: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with sources, and `bin`, which has programs by the names of compilers."""
+    """Provide a folder with sources, and `bin` for programs named like compilers."""
     (tmp_path / "bin").mkdir()
     hide_clangs(tmp_path / "machine")
     (tmp_path / "a.c").write_text(REGION)
@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def program(folder: Path, name: str, *command: str) -> None:
-    """A program of this name in `bin`, which is another command."""
+    """Write a program of this name into `bin` that runs another command."""
     path = folder / "bin" / name
     words = shlex.join(command).replace("env ", "/usr/bin/env ", 1)
     path.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
@@ -49,7 +49,7 @@ def program(folder: Path, name: str, *command: str) -> None:
 
 
 def without_openmp(folder: Path, version: str) -> None:
-    """A clang as its packages are without those of libomp."""
+    """Make a clang that lacks the packages of libomp."""
     clang = tool(version)
     (whole,) = {p.resolve() for p in Path(clang[-1]).parents[1].glob("lib/clang/*/include")}
     headers = folder / version / "include"
@@ -61,7 +61,7 @@ def without_openmp(folder: Path, version: str) -> None:
 
 
 def cc(folder: Path, *words: str, more: str | None = None) -> subprocess.CompletedProcess[str]:
-    """`omptool cc`, with `bin` first on PATH, and then this machine's programs, or `more`."""
+    """Run `omptool cc` with `bin` first on PATH, then this machine's programs or `more`."""
     more = str(folder / "machine") if more is None else more
     environment = {name: value for name, value in os.environ.items() if name not in ("CC", "CXX")}
     environment["PATH"] = f"{folder / 'bin'}:{more}"

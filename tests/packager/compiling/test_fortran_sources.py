@@ -70,7 +70,7 @@ def test_a_program_in_one_go(suffix: str, tmp_path: Path) -> None:
 
 
 def test_a_program_without_regions(tmp_path: Path) -> None:
-    """Builds ask a compiler for such programs before all else."""
+    """Build systems compile such programs first, to test the compiler."""
     (tmp_path / "a.f90").write_text("program p\n  print '(a)', 'plain'\nend program\n")
     assert call(tmp_path, *CC, "-c", "a.f90") == ""
     call(tmp_path, *CC, "a.o", flang.LIBOMP, "-o", "app")

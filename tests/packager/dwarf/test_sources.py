@@ -41,7 +41,7 @@ FORMS = {
 
 
 def program(version: str, folder: Path, *flags: str) -> Path:
-    """An OpenMP program whose source is in a folder of its own."""
+    """Compile an OpenMP program whose source is in a folder of its own."""
     source = folder / "kernels" / "regions.c"
     source.parent.mkdir(exist_ok=True)
     source.write_text(OPENMP)
@@ -57,7 +57,7 @@ def dumped(path: Path) -> dict[str, Any]:
 
 
 def sources(path: Path) -> set[tuple[str | None, int | None]]:
-    """File and line of the kernels among the entries, which are those of the image's, too."""
+    """Return file and line of the kernels among the entries, which must equal the image's."""
     file = dumped(path)
     kernels = [entry for entry in file["entries"] if entry["kind"] == "kernel"]
     found = {(entry["file"], entry["line"]) for entry in kernels}
@@ -95,7 +95,7 @@ def test_sections_that_binutils_compressed(tmp_path: Path, image: bytes, form: s
 
 @pytest.mark.parametrize("version", some_clangs(1))
 def test_objects_and_archives(tmp_path: Path, version: str) -> None:
-    """The linker relocates what their debug information says of itself."""
+    """The linker relocates references in the debug information."""
     path = program(version, tmp_path, "-c", "-g" if version == "22" else "-gdwarf-4")
     expected = {(str(tmp_path / "kernels" / "regions.c"), line) for line in (6, 8)}
     assert sources(path) == expected
@@ -140,7 +140,7 @@ def test_debug_information_is_read_for_what_is_shown(
 
 
 def test_alternatives_are_of_one_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Images of one container are: what is known of one is not read again of the others."""
+    """Images of one container share their sources, which are read once."""
     of: list[int] = []
 
     def counted(elf: headers.Elf, names: Collection[str]) -> dict[str, Place]:
@@ -274,7 +274,7 @@ def functions(data: bytes) -> int:
     ],
 )
 def test_every_byte_of_debug_information(tmp_path: Path, flags: list[str], name: str) -> None:
-    """Whatever is wrong is a FormatError, or a file that is not found."""
+    """Each changed byte yields a FormatError, or a file that is not found."""
     image = compile_image(tmp_path, *flags)
     assert functions(image) == 2
     found = section(image, name)

@@ -22,14 +22,14 @@ WAYS = [*product(LINKERS, ("-pie", "-no-pie")), ("lld", "-mbranch-protection=sta
 
 @pytest.fixture
 def work(products: Products, tmp_path: Path) -> Path:
-    """A folder of the test's own, with links to what all of these tests use."""
+    """Provide a folder for the test with links to the files that these tests share."""
     for path in aarch64.work(products).iterdir():
         (tmp_path / path.name).symlink_to(path)
     return tmp_path
 
 
 def bundled(file: Path, image: Path) -> Path:
-    """The file with an image that it registers."""
+    """Return the file with an image that it registers."""
     out = file.with_name(f"{file.name}-with-image")
     done = omptool("bundle", file, "--image", f"{TARGET}={image}", "-o", out)
     assert done.exit_code == 0, done.output
@@ -47,7 +47,7 @@ def test_a_finished_program_registers(work: Path, linker: str, way: str) -> None
 
 
 def segments(path: Path) -> list[Segment]:
-    """The loaded segments of a file."""
+    """Return the loaded segments of a file."""
     with open_reader(path) as data:
         return [segment for segment in read(data).segments if segment.type == PT_LOAD]
 
@@ -75,7 +75,7 @@ def test_a_finished_library_registers(work: Path) -> None:
 
 @pytest.mark.parametrize("linker", LINKERS)
 def test_images_are_replaced_added_and_removed(work: Path, linker: str) -> None:
-    """Of what `bundle` made, which the next edit takes away, and of what a link made."""
+    """Edits change images of `bundle`, which the next edit removes, and images of a link."""
     (work / "gpu.ptx").write_text(PTX)
     image, gpu = work / "image.so", f"{NVPTX}:sm_70={work}/gpu.ptx"
     program = linked(work / "app", linker, work / "host.o")

@@ -24,7 +24,7 @@ MANY = "char zeros[17 << 20];"
 
 
 def script(path: Path, *kind: str) -> Path:
-    """The linker's own, with code in front of the tables that can move."""
+    """Write the linker's own script, with code moved in front of the tables."""
     done = subprocess.run(["ld", *kind, "--verbose"], capture_output=True, text=True, check=True)
     text = re.split("={20,}", done.stdout)[1]
     tables, code, rest = (text.index(f"  {name} ") for name in (".hash", ".init", ".rodata"))
@@ -33,13 +33,13 @@ def script(path: Path, *kind: str) -> Path:
 
 
 def linked(folder: Path, *kind: str, more: str = "") -> Path:
-    """The program or library of plain.c, laid out so."""
+    """Link the program or library of plain.c with this script."""
     flags = [f"-Wl,-T,{script(folder / 'script', *kind)}", "-fuse-ld=bfd", "-fPIC", *kind]
     return compile_c(PLAIN + more, folder / "plain", "-Wl,--build-id=none", *flags)
 
 
 def given(path: Path, out: Path) -> Result:
-    """Return what `bundle` says when it registers an image for it."""
+    """Return the outcome of `bundle` when it adds an image."""
     image = compile_c("int counter; void first(void *p) {}", out.with_name("image.so"), "-shared")
     names = out.with_name("names")
     names.write_text("first\ncounter\n")
@@ -77,7 +77,7 @@ def test_what_ends_in_many_zeros_is_refused(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["-static", "-static-pie"])
 def test_a_static_program_finds_its_relocations(tmp_path: Path, kind: str) -> None:
-    """Its own code reads some of them, where the linker has put them."""
+    """The program's start code reads some relocations where the linker put them."""
     image = compile_c("void kernel(void) {}", tmp_path / "image.so", "-shared", "-fPIC")
     wrapper, app = tmp_path / "wrapper.o", tmp_path / "app"
     done = omptool("emit", "--image", f"{X86_64}={image}", "--abi", "llvm-19", "-o", wrapper)

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 
 def runs(path: Path, version: str) -> None:
-    """On LLVM's runtime and on ours, the region runs on the device."""
+    """Check that the region runs on the device on LLVM's runtime and on ours."""
     assert on_llvms(path, version) == ON_DEVICE
     assert on_ours(path, **MANDATORY) == ON_DEVICE
 
@@ -43,13 +43,13 @@ def test_an_image_of_any_size_takes_the_place_of_another(
     out = edited.edited(app, tmp_path / "out", "--replace", f"0={large}")
     assert [data for _, data in images(out)] == [large.read_bytes()]
     assert on_llvms(out, version) == ON_DEVICE
-    # The record is where it was, so the loader protects it.
+    # The record stays in place, where the loader makes it read-only.
     assert b".omptool.images" not in out.read_bytes()
     own = app.with_name("own.so")
     back = edited.edited(out, tmp_path / "back", "--replace", f"x86_64-pc-linux-gnu={own}")
     assert [data for _, data in images(back)] == [data for _, data in before]
     assert on_llvms(back, version) == ON_DEVICE
-    # The parts of the second edit have taken the place of those of the first.
+    # The second edit replaces the parts of the first.
     assert back.stat().st_size < out.stat().st_size
 
 
@@ -164,7 +164,7 @@ def test_what_bundle_has_made_is_edited(products: Products, tmp_path: Path, name
 
 
 def test_each_result_has_a_build_id_of_its_own(products: Products, tmp_path: Path) -> None:
-    """Also where the same images have other places or names."""
+    """Equal images in other places or with other names change the build-id as well."""
     app = edited.program(products, "19", "pie")
     own, ptx = app.with_name("own.so"), app.with_name("gpu.ptx")
     changes = [
@@ -182,7 +182,7 @@ def test_each_result_has_a_build_id_of_its_own(products: Products, tmp_path: Pat
 
 
 def test_what_is_not_copied_or_void_is_said(products: Products, tmp_path: Path) -> None:
-    """Bytes behind the file stay at its end; bits that change who runs it go."""
+    """Bytes after the file stay at its end; setuid bits are dropped."""
     app = edited.program(products, "19", "pie")
     signed, out = tmp_path / "signed", tmp_path / "out"
     signed.write_bytes(app.read_bytes() + b"a signature")

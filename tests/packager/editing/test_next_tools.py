@@ -26,24 +26,24 @@ pytestmark = pytest.mark.slow
 LARGE = 20 << 20  # of larger files not every pair is tried
 LLVM = "/usr/lib/llvm-19"
 FILES = (
-    # Programs that move, by binutils' linker, gold and lld.
+    # Position-independent programs, by binutils' linker, gold and lld.
     "cp", "mawk", "openssl", "dpkg", "apt-get", "readelf", "objdump", "eu-readelf", "cmake",
     "ninja", "mold", "man", f"{LLVM}/bin/llvm-nm",
-    # Programs of fixed addresses.
+    # Position-dependent programs.
     "/usr/bin/python3", "node", "x86_64-linux-gnu-gcov-tool-12", "x86_64-linux-gnu-cpp-12",
-    # Debian's libraries: one that can be started, one for large pages, some of gold's.
+    # Debian's libraries: an executable one, one for large pages, some by gold.
     "libcrypto.so.3", "libgmp.so.10", "libexpat.so.1", "libcap.so.2", "libXdmcp.so.6",
     "libsqlite3.so.0", "libquadmath.so.0", "libxml2.so.2", f"{LLVM}/lib/libomp.so.5",
     f"{LLVM}/lib/libarcher.so",
     # Wheels' libraries that begin with code.
     "mypy:librt/time.*.so", "mypy:librt/vecs.*.so", "mypy:librt/base64.*.so",
     "mypy:*__mypyc.*.so",
-    # Of Rust, linked by lld.
+    # Rust's libraries, linked by lld.
     "rpds:rpds/rpds.*.so", "hypothesis:hypothesis/_native.*.so", "orjson:orjson/orjson.*.so",
     "pydantic_core:pydantic_core/*.so", "cryptography:cryptography/hazmat/bindings/*.so",
-    # Not repaired by auditwheel.
+    # Libraries that auditwheel has not repaired.
     "charset_normalizer:charset_normalizer/cd.*.so", "cffi:_cffi_backend.*.so",
-    # Repaired by auditwheel, some of them twice.
+    # Libraries that auditwheel has repaired, some of them twice.
     "numpy:numpy/linalg/lapack_lite.*.so", "numpy:numpy/_core/_multiarray_umath.*.so",
     "numpy:numpy.libs/libquadmath*",
     "numpy:numpy.libs/libscipy_openblas*", "pillow:PIL/_imaging.*.so", "pillow:pillow.libs/libxcb*",
@@ -72,7 +72,7 @@ class Subject:
         return folder / self.origin.name
 
     def expect(self, path: Path, images: edited.Images | None) -> None:
-        """Raise AssertionError unless a file does what it did, and has these images."""
+        """Check that a file works like the original, and has these images."""
         assert self._does(path) == self._said
         if images is not None:
             assert edited.images(path) == images, "its images are not those of before"
@@ -80,7 +80,7 @@ class Subject:
             assert errors == []
 
     def after(self, path: Path, tool: str, images: edited.Images | None) -> tuple[Path, str]:
-        """Return what a tool makes of a file, and what is wrong with that, or nothing."""
+        """Run a tool on a file; return the result, and its fault or ""."""
         out = self.next()
         try:
             apply(tool, path, out)
@@ -90,7 +90,7 @@ class Subject:
         return out, ""
 
     def expect_broken(self, tools: Sequence[str], wrong: str) -> None:
-        """Raise AssertionError if the file that nobody has edited is fine after the same tools."""
+        """Check that the original file is broken after the same tools."""
         path = self.origin
         for tool in tools:
             path, why = self.after(path, tool, None)
@@ -99,7 +99,7 @@ class Subject:
         raise AssertionError(f"after {' and '.join(tools)}, which leave {path.name} fine: {wrong}")
 
     def changed(self, path: Path, images: edited.Images, *options: object) -> Path:
-        """Return what an edit makes of a file, which has these images then."""
+        """Edit a file so that it has these images."""
         out = self.next()
         done = omptool("edit", path, *options, "-o", out)
         assert done.exit_code == 0, done.output
@@ -163,7 +163,7 @@ def test_all_tools(products: Products, tmp_path: Path, name: str) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("link", edited.LINKS)
 def test_programs_of_each_linker(products: Products, tmp_path: Path, link: str) -> None:
-    """Of clang's programs each linker puts the images elsewhere."""
+    """Each linker puts the images of clang's programs elsewhere."""
     app = edited.program(products, "19", link)
     kinds = {"kernel": STT_FUNC, "global": STT_OBJECT}
     symbols = [

@@ -41,7 +41,7 @@ def app(products: Products) -> Path:
 
 
 def said(path: Path, out: Path, *options: object) -> str:
-    """Return what `edit` says when it refuses; nothing is left behind."""
+    """Return the message of a refused `edit`; check that it writes nothing."""
     before = set(out.parent.iterdir())
     done = omptool("edit", path, *options, "-o", out)
     assert done.exit_code in (1, 2), done.output
@@ -119,7 +119,7 @@ def test_a_last_segment_with_no_gap_in_front_is_refused(
 
 
 OMPTOOL_ELF = Path("/bin/true")
-# The parts of nvcc's programs, without its code.
+# Sections of nvcc's programs, without its code.
 CUDA = """
 __attribute__((section(".nv_fatbin"), aligned(8))) static const unsigned char fatbin[16] =
   {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0};

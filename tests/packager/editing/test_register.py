@@ -38,7 +38,7 @@ def given(path: Path, out: Path, image: Path, *options: object) -> Path:
 @pytest.mark.offloads
 @pytest.mark.parametrize("flags", [(), ("-no-pie",)], ids=["pie", "no-pie"])
 def test_a_host_of_the_document_is_registered(tmp_path: Path, flags: tuple[str, ...]) -> None:
-    """Its table of entries is there; nothing has told a runtime of it."""
+    """The program has a table of entries that nothing registers."""
     source = FIXTURES / "saxpy" / "host.c"
     host = compile_host(source, tmp_path / "host.o", "-fno-pie" if flags else "-fPIE")
     app = link(tmp_path / "app", host, flags=(*flags, *runtime_flags()))
@@ -59,7 +59,7 @@ def test_clangs_objects_need_no_wrapper_at_the_link(
     """Any linker links them; their images come afterwards."""
     whole = edited.program(products, version, "pie")
     app = products.made(f"unregistered-{version}", lambda folder: unregistered(version, folder))
-    # The same source file: its number is in the names of its kernels.
+    # The source file is the same, because its inode is in the names of its kernels.
     out = given(app, tmp_path / "out", whole.with_name("own.so"), "--abi", "llvm")
     assert load(out).tables[0].abi == load(whole).tables[0].abi
     assert on_llvms(out, version) == ON_DEVICE
@@ -67,7 +67,7 @@ def test_clangs_objects_need_no_wrapper_at_the_link(
 
 
 def unregistered(version: str, folder: Path) -> Path:
-    """A program of region.c that its clang's driver has not linked."""
+    """Link a program of region.c without its clang's driver."""
     flags = ["-fopenmp-new-driver"] if version == "14" else []
     host, app = folder / "app.o", folder / "app"
     run(*clangs.tool(version), "-O1", *OFFLOADING, *flags, "-c", REGION, "-o", host)
@@ -79,7 +79,7 @@ def unregistered(version: str, folder: Path) -> Path:
 @pytest.mark.offloads
 @pytest.mark.parametrize("linker", LINKERS)
 def test_a_program_that_never_knew_a_runtime(tmp_path: Path, linker: str) -> None:
-    """It needs the library, finds its calls, and gives its own constructors their arguments."""
+    """The program imports the library; its own constructors still get their arguments."""
     host = tmp_path / "plain.o"
     compile_c(PLAIN, host, "-c")
     app = link(tmp_path / "app", host, linker=linker)
@@ -137,7 +137,7 @@ int main(int count, char **words) { return count < 2 || dlopen(words[1], RTLD_NO
 
 
 def refused(path: Path, image: Path, *options: object) -> str:
-    """Return what `bundle` says when it refuses a finished file."""
+    """Return the message of a refused `bundle`."""
     out = path.with_name("refused")
     done = omptool("bundle", path, "--image", f"{X86_64}={image}", *options, "-o", out)
     assert done.exit_code == 2, done.output

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def content(path: Path, name: str) -> bytes:
-    """The bytes of a section."""
+    """Return the bytes of a section."""
     with open_reader(path) as data:
         elf = headers.read(data)
         (section,) = (s for s in elf.sections if s.name == name)

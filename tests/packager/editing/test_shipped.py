@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs and libraries that others have built stay what they are: given an image, edited,
-stripped, edited again, and put back.
-"""
+"""Edit programs and libraries that others built: add an image, strip, edit again, and revert."""
 
 from __future__ import annotations
 
@@ -62,7 +60,7 @@ def test_it_does_what_it_did(products: Products, tmp_path: Path, name: str) -> N
 
 
 class Stages:
-    """Each result in a folder of its own, so that the file's name stays what it was."""
+    """Results in a folder each, so that the file's name stays the same."""
 
     def __init__(self, folder: Path, origin: Path) -> None:
         self._folder, self._origin = folder, origin
@@ -70,7 +68,7 @@ class Stages:
         self._count = 0
 
     def same(self, path: Path) -> Path:
-        """It does what the file did that was shipped."""
+        """Check that the file does the same as the shipped one, and return it."""
         assert does(path, self._origin) == self._wanted
         return path
 

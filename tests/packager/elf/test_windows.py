@@ -57,7 +57,7 @@ def test_strings_that_are_not_there(data: bytes, at: int, message: str) -> None:
 
 
 def table(size: int) -> Window:
-    """Records whose words are their numbers."""
+    """Return records whose words are their numbers."""
     data = array("Q", range(size // 8)).tobytes() + bytes(size % 8)
     return Window(Range(0x1000, size, "table"), data, {1: "one"}.get)
 

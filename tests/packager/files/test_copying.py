@@ -36,7 +36,7 @@ def out(tmp_path: Path) -> Iterator[int]:
 
 
 def refuse(*_: object) -> int:
-    """As between two file systems."""
+    """Fail as a copy between two file systems does."""
     raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
 
 

@@ -192,7 +192,7 @@ def stretched(count: int) -> bytes:
 def test_images_larger_than_the_memory(
     monkeypatch: pytest.MonkeyPatch, compress: Compress, extra: int
 ) -> None:
-    """Their two ends are enough where a cubin's tables are there."""
+    """The two ends suffice if they contain a cubin's tables."""
     monkeypatch.setattr(helper, "IMAGE_ROOM", 1 << 20)
     compiled = helper.built.__wrapped__()
     assert compiled
@@ -233,7 +233,7 @@ def test_cubins_whose_tables_are_in_the_middle(
 @pytest.mark.parametrize("size", [1 << 10, 3 << 20])
 @pytest.mark.parametrize("behind", [b"", b"!", zstandard.compress(b""), inflate.MARK])
 def test_frames(monkeypatch: pytest.MonkeyPatch, size: int, behind: bytes) -> None:
-    """Whatever is accepted at once has as many bytes as it has in pieces."""
+    """Frames accepted at once inflate to the same bytes as in pieces."""
     monkeypatch.setattr(helper, "IMAGE_ROOM", 1 << 20)
     compiled = helper.built.__wrapped__()
     assert compiled
@@ -256,7 +256,7 @@ def test_frames(monkeypatch: pytest.MonkeyPatch, size: int, behind: bytes) -> No
 
 
 def test_a_limit_is_met_behind_what_is_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of fatbins, of which the next one has been begun."""
+    """The next fatbin has been started when the limit is reached."""
     fatbin = (DATA / "lz4.fatbin").read_bytes()
     sizes = [len(payload.stored or "") for payload in cuda_fatbin.parse(Reader(fatbin))]
     data = Reader(fatbin * 3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compressed parts of files: zstd's frames, and the room for what is inflated."""
+"""Inflate compressed parts: zstd's frames, and room for the results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNSIZED = zstandard.ZstdCompressor(write_content_size=False)
 
 
 def skipped(content: bytes, number: int = 0) -> bytes:
-    """A frame that inflates to nothing."""
+    """Return a skippable frame."""
     return struct.pack("<II", 0x184D2A50 + number, len(content)) + content
 
 
@@ -96,7 +96,7 @@ def test_parts_that_have_given_way_are_inflated_again(monkeypatch: pytest.Monkey
         for number in rng.choices(range(len(parts)), k=3):
             start = rng.randrange(len(originals[number]))
             assert parts[number].bytes(start) == originals[number][start:]
-    # One in another: the outer gives way while the inner is written.
+    # The outer part is dropped from memory while the inner one is inflated.
     outer = inflate(Reader(zlib.compress(whole), context=data.context), "zlib", len(whole), "outer")
     at = 0
     for original in originals:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Blocks of LZ4: the helper inflates what the lz4 package inflates, and nothing else."""
+"""The helper inflates the same LZ4 blocks as the lz4 package, and no others."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def by_package(block: bytes, size: int) -> bytes | None:
 
 
 def by_helper(block: bytes, size: int) -> bytes | None:
-    """Return what the helper inflates a block to."""
+    """Inflate a block by the helper."""
     built = helper.built()
     assert built
     image = built.image(size)
@@ -59,7 +59,7 @@ def test_sound_blocks() -> None:
 
 
 def test_a_block_of_nothing() -> None:
-    """The package alone knows which of these are sound."""
+    """Only the package knows which of these blocks are sound."""
     assert by_helper(compressed(b""), 0) is None
     assert inflate(Reader(compressed(b"")), "lz4", 0, "block").bytes() == b""
 
@@ -82,7 +82,7 @@ def test_damaged_blocks() -> None:
 
 @pytest.mark.parametrize("stored", [1 << 30, 40])
 def test_beginnings(stored: int) -> None:
-    """With the helper and without, of sound blocks and damaged ones."""
+    """The helper and Python agree on sound and damaged blocks."""
     rng = random.Random(6)
     for content in contents():
         block = compressed(content)[:stored]

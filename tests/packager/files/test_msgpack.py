@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""MessagePack: each kind of value, and what is malformed."""
+"""MessagePack: values of each kind, and malformed ones."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Output that takes the place of a file, and what stays of that one."""
+"""Output that replaces a file, and attributes of that file that stay."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def mode(path: Path) -> int:
 def test_a_file_that_nobody_may_write_is_replaced(
     tmp_path: Path, given: int | None, expected: int
 ) -> None:
-    """Its new bytes can be written all the same; then it is what it was."""
+    """The new bytes can be written; the file then is read-only again."""
     path = tmp_path / "file"
     path.write_text("old")
     path.chmod(0o444)
@@ -44,7 +44,7 @@ def test_a_file_keeps_its_owner(tmp_path: Path) -> None:
 
 @pytest.fixture
 def linked(tmp_path: Path) -> tuple[Path, Path]:
-    """A link in a folder of its own, and the file that it leads to."""
+    """Provide a symlink in its own folder, and its target."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     victim.chmod(0o640)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Questions of LLVM's tests of clang-offload-bundler about bundles, asked of omptool.
+"""Ask omptool the questions of LLVM's tests of clang-offload-bundler about bundles.
 
-They are `clang/test/OffloadTools/clang-offload-bundler/*`, before LLVM 22 one each of
-`clang/test/Driver/clang-offload-bundler*` and `fat_archive_unbundle_ext.c`. Each test here is named
-by one. What they ask of the bundler's options, and of what it refuses to write, is not asked here.
+They are `clang/test/OffloadTools/clang-offload-bundler/*`, before LLVM 22
+`clang/test/Driver/clang-offload-bundler*` and `fat_archive_unbundle_ext.c`. Each test here has the
+name of one. Questions about the bundler's options, and about outputs that it refuses, are omitted.
 The host's part is no device image: the bundler lists it, omptool does not.
 """
 
@@ -19,7 +19,7 @@ from documents import dumped_images
 from host_bytes import ZLIB, bundle, compressed_bundle
 from toolchain import compile_c, omptool, run
 
-# The bundler adds a dash to these, for the processor that they do not name.
+# Targets without a processor, to which the bundler appends a dash.
 HOST = "host-x86_64-unknown-linux-gnu"
 POWER, X86 = "openmp-powerpc64le-ibm-linux-gnu", "openmp-x86_64-pc-linux-gnu"
 CPUS = [HOST, POWER, X86]
@@ -30,7 +30,7 @@ BUNDLER = "clang-offload-bundler-19"
 
 
 class Bundler:
-    """Files that the bundler of LLVM 19 joins, and what is said of the outcome."""
+    """Files that LLVM 19's bundler joins, and omptool's view of the result."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -52,7 +52,7 @@ class Bundler:
         return out
 
     def taken(self, path: Path, kind: str, target: str) -> bytes:
-        """Return what the bundler takes out for a target."""
+        """Unbundle a target by the bundler."""
         out = self.folder / "taken"
         words = (
             f"-type={kind}",
@@ -70,13 +70,13 @@ def bundler(tmp_path_factory: pytest.TempPathFactory) -> Bundler:
 
 
 def listed(path: Path, kind: str) -> list[str]:
-    """The bundler's list, without the host."""
+    """Return the bundler's list, without the host."""
     names = run(BUNDLER, "-list", f"-type={kind}", f"-input={path}").split()
     return sorted(name for name in names if not name.startswith("host-"))
 
 
 def named(path: Path) -> list[str]:
-    """The IDs of what omptool finds: always with the dashes for environment and processor."""
+    """Return omptool's images as IDs, with the dashes for environment and processor."""
     names = []
     for image in dumped_images(path):
         dash = "-" * (3 - image["triple"].count("-"))
@@ -85,7 +85,7 @@ def named(path: Path) -> list[str]:
 
 
 def extracted(path: Path, *options: str) -> list[bytes]:
-    """Return what the options choose, in the order of the file."""
+    """Return the extracted images that the options select, in file order."""
     to = path.with_name(f"{path.name}.out")
     result = omptool("extract", *(options or ("--all",)), "-o", to, path)
     assert result.exit_code == 0, result.output
@@ -131,13 +131,13 @@ def test_basic_align(bundler: Bundler) -> None:
 
 
 def test_basic_missing(bundler: Bundler) -> None:
-    """basic.c: what is not bundled is not found, whatever else is; that is an error to both."""
+    """basic.c: a missing target is an error to both tools."""
     path = bundler.made("missing.bc", "bc", [HOST, HIP[0]], (bundler.host, bundler.one))
     refused = omptool("extract", "--arch", "gfx906", "-o", bundler.folder / "none", path)
     assert refused.exit_code == 1
     assert "no image has the arch gfx906; the archs are gfx900" in refused.stderr
     assert not (bundler.folder / "none").exists()
-    # LLVM's takes all or nothing; omptool's --arch means any of those that it is given.
+    # LLVM's tool requires a match of all; omptool's --arch matches any of its values.
     assert extracted(path, "--arch", "gfx900", "--arch", "gfx906") == [ONE]
 
 
@@ -166,7 +166,7 @@ def test_basic_no_archive(bundler: Bundler) -> None:
 
 
 def test_basic_target_ids(bundler: Bundler) -> None:
-    """basic.c: what is for any setting of a feature is for each, but not the other way round."""
+    """basic.c: an image for any setting of a feature fits each, but not the other way round."""
     ids = [f"hip-{AMD}--gfx906:xnack{sign}" for sign in "-+"]
     both = bundler.made("both.bc", "bc", ids, (bundler.one, bundler.two))
     assert named(both) == listed(both, "bc") == sorted(ids)
@@ -182,9 +182,9 @@ def test_basic_target_ids(bundler: Bundler) -> None:
 
 @pytest.mark.parametrize("kind", ["hip", "hipv4", "openmp"])
 def test_basic_kinds(bundler: Bundler, kind: str) -> None:
-    """basic.c: hip and hipv4 are one; with -hip-openmp-compatible OpenMP's is as well.
+    """basic.c: hip and hipv4 are equal, and with -hip-openmp-compatible so is OpenMP's.
 
-    omptool chooses by triple and processor, and shows who made it.
+    omptool selects by triple and processor, and shows the kind.
     """
     path = bundler.folder / f"{kind}.bundle"
     path.write_bytes(bundle({HOST: b"", f"{kind}-{AMD}--gfx90a": ONE}))
@@ -196,8 +196,8 @@ def test_basic_kinds(bundler: Bundler, kind: str) -> None:
 def test_basic_conflict(bundler: Bundler) -> None:
     """basic.c, -check-input-archive: gfx906 and gfx906:xnack+ of two kinds in one member.
 
-    The bundler refuses such an archive if it is told to check; omptool shows both, and which of
-    them a processor takes.
+    With that option the bundler refuses such an archive; omptool shows both, and the one that fits
+    a processor.
     """
     ids = [HOST, HIP[1], f"hipv4-{AMD}--gfx906:xnack+"]
     member = bundler.made("conflict.o", "o", ids, (bundler.host, bundler.one, bundler.two))
@@ -228,7 +228,7 @@ def test_ids(tmp_path: Path, target: str, triple: str, arch: str | None) -> None
 
 @pytest.mark.parametrize("name", ["amdgpu9.00", "amdgpu9", "amdgpu"])
 def test_basic_later_names(tmp_path: Path, name: str) -> None:
-    """basic.c, of the release after 22: amdgcn is asked for, and a new name of it is there.
+    """basic.c, of the release after 22: amdgcn selects its new names.
 
     linker-wrapper-amdgpu-triple-compat.c: amdgpu means all of them; one of them means no other.
     """
@@ -271,7 +271,7 @@ def test_compressed(tmp_path: Path, how: str, version: int) -> None:
 
 @pytest.mark.parametrize("flags", [["-compression-level=9"], ["-bundle-align=4096"]])
 def test_zstd_options(bundler: Bundler, flags: list[str]) -> None:
-    """zstd.c: the level, and where the contents are in what it inflates to."""
+    """zstd.c: the level, and the offsets in the inflated bundle."""
     files = (bundler.host, bundler.one, bundler.two)
     path = bundler.made("packed.bc", "bc", [HOST, *HIP], files, "-compress", *flags)
     assert named(path) == listed(path, "bc") == HIP

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Questions of LLVM's tests of its readers, asked of omptool.
+"""Ask omptool the questions of LLVM's tests of its readers.
 
-Each test is named by one in `llvm/test/tools/llvm-objdump/Offloading` or `llvm-offload-binary`.
-The inputs are our own. Where LLVM's tool on this machine reads them, it is asked as well; else the
-answer is the one that LLVM's test expects of a later release.
+Each test has the name of one in `llvm/test/tools/llvm-objdump/Offloading` or `llvm-offload-binary`.
+The inputs are our own. If LLVM's tool on this machine reads them, its answer is compared; else the
+expected answer is that of a later release in LLVM's test.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def in_hip_section(content: bytes) -> bytes:
 
 
 class Asked:
-    """A file, and what omptool says of it."""
+    """A file, and omptool's view of it."""
 
     def __init__(self, folder: Path, content: bytes, name: str = "input") -> None:
         self.path = folder / name
@@ -86,11 +86,11 @@ class Asked:
 
     @property
     def levels(self) -> list[list[dict[str, Any]]]:
-        """The containers in containers around each image."""
+        """Return the nested containers around each image."""
         return [image["levels"] for image in self.images]
 
     def extracted(self, *options: object) -> list[bytes]:
-        """The images that the options choose, in order."""
+        """Return the images that the options choose, in order."""
         to = self.folder / f"out{len(list(self.folder.iterdir()))}"
         result = omptool("extract", *options, "-o", to, self.path)
         assert result.exit_code == 0, result.output
@@ -103,7 +103,7 @@ class Asked:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Containers:
-    """Code objects of two of AMD's processors."""
+    """Provide code objects for two of AMD's processors."""
     return Containers(tmp_path_factory.mktemp("llvms"))
 
 
@@ -176,7 +176,7 @@ def zstd(body: bytes) -> bytes:
 def test_a_section_that_cannot_be_read(
     tmp_path: Path, section: Section, ours: str, theirs: str
 ) -> None:
-    """Both say that it failed; ours says what of the file, and where."""
+    """Both tools fail; omptool also names the part of the file, and the place."""
     asked = Asked(tmp_path, elf(EXECUTABLE, [section]))
     assert asked.exit_code == 2
     assert re.search(ours, asked.said)
@@ -200,7 +200,7 @@ def test_objdump_warning(tmp_path: Path) -> None:
 
 
 def test_objdump_non_elf(tmp_path: Path) -> None:
-    """non-elf.test: both say of Mach-O that it is not read; ours fails, as it has no answer."""
+    """non-elf.test: both tools reject Mach-O; omptool exits with an error."""
     asked = Asked(tmp_path, struct.pack("<7I", 0xFEEDFACE, 7, 3, 1, 0, 0, 0x2000))
     assert (asked.exit_code, asked.images) == (2, [])
     assert "is neither an ELF file nor" in asked.said
@@ -208,7 +208,7 @@ def test_objdump_non_elf(tmp_path: Path) -> None:
 
 
 def test_objdump_fatbin_arch_name(tmp_path: Path) -> None:
-    """fatbin-arch-name.test: each image of a HIP program by default, those of a processor if asked.
+    """fatbin-arch-name.test: all images of a HIP program by default, or those of a processor.
 
     The host's part is no device image: omptool does not show it.
     """
@@ -244,9 +244,9 @@ def test_objdump_fatbin(made: Containers, tmp_path: Path, name: str, packed: boo
 
 
 def test_objdump_fatbin_magic_collision(tmp_path: Path) -> None:
-    """fatbin-magic-collision.test: a compressed bundle is as long as it says.
+    """fatbin-magic-collision.test: the header has the size of a compressed bundle.
 
-    The magic is in its compressed bytes too, in a frame that is to be skipped.
+    Its compressed bytes contain the magic as well, in a skippable frame.
     """
     plain = bundle({f"hip-{AMD}--gfx906": ONE, f"hip-{AMD}--gfx908": TWO})
     skipped = struct.pack("<II", 0x184D2A50, 4) + b"CCOB"
@@ -282,7 +282,7 @@ def test_objdump_damaged_nested(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("pack", [zstd, zlib.compress], ids=["compress", "compress-level-zlib"])
 def test_binary_compressed(tmp_path: Path, pack: Any) -> None:
-    """compress.test, compress-level-zlib.test: what was packed comes out, also before another."""
+    """compress.test, compress-level-zlib.test: packed images are extracted unchanged."""
     data = later(3, [(0, {"triple": "x-y-z", "arch": "abc"}, ONE)], pack, (NO_IMAGE, NO_KIND))
     plain = offload_binary(Image(NO_IMAGE, NO_KIND, "x-y-z", "abc", TWO))
     asked = Asked(tmp_path, data + bytes(-len(data) % 8) + plain)
@@ -300,7 +300,7 @@ def test_binary_ignore_shared_object(tmp_path: Path) -> None:
 
 
 def test_binary_plain(tmp_path: Path) -> None:
-    """llvm-offload-binary.ll: what was packed comes out as LLVM 19 takes it out, and unnamed."""
+    """llvm-offload-binary.ll: packed images are extracted as by LLVM 19, also unnamed ones."""
     asked = Asked(tmp_path, offload_binary(Image(NO_IMAGE, NO_KIND, "x-y-z", "abc", ONE)))
     keys = ("declared_kind", "arch", "triple", "producer")
     assert asked.of_each(*keys) == [(None, "abc", "x-y-z", None)]
@@ -329,7 +329,8 @@ def test_binary_nested(tmp_path: Path) -> None:
     ]  # fmt: skip
     flat = Asked(tmp_path, mixed, "mixed")
     assert flat.extracted("--all") == [ONE, TWO, b"last\n"]
-    # LLVM's takes the inner OffloadBinary out by the outer one's processor: no image for omptool.
+    # LLVM's tool extracts the inner OffloadBinary by the outer processor; omptool does not count it
+    # as an image.
     assert omptool("extract", "--arch", "nested", "-o", tmp_path, flat.path).exit_code == 1
 
 

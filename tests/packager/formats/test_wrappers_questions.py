@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Questions of LLVM's test of its linker wrapper's output, asked of omptool.
+"""Ask omptool the questions of LLVM's test of its linker wrapper's output.
 
-`linker-wrapper-image.c`, of `clang/test/OffloadTools/clang-linker-wrapper` and before LLVM 22 of
-`clang/test/Driver`: what the wrapper of LLVM 19 writes for a program of each kind, and for
-SYCL that of LLVM 22, is linked, and read. A dry run gives each image no bytes.
+The test is `linker-wrapper-image.c`, of `clang/test/OffloadTools/clang-linker-wrapper` and before
+LLVM 22 of `clang/test/Driver`. The output of LLVM 19's wrapper for a program of each kind, and of
+LLVM 22's for SYCL, is linked and read. A dry run gives each image no bytes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ KINDS = {
 
 
 def wrapped(folder: Path, kind: str, system: str) -> Path:
-    """An object of what the linker wrapper writes."""
+    """Compile the output of the linker wrapper to an object."""
     version = "22" if kind == "sycl" else "19"
     (folder / "w.ll").write_text(with_bytes(module(folder, kind, system, version)))
     out = folder / "wrapped.o"
@@ -52,7 +52,7 @@ def wrapped(folder: Path, kind: str, system: str) -> Path:
 
 
 def module(folder: Path, kind: str, system: str, version: str) -> str:
-    """Return what the linker wrapper of a release of LLVM writes in a dry run."""
+    """Return the module that an LLVM release's linker wrapper writes in a dry run."""
     packed = offload_binary(KINDS[kind])
     (folder / "in.o").write_bytes(elf(RELOCATABLE, [Section(".llvm.offloading", packed)]))
     command = (
@@ -63,12 +63,12 @@ def module(folder: Path, kind: str, system: str, version: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     text = done.stdout + done.stderr
     lines = text[text.index("; ModuleID") :].splitlines()
-    # The commands that it would run are among the lines.
+    # The output includes the commands that the wrapper would run.
     return "\n".join(line for line in lines if not line.startswith(' "'))
 
 
 def with_bytes(text: str) -> str:
-    """The same with the bytes of a module for SYCL: its images are told by addresses alone."""
+    """Fill in the bytes of a module for SYCL, whose images only addresses refer to."""
     size = len(MODULE)
     array = "".join(f"\\{byte:02x}" for byte in MODULE)
     data = "@.sycl_offloading.0.data"
@@ -129,7 +129,7 @@ def test_cuda_and_hip_of_windows(tmp_path: Path, kind: str, section: str) -> Non
 
 
 def test_openmp_of_windows(tmp_path: Path) -> None:
-    """The image of an object file of Windows'; who registers it is not read there."""
+    """The file is a COFF object, in which registrations are not read."""
     file = dumped(wrapped(tmp_path, "openmp", "windows"))
     assert [(image["triple"], image["arch"]) for image in file["images"]] == [(NVPTX, "sm_70")]
     assert file["descriptors"] == []

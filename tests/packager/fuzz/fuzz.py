@@ -20,7 +20,7 @@ import atheris
 HERE = Path(__file__).parent
 MAX_LENGTH = 1 << 14
 
-# Modules from the tree: atheris does not instrument what an editable install's own finder finds.
+# Import modules from the tree: atheris does not instrument modules of an editable install's finder.
 sys.meta_path[:] = [f for f in sys.meta_path if "Redirecting" not in type(f).__name__]
 sys.path[:0] = [str(HERE.parents[2]), str(HERE)]
 with atheris.instrument_imports(include=["packager"]):
@@ -29,14 +29,15 @@ with atheris.instrument_imports(include=["packager"]):
 
     import packager
 
-    # Commands import most of these only when they need them, which is too late to instrument them.
+    # Import all modules now: commands import most of them only when needed, too late for
+    # instrumentation.
     for module in walk_packages(packager.__path__, "packager."):
         if not module.name.startswith("packager.lowering"):  # which fuzzing does not call
             import_module(module.name)
 
 
 def changed(data: bytes, max_size: int, seed: int) -> bytes:
-    """The next input: half of them differ where structure is, the others as libFuzzer likes."""
+    """Return the next input: half are changed in structured fields, the others by libFuzzer."""
     chance = random.Random(seed)
     if chance.random() < 0.5:
         return bytes(atheris.Mutate(data, max_size))

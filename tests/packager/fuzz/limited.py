@@ -35,7 +35,7 @@ def too_slow(_number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def main() -> None:
-    """All files, each beside the one before it."""
+    """Run the commands on all files, each beside the previous one."""
     work, *paths = map(Path, sys.argv[1:])
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGPROF, too_slow)

@@ -56,7 +56,7 @@ SMALL = ("-nostdlib", "-Wl,-z,noseparate-code", "-Wl,--build-id=none", "-Wl,-z,n
 
 
 def main() -> None:
-    """Every seed anew; those of other origin stay."""
+    """Make every seed again; keep seeds of other origin."""
     CORPUS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def images(work: Path) -> list[Path]:
-    """Device images, bare."""
+    """Make bare device images."""
     (work / "image.ptx").write_text(PTX)
     nowhere = (f"-ffile-prefix-map={work}=", "-fdebug-compilation-dir=.")
     debug = ("-shared", "-fPIC", "-gdwarf-5", *nowhere, f"-ffile-prefix-map={INCLUDE}=", *SMALL)
@@ -101,21 +101,21 @@ def images(work: Path) -> list[Path]:
 
 
 def of_sycl(work: Path) -> list[Path]:
-    """A library of SYCL's, and the native code in it."""
+    """Make a library for SYCL, and the native code in it."""
     (work / "zebin").write_bytes(sycl.zebin(work))
     library = sycl.sample(work, "-s", *SMALL).rename(work / "sycl.so")
     return [library, work / "zebin"]
 
 
 def of_rocm(work: Path) -> list[Path]:
-    """An archive of kernels of a library."""
+    """Make an archive of a library's kernels."""
     content = kpacks.archive("zstd-per-kernel", {f"{kpacks.LIBRARY}#0": ("gfx1100", "gfx90a")})
     (work / "one.kpack").write_bytes(content)
     return [work / "one.kpack"]
 
 
 def bundles(work: Path) -> list[Path]:
-    """Containers in files."""
+    """Make containers that are whole files."""
     bundler = ("clang-offload-bundler-19", f"-targets={HOST_ID},hipv4-{AMD}--gfx90a")
     files = ("-input=/dev/null", f"-input={work / 'amd.o'}")
     run(*bundler, "-type=bc", *files, f"-output={work / 'bundle'}")
@@ -143,7 +143,7 @@ def bundles(work: Path) -> list[Path]:
 
 
 def nested(work: Path) -> list[Path]:
-    """Containers in containers, and one malformed part beside one that is not."""
+    """Make nested containers, and one with a malformed part beside a sound one."""
     parts = (f"--image=file={work / 'bundle.ccob'},triple={AMD},arch=gfx90a,kind=openmp",)
     run("clang-offload-packager-19", "-o", work / "nested", *parts)
     damaged = bytearray((work / "packed").read_bytes())
@@ -153,7 +153,7 @@ def nested(work: Path) -> list[Path]:
 
 
 def hosts(work: Path) -> list[Path]:
-    """Objects and programs with images in sections."""
+    """Make objects and programs with images in sections."""
     runtime = fake_runtime(work)
     host = compile_c(HOST + MAIN, work / "host.o", "-c", "-fPIC")
     object_ = bundled(host, work / "bundled.o", {f"{NVPTX}:sm_70": work / "image.ptx"})
@@ -177,7 +177,7 @@ GCC_FOLDER = Path("/usr/lib/gcc/x86_64-linux-gnu/12")
 
 
 def windows(work: Path) -> list[Path]:
-    """The same for Windows."""
+    """Make a COFF object and an executable for Windows."""
     (work / "images").write_bytes((work / "packed").read_bytes())
     (work / "fatbin").write_bytes((DATA / "zstd.fatbin").read_bytes())
     source = TESTS / "packager" / "hosts" / "coff.s"
@@ -225,7 +225,7 @@ def archives(work: Path) -> list[Path]:
 
 
 def packages(work: Path) -> list[Path]:
-    """PTX in a wheel and in a package of Debian's."""
+    """Pack PTX into a wheel and a Debian package."""
     run("env", "-C", work, "zip", "-q", "-X", "packed.whl", "image.ptx")
     root = work / "root"
     (root / "DEBIAN").mkdir(parents=True)

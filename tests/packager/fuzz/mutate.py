@@ -20,7 +20,7 @@ from packager.files.reader import Reader
 from packager.formats.containers import archive, cuda_fatbin, offload_binary
 from packager.formats.containers.bundles import clang_bundle, compressed_bundle
 
-# Formats begin with these magics; a reader starts there.
+# Magics of formats, where readers start.
 MAGICS = (
     headers.MAGIC,
     offload_binary.MAGIC,
@@ -36,7 +36,7 @@ MAGICS = (
 )
 _MAGIC = re.compile(b"|".join(map(re.escape, MAGICS)))
 BEHIND = 64  # bytes of a header that follow a magic
-# Sections whose contents are words, beside those of symbols and relocations.
+# Sections of words, besides symbols and relocations.
 WORDS = re.compile(
     r"\.(init_array|dynamic|data\.rel\.ro|gnu\.offload|tgtimg|omptool|nvFatBin|hipFatBin)"
     r"|\w*(offload|target)\w*entries"
@@ -57,7 +57,7 @@ class Field(NamedTuple):
 
 
 def fields(data: bytes) -> list[Field]:
-    """Those that readers go by, as far as they are found."""
+    """Return the fields that control readers, as far as they are found."""
     found = [Field(at, 4) for at in range(0, min(len(data), BEHIND), 4)]
     for match in _MAGIC.finditer(data):
         found += (Field(at, 4) for at in range(match.start(), match.end() + BEHIND, 4))
@@ -66,7 +66,7 @@ def fields(data: bytes) -> list[Field]:
 
 
 def _of_elf(data: bytes) -> Iterator[Field]:
-    """The fields of headers and tables of an ELF file."""
+    """Yield the fields of headers and tables in an ELF file."""
     try:
         file = headers.read(Reader(data))
     except FormatError:
@@ -87,7 +87,7 @@ def _of_section(file: Elf, section: Section) -> Iterator[Field]:
 
 
 def _rows(layout: Struct, start: int, count: int) -> Iterator[Field]:
-    """The fields of `count` records of a layout that has no padding."""
+    """Yield the fields of `count` records of a layout without padding."""
     for row in range(count):
         at = start + row * layout.size
         for size in map(calcsize, re.findall(r"\d*[a-zA-Z]", layout.format)):
@@ -96,7 +96,7 @@ def _rows(layout: Struct, start: int, count: int) -> Iterator[Field]:
 
 
 def mutated(data: bytes, chance: random.Random) -> bytes:
-    """The same with one to four fields changed."""
+    """Return a copy with one to four fields changed."""
     result = bytearray(data)
     known = fields(data)
     for _ in range(chance.randint(1, MAX_CHANGES) if known else 0):

@@ -19,7 +19,7 @@ COMMANDS = (
     ("verify", "--sarif"),
     ("extract", "--kernels"),
 )
-# click keeps every stream that it has ever written to.
+# click keeps references to all streams that it wrote to, so these are reused.
 OUT, ERR = StringIO(), StringIO()
 
 
@@ -28,8 +28,8 @@ class FaultError(Exception):
 
 
 def check(path: Path) -> None:
-    """Every command on one file; raises what a command raised, or FaultError."""
-    # The peak is from here on: other tests of this process may have taken more.
+    """Run every command on a file; raise its exception, or FaultError."""
+    # Reset the peak: other tests of this process may have used more memory.
     Path("/proc/self/clear_refs").write_text("5", "ascii")
     before = _peak()
     for command in COMMANDS:
@@ -44,14 +44,14 @@ def _peak() -> int:
 
 
 def invoked(*command: str) -> None:
-    """One command; raises what it raised, or FaultError."""
+    """Run one command; raise its exception, or FaultError."""
     start = time.process_time()
     code, errors = _invoke(*command)
     _judge(command[0], code, errors, time.process_time() - start)
 
 
 def _invoke(*arguments: str) -> tuple[object, str]:
-    """The exit code, and what is on stderr."""
+    """Return the exit code and the text on stderr."""
     for stream in (OUT, ERR):
         stream.seek(0)
         stream.truncate()

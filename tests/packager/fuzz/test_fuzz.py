@@ -25,7 +25,7 @@ def test_the_corpus(path: Path) -> None:
 
 @pytest.mark.parametrize("way", [queues.AT_ONCE], ids=["at-once"], indirect=True)  # doctor asks it
 def test_the_corpus_under_limits(tmp_path: Path) -> None:
-    """No traceback, no more than 5 s of the processor and 1 GiB, whatever command reads it."""
+    """No command prints a traceback, or takes more than 5 CPU seconds or 1 GiB."""
     command = [sys.executable, str(HERE / "limited.py"), str(tmp_path), *map(str, CORPUS)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -37,7 +37,7 @@ def test_the_seeds_are_sound() -> None:
 
 
 def check_changed(path: Path, tmp_path: Path, count: int) -> None:
-    """Inputs that differ from a seed in a few fields; the seed and a number name each."""
+    """Check inputs that differ from a seed in a few fields; an error names seed and number."""
     data, changed = path.read_bytes(), tmp_path / "changed"
     for number in range(count):
         changed.write_bytes(mutated(data, random.Random(f"{path.name} {number}")))
@@ -59,7 +59,7 @@ def test_many_changed_fields(path: Path, tmp_path: Path) -> None:
 
 
 def fuzz(work: Path, *limits: str) -> None:
-    """libFuzzer's own exit code is not 0 when an input fails; its last lines name it."""
+    """Run libFuzzer; check its last lines, because it may exit with 0 although an input fails."""
     command = [sys.executable, str(HERE / "fuzz.py"), str(work), *limits]
     done = subprocess.run(command, capture_output=True, text=True)
     said = done.stdout + done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The reader of AArch64's code: what an assembler made, and where it must not guess."""
+"""The reader of AArch64's code on an assembler's output, and on code that it must not guess."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGE, INSIDE = START + 0x3000, 0x128
 
 
 def code(tmp_path: Path, text: str) -> bytes:
-    """The bytes of instructions, of which the linker has resolved nothing."""
+    """Assemble instructions, without resolving relocations."""
     source, out = tmp_path / "a.s", tmp_path / "a.o"
     source.write_text("\n".join(text.split(";")) + "\n")
     run(*tool(INSTALLED, "clang"), "--target=aarch64-linux-gnu", "-c", source, "-o", out)
@@ -92,7 +92,7 @@ def test_arguments(tmp_path: Path, text: str, number: int | None) -> None:
 
 
 def placed(steps: Iterable[Step[int]], start: int) -> bytes:
-    """The bytes of code at an address."""
+    """Return the bytes of code at an address."""
     content = b""
     for instruction, target in steps:
         field, code = instruction.field, instruction.code
@@ -107,7 +107,7 @@ def placed(steps: Iterable[Step[int]], start: int) -> bytes:
 @pytest.mark.parametrize("machine", [AARCH64, X86_64])
 @pytest.mark.parametrize("start", [0x10000, 0x7FFFF000, 0x10FF8])
 def test_code_reads_as_it_was_written(machine: HostMachine, start: int) -> None:
-    """The reader finds again what a constructor hands over, wherever both are."""
+    """The reader recovers a constructor's argument, wherever code and argument are."""
     target, slot, following = 0x43210, start + 0x800, start + 0x400
     for by_slot in (False, True):
         first = machine.code.first(target, slot, following, by_slot=by_slot)

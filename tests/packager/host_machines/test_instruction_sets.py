@@ -14,7 +14,7 @@ from packager.host_machines import aarch64_features
 from packager.host_machines.instruction_sets import MACHINES
 from packager.host_machines.x86_64_features import PROCESSORS
 
-# Clang's macros whose names are not Linux's in capital letters.
+# Clang's macros whose names differ from Linux's in capitals.
 OTHERS = {
     "pni": "SSE3",
     "bmi1": "BMI",
@@ -31,7 +31,7 @@ OTHERS = {
     "avx_vnni_int16": "AVXVNNIINT16",
     "avx_ne_convert": "AVXNECONVERT",
 }
-# Arm's macros of the features in the table.
+# Arm's macros for features of the table.
 OF_ARM = {
     "atomics": "ATOMICS",
     "asimdrdm": "QRDMX",
@@ -87,7 +87,7 @@ def test_features_of_aarch64_are_clangs(processor: str) -> None:
     assert ARM.features(processor) == arms(f"{option}={processor}")
 
 
-# Of these clang defines no macro before the architecture that has them.
+# Features for which clang defines no macro until the architecture that includes them.
 SILENT = {"rdm", "fcma", "complxnum", "jscvt", "jsconv", "frintts", "fptoint"}
 
 

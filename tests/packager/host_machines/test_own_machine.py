@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The machine that this runs on, by the names that systems give it."""
+"""Recognise this machine by its names on several systems."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files for AArch64 tell who registers descriptors, and what objects require. Of other machines
-that is unknown.
+"""Find the registration of descriptors and the requirements of objects for AArch64.
+
+For machines other than x86-64 and AArch64 both are unknown.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def test_clangs_programs_name_who_registers(
 def test_what_clangs_objects_require(
     tmp_path: Path, level: str, clause: tuple[str, ...], mask: int
 ) -> None:
-    """Until 18 a constructor says so, by a number that it moves into a register."""
+    """Up to clang 18 a constructor passes the mask as a number in a register."""
     flags = (level, *clause, "--offload-host-only")
     path = compiled(REQUIRES, tmp_path / "a.o", *flags, version="16")
     with open_reader(path) as data:
@@ -57,7 +58,7 @@ def test_what_clangs_objects_require(
 
 
 def for_riscv(path: Path) -> int | None:
-    """Return what an object requires if its code is of a machine that nobody here reads."""
+    """Return an object's requirements if its machine is one without a code reader."""
     content = bytearray(path.read_bytes())
     content[MACHINE_AT] = RISCV64
     path.write_bytes(content)
@@ -66,7 +67,7 @@ def for_riscv(path: Path) -> int | None:
 
 
 def test_what_is_not_read_is_unknown(tmp_path: Path) -> None:
-    """Not that nothing was found: the code of this machine is not understood."""
+    """The result is unknown, not "none", because omptool cannot read this machine's code."""
     (tmp_path / "image").write_bytes(b"any")
     wrapper, library = tmp_path / "wrapper.ll", tmp_path / "library.so"
     words = ("--abi", "llvm-19", "--format", "llvm-ir", "--force", "-o", wrapper)
@@ -82,7 +83,7 @@ def test_what_is_not_read_is_unknown(tmp_path: Path) -> None:
 
 
 def test_pointers_of_loongarch64_are_read(tmp_path: Path) -> None:
-    """Its relocations have the numbers of RISC-V's."""
+    """LoongArch's relocations have the same numbers as RISC-V's."""
     (tmp_path / "image.ptx").write_text(PTX)
     wrapper, out = tmp_path / "wrapper.ll", tmp_path / "out.o"
     words = ("--entries", "auto", "--abi", "llvm-19", "--format", "llvm-ir", "-o", wrapper)

@@ -18,7 +18,7 @@ GPU = ("-foffload-lto", "-nogpulib", f"-Xopenmp-target={NVPTX}", "-march=sm_90")
 
 
 def compiled(folder: Path, *flags: str, version: str = INSTALLED, name: str = "k.o") -> Path:
-    """The object of one source, in one folder."""
+    """Compile one source to an object."""
     source = folder / "k.c"
     source.write_text(OPENMP)
     words = [*tool(version), "-O1", "-fopenmp", *flags, "-c", source, "-o", folder / name]
@@ -28,7 +28,7 @@ def compiled(folder: Path, *flags: str, version: str = INSTALLED, name: str = "k
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An object for two targets."""
+    """Provide an object for two targets."""
     return compiled(tmp_path_factory.mktemp("both"), TARGETS, *GPU, "-flto")
 
 
@@ -158,7 +158,7 @@ def test_a_plain_object_is_no_device_image(tmp_path: Path, version: str, lto: st
 
 
 def test_a_device_image_for_a_cpu_stays_one(tmp_path: Path) -> None:
-    """It has kernels that a host can find, though it has a summary for a link, too."""
+    """The image has kernels for a host, although it has a summary for a link as well."""
     host = compiled(tmp_path, f"-fopenmp-targets={X86_64}", "-foffload-lto")
     omptool("extract", host, "-o", tmp_path / "out")
     (image,) = (tmp_path / "out").iterdir()

@@ -66,7 +66,7 @@ def test_objects(work: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", LINKS)
 def test_what_linkers_make_of_them(work: Path, tmp_path: Path, name: str) -> None:
-    """They cut the names of sections off; llvm-objdump finds nothing any more."""
+    """Linkers truncate section names, and llvm-objdump finds nothing."""
     file = dumped(work / name)
     assert file["host"] == {"machine": "x86_64", "type": TYPES[name]}
     targets = [(image["container"], image["declared_arch"]) for image in file["images"]]
@@ -96,7 +96,7 @@ def test_entries_are_said_to_be_unread(work: Path, tmp_path: Path) -> None:
 
 
 def test_images_that_are_registered(tmp_path: Path) -> None:
-    """As nvcc makes it on Windows: what registers an image is not needed to find it."""
+    """nvcc makes such files on Windows; images are found without their registration."""
     fatbin = (DATA / "none.fatbin").read_bytes()
     (tmp_path / "k.obj").write_bytes(coff({".nv_fatb": fatbin, ".nvFatBi": bytes(24)}))
     assert dumped_images(tmp_path / "k.obj")
@@ -104,7 +104,7 @@ def test_images_that_are_registered(tmp_path: Path) -> None:
 
 
 def listed(folder: Path, pair: str = "image, size") -> Path:
-    """A library as Intel's compilers make it on Windows, with one compressed image, linked."""
+    """Link a library for Windows in the form of Intel's compilers, with one compressed image."""
     packed = sycl.packed(sycl.spirv("first", "second"))
     (folder / "image").write_bytes(packed.data)
     (folder / "k.s").write_text(
@@ -140,7 +140,7 @@ def test_a_list_that_does_not_fit_its_images(tmp_path: Path, pair: str, message:
 
 
 def test_as_many_sections_as_there_are(work: Path, tmp_path: Path) -> None:
-    """As /bigobj makes it: another header in front of the same sections."""
+    """/bigobj writes another header before the same sections."""
     plain = (work / "object.obj").read_bytes()
     machine, sections, _, symbols_at, symbols, _, _ = coff_headers.HEADER.unpack_from(plain)
     moved = coff_headers.BIG.size - coff_headers.HEADER.size

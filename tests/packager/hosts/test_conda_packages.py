@@ -18,7 +18,7 @@ from toolchain import omptool
 
 
 def conda(path: Path, files: Mapping[str, bytes]) -> Path:
-    """A package of conda's, in the form that its name says."""
+    """Write a package of conda's in the form that its file name requires."""
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w") as file:
         for name, content in files.items():

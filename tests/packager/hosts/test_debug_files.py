@@ -11,7 +11,7 @@ from toolchain import compile_c, omptool, run
 
 
 def test_debug_information_alone(tmp_path: Path) -> None:
-    """As `objcopy --only-keep-debug` leaves it: sections of offload code without their bytes."""
+    """`objcopy --only-keep-debug` leaves sections of offload code without their bytes."""
     data = DATA / "none.fatbin"
     source = f'__asm__(".section .nv_fatbin,\\"a\\"; .incbin \\"{data}\\"; .previous");'
     program = compile_c(source + "int main(void) { return 0; }", tmp_path / "app", "-g")

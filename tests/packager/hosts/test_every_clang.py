@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs of every clang: what dump says of them, whole, stripped, and without section headers."""
+"""Dump programs of every clang: whole, stripped, and without section headers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_what_it_holds(folder: Path, version: str) -> None:
 def test_it_is_sound(folder: Path, version: str) -> None:
     path = program(version, folder)
     codes = {str(finding["code"]) for finding in findings(path)}
-    # Clang 16 registers containers; clangs that are unpacked leave the folder that they are in.
+    # Clang 16 registers containers; unpacked clangs add their own folder to RUNPATH.
     assert codes <= ({"OMP113", "OMP115"} if version == "16" else {"OMP115"})
     codes = {str(finding["code"]) for finding in findings(without_headers(path))}
     assert "OMP122" in codes
@@ -114,7 +114,7 @@ def test_however_it_is_linked(tmp_path: Path, flags: list[str]) -> None:
     ids=" ".join,
 )
 def test_code_models_of_clang_14(tmp_path: Path, flags: list[str]) -> None:
-    """Its wrapper is compiled with the flags of the link; the others' never is."""
+    """Clang 14 compiles its wrapper with the flags of the link; later clangs do not."""
     source = tmp_path / "openmp.c"
     source.write_text(OPENMP)
     path = tmp_path / "openmp"
@@ -161,7 +161,7 @@ def test_a_damaged_dynamic_segment(tmp_path: Path, tag: int, message: str) -> No
 
 
 def of_each(release: str, folder: Path, *flags: str) -> Path:
-    """The program of OPENMP by a clang's own driver, or with -c its object."""
+    """Build the program of OPENMP by a clang's own driver, or with -c its object."""
     source = folder / "of_each.c"
     source.write_text(OPENMP)
     name = f"of-{release}{''.join(flags)}"
@@ -207,7 +207,7 @@ def test_images_that_clang_23_registers(folder: Path) -> None:
     program = of_each("23", folder)
     (image,) = dumped(program)["images"]
     assert (image["container"], image["container_version"]) == ("offload-binary", 2)
-    # Its own driver found no library of 23 here.
+    # Clang 23's driver found no device library here.
     assert {str(finding["code"]) for finding in findings(program)} <= {"OMP104"}
     (image,) = dumped(of_each("22", folder))["images"]
     assert image["container_version"] == 1

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 SOURCE = (TESTS / "packager" / "hosts" / "gcc_program.c").read_text()
 FORMS = ("-pie", "-no-pie")
-# The kind of image of each kind of device, and its names of the functions and variables.
+# Kind of image for each kind of device, with its names of the functions and variables.
 NAMED = {
     NVPTX: ("ptx", {"main$_omp_fn$0", "main$_omp_fn$1"}, {"table", "linked$linkptr"}),
     GCN: ("amdgcn", {"main._omp_fn.0", "main._omp_fn.1"}, {"table", "linked.linkptr"}),
@@ -49,7 +49,7 @@ Made = Callable[[str, str], Path]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """The program in a form for a kind of device, made once."""
+    """Provide a function that compiles the program for a kind of device, once for each form."""
     folder = tmp_path_factory.mktemp("gcc")
 
     def make(form: str, triple: str) -> Path:
@@ -67,13 +67,13 @@ def each(request: pytest.FixtureRequest, made: Made) -> Program:
 
 @pytest.fixture
 def program(made: Made) -> Path:
-    """For NVIDIA's GPUs."""
+    """Provide a program for NVIDIA's GPUs."""
     return made("-pie", NVPTX)
 
 
 @pytest.fixture
 def amd(made: Made) -> Path:
-    """For AMD's."""
+    """Provide a program for AMD's GPUs."""
     return made("-pie", GCN)
 
 
@@ -115,7 +115,7 @@ def test_what_a_code_object_says(amd: Path) -> None:
 def test_where_the_code_does_not_tell_the_kind(
     each: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on other hosts than x86-64."""
+    """Code does not show the kind on hosts other than x86-64."""
     monkeypatch.setattr(gcc_offload, "_device_kind", lambda *_: None)
     held = {(image.kind, image.triple) for image in load(each.path).images}
     assert held == {(NAMED[each.triple][0], each.triple)}
@@ -185,7 +185,7 @@ def test_a_code_object_comes_out(amd: Path, tmp_path: Path) -> None:
 
 
 def test_a_code_object_that_runs_out_of_the_file(amd: Path, tmp_path: Path) -> None:
-    """Its size stands in front of its address."""
+    """The word before the code object's address is its size."""
     data = bytearray(amd.read_bytes())
     (image,) = dumped(amd)["images"]
     at = data.index(image["size"].to_bytes(8, "little"))
@@ -203,7 +203,7 @@ def test_a_code_object_that_runs_out_of_the_file(amd: Path, tmp_path: Path) -> N
 def test_one_wrong_word_of_what_is_registered(
     made: Made, tmp_path: Path, name: str, value: int
 ) -> None:
-    """Without relocations, which would be seen in place of the words."""
+    """The program has no relocations, which would override the changed word."""
     program = made("-no-pie", GCN)
     data = program.read_bytes()
     file = headers.read(Reader(data))
@@ -221,7 +221,7 @@ def test_one_wrong_word_of_what_is_registered(
 
 
 def damaged(program: Path, name: str, at: int, value: int, tmp_path: Path) -> Path:
-    """The program with 8 bytes changed in the header of a section; 32 is its size's place."""
+    """Change 8 bytes in a section's header; offset 32 is its size."""
     data = bytearray(program.read_bytes())
     file = headers.read(Reader(bytes(data)))
     (section,) = file.named(name)
@@ -242,14 +242,14 @@ def test_one_wrong_field_of_a_table(
 
 
 def test_a_program_without_constructors(program: Path, tmp_path: Path) -> None:
-    """Nothing registers the entries, and they are shown."""
+    """Nothing registers the entries, but they are shown."""
     binary = dumped(damaged(program, ".init_array", 32, 0, tmp_path))
     assert (binary["descriptors"], binary["images"]) == ([], [])
     assert len(binary["entries"]) > 1
 
 
 def test_a_table_that_nothing_registers(program: Path, tmp_path: Path) -> None:
-    """Its bounds are not those that the constructor's table has."""
+    """The section's bounds differ from those in the constructor's table."""
     wrong = damaged(program, ".gnu.offload_funcs", 32, 8, tmp_path)
     assert dumped(wrong)["descriptors"] == []
 
@@ -257,7 +257,7 @@ def test_a_table_that_nothing_registers(program: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("triple", [NVPTX, GCN])
 def test_a_program_with_variables_alone(tmp_path: Path, triple: str) -> None:
     source = "".join(SOURCE.split("#pragma omp target map")[0]) + "return table[0]; }"
-    # libgomp is called by what the linker plugin adds
+    # The linker plugin adds the calls of libgomp.
     flags = ("-Wl,--no-as-needed",)
     path = compiled(source, tmp_path / "program", *flags, targets=[triple])
     file = dumped(path)

@@ -30,7 +30,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def loads(data: bytes) -> list[int]:
-    """The offsets of the program headers of what is loaded."""
+    """Return the offsets of the program headers of loaded segments."""
     (start,) = struct.unpack_from("<Q", data, 32)
     (count,) = struct.unpack_from("<H", data, 56)
     places = range(start, start + count * PROGRAM_HEADER, PROGRAM_HEADER)
@@ -74,7 +74,7 @@ def test_segments_that_share_a_page_of_the_file_do_not_overlap(program: Path) ->
 
 
 def addends(data: bytes, value: int) -> list[int]:
-    """Return where the addends of relocations are that give an address."""
+    """Return the offsets of relocations' addends that equal an address."""
     file = headers.read(Reader(data))
     dynamic = file.dynamic()
     start, size = dynamic[7][0], dynamic[8][0]  # DT_RELA, in the first segment, and DT_RELASZ
@@ -86,7 +86,7 @@ def addends(data: bytes, value: int) -> list[int]:
 
 
 def moved(program: Path, begin: int | None, end: int | None) -> Path:
-    """The program with other bounds of the entries."""
+    """Return the program with other bounds of the entries."""
     data = bytearray(program.read_bytes())
     known = descriptor(program)
     for old, new in ((known.entries_begin, begin), (known.entries_end, end)):
@@ -105,7 +105,7 @@ def descriptor(program: Path) -> Descriptor:
 
 @pytest.mark.parametrize("whole", [False, True], ids=["beyond", "elsewhere"])
 def test_entries_beyond_the_file(program: Path, whole: bool) -> None:
-    """The descriptor says where they are, and there is nothing, or not all."""
+    """The descriptor refers to a range outside the file, wholly or in part."""
     known = descriptor(program)
     assert known.entries_begin is not None
     assert known.entries_end is not None
@@ -121,7 +121,7 @@ def test_entries_beyond_the_file(program: Path, whole: bool) -> None:
 
 
 def test_entries_cut_off_with_their_segment(program: Path) -> None:
-    """All that lies behind the entries is gone."""
+    """All bytes after the entries are gone."""
     data = program.read_bytes()
     known = descriptor(program)
     assert known.entries_end is not None

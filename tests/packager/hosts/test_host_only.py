@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Target regions that were compiled for the host alone: what the files of each compiler show."""
+"""Target regions compiled for the host alone, in files of each compiler."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_run_says_so_where_a_device_is_mandatory(tmp_path: Path) -> None:
 
 
 def test_a_gcc_without_an_offload_compiler(tmp_path: Path) -> None:
-    """Its objects have no tables of what is offloaded; its calls of libgomp are the same."""
+    """Objects have no tables of entries, but the same calls of libgomp."""
     out = tmp_path / "gcc"
     subprocess.run(["gcc", "-fopenmp", "-c", str(SOURCE), "-o", f"{out}.o"], check=True)
     subprocess.run(["objcopy", "-R", ".gnu.offload*", f"{out}.o"], check=True)

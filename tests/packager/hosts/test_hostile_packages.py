@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Packages that are damaged, or made to waste time or memory: each gives one clear line."""
+"""Packages that are damaged, or made to waste time or memory, yield one clear line each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from packager.files.inflating import inflate
 
 
 def faults(package: Path) -> list[str]:
-    """Return what `dump` and `verify` say, which must be lines; nothing is left in the folder."""
+    """Return the messages of `dump` and `verify`; check that the folder stays empty."""
     before = sorted(package.parent.rglob("*"))
     check(package)
     result = omptool("dump", package)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small files that ask for much: each is read, or refused with a line, in little time and room."""
+"""Small files that are expensive to read: each is read, or refused with a line, at low cost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MIB = 1 << 20
 
 
 def compressed_bundle() -> bytes:
-    """256 MiB in 256 KiB."""
+    """Return a bundle that inflates from 256 KiB to 256 MiB."""
     bundle = b"__CLANG_OFFLOAD_BUNDLE__".ljust(256 * MIB, b"\0")
     packed = zlib.compress(bundle, 9)
     head = struct.pack("<4sHHII", b"CCOB", 2, 0, 24 + len(packed), len(bundle))
@@ -31,7 +31,7 @@ def compressed_bundle() -> bytes:
 
 
 def overlapping_images() -> bytes:
-    """An OffloadBinary of version 2 with 4000 entries that share one image."""
+    """Return an OffloadBinary of version 2 with 4000 entries that share one image."""
     count, image = 4000, PTX.encode() * 100
     start = BLOB.size + count * ENTRY.size
     head = BLOB.pack(b"\x10\xff\x10\xad", 2, start + len(image), BLOB.size, count)
@@ -39,7 +39,7 @@ def overlapping_images() -> bytes:
 
 
 def shared_strings() -> bytes:
-    """4000 entries with 1000 strings each, which all are one."""
+    """Return 4000 entries with 1000 strings each, all of them the same."""
     count, strings = 4000, 1000
     table = BLOB.size + count * ENTRY.size
     start = table + strings * 24
@@ -62,7 +62,7 @@ def comments_in_a_line() -> bytes:
 
 
 def sections_everywhere() -> bytes:
-    """1000 sections of entries, each of which is the whole file, and their names are long."""
+    """Return a file with 1000 sections of entries that span the file and have long names."""
     count, names = 1000, 1000 * SECTION_HEADER.size + HEADER.size
     header = HEADER.pack(b"\x7fELF\2\1\1".ljust(16, b"\0"), 3, 62, 1, 0, 0, HEADER.size, 0,
                          HEADER.size, 56, 0, SECTION_HEADER.size, count, 1)  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images are looked into only as far as asked: the list is the same, and the rest is not read."""
+"""Images are read only as deep as requested: the list is the same, and the rest is not read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILES = sorted((*DATA.glob("*"), *CORPUS.glob("seed-*")))
 
 
 def listed(path: Path, look: Look) -> list[DeviceImage]:
-    """The images but for what is in them."""
+    """Return the images without their contents."""
     return [
         image._replace(contents=Contents(image.kind, image.contents.machine, image.contents.arch))
         for loaded in load_all(path, look)
@@ -61,7 +61,7 @@ def test_where_there_are_none_they_are_not(tmp_path: Path) -> None:
 
 
 def damaged_symbols() -> bytes:
-    """A cubin whose symbol table is said to be elsewhere."""
+    """Return a cubin whose symbol table has an offset outside of the file."""
     cubin = bytearray((DATA / "compiled.cubin").read_bytes())
     at = HEADER.unpack_from(cubin)[6]
     for section in headers.read(Reader(cubin)).of_type(SHT_SYMTAB):
@@ -84,7 +84,7 @@ def test_damaged_symbols_are_not_looked_at(tmp_path: Path) -> None:
 def test_an_image_is_not_inflated_for_its_kind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of zstd's blocks the first alone: the last is damaged, and nothing is kept in a file."""
+    """Only zstd's first block is inflated: the last one is damaged, and nothing goes to a file."""
     noise = random.Random(3).randbytes(1 << 19)
     image = (DATA / "compiled.cubin").read_bytes() + noise
     good = entry(2, image)

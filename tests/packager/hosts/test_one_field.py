@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small files by the real tools with one field changed: each names what is wrong and where."""
+"""Small files by real tools with one field changed: each message names the fault and the place."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HUGE = (1 << 63) - 8
 
 
 def said(data: bytes, tmp_path: Path) -> str:
-    """The one line that dump ends with."""
+    """Return the one line with which dump fails."""
     path = tmp_path / "changed"
     path.write_bytes(data)
     result = omptool("dump", path)
@@ -155,7 +155,7 @@ def test_what_gcc_registers(tmp_path: Path, field: str, value: int, message: str
 
 
 def test_devices_of_gcc_that_are_not_read_are_said(tmp_path: Path) -> None:
-    """The constructor tells libgomp of a device of another kind, Intel's MIC."""
+    """The constructor registers a device of another kind, Intel's MIC."""
     data = (CORPUS / "seed-gcc-program").read_bytes()
     wrong = data.replace(b"\xba\5\0\0\0", b"\xba\x06\0\0\0", 1)
     assert wrong != data

@@ -154,5 +154,5 @@ def test_packages_of_debian(tmp_path: Path, name: str) -> None:
     known = [p for p in unpacked if omptool("dump", "--summary", p).exit_code == 0]
     packed, there = set(images(package)), set(images(tree, *known))
     assert packed <= there
-    # A hard link has its bytes in the package once, under another name.
+    # The package has a hard link's bytes once, under another name.
     assert {told[1:] for told in packed} == {told[1:] for told in there} != set()

@@ -172,7 +172,7 @@ def test_kernel_and_variable_in_one_place_are_an_error(tmp_path: Path) -> None:
 
 
 def test_kernels_that_changed_places_show_in_their_symbols(tmp_path: Path) -> None:
-    """Nothing else tells: without symbols the file is as sound as any."""
+    """Without symbols the file looks sound."""
     swapped = "LIBTARGET_GLOBAL(table);\nLIBTARGET_KERNEL(second);\nLIBTARGET_KERNEL(first);\n"
     app = program(tmp_path, device(tmp_path, swapped))
     (message,) = only(app, "OMP106")

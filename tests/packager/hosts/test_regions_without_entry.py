@@ -63,7 +63,7 @@ def call(*words: object) -> None:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program whose archive was compiled for the host alone."""
+    """Provide a program whose archive was compiled for the host alone."""
     folder = tmp_path_factory.mktemp("archive")
     _, work = objects(folder)
     call("ar", "rcs", folder / "libwork.a", work)
@@ -72,7 +72,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def with_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program whose shared library was compiled for the host alone."""
+    """Provide a program whose shared library was compiled for the host alone."""
     folder = tmp_path_factory.mktemp("library")
     _, work = objects(folder)
     call(*tool(INSTALLED, "clang"), "-fopenmp", "-shared", work, "-o", folder / "libwork.so")
@@ -204,7 +204,7 @@ def test_a_report_on_the_run_says_what_it_lacks(
 
 @pytest.mark.offloads
 def test_a_region_whose_if_is_always_false(tmp_path: Path) -> None:
-    """It has no kernel by the program's own choice, wherever its source has entries."""
+    """The region has no kernel by the program's own choice, although its source has entries."""
     loop = "  for (int i = 0; i < 100; i++) a[i] = i;\n"
     never = "#pragma omp target teams distribute parallel for if(target : 0)\n"
     (tmp_path / "main.c").write_text(MAIN.replace("  work(100, a);\n", f"{never}{loop}"))

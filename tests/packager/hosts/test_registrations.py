@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images that CUDA's and HIP's runtimes are told of, wrapped by LLVM's own tool."""
+"""Images registered with CUDA's and HIP's runtimes, wrapped by LLVM's own tool."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_what_the_wrapper_was_given(tmp_path: Path, made: Containers, kind: str,
 
 
 def test_each_wrapper_has_its_own_images(tmp_path: Path, made: Containers) -> None:
-    """Of a linked and stripped library."""
+    """The library is linked and stripped."""
     first = wrapped(tmp_path, "hip", made.bundle("two", *made.images, kind="o"), "first.o")
     second = wrapped(tmp_path, "hip", made.bundle("one", made.images[0], kind="o"), "second.o")
     third = wrapped(tmp_path, "cuda", FATBIN, "third.o")
@@ -116,7 +116,7 @@ def test_damage_is_still_found(
 
 @pytest.mark.parametrize("section", [".hipFatBinSegment", ".nvFatBinSegment"])
 def test_a_wrapper_of_a_newer_format(tmp_path: Path, made: Containers, section: str) -> None:
-    """Its magic alone is unknown. Its images are registered as those of the others."""
+    """Only the magic is unknown. Images count as registered, like those of other wrappers."""
     kind = "hip" if section.startswith(".hip") else "cuda"
     image = FATBIN if kind == "cuda" else made.bundle("b", *made.images, kind="o")
     path = wrapped(tmp_path, kind, image)

@@ -55,7 +55,7 @@ NAMES = (
     "packed.whl",
     "packed.deb",
 )
-# Headers and tables count on these values: small numbers, all ones, signs, one off.
+# Values that are significant in headers and tables: small numbers, all ones, signs, one off.
 BYTES = st.one_of(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]), st.integers(0, 255))
 BOUNDED = settings(
     max_examples=30,
@@ -101,7 +101,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def packages(folder: Path, files: list[Path]) -> None:
-    """The same images in a zip file, and in a package of Debian's."""
+    """Pack the images into a zip file and a Debian package."""
     run("env", "-C", folder, "zip", "-q", "-j", "packed.whl", *files)
     root = folder / "root"
     (root / "DEBIAN").mkdir(parents=True)
@@ -113,7 +113,7 @@ def packages(folder: Path, files: list[Path]) -> None:
 
 
 def proposal(folder: Path) -> None:
-    """A program of 2013, and one whose records nothing but the version of a call tells."""
+    """Make a program of 2013, and one whose records only the version of a call identifies."""
     source = (HOST + MAIN).replace("omptarget.h", "libtarget.h").replace("OMPTARGET_", "LIBTARGET_")
     source = source.split("int main")[0] + "int main(void) { return 0; }"
     host = compile_c(source, folder / "proposal.o", "-c", "-fPIC")
@@ -133,7 +133,7 @@ def proposal(folder: Path) -> None:
 
 
 def check(path: Path) -> None:
-    """Both commands, as text and as JSON, on one file."""
+    """Run both commands on a file, as text and as JSON."""
     for command in (("dump",), ("dump", "--json", "--hash"), ("verify",), ("verify", "--json")):
         assert_documented(omptool(*command, path))
 
@@ -149,7 +149,7 @@ def assert_documented(result: Result) -> None:
 
 
 def interesting(path: Path) -> list[int]:
-    """Offsets of what a reader trusts: headers, tables, and the little data around them."""
+    """Return the offsets of bytes that readers trust: headers, tables, and the data around them."""
     with open_reader(path) as data:
         size = len(data)
         if not data.starts_with(b"\x7fELF"):

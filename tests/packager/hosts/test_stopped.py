@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A limit that a file meets: what came before it is shown, it is said, and the exit code is 2."""
+"""A file exceeds a limit: parts before stay, a line reports it, and the exit code is 2."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_limit_that_nothing_comes_before(bare: Path, monkeypatch: pytest.Monke
 
 
 def test_as_many_as_there_are(tmp_path: Path) -> None:
-    """cuBLAS has 5666 images in 2638 fatbins, OffloadBinaries as many entries as they say."""
+    """cuBLAS has 5666 images in 2638 fatbins; OffloadBinaries may have any number of entries."""
     lto = (DATA / "lto-zstd.fatbin").read_bytes()
     (tmp_path / "all.fatbin").write_bytes(lto * 6000)
     result = omptool("dump", "--images", tmp_path / "all.fatbin")

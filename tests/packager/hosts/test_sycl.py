@@ -61,7 +61,7 @@ def test_images_end_to_end_are_each_one(tmp_path: Path, version: int) -> None:
 
 
 def test_images_that_are_only_listed(tmp_path: Path) -> None:
-    """Without a descriptor the section's name says what they are for."""
+    """Without a descriptor, the section's name has the target of its images."""
     path = sycl.library(tmp_path, [Part(FIRST), sycl.packed(SECOND)], version=9, registers=False)
     file = dumped(path)
     assert [i["container"] for i in file["images"]] == ["tgtimg", "tgtimg"]
@@ -71,7 +71,7 @@ def test_images_that_are_only_listed(tmp_path: Path) -> None:
 
 
 def test_an_address_from_the_global_offset_table(tmp_path: Path) -> None:
-    """As nvcc's constructors for relocatable device code load it (bitsandbytes' CUDA libraries)."""
+    """nvcc's constructors load such addresses for relocatable device code (bitsandbytes)."""
     path = sycl.library(tmp_path, [Part(FIRST)], exported=True)
     assert "R_X86_64_GLOB_DAT" in run("readelf", "-rW", path)
     (row,) = dumped(path)["registrations"]
@@ -128,7 +128,7 @@ def test_a_file_of_ocloc_by_itself(tmp_path: Path) -> None:
 
 
 def test_native_code_without_kernels(tmp_path: Path) -> None:
-    """Variables alone: Intel's driver takes it without the list of kernels."""
+    """The image has only variables: Intel's driver accepts it without the list of kernels."""
     native = sycl.zebin(tmp_path).replace(b".ze_info", b".comment")
     archive = sycl.ocloc([("64.12.60.7", native)])
     path = sycl.library(tmp_path, [sycl.packed(archive, "spir64_gen")])

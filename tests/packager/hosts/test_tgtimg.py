@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`.tgtimg` sections. Intel's tools are not at hand: the sections are made with the assembler, as
-is published of them (intel/llvm's pull requests 3548 and 4622).
+"""Read `.tgtimg` sections, made with the assembler because Intel's tools are not installed.
+
+The layout is as published in intel/llvm's pull requests 3548 and 4622.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ LINKS = {"pie": ("-pie", "-fPIE"), "no-pie": ("-no-pie",), "shared": ("-shared",
 
 
 def source(images: list[Path], *pairs: str) -> str:
-    """A program with images in its data, and pairs that are not those of the images."""
+    """Return assembly with images in data, and pairs that do not match them."""
     blobs = "\n".join(
         f'.balign 16\nimage{n}: .incbin "{path}"\nend{n}:' for n, path in enumerate(images)
     )

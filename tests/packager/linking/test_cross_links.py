@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Links for another machine than this: the objects say which, and its libraries are taken."""
+"""Links for another machine: objects name it, and its libraries are used."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def work(products: Products, tmp_path: Path) -> Path:
-    """A folder of the test's own, with links to what all of these tests use."""
+    """Provide a folder for the test with links to the files that these tests share."""
     for path in aarch64.work(products).iterdir():
         (tmp_path / path.name).symlink_to(path)
     return tmp_path

@@ -38,7 +38,7 @@ int main(void) {
 
 
 def compiled(folder: Path, name: str, kind: str = "object") -> Path:
-    """An object of a source, whose device code is an object or bitcode."""
+    """Compile a source to an object, whose device code is an object or bitcode."""
     flang.command()
     out, words = folder / f"{name}.o", ["-O1", f"-J{folder}", "-c", SOURCES / f"{name}.f90"]
     if kind == "bitcode":
@@ -47,7 +47,7 @@ def compiled(folder: Path, name: str, kind: str = "object") -> Path:
 
 
 def linked(folder: Path, *words: object, options: tuple[object, ...] = ()) -> tuple[int, str]:
-    """The exit code of a link to `app`, and what it said."""
+    """Link to `app`; return the exit code and stderr."""
     command = [OMPTOOL, "link", *options, "--", *words, "-o", folder / "app"]
     done = subprocess.run(
         [*map(str, command)], capture_output=True, text=True, check=False,
@@ -57,7 +57,7 @@ def linked(folder: Path, *words: object, options: tuple[object, ...] = ()) -> tu
 
 
 def shown(folder: Path, *words: object, options: tuple[object, ...] = ()) -> str:
-    """The commands that a link would start."""
+    """Return the commands that a link would start."""
     code, said = linked(folder, *words, options=("--dry-run", *options))
     assert code == 0, said
     return said
@@ -70,7 +70,7 @@ def printed(program: Path) -> str:
 
 
 def exported(folder: Path) -> set[str]:
-    """The names that the image of the program in `folder` has for its plugin."""
+    """Return the names that the image of the program in `folder` exports."""
     omptool("extract", folder / "app", "-o", folder / "images")
     (image,) = (folder / "images").iterdir()
     names = subprocess.run(["nm", "-D", image], capture_output=True, text=True, check=True)
@@ -109,7 +109,7 @@ def test_bitcode_that_the_user_names_is_seen_by_the_plugin(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("kind", ["object", "archive", "shared", "device"])
 def test_a_runtime_of_the_users_is_the_one(kind: str, tmp_path: Path) -> None:
-    """It is in an object's device code, in a library of the link, or named as a file."""
+    """The user's runtime is in an object's device code, a library of the link, or a named file."""
     source = tmp_path / "own.c"
     source.write_text(OWN_ENTRY)
     own: list[object] = [flang.LIBOMP, "-lomp", f"-L{tmp_path}"]
@@ -222,7 +222,7 @@ BUILDERS = re.search(
 
 
 def device_runtime(version: str, folder: Path) -> Path:
-    """The device runtime in bitcode, as CMake has it compiled by a clang."""
+    """Compile the device runtime to bitcode by a clang, with CMake's flags."""
     rules = (ROOT / "runtime" / "CMakeLists.txt").read_text()
     flags = re.search(r"set\(devicertl_flags ([^$]*)", rules)
     assert flags

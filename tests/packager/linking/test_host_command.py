@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The words of a link command mean to omptool what they mean to drivers and linkers."""
+"""omptool parses a link command like drivers and linkers."""
 
 from __future__ import annotations
 

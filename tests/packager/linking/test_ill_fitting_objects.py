@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Objects that do not fit together: which is an error, which a warning, and what it names."""
+"""Objects that do not fit together: errors and warnings, and the objects that they name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_device_symbol_that_nothing_defines_names_the_object(tmp_path: Path) -
 
 
 def refused(tmp_path: Path, *words: object) -> str:
-    """Return what is said of objects that cannot be linked together."""
+    """Return the error about objects that cannot be linked together."""
     done = omptool("link", "--", *driver(), *words, "-o", tmp_path / "app")
     assert done.exit_code == 2, done.output
     assert not (tmp_path / "app").exists()
@@ -45,7 +45,7 @@ def refused(tmp_path: Path, *words: object) -> str:
 
 
 def warned(tmp_path: Path, *words: object) -> str:
-    """Return what is said of objects that can be linked."""
+    """Return the warnings about objects that can be linked."""
     return linked(tmp_path / "app", *driver(), *words).replace(f"{tmp_path}/", "")
 
 
@@ -60,7 +60,7 @@ def test_entries_of_two_generations(tmp_path: Path) -> None:
 
 
 def test_entries_of_clang_20(tmp_path: Path) -> None:
-    """It has the records of 21 in the section of 19."""
+    """Clang 20 has the records of 21 in the section of 19."""
     objects = program(tmp_path, version="20")
     linked(tmp_path / "app", *driver("20"), *objects)
     assert printed(tmp_path / "app", LD_LIBRARY_PATH=libraries("20")) == PRINTED
@@ -71,7 +71,7 @@ def test_entries_of_clang_20(tmp_path: Path) -> None:
 
 
 def test_the_abi_of_clang_18(tmp_path: Path) -> None:
-    """Its objects call as those of 17 do, and its kernels take what those of 19 do."""
+    """Clang 18's objects make calls like 17's, and its kernels have the parameters of 19's."""
     for version in ("17", "18"):
         path = compiled(tmp_path, "summed", version=version)
         assert dumped(path)["abi"] == {"17": "llvm-16", "18": "llvm-18"}[version]
@@ -112,7 +112,7 @@ def test_two_bodies_of_one_kernel(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["14", INSTALLED])
 def test_one_body_between_others(version: str, tmp_path: Path) -> None:
-    """The numbers that a compiler gives differ, and the code is one."""
+    """Only the compiler's numbers differ, not the code."""
     clang = [*tool(version, "clang++"), "-O1", "-ffunction-sections", "-fopenmp"]
     words = [*clang, f"-fopenmp-targets={X86_64}", "-c", SOURCES / "inlined.cpp"]
     parts = [made(tmp_path / "one.o", *words), made(tmp_path / "two.o", *words, "-DOTHER")]
@@ -132,7 +132,7 @@ def test_entries_without_device_code(tmp_path: Path) -> None:
 
 
 def turned(path: Path) -> Path:
-    """The object with its two images in the other order, as another compiler may have them."""
+    """Swap the two images of an object, as another compiler may order them."""
     held = path.with_suffix(".images")
     subprocess.run(["objcopy", "--dump-section", f".llvm.offloading={held}", path], check=True)
     data = held.read_bytes()
@@ -172,7 +172,7 @@ def test_an_object_that_lacks_a_target_is_the_odd_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["14", NEWEST])
 def test_what_not_all_objects_require(version: str, tmp_path: Path) -> None:
-    """A constructor says so until clang 18, an entry since."""
+    """Up to clang 18 a constructor registers requirements, and since then an entry."""
     main = compiled(tmp_path, "calls", version=version)
     summed = compiled(tmp_path, "summed", "-DSHARED", version=version)
     done = omptool("link", "--dry-run", "--", *driver(version), main, summed)
@@ -195,7 +195,7 @@ def test_images_of_other_models(tmp_path: Path) -> None:
 
 
 def test_images_that_register_themselves(tmp_path: Path) -> None:
-    """Those of an object by CUDA's or HIP's compiler, in a program with regions and in another."""
+    """CUDA's or HIP's compiler made the object, in a program with regions and in another."""
     hip = [
         "-x",
         "hip",

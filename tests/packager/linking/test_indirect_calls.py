@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device code of clang 23 looks addresses up before virtual calls: `link` gives it the function."""
+"""Clang 23's device code looks up addresses before virtual calls: `link` adds the function."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def built(folder: Path, source: Path, *flags: str) -> Path:
 
 
 def function(kept: Path) -> tuple[int, str]:
-    """The size of the function in the image that a link kept, and the letter of its symbol."""
+    """Return size and symbol letter of the function in the image that a link kept."""
     (image,) = kept.glob("*.image")
     shown = subprocess.run(["nm", "-S", image], capture_output=True, text=True, check=True).stdout
     (line,) = (line for line in shown.splitlines() if line.endswith(indirect_calls.LOOKUP))
@@ -52,7 +52,7 @@ def function(kept: Path) -> tuple[int, str]:
 @pytest.mark.offloads
 @pytest.mark.parametrize("release", [INSTALLED, "22"])
 def test_any_runtime_will_do(release: str, tmp_path: Path) -> None:
-    """None of LLVM's up to 23 has the function."""
+    """No LLVM runtime up to 23 has the function."""
     out, folder = tmp_path / "app", f"-L{libraries(release).split(':')[-1]}"
     words = (*tool(NEW, "clang++"), built(tmp_path, VIRTUAL), folder, "-lomp", "-lomptarget")
     said = linked(out, *words, options=["--save-temps", tmp_path / "kept"])
@@ -67,7 +67,7 @@ def test_any_runtime_will_do(release: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.offloads
 def test_they_run_on_llvms_runtime_of_23(tmp_path: Path) -> None:
-    """Intel's does not say where the virtual table is on the device: the last number is 0."""
+    """Intel's runtime does not map the virtual table: the last number is 0."""
     out = tmp_path / "app"
     words = (*driver(NEW), built(tmp_path, VIRTUAL), "-lstdc++", "-lomp", "-lomptarget")
     assert linked(out, *words) == ""

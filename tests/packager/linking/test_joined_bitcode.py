@@ -47,7 +47,7 @@ NO_CUDA = ("-nogpulib", "--cuda-path=/nowhere", "-Xopenmp-target", f"-march={GPU
 def compiled(
     folder: Path, source: str, *flags: str, version: str = INSTALLED, triple: str = NVPTX
 ) -> BitcodeInput:
-    """The device's bitcode of a source."""
+    """Compile a source to device bitcode."""
     own = {NVPTX: [*NO_CUDA], AMDGCN: [*AMD]}.get(triple, [])
     if triple == NVPTX and version in ("22", "23"):  # they would take a PTX that has no sm_90
         own.append("--cuda-feature=+ptx78")
@@ -57,7 +57,7 @@ def compiled(
 
 
 def both(folder: Path, version: str = INSTALLED, triple: str = NVPTX) -> list[BitcodeInput]:
-    """The two files of the program."""
+    """Compile the two files of the program."""
     other = compiled(folder, OTHER, "-DFACTOR=2", version=version, triple=triple)
     return [compiled(folder, REGIONS, version=version, triple=triple), other]
 
@@ -65,14 +65,14 @@ def both(folder: Path, version: str = INSTALLED, triple: str = NVPTX) -> list[Bi
 def joined(
     modules: Sequence[BitcodeInput], out: Path, *device_libs: Path, version: str = INSTALLED
 ) -> Joined:
-    """Their PTX."""
+    """Join modules to PTX."""
     others = version in OTHERS
     folder = runtime(version) if others else Path(libraries(version).split(":")[-1])
     return join(modules, Target(NVPTX, GPU), device_libs, out, search=(folder,))
 
 
 def text_module(folder: Path, name: str, text: str, triple: str = NVPTX) -> BitcodeInput:
-    """IR written by hand."""
+    """Write a module of IR by hand."""
     path = folder / f"{name}.ll"
     path.write_text(f'target triple = "{triple}"\n{text}\n')
     return BitcodeInput(path, f"{name}.o")
@@ -83,7 +83,7 @@ PLAIN = KERNEL.format("store i32 1, ptr %p\nret void")
 
 
 def test_a_library_does_not_name_its_compiler(tmp_path: Path) -> None:
-    """In an image for a CPU: the runtime would take the kernels for that compiler's."""
+    """An image for a CPU would have the library's compiler, and its convention for kernels."""
     ident = '!llvm.ident = !{{!0, !1}}\n!0 = !{{!"clang version {}"}}\n!1 = !{{!"of a tool"}}'
     kernel = "declare i32 @helper(i32)\ndefine void @__omp_offloading_1_2_k_l3(ptr %p) {\n"
     kernel += "%one = call i32 @helper(i32 1)\nstore i32 %one, ptr %p\nret void\n}\n"
@@ -123,7 +123,7 @@ def test_two_files_become_ptx(
 
 
 def expect_whole(found: Joined, version: str) -> None:
-    """The image goes into the host's object, and nothing is missing."""
+    """Check that `verify` finds no error in the image, bundled with the host's object."""
     host, bundled = (found.path.with_name(name) for name in ("host.o", "bundled.o"))
     alone = ("-fopenmp", f"-fopenmp-targets={NVPTX}", "--offload-host-only", "-c")
     call(*tool(version), *alone, SOURCES / f"{REGIONS}.c", "-o", host)
@@ -266,7 +266,7 @@ def test_clang_22_makes_do_with_the_library_of_19(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["21", "22"])
 def test_the_library_of_20_takes_a_later_ones_place(version: str, tmp_path: Path) -> None:
-    """Also where the user names it."""
+    """The same library is used if the user names it."""
     library = runtime("20") / "libomptarget-nvptx.bc"
     modules, out = both(tmp_path, version), tmp_path / "out.ptx"
     found = join(modules, Target(NVPTX, GPU), (), out, search=[library.parent])

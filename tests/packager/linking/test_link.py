@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool link`: programs of each clang by each kind of link, and what it starts and leaves."""
+"""`omptool link`: programs of each clang by each kind of link, started commands, and leftovers."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_in_place_of_clangs_wrapper(version: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_libomp_that_only_llvms_runtime_calls(tmp_path: Path) -> None:
-    """Nothing else would keep it where libraries are linked as needed."""
+    """No other use would keep libomp when libraries are linked as needed."""
     objects, search = program(tmp_path, version="14"), libraries("14")
     folder = search.split(":")[-1]
     words = ["gcc", "-Wl,--as-needed,--gc-sections", "-fuse-ld=lld", f"-L{folder}", *objects]
@@ -120,7 +120,7 @@ def test_a_libomp_that_only_llvms_runtime_calls(tmp_path: Path) -> None:
 
 
 def test_a_linkers_images_can_throw(tmp_path: Path) -> None:
-    """A driver's do, as it asks for a table of frames."""
+    """A driver requests a table of frames, and so must a linker's command."""
     done = omptool("link", "--dry-run", "--", "ld", *program(tmp_path), "-lc", "-o", "app")
     assert " --eh-frame-hdr " in done.stderr.splitlines()[0]
 
@@ -188,7 +188,7 @@ def test_temporary_files_in_a_folder_of_others(tmp_path: Path) -> None:
 
 
 def test_a_command_that_leaves_no_result(tmp_path: Path) -> None:
-    """A driver that shows what it would do, and what a configure script asks."""
+    """The commands are a driver's dry run, and the query of a configure script."""
     objects, out = program(tmp_path), tmp_path / "app"
     done = omptool("link", "--", "clang-19", "-###", *objects, "-o", out)
     assert done.stderr.startswith(f"Warning: {out} is missing: ")
@@ -224,7 +224,7 @@ def test_another_link_that_writes_the_same_file(tmp_path: Path) -> None:
 
 
 def test_what_lies_in_the_folder_for_temporary_files(tmp_path: Path) -> None:
-    """A map of an earlier link says nothing, and what cannot be written is named."""
+    """The map of an earlier link is ignored, and an unwritable file is reported."""
     main, *others = program(tmp_path)
     kept = tmp_path / "kept"
     (kept / "wrapper.o").mkdir(parents=True)
@@ -286,7 +286,7 @@ def test_a_command_that_only_a_response_file_can_hold(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--device-lib", "--runtime"])
 def test_a_file_of_an_option_that_is_not_there(option: str, tmp_path: Path) -> None:
-    """Also where nothing needs it."""
+    """The file is reported even if nothing needs it."""
     done = omptool("link", option, tmp_path / "nowhere", "--", "true")
     assert done.exit_code == 2
     assert done.stderr == f"Error: {tmp_path / 'nowhere'}: No such file or directory\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device code in archives and libraries: taken exactly where the host's link takes it."""
+"""Device code in archives and libraries is linked exactly if the host's link takes the member."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_each_linker_takes_from_archives_what_it_takes_without(linker: str, tmp_
 
 
 def test_a_member_that_only_device_code_needs(tmp_path: Path) -> None:
-    """The host's half of it may have been defined elsewhere."""
+    """The host's half of the member may be defined elsewhere."""
     main, summed, scaled = program(tmp_path)
     own = made(tmp_path / "own.o", "gcc", "-c", SOURCES / "scaled.c")
     subprocess.run(["ar", "rc", tmp_path / "libk.a", scaled], check=True)
@@ -64,7 +64,7 @@ def test_members_with_one_name(linker: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("linker", [*LINKERS[1:], "bfd"])
 def test_members_of_bitcode(linker: str, tmp_path: Path) -> None:
-    """A map has what became of them; mold says only what it might take."""
+    """The map names members of bitcode; mold names all that it may take."""
     main, *others = program(tmp_path, "-flto")
     unused = compiled(tmp_path, "unused", "-flto")
     subprocess.run(["llvm-ar-19", "rcs", tmp_path / "libk.a", *others, unused], check=True)
@@ -94,7 +94,7 @@ def test_a_library_where_only_the_driver_looks(tmp_path: Path) -> None:
 
 
 def test_the_libraries_that_images_are_linked_with(tmp_path: Path) -> None:
-    """Not those with device code: half of them is the host's."""
+    """Libraries with device code are excluded: half of their code is the host's."""
     main, *others = program(tmp_path)
     host = made(tmp_path / "host.o", "gcc", "-c", SOURCES / "scaled.c")
     subprocess.run(["ar", "rc", tmp_path / "libk.a", *others], check=True)
@@ -107,7 +107,7 @@ def test_the_libraries_that_images_are_linked_with(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_member_whose_code_is_there_already(tmp_path: Path) -> None:
-    """The host's link does not take it, and device code does not need it, in either order."""
+    """Neither the host's link nor device code needs the member, in either order."""
     main, summed, scaled = program(tmp_path)
     subprocess.run(["ar", "rc", tmp_path / "libk.a", scaled], check=True)
     subprocess.run(["ar", "rc", tmp_path / "libtwin.a", scaled], check=True)

@@ -49,7 +49,7 @@ def cases() -> list[object]:
 
 
 def ended(program: Path, search: str, source: Path) -> tuple[int, str]:
-    """Return how it ends on LLVM's runtime, without lines that tell a speed."""
+    """Return how a program ends on LLVM's runtime, without lines of speeds."""
     arguments = SMALL.get(source.stem, ())
     environment = os.environ | DEVICES | LIMITED | {"LD_LIBRARY_PATH": search}
     done = subprocess.run(

@@ -29,7 +29,7 @@ def test_what_a_linker_script_names(name: str, tmp_path: Path) -> None:
 
 
 def test_where_libraries_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A driver's own folders behind LIBRARY_PATH; those of compilers only where they are told."""
+    """A driver's own folders follow LIBRARY_PATH; compilers' folders need an option."""
     for folder, file in (("told", "liba.a"), ("path", "liba.so"), ("path", "libm.a")):
         (tmp_path / folder).mkdir(exist_ok=True)
         (tmp_path / folder / file).touch()

@@ -42,7 +42,7 @@ def test_what_is_not_done(word: str) -> None:
 
 
 def test_arguments_in_a_response_file(tmp_path: Path) -> None:
-    """In which clang gives those that are too long for a command."""
+    """Clang passes arguments in a response file if they are too long for a command."""
     words = tmp_path / "words"
     words.write_text(f'{LINKER.replace("/usr/bin/ld", "true")} "--dry-run" "a b.o"')
     done = omptool("link", f"@{words}")

@@ -14,7 +14,7 @@ SAYS = ("sh", "-c", 'echo "$GLIBC_TUNABLES" > "$0"')
 
 @pytest.mark.parametrize("users", ["", "glibc.malloc.tcache_count=0"])
 def test_heap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, users: str) -> None:
-    """Linkers have their heap in huge pages, but where the user said what it is to be."""
+    """Linkers have their heap in huge pages, unless the user's variable has another setting."""
     if users:
         monkeypatch.setenv("GLIBC_TUNABLES", users)
     else:

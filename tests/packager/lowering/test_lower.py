@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool lower`: what an image holds, and that its kernels compute."""
+"""`omptool lower`: the contents of images, and the results of their kernels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Lower = Callable[..., Path]
 
 @pytest.fixture
 def lower(tmp_path: Path) -> Lower:
-    """Runs `omptool lower` on IR text; gives the output's path, or the failed result."""
+    """Provide a function that lowers IR text, and returns the output's path."""
 
     def run(ir: str | bytes, *options: str, triple: str = X86_64, name: str = "in.ll") -> Path:
         result = attempt(tmp_path, ir, *options, triple=triple, name=name)

@@ -20,7 +20,7 @@ KERNEL = "define void @k(ptr %p) {\n ret void\n}\n"
 
 
 def refusal(folder: Path, ir: str | bytes, *options: str, triple: str = X86_64) -> str:
-    """The one line that a failing `lower` prints."""
+    """Return the one line that a failing `lower` prints."""
     return one_line(attempt(folder, ir, *options, triple=triple), folder / "out")
 
 
@@ -195,7 +195,7 @@ def test_llvm_dying_is_one_line(tmp_path: Path) -> None:
 
 
 def endless_source(folder: Path) -> Path:
-    """Straight-line code that takes LLVM many seconds."""
+    """Write straight-line code that takes LLVM many seconds."""
     lines = [f" %v{i} = mul i64 %v{i - 1}, %v{i // 2}" for i in range(1, 60_000)]
     body = "\n".join([" %v0 = load i64, ptr %p", *lines, " store i64 %v59999, ptr %p"])
     source = folder / "long.ll"
@@ -227,7 +227,7 @@ def test_limits_end_what_would_take_all_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("name", ["in.ll", "in.bc"])
 def test_flipped_and_cut_ir_is_refused_or_lowered(tmp_path: Path, name: str, seed: int) -> None:
-    """Whatever LLVM makes of it, nothing but an image or one line comes out."""
+    """Every input yields an image or one line."""
     chance = random.Random(seed)
     data = bytearray(SAXPY.encode())
     if name == "in.bc":

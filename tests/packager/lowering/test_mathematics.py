@@ -50,14 +50,14 @@ INTRINSICS = [
 
 
 def documented() -> list[str]:
-    """The functions in the document's table of them."""
+    """Return the functions in the page's table."""
     text = (ROOT / "docs" / "kernels.md").read_text().partition("## Mathematics")[2]
     table = "\n".join(line for line in text.partition("\n## ")[0].splitlines() if "|" in line)
     return re.findall(r"`(\w+)`", table)
 
 
 def signature(name: str, type_: str) -> tuple[str, str, list[str]]:
-    """Result, name and parameters of the function for that type."""
+    """Return result, name and parameters of the function for that type."""
     own = name + ("f" if type_ == "float" else "")
     others = {
         "fma": [type_] * 3,
@@ -73,7 +73,7 @@ def signature(name: str, type_: str) -> tuple[str, str, list[str]]:
 
 
 def module(functions: list[tuple[str, str, list[str]]]) -> str:
-    """A kernel that calls each, on what it is given, and keeps the results."""
+    """Return a kernel that calls each function on its arguments, and stores the results."""
     lines = []
     declarations = []
     for number, (result, name, parameters) in enumerate(functions):

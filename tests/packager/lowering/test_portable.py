@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The kernels of fixtures/portable on every target: its own tools take what is written."""
+"""The kernels of fixtures/portable on every target: each target's own tools accept the output."""
 
 from __future__ import annotations
 

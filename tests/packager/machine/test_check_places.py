@@ -39,7 +39,7 @@ CALL = SourceLine(str(SOURCE), line_of(SOURCE, "/* the call */"))
 
 
 def told(printed: str) -> FilePlace:
-    """The place that the program printed."""
+    """Return the place that the program printed."""
     name, offset = printed.split()
     return FilePlace(os.fsencode(name), int(offset, 16))
 

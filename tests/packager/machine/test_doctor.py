@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`omptool doctor` says what `omptool run` then does, whatever is in the way."""
+"""`omptool doctor` predicts `omptool run`, whatever is in the way."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ ENVIRONMENTS: list[dict[str, str]] = [
     {"CUDA_VISIBLE_DEVICES": "", "ROCR_VISIBLE_DEVICES": "-1"},
     {"OMPTOOL_PLUGIN_PATH": "/nowhere"},
 ]
-# The programs of two clangs in turn in `make test`, of each in `make test-all`.
+# Programs in environments: two clangs in turn in `make test`, each in `make test-all`.
 IN_ENVIRONMENTS = [
     pytest.param(
         version,
@@ -137,7 +137,7 @@ def test_an_image_whose_end_is_gone_stays_on_the_host(
 
 
 def test_an_image_without_section_headers_and_without_its_end(tmp_path: Path) -> None:
-    """Nothing but its dynamic section tells that it is not whole."""
+    """Only the dynamic section shows that the image is truncated."""
     path = program(INSTALLED, tmp_path)
 
     def change(image: bytearray) -> None:
@@ -221,7 +221,7 @@ def test_libraries_are_those_that_the_loader_picks(
 
 
 def test_a_runtime_that_is_not_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`omptool run` brings it; nobody brings another library."""
+    """`omptool run` provides the runtime, but no other library."""
     path = program("22", folder)
     installed = dynamic_loader._cache  # a machine may have this release's
     monkeypatch.setattr(dynamic_loader, "_cache", lambda code: _without_runtimes(installed(code)))
@@ -256,7 +256,7 @@ def test_a_library_that_nobody_has(folder: Path, tmp_path: Path) -> None:
 
 
 def test_an_old_runtime_and_new_entries(folder: Path, tmp_path: Path) -> None:
-    """The 56-byte records of clang 22 on LLVM 19's library under the name that is asked for."""
+    """Clang 22's 56-byte records meet LLVM 19's library under the needed name."""
     (tmp_path / "libomptarget.so.22.1").symlink_to("/usr/lib/llvm-19/lib/libomptarget.so.19.1")
     document = diagnosis(program("22", folder), LD_LIBRARY_PATH=str(tmp_path))
     assert "OMP202" in codes(document)
@@ -343,11 +343,11 @@ def test_a_library_whose_name_no_file_can_have(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("program", "build"), DIAGNOSED)
 def test_it_is_right_about_real_programs(programs: Programs, program: Path, build: Build) -> None:
-    """They run where the device is mandatory, and nothing is on it without its plugin."""
+    """Programs run with a mandatory device, and fail without its plugin, as predicted."""
     assert programs.outcome(build, program).ran
     made = programs.path(build, program)
     document = diagnosis(made)
-    # Of interop objects, clangs up to 17 make no region.
+    # Clangs up to 17 make no region for interop objects.
     has_none = program.stem == "interop" and build.version in ("14", "16", "17")
     assert document["entries"] or has_none
     assert {entry["runs_on"] for entry in document["entries"]} <= {"device 0 (host)"}

@@ -20,7 +20,7 @@ PATH = "../.kpack/blas_@GFXARCH@.kpack"
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a library in lib/, on a machine with a gfx1151."""
+    """Provide a folder with a library in lib/, on a machine with a gfx1151."""
     nodes = tmp_path / "nodes"
     (nodes / "1").mkdir(parents=True)
     (nodes / "1" / "properties").write_text("simd_count 80\ngfx_target_version 110501\n")
@@ -67,7 +67,7 @@ def test_an_archive_that_is_there(installed: Path, arch: str) -> None:
 
 
 def test_a_library_that_a_program_needs(installed: Path) -> None:
-    """Its code is for HIP's runtime alone, and is not looked into."""
+    """The library's code is for HIP's runtime only, and is not read."""
     flags = (f"-L{installed / 'lib'}", "-lone", f"-Wl,-rpath,{installed / 'lib'}")
     text = "int used_by_programs(void);\nint main(void) { return used_by_programs(); }"
     words = (*flags, "-Wl,--unresolved-symbols=ignore-in-shared-libs")

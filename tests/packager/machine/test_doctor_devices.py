@@ -31,7 +31,7 @@ NO_DRIVER = {"OCL_ICD_VENDORS": "/nowhere"}
 def environment(
     products: Products, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, str]:
-    """In which all three plugins have devices; for doctor and for programs."""
+    """Provide an environment in which all three plugins have devices, for doctor and programs."""
     folders = (failing_opencl.loader(products), nvptx.fake_driver(products))
     monkeypatch.setenv("LD_LIBRARY_PATH", ":".join(map(str, folders)))
     chosen = {
@@ -46,7 +46,7 @@ def environment(
 
 
 def _where_it_ran(program: Path, log: Path, environment: dict[str, str]) -> str:
-    """As doctor would say it."""
+    """Return where the program ran, in doctor's words."""
     path = f"{libdir()}:{os.environ['LD_LIBRARY_PATH']}"
     done = subprocess.run(
         [program],
@@ -71,7 +71,7 @@ def _predicted(said: dict[str, Any]) -> str:
 
 
 def _choices(said: dict[str, Any]) -> list[str]:
-    """Of each image, the numbers of its devices and the rule."""
+    """Return the device numbers and the rule of each image."""
     return [f"{image['devices']} {image['rule']}" for image in said["images"]]
 
 

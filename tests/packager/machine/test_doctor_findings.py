@@ -44,7 +44,7 @@ from packager.machine.facts import NODES, Answer, Machine
 
 pytestmark = pytest.mark.offloads
 
-# Every plugin has these functions, named without __tgt_rtl_.
+# Functions that every plugin has, without __tgt_rtl_.
 RTL_FUNCTIONS = (
     "number_of_devices",
     "init_device",
@@ -69,7 +69,7 @@ def test_two_openmp_runtimes(tmp_path: Path, second: list[str]) -> None:
 
 @pytest.mark.parametrize("linker", ["mold", "ld.lld-19"])
 def test_packed_relocations(tmp_path: Path, linker: str) -> None:
-    """Glibc refuses programs that have them and do not say so, such as mold 1.10's."""
+    """glibc refuses programs with such relocations and no version for them, e.g. mold 1.10's."""
     (tmp_path / "source.c").write_text(PROGRAM)
     flags = (*FLAGS, f"--ld-path={shutil.which(linker)}", "-Wl,-z,pack-relative-relocs")
     run("clang-19", *flags, tmp_path / "source.c", "-o", tmp_path / "x")
@@ -111,7 +111,7 @@ def test_an_image_that_needs_what_is_not_there(
 def test_a_plugin_that_ends_the_program(
     diagnosed: Path, tmp_path: Path, order: str, step: str, reason: str
 ) -> None:
-    """Programs open all plugins, and ask each whether it accepts an image."""
+    """Programs open all plugins, and call each about each image."""
     answers = dict.fromkeys(RTL_FUNCTIONS, "return 0;") | {"is_valid_binary": "return 1;"}
     opened = "__attribute__((constructor)) static void opened(void) { abort(); }"
     source = "void abort(void);\n" + (opened if step == "opened" else "")
@@ -203,7 +203,7 @@ def test_images_that_others_left(
 def test_a_runtime_of_another_release(
     diagnosed: Path, tmp_path: Path, version: str, severities: set[str]
 ) -> None:
-    """LLVM 22 reads what clang 19 wrote, and is told apart by .comment."""
+    """LLVM 22 reads clang 19's records; .comment shows the release."""
     path, folder = program("19", diagnosed), tmp_path / "lib"
     folder.mkdir()
     (runtime,) = Path(libraries(version).split(":")[-1]).glob("libomptarget.so.??.1")
@@ -216,7 +216,7 @@ def test_a_runtime_of_another_release(
 
 
 def test_a_device_node_without_a_driver(tmp_path: Path) -> None:
-    """Nodes and drivers are this machine's: here they are said to be there, or not."""
+    """Device nodes and drivers are those of this machine, so the test fakes them."""
     (tmp_path / "image.ptx").write_text(PTX)
     host = compile_c(HOST + MAIN, tmp_path / "host.o", "-c", "-fPIC")
     images = {f"{NVPTX}:sm_70": tmp_path / "image.ptx"}
@@ -245,7 +245,7 @@ def test_a_device_node_without_a_driver(tmp_path: Path) -> None:
     ],
 )
 def test_xnack(tmp_path: Path, arch: str, value: str, expected: set[str]) -> None:
-    """There is no driver here that would read the variable."""
+    """No driver on this machine reads the variable."""
     source = tmp_path / "k.c"
     source.write_text("void k(void) {}\n")
     target = ["--target=amdgcn-amd-amdhsa", f"-mcpu={arch}", "-nogpulib"]

@@ -56,7 +56,7 @@ def program(products: Products) -> Path:
 
 @pytest.fixture(scope="module")
 def of_gcn(products: Products) -> dict[str, Path]:
-    """Programs for AMD's GPUs, and for those and NVIDIA's."""
+    """Provide programs for AMD's GPUs, and for both AMD's and NVIDIA's."""
     return products.made("doctor-gcn", for_gcn)
 
 
@@ -66,9 +66,10 @@ def for_gcn(folder: Path) -> dict[str, Path]:
 
 
 def fake_driver(folder: Path, *, code: int = 0, count: int = 1, major: int = 7) -> dict[str, str]:
-    """An environment in which a library of that name is found that answers doctor's questions.
+    """Return an environment whose libcuda.so.1 answers doctor's questions.
 
-    Since GCC 14 libgomp's plugin ends the program when a function is missing that it may call.
+    Since GCC 14 libgomp's plugin ends the program if the library lacks any function that it may
+    call.
     """
     defines = (f"-DCODE={code}", f"-DCOUNT={count}", f"-DMAJOR={major}")
     others = "".join(f"int {name}(void) {{ return 999; }}\n" for name in looked_up())
@@ -77,7 +78,7 @@ def fake_driver(folder: Path, *, code: int = 0, count: int = 1, major: int = 7) 
 
 
 def looked_up() -> set[str]:
-    """The functions of CUDA that libgomp's plugin here looks up, and the fake driver lacks."""
+    """Return the CUDA functions that libgomp's plugin looks up and the fake driver lacks."""
     plugin = find_library(gcc_runtime.NVPTX.plugin, os.environ)
     names = re.findall(rb"\0(cu[A-Z]\w+)(?=\0)", plugin.read_bytes()) if plugin else []
     return {name.decode() for name in names} - set(re.findall(r"cu[A-Z]\w+", FAKE_DRIVER))
@@ -112,7 +113,7 @@ def test_it_is_right(program: Path, environment: dict[str, str]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", ["amd", "both"])
 def test_it_is_right_of_amds_gpus(of_gcn: dict[str, Path], path: str) -> None:
-    """Without libgomp's plugin, and with the real one, which finds no driver here."""
+    """Predictions hold without libgomp's plugin, and with it but without a driver."""
     with_plugin = {"LD_LIBRARY_PATH": str(gcn_plugins())}
     for environment, lack in (({}, gcc_runtime.GCN.plugin), (with_plugin, gcc_runtime.GCN.driver)):
         assert foreseen(of_gcn[path], **environment) == ran_on(of_gcn[path], **environment)
@@ -138,7 +139,7 @@ def test_machines_that_are_not_here(
     number: int,
     expected: set[str],
 ) -> None:
-    """With GPUs of AMD's and one of NVIDIA's."""
+    """Predictions assume AMD's GPUs and one of NVIDIA's."""
     machine = Machine(
         [],
         [],
@@ -181,7 +182,7 @@ def test_without_a_driver(program: Path) -> None:
 
 
 def test_what_must_offload_and_names_no_device(program: Path, tmp_path: Path) -> None:
-    """Since GCC 13 no device is the default one then."""
+    """Since GCC 13 the default device is none in that case."""
     environment = fake_driver(tmp_path, count=0) | {"OMP_TARGET_OFFLOAD": "MANDATORY"}
     found = diagnosis(program, **environment)["findings"]
     said = [f["message"] for f in found if f["code"] == "OMP206"]
@@ -195,7 +196,7 @@ def test_what_must_offload_and_names_no_device(program: Path, tmp_path: Path) ->
 @pytest.mark.offloads
 @pytest.mark.parametrize("number", ["0", "2"])
 def test_what_must_offload(program: Path, tmp_path: Path, number: str) -> None:
-    """By a driver without devices: device 0 is the host then, and 2 is nothing."""
+    """The driver has no devices: number 0 is the host, and 2 is invalid."""
     environment = fake_driver(tmp_path, count=0)
     environment |= {"OMP_TARGET_OFFLOAD": "MANDATORY", "OMP_DEFAULT_DEVICE": number}
     found = diagnosis(program, **environment)["findings"]
@@ -240,7 +241,7 @@ def test_without_libgomps_plugin(program: Path, tmp_path: Path) -> None:
 def test_what_the_driver_says(
     program: Path, tmp_path: Path, driver: dict[str, int], reason: str | None
 ) -> None:
-    """By a driver that only answers what doctor asks: there may be no GPU here."""
+    """The driver is a fake that answers doctor's questions only."""
     document = diagnosis(program, **fake_driver(tmp_path, **driver))
     (entry,) = document["entries"]
     assert (entry["runs_on"], entry["reason"]) == ("host" if reason else "device 0 (nvptx)", reason)
@@ -281,7 +282,7 @@ def test_a_run_reports_what_libgomp_will_do(program: Path) -> None:
 
 @pytest.fixture(scope="module")
 def opener(products: Products) -> Path:
-    """A program that opens a library by GCC, with a region, and is itself no user of OpenMP."""
+    """Provide a program without OpenMP that opens a library by GCC with a region."""
     return products.made("doctor-gcc-opened", opening)
 
 

@@ -27,7 +27,7 @@ CALLER = "int regions(void); int main(void) { return regions(); }"
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library with two regions and a variable."""
+    """Provide a library with two regions and a variable."""
     folder = tmp_path_factory.mktemp("libraries")
     (folder / "regions.c").write_text(REGIONS)
     out = folder / "libregions.so"
@@ -57,7 +57,7 @@ def test_regions_that_are_all_in_a_library(library: Path, tmp_path: Path) -> Non
 
 @pytest.mark.offloads
 def test_regions_of_the_program_and_of_a_library(library: Path, tmp_path: Path) -> None:
-    """Those of the library are registered first; the numbers go through."""
+    """The library registers its regions first; numbers continue in the program."""
     source = tmp_path / "both.c"
     source.write_text(PROGRAM.replace("return 0; }", "return regions(); }"))
     text = source.read_text().replace("int main", "int regions(void);\nint main")
@@ -74,7 +74,7 @@ def test_regions_of_the_program_and_of_a_library(library: Path, tmp_path: Path) 
 
 
 def test_a_library_that_is_damaged(library: Path, tmp_path: Path) -> None:
-    """The program's own regions are told all the same."""
+    """Predictions for the program's own regions are not affected."""
     data = bytearray(library.read_bytes())
     (table,) = load(library).tables
     own = tmp_path / "libregions.so"
@@ -95,7 +95,7 @@ def test_a_program_without_any(library: Path, tmp_path: Path) -> None:
 
 
 def test_a_library_of_sycl(tmp_path: Path) -> None:
-    """doctor names what it needs, and that it is not here; neither command finds nothing in it."""
+    """doctor names the missing needs of the library; both commands find its images."""
     parts = [Part(sycl.spirv("first")) for _ in range(3)]
     soname = ("-shared", "-Wl,-soname,libsycl.so.9")
     needed = compile_c("void __sycl_register_lib(void *p) {}", tmp_path / "libsycl.so.9", *soname)

@@ -38,7 +38,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same as a library, whose function `add_one` has the region."""
+    """Provide a library whose function `add_one` has the region."""
     folder = tmp_path_factory.mktemp("library")
     return compiled(SOURCE, folder, "-shared", "-fPIC", "-Dmain=unused")
 
@@ -152,7 +152,7 @@ def test_a_program_that_opens_a_library(library: Path, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module", params=["clang-19", "gcc -foffload=disable"])
 def of_host(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
-    """The library, compiled for the host alone."""
+    """Provide the library, compiled for the host alone."""
     out = tmp_path_factory.mktemp("of-host") / "libplug.so"
     options = ["-g", "-O2", "-fopenmp", "-fPIC", "-shared", "-Dmain=unused"]
     subprocess.run([*request.param.split(), *options, SOURCE, "-o", out], check=True)
@@ -161,7 +161,7 @@ def of_host(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReq
 
 @pytest.mark.parametrize("opener", ["compiled", "python"])
 def test_an_opened_library_for_the_host_alone(of_host: Path, tmp_path: Path, opener: str) -> None:
-    """It registers nothing: its regions never reach the runtime."""
+    """The library registers nothing, so its regions never reach the runtime."""
     words: tuple[object, ...]
     words = (sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(of_host)!r}).add_one(1)")
     if opener == "compiled":
@@ -188,7 +188,7 @@ def test_an_opened_library_by_a_relative_name(of_host: Path, tmp_path: Path) -> 
 
 @pytest.fixture(scope="module")
 def unlinked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library with entries and images, linked by a command that registers none."""
+    """Provide the library with entries and images, linked without registering them."""
     folder = tmp_path_factory.mktemp("unlinked")
     clang = ["clang-19", "-fopenmp", "-fPIC"]
     targets = ["-fopenmp-targets=x86_64-pc-linux-gnu", "-Dmain=unused", "-c"]
@@ -203,7 +203,7 @@ def unlinked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_opened_library_that_registers_nothing_is_named(
     unlinked: Path, library: Path, tmp_path: Path, is_stripped: bool
 ) -> None:
-    """By its entry table, which strip leaves; also beside a library that registers its regions."""
+    """Its entry table shows it, which strip keeps, even beside a library that registers regions."""
     plug = Path(shutil.copy(unlinked, tmp_path))
     if is_stripped:
         subprocess.run(["strip", plug], check=True)

@@ -71,7 +71,7 @@ PAIRS = [
 
 
 def library(name: str) -> Path:
-    """The libomptarget of one of RUNTIMES, or of the release of a clang."""
+    """Return the libomptarget of one of RUNTIMES, or of a clang's release."""
     _, is_alone, release = name.partition("-")
     return runtime(release) / "libomptarget.so" if is_alone else llvm_library(name)
 
@@ -85,7 +85,7 @@ NOEXEC = SimpleNamespace(f_flag=os.ST_NOEXEC)
 
 
 def search(path: Path, name: str, folder: Path) -> dict[str, str]:
-    """An environment in which the loader takes one of RUNTIMES for the library that is wanted."""
+    """Return an environment in which the loader picks one of RUNTIMES as the needed library."""
     with open_reader(path) as data:
         asked = inspect_program(path, data)
     assert asked
@@ -135,14 +135,14 @@ def test_each_program_on_each_runtime(
 
 
 def in_words(ends: Outcome) -> str:
-    """An outcome as docs/runtime.md has it."""
+    """Return an outcome in the words of docs/runtime.md."""
     return ends.where + ", message" * ("`requires`" in ends.reason)
 
 
 def documented() -> Iterator[tuple[tuple[str, str], str]]:
-    """The table of docs/runtime.md: clang and runtime, and what becomes of the program.
+    """Yield (clang, runtime) and outcome from the table of docs/runtime.md.
 
-    Clangs that are not here are left out.
+    Clangs that are not installed are skipped.
     """
     lines = (ROOT / "docs" / "runtime.md").read_text().splitlines()
     start = lines.index(next(line for line in lines if line.startswith("| program of |")))
@@ -191,7 +191,7 @@ def test_each_program_on_a_snapshot(
 
 
 def altered(folder: Path, name: str, source: Path, *options: str) -> dict[str, str]:
-    """An environment in which a library that was changed is the one that is wanted."""
+    """Return an environment in which the loader picks a changed copy of a library."""
     run("objcopy", *options, source, folder / name)
     return {"LD_LIBRARY_PATH": f"{folder}:{source.parent}:{INSTALLED_LIBRARIES}"}
 
@@ -209,7 +209,7 @@ def test_a_runtime_that_does_not_say_its_release(diagnosed: Path, tmp_path: Path
 
 
 def test_a_runtime_that_is_yet_to_come(diagnosed: Path, tmp_path: Path) -> None:
-    """LLVM 22's, but for its name: nobody knows how that of 25 calls kernels."""
+    """The runtime is LLVM 22's under the name of 25's, whose calls of kernels are unknown."""
     path, name = program("22", diagnosed), "libomptarget.so.22.1"
     later = library("22").read_bytes().replace(f"{name}\0".encode(), b"libomptarget.so.25.1\0")
     (tmp_path / name).write_bytes(later)
@@ -294,7 +294,7 @@ def test_a_folder_that_takes_no_images(
 
 
 def test_a_damaged_image_there(diagnosed: Path, tmp_path: Path) -> None:
-    """LLVM's runtime gives it to the dynamic linker, which may end the program."""
+    """LLVM's runtime passes the image to the dynamic linker, which may end the program."""
     version = INSTALLED
     path = changed(program(version, diagnosed), tmp_path / "changed", without_its_end(0.5))
     environment = search(path, version, tmp_path / "lib")
@@ -318,7 +318,7 @@ def test_a_library_of_the_runtime_is_not_there(diagnosed: Path, tmp_path: Path) 
 def test_their_plugins_taken_away_and_put_back(
     diagnosed: Path, tmp_path: Path, version: str
 ) -> None:
-    """Up to LLVM 18 the code for each kind of device is a library of its own."""
+    """Up to LLVM 18 the code for each kind of device is a separate library."""
     path, folder = program(version, diagnosed), tmp_path / "lib"
     folder.mkdir()
     shutil.copy(library(version), folder)
@@ -372,7 +372,7 @@ def test_a_name_of_ours_that_finds_their_library(diagnosed: Path) -> None:
 
 @pytest.mark.parametrize(("version", "runtime"), [("16", "22"), ("16", "19"), ("22", "19")])
 def test_a_runtime_that_is_preloaded(diagnosed: Path, version: str, runtime: str) -> None:
-    """Under another name than the one that is asked for, which is loaded as well, but later."""
+    """The program needs another name, which is loaded as well, but later."""
     path = program(version, diagnosed)
     environment = {
         "LD_PRELOAD": str(library(runtime)),
@@ -383,7 +383,7 @@ def test_a_runtime_that_is_preloaded(diagnosed: Path, version: str, runtime: str
 
 
 def test_a_program_of_the_documents(tmp_path: Path) -> None:
-    """It asks for a version of the calls that LLVM's library does not have."""
+    """The program needs a version of the functions that LLVM's library lacks."""
     host = compile_c(HOST + MAIN, tmp_path / "host.o", "-c", "-fPIC")
     image = device_image(HOST, tmp_path / "image.so")
     out = bundled(host, tmp_path / "bundled.o", {X86_64: image})

@@ -39,7 +39,7 @@ def foreseen(path: Path, environment: dict[str, str]) -> str:
 
 @pytest.fixture
 def setuid(tmp_path: Path) -> Path:
-    """A program with regions that others own, and that has their rights."""
+    """Provide a setuid program with regions that another user owns."""
     source = tmp_path / "program.c"
     source.write_text(PROGRAM)
     path = compiled(source, tmp_path, f"-Wl,-rpath,{libdir()}")
@@ -65,7 +65,7 @@ def setuid(tmp_path: Path) -> Path:
     ids=lambda e: ",".join(e) or "nothing",
 )
 def test_a_setuid_program(setuid: Path, environment: dict[str, str]) -> None:
-    """It minds OpenMP's variables alone."""
+    """The program ignores all variables but OpenMP's."""
     said = diagnosis(setuid, **environment)
     assert said["runtime"]["picked"]["outcome"] == happened(setuid, environment)
     expected = "it is setuid: the loader ignores the runtime that is put before its own"
@@ -89,7 +89,7 @@ def test_a_setuid_program_whose_runtime_only_the_environment_names(
 
 
 def test_a_setuid_program_of_ones_own(setuid: Path) -> None:
-    """It has no rights that its user lacks: the environment counts."""
+    """The program has no rights that its user lacks, so the environment counts."""
     os.chown(setuid, os.getuid(), os.getgid())
     setuid.chmod(0o6755)
     said = diagnosis(setuid)
@@ -112,7 +112,7 @@ def test_a_read_only_file_system(diagnosed: Path) -> None:
 
 
 def test_another_runtime_of_omptools(diagnosed: Path, tmp_path: Path) -> None:
-    """It has plugins of its own, or none."""
+    """The other runtime has plugins of its own, or none."""
     path = program(INSTALLED, diagnosed)
     for name in libdir().glob("libomptarget.so*"):
         shutil.copy(name, tmp_path)

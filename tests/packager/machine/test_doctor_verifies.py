@@ -76,7 +76,7 @@ def call(*words: object) -> None:
 
 @pytest.mark.offloads
 def test_an_image_for_another_cpu(source: Path, tmp_path: Path) -> None:
-    """No machine has both what AMD's and what Intel's processors alone have had."""
+    """No machine has features that only AMD's or only Intel's processors have had."""
     other = "knm" if "fma4" in Path("/proc/cpuinfo").read_text() else "bdver4"
     path = compiled(source, tmp_path, "-Xopenmp-target", f"-march={other}")
     assert "OMP205" in errors(path)
@@ -86,7 +86,7 @@ def test_an_image_for_another_cpu(source: Path, tmp_path: Path) -> None:
 
 @pytest.mark.offloads
 def test_the_line_about_an_illegal_instruction(source: Path, tmp_path: Path) -> None:
-    """It has the processor of the image, where the container of the image has one."""
+    """The line names the processor if the image's container declares one."""
     source.write_text(SOURCE.replace("  x = 1;", '  __asm__("ud2");'))
     for options, expected in (
         ((), r"team 0\n"),
@@ -175,7 +175,7 @@ def test_a_program_that_chooses_its_device(source: Path, tmp_path: Path) -> None
 
 @pytest.mark.offloads
 def test_a_program_that_opens_libraries(source: Path, tmp_path: Path) -> None:
-    """No library is looked for: a hint names the command that sees them."""
+    """Libraries are not searched for: a hint names the command that sees them."""
     hint = (
         "OMP210 info: the program may open libraries itself (dlopen), which this prediction lacks"
     )

@@ -51,7 +51,7 @@ def test_a_container_without_code_for_a_gpu() -> None:
     ("arch", "gpu"), [("sm_107", "sm_107"), ("sm_107a", "sm_107"), ("sm_145f", "sm_145")]
 )
 def test_a_file_has_a_row_for_its_own_architecture(arch: str, gpu: str) -> None:
-    """Also of a generation that came after this omptool."""
+    """The architecture may be newer than this omptool."""
     code = Contents("cubin", "nvptx64", arch)
     triple = "nvptx64-nvidia-cuda"
     found = file(image(0, arch, 8, None, 0)._replace(triple=triple, contents=code))

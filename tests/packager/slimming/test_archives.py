@@ -40,7 +40,7 @@ LONG = "a_member_whose_name_is_longer_than_sixteen.o"
 
 @pytest.fixture
 def objects(tmp_path: Path) -> list[str]:
-    """Objects with a fat binary, with code alone, and one that is text of an odd size."""
+    """Provide objects with a fat binary, with code alone, and one that is text of an odd size."""
     (tmp_path / "fatbin").write_bytes(fatbins.fatbin(*(image(arch, arch) for arch in ARCHS)))
     (tmp_path / "registers.c").write_text(REGISTERS)
     run("gcc", "-c", f"-Wa,-I{tmp_path}", tmp_path / "registers.c", "-o", tmp_path / LONG)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files that are containers, end to end, become shorter by what goes."""
+"""Files that are sequences of containers get shorter by the removed code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Containers:
 
 
 def hashed(path: Path) -> list[dict[str, Any]]:
-    """The images of a file, with their hashes."""
+    """Return the images of a file, with their hashes."""
     (file,) = dumped_files("--hash", path)
     return list(file["images"])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`dump --summary` estimates what the plan for the same file leaves."""
+"""`dump --summary` estimates the result of the plan for the same file."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_plain_bundle(made: Containers) -> None:
 
 
 def test_a_compressed_bundle(made: Containers) -> None:
-    """An image alone takes more than its share."""
+    """An image compressed alone exceeds its share."""
     path = made.bundle("packed.hipfb", *made.images, packed=True)
     for row in rows(path):
         assert row["at_least"]
@@ -52,7 +52,7 @@ def test_a_compressed_bundle(made: Containers) -> None:
 
 
 def test_a_library(tmp_path: Path, made: Containers) -> None:
-    """A fat binary of sm_80, sm_90a and PTX: PTX goes where a cubin stays."""
+    """A fat binary has sm_80, sm_90a and PTX: PTX is removed where a cubin stays."""
     run("gcc", "-shared", wrapped(tmp_path, "cuda", FATBIN), "-o", tmp_path / "lib.so")
     size = (tmp_path / "lib.so").stat().st_size
     found = rows(tmp_path / "lib.so")

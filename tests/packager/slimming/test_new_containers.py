@@ -110,7 +110,7 @@ def test_images_that_are_compressed_as_one(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("flag", ["-c", "-dc"])
 def test_objects_of_nvcc(tmp_path: Path, flag: str) -> None:
-    """Also relocatable device code, which is in a section of its own."""
+    """Relocatable device code, in a section of its own, is included."""
     options = (flag, *cuda.code_for("sm_80", "sm_90"))
     path = cuda.compiled(tmp_path / "k.cu", tmp_path / "k.o", *options)
     out = tmp_path / "out.o"
@@ -219,7 +219,7 @@ def test_compressed_bundles(tmp_path: Path, made: Containers, version: int, meth
 
 
 def test_a_bundle_by_clangs_bundler(made: Containers, tmp_path: Path) -> None:
-    """LLVM's own tool takes the result apart."""
+    """LLVM's own tool unpacks the result."""
     path = made.bundle("packed.hipfb", *made.images, packed=True)
     out = slimmed(path, "gfx906")
     run(

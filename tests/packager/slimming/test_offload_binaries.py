@@ -71,7 +71,7 @@ def test_images_of_llvms_packager(made: Containers) -> None:
 
 
 def test_one_image_is_left(made: Containers) -> None:
-    """Readers take no section without any."""
+    """Readers reject a section without images."""
     path = made.packed("packed", *made.images)
     plan, (new,) = planned(path, "sm_90")
     assert len(list(offload_binary.blobs(Reader(new)))) == 1
@@ -86,7 +86,7 @@ def test_what_names_no_processor_stays(tmp_path: Path) -> None:
 
 
 def test_an_object(tmp_path: Path, made: Containers) -> None:
-    """The section of an object becomes shorter, and clang's tools take it."""
+    """The object's section gets shorter, and clang's tools accept it."""
     packed = made.packed("packed", *made.images)
     plain = compile_c("int x;", tmp_path / "plain.o", "-c")
     path = tmp_path / "k.o"

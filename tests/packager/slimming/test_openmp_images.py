@@ -42,7 +42,7 @@ def test_an_image_for_a_gpu_goes(
 
 
 def test_a_program_of_the_linker(tmp_path: Path) -> None:
-    """Omptool's link gives the program PTX and code for the CPU, one behind the other."""
+    """`omptool link` places PTX and code for the CPU one after the other."""
     objects = linked_programs.program(tmp_path, *linked_programs.TWO_TARGETS)
     app, out = tmp_path / "app", tmp_path / "out"
     linked_programs.linked(app, *linked_programs.driver(), *objects)

@@ -29,7 +29,7 @@ REMOVED = 2 * (IMAGE + 64)
 
 
 def objects(folder: Path, source: str, *options: str) -> Path:
-    """An object of a C source."""
+    """Compile an object of a C source."""
     (folder / "source.c").write_text(source)
     out = folder / "object.o"
     output("gcc", "-c", *options, folder / "source.c", "-o", out)
@@ -37,7 +37,7 @@ def objects(folder: Path, source: str, *options: str) -> Path:
 
 
 def one_fatbin(products: Products, folder: Path) -> Path:
-    """An object with one fat binary, which is what a compiler makes of a source."""
+    """Compile an object with one fat binary, like a compiler's for one source."""
     blob = program(products, "pie").with_name("0")
     return objects(folder, FATBIN.format(blob=blob), "-g")
 
@@ -71,7 +71,7 @@ def test_an_object_becomes_shorter(products: Products, tmp_path: Path) -> None:
 
 
 def test_several_containers_of_an_object_move(products: Products, tmp_path: Path) -> None:
-    """By the addends of relocations: a link of objects has left one section symbol."""
+    """Addends of relocations lead to the containers: a link of objects left one section symbol."""
     blobs = program(products, "pie").parent
     compiled, out = tmp_path / "three.o", tmp_path / "slim.o"
     output("gcc", "-c", "-O1", "-fPIE", f"-DBLOBS={blobs}", shortened.SOURCE, "-o", compiled)
@@ -88,7 +88,7 @@ def test_several_containers_of_an_object_move(products: Products, tmp_path: Path
 
 
 def test_a_section_of_an_object_has_no_zeros_behind(products: Products, tmp_path: Path) -> None:
-    """Readers of OffloadBinaries take zeros for one more."""
+    """Readers of OffloadBinaries mistake zeros for another one."""
     compiled, out = one_fatbin(products, tmp_path), tmp_path / "slim.o"
     (whole,) = kept(compiled, set(shortened.ARCHS))
     *pieces, last = whole.pieces
@@ -127,7 +127,7 @@ def test_less_than_a_page_stays(products: Products, tmp_path: Path) -> None:
 
 
 def test_bytes_behind_a_file_stay(products: Products, tmp_path: Path) -> None:
-    """An appended signature is void, which a note says. Offsets beyond 2 GiB are copied."""
+    """A note reports that an appended signature is void. Offsets beyond 2 GiB are copied."""
     app, out = Path(shutil.copy(program(products, "pie"), tmp_path / "app")), tmp_path / "out"
     size = app.stat().st_size
     with app.open("r+b") as file:
@@ -218,7 +218,7 @@ def test_holes_have_the_largest_page_of_aarch64(
 def test_a_damaged_file_is_an_error_or_shortened(
     products: Products, tmp_path: Path, data: st.DataObject
 ) -> None:
-    """Whatever is damaged, nothing but an error of ours comes out, and no file beside."""
+    """Damage yields one of our errors or a result, and no other file."""
     link = data.draw(st.sampled_from(("pie", "no-pie", "lld-relr", "mold-library")))
     app = program(products, link)
     content = bytearray(app.read_bytes())

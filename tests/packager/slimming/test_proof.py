@@ -25,7 +25,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Containers:
 
 
 def library(folder: Path, made: Containers, kind: str) -> Path:
-    """A library with one container."""
+    """Link a library with one container."""
     if kind == "cuda":
         image = folder / "k.fatbin"
         image.write_bytes(CUDA)
@@ -37,7 +37,7 @@ def library(folder: Path, made: Containers, kind: str) -> Path:
 
 
 def result(path: Path, keep: str) -> Path:
-    """The result, in which removed bytes are zeros."""
+    """Write the result, in which removed bytes are zeros."""
     plan, _ = planned(path, keep)
     out = path.with_name("slim.so")
     out.write_bytes(zeroed(path.read_bytes(), plan.rewrites))
@@ -56,7 +56,7 @@ def test_the_same_code(tmp_path: Path, made: Containers, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["cuda", "plain", "compressed"])
 def test_other_code(tmp_path: Path, made: Containers, kind: str) -> None:
-    """The result is for another device than the one that is asked for."""
+    """The result is for another device than the requested one."""
     path = library(tmp_path, made, kind)
     out = result(path, "gfx90a")
     keep = "sm_90" if kind == "cuda" else "gfx906"

@@ -42,7 +42,7 @@ def hashes(path: Path) -> list[str]:
 def edited(
     path: Path, *removed: object, containers: str = "1 container", force: bool = False
 ) -> Path:
-    """Return the result without some images; the user is told how many."""
+    """Remove images; check the reported number, and return the result."""
     out = path.with_name(f"edited-{path.name}")
     words = [word for one in removed for word in ("--remove", one)]
     words += ["--force"] if force else []
@@ -54,7 +54,7 @@ def edited(
 
 
 def refused(path: Path, *words: object) -> str:
-    """Return what `edit` says when it refuses; nothing is written."""
+    """Return the message of a refused `edit`; check that it writes nothing."""
     before = set(path.parent.iterdir())
     done = omptool("edit", path, *words, "-o", path.with_name("refused"))
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.output
@@ -63,7 +63,7 @@ def refused(path: Path, *words: object) -> str:
 
 
 def expect_each_removed(path: Path) -> None:
-    """Each image goes alone, and all others stay as they are, in their order."""
+    """Check that each image can be removed alone, and that all others stay in order."""
     before = hashes(path)
     for number in range(len(before)):
         out = edited(path, number)
@@ -72,7 +72,7 @@ def expect_each_removed(path: Path) -> None:
 
 
 def linked(folder: Path, kind: str, *images: Path) -> Path:
-    """A library with a wrapper for each image."""
+    """Link a library with a wrapper for each image."""
     parts = [wrapped(folder, kind, image, f"{n}.o") for n, image in enumerate(images)]
     run("gcc", "-shared", "-Wl,--build-id", *parts, "-o", folder / "lib.so")
     return folder / "lib.so"
@@ -81,7 +81,7 @@ def linked(folder: Path, kind: str, *images: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["none", "speed", "size"])
 def test_code_by_nvcc(tmp_path: Path, mode: str) -> None:
-    """In a file of its own, in an object and in a library: PTX and code, plain, LZ4 and zstd."""
+    """nvcc's code is bare, in an object and in a library: PTX and cubins, plain, LZ4, zstd."""
     ptx = ("-gencode=arch=compute_90,code=compute_90",)
     options = (f"--compress-mode={mode}", *cuda.code_for("sm_80", "sm_90", "sm_100a"), *ptx)
     image = cuda.compiled(tmp_path / "k.cu", tmp_path / "k.fatbin", *options, "-fatbin")
@@ -97,7 +97,7 @@ def test_code_by_nvcc(tmp_path: Path, mode: str) -> None:
 
 @pytest.mark.slow
 def test_all_images_for_a_target_of_several_containers(tmp_path: Path, made: Containers) -> None:
-    """The same of CUDA and HIP: a number is of one image, a target of one in each container."""
+    """For CUDA and HIP, a number selects one image, and a target one in each container."""
     for kind in ("plain", "packed"):
         images = [made.bundle(f"{kind}{n}", *made.images, packed=kind == "packed") for n in (1, 2)]
         path = linked(tmp_path, "hip", *images)
@@ -145,7 +145,7 @@ def test_a_program_of_openmp_and_cuda(tmp_path: Path) -> None:
 
 
 def test_sycls_tables(tmp_path: Path) -> None:
-    """A row goes from an end of its table alone."""
+    """A row can only be removed at an end of its table."""
     native = Part(zebin(tmp_path), "spir64_gen")
     path = library(tmp_path, [native, Part(spirv("first")), packed(spirv("second"))])
     before = hashes(path)
@@ -185,7 +185,7 @@ def test_what_goes_together_alone(tmp_path: Path) -> None:
 
 
 def test_a_result_that_verify_finds_wrong_needs_force(tmp_path: Path) -> None:
-    """As after any edit, the file stays as it was."""
+    """As after any refused edit, the file stays unchanged."""
     path = tmp_path / "k.fatbin"
     path.write_bytes(fatbin(entry(2, bytes(100)), entry(1, b".version 8.0")))
     before = path.read_bytes()
@@ -218,7 +218,7 @@ def numbered(path: Path) -> list[str]:
 
 
 def test_containers_in_a_container(tmp_path: Path, made: Containers) -> None:
-    """They go as one, because the outermost alone is written anew."""
+    """Nested containers are removed together, because only the outermost is rewritten."""
     inner = made.packed("inner", *made.images).read_bytes()
     image = made.images[1].read_bytes()
     path = tmp_path / "k.hipfb"
@@ -260,7 +260,7 @@ def test_wrong_words(tmp_path: Path, words: list[str], message: str) -> None:
 
 
 def test_a_result_with_other_images_is_not_written(tmp_path: Path) -> None:
-    """The proof knows what each container should have."""
+    """The proof knows the images that each container should have."""
     images = [entry(2, bytes(99)), entry(1, b".version 8.0"), entry(8, bytes(9))]
     before, after = tmp_path / "before", tmp_path / "after"
     before.write_bytes(fatbin(*images))

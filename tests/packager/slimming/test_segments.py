@@ -16,7 +16,7 @@ BEHIND = Segment(PT_LOAD, 4, 0xA000, 0x60A000, 0x60A000, 0x800, 0x800, 0x200000)
 
 
 def rows(*cuts: Cut) -> list[tuple[int, int, int, int, int]]:
-    """The loaded segments: offset, address, bytes in the file and in memory, alignment."""
+    """Return the loaded segments: offset, address, size in the file and in memory, alignment."""
     elf = SimpleNamespace(segments=[DATA, BEHIND])
     file: Any = SimpleNamespace(elf=elf, machine=SimpleNamespace(page=PAGE))
     return [(s.offset, s.address, *s[5:]) for s in program_headers(file, cuts)]

@@ -16,7 +16,7 @@ from packager.slimming.selection import Candidate, choose
 
 
 def images(*names: str) -> list[Candidate]:
-    """Candidates of names such as "sm_90", "ptx sm_90", "gfx90a:xnack-", "x86_64"."""
+    """Return candidates of names such as "sm_90", "ptx sm_90", "gfx90a:xnack-", "x86_64"."""
     found = []
     for name in names:
         kind, _, arch = name.rpartition(" ")
@@ -82,7 +82,7 @@ def test_a_device_without_code_is_named() -> None:
 
 
 def test_native_code_of_intels() -> None:
-    """Code stays that does not say which device it is for. Code for others serves no other."""
+    """Code without a device stays. Code for one device serves no other."""
     mine, other = (Candidate("spir64_gen", arch, "elf", 8) for arch in ("", "12.55.8"))
     assert choose([mine, other], named(["12.60.7"]), keep_ptx=False, is_best=False).stay == {0}
     found = choose([other], named(["12.60.7"]), keep_ptx=False, is_best=False)

@@ -44,7 +44,7 @@ def few(names: list[str]) -> list[object]:
 
 
 def warnings(path: Path) -> set[str]:
-    """The warnings of readelf."""
+    """Return the warnings of readelf."""
     done = subprocess.run(["readelf", "-aW", path], capture_output=True, text=True, check=True)
     return set(done.stderr.splitlines())
 
@@ -101,7 +101,7 @@ def test_all_else_stays_where_it_was(products: Products, tmp_path: Path, link: s
 
 
 def _contents(path: Path) -> dict[str, tuple[int, bytes]]:
-    """The sections of a file: the address and the content of each."""
+    """Return the sections of a file: address and content of each."""
     with path.open("rb") as file:
         return {
             section.name: (section["sh_addr"], section.data() if section["sh_size"] else b"")

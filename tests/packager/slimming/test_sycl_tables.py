@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images of SYCL's tables, as a program hands them to a runtime."""
+"""Images of SYCL's tables, which a program passes to a runtime."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGES = 5 << 12
 
 
 def native(folder: Path) -> Part:
-    """Native code and SPIR-V for the target spir64_gen, of some pages."""
+    """Make native code and SPIR-V for the target spir64_gen, of some pages."""
     members = [
         ("64.12.60.7", zebin(folder) + bytes(PAGES)),
         ("generic_ir", opencl_elf(spirv("first"))),
@@ -43,7 +43,7 @@ def slimmed(path: Path, keep: str) -> Path:
 
 
 def registered(path: Path, folder: Path) -> list[str]:
-    """Return what the runtime gets of a library: a line for each image, and their number."""
+    """Return the images that a library registers, a line each, and their number."""
     runtime = compile_c(SOURCE.read_text(), folder / "librt.so", "-shared", "-fPIC")
     main = compile_c("int main(void) { return 0; }", folder / "main.o", "-c")
     program = folder / f"run-{path.stem}"
@@ -59,7 +59,7 @@ def registered(path: Path, folder: Path) -> list[str]:
 def test_a_table_at_its_ends(
     tmp_path: Path, keep: str, stay: list[int], flags: tuple[str, ...]
 ) -> None:
-    """The count becomes smaller, and the pointer leads to the first row that stays."""
+    """The count decreases, and the pointer refers to the first row that stays."""
     parts = [native(tmp_path), Part(spirv("first")), packed(spirv("second"))]
     path = library(tmp_path, parts, flags=flags)
     before = registered(path, tmp_path)

@@ -28,7 +28,7 @@ SM_80 = Request(named(["sm_80"]))
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
-    """A library with code for sm_80 and sm_90a, and PTX."""
+    """Provide a library with code for sm_80 and sm_90a, and PTX."""
     (tmp_path / "fatbin").write_bytes((DATA / "none.fatbin").read_bytes())
     return linked(tmp_path)
 

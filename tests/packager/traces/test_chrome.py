@@ -67,7 +67,7 @@ def test_lanes_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
 
 
 def test_the_trace_of_a_rank_has_an_end(trace: Path) -> None:
-    """The array may be closed by another program; the runtime's own last event tells."""
+    """Another program may close the array; the runtime's own last event marks the end."""
     whole = trace.read_text().replace("host, process", "host, rank 3, process")
     trace.write_text(whole)
     assert load(trace).notes == []
@@ -257,7 +257,7 @@ def test_begins_are_limited(tmp_path: Path) -> None:
 
 
 def test_damage_is_an_error_or_read(trace: Path) -> None:
-    """Whatever a byte becomes, no other exception is raised."""
+    """No changed byte raises another exception."""
     data = trace.read_bytes()
     dice = random.Random(7)
     for _ in range(400):

@@ -68,7 +68,7 @@ def test_every_beginning_of_a_trace_is_read(trace: Path) -> None:
 
 
 def test_slices_of_other_programs_are_nested(tmp_path: Path) -> None:
-    """They come in the order of time, with names of their own."""
+    """Slices are in the order of time, with names of their own."""
     trace = tmp_path / "trace"
 
     def event(time: int, kind: int, name: str = "") -> bytes:

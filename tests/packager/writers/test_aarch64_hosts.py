@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def work(products: Products, tmp_path: Path) -> Path:
-    """A folder of the test's own, with links to what all of these tests use."""
+    """Provide a folder for the test with links to the files that these tests share."""
     for path in aarch64.work(products).iterdir():
         (tmp_path / path.name).symlink_to(path)
     return tmp_path
@@ -38,7 +38,7 @@ def test_a_bundled_object_registers(work: Path, linker: str, pie: str) -> None:
 
 
 def emitted(work: Path, form: str, *options: str) -> Path:
-    """The wrapper in a form, made an object by the tools that take it."""
+    """Emit the wrapper in a form, and compile it to an object if necessary."""
     ending = {"object": "o", "asm": "s", "llvm-ir": "ll"}[form]
     out = work / f"wrapper.{ending}"
     words = ("--host", "aarch64", "--format", form, *(options or ("--abi", "llvm-19")))
@@ -62,7 +62,7 @@ def test_each_form_of_the_wrapper_registers(work: Path, form: str) -> None:
 
 
 def test_the_wrapper_keeps_the_features_of_the_code(work: Path) -> None:
-    """Branch tracking stays on where all else has it, and what is required is 1, for nothing."""
+    """Branch tracking stays on if all other objects have it; the needed bits are 1 for none."""
     options = ("--abi", "llvm-16", "--entries", "auto")
     wrapper = emitted(work, "object", *options)
     assert "AArch64 feature: BTI, PAC" in run(f"{TARGET}-readelf", "-n", wrapper)
@@ -80,7 +80,7 @@ def test_the_wrapper_keeps_the_features_of_the_code(work: Path) -> None:
 
 
 def test_entries_that_the_wrapper_lists(work: Path) -> None:
-    """Its table is for a host that has none: the records of the document's ABI."""
+    """The host has no table, so the wrapper has one with the document's records."""
     source, names = work / "plain.c", work / "names"
     source.write_text("void first(void) {}\nint table[4];\nint main(void) { return 0; }\n")
     names.write_text("first\ntable\n")

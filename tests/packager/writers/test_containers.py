@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Containers that `emit` writes: what clang's tools write, and what these take apart again."""
+"""Compare containers by `emit` with those of clang's tools, which also unpack them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GENERATIONS = {
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Images with the endings that tell clang-offload-packager what they are."""
+    """Provide images with the file endings by which clang-offload-packager recognises them."""
     folder = tmp_path_factory.mktemp("containers")
     compile_c("int first(void) { return 1; }", folder / "cpu.o", "-shared", "-fPIC")
     compile_c("int second(void) { return 2; }", folder / "object.o", "-c")
@@ -82,7 +82,7 @@ def entries(path: Path) -> list[Entry]:
 def test_an_offload_binary_is_that_of_clangs_packager(
     work: Path, tmp_path: Path, version: str
 ) -> None:
-    """Its keys are in the order of hash tables; ours are triple, arch, and the others as given."""
+    """Only the order of keys differs: LLVM's is random; ours is triple, arch, then as given."""
     many = [f"key{number}={number % 7}" for number in range(60)]
     images = [
         f"file={work}/cpu.o,triple=x86_64-unknown-linux-gnu,kind=openmp",
@@ -179,7 +179,7 @@ def test_a_bundle_is_that_of_clangs_bundler(work: Path, tmp_path: Path, version:
         ("19", "compressed-bundle", ("--compression", "zlib")),
         ("22", "compressed-bundle", ("--abi", "llvm-22")),
         ("22", "compressed-bundle", ("--abi", "llvm-22", "--compression", "zlib")),
-        # Its package has no zstd.
+        # The package of clang 23 lacks zstd.
         ("23", "compressed-bundle", ("--abi", "llvm-23", "--compression", "zlib")),
     ],
 )
@@ -188,7 +188,7 @@ def test_a_bundler_takes_it_apart(
 ) -> None:
     images = [f"{NVPTX}:sm_70={work}/kernel.s", f"{CPU}={work}/cpu.o"]
     out = emitted(tmp_path / "out", form, images, *more)
-    # Up to 17 a name is looked for as it stands; 19 and later complete it.
+    # Up to 17 the bundler matches a name as it stands; 19 and later complete it.
     targets = [f"openmp-{NVPTX}--sm_70", f"openmp-{CPU}" + "-" * (version in ("14", "16"))]
     source_option, out_option = ("inputs", "outputs") if version == "14" else ("input", "output")
     for kind in ("bc", "o"):
@@ -344,7 +344,7 @@ def test_an_object_says_more_of_its_images_too(work: Path, tmp_path: Path) -> No
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("version", PACKAGERS)
 def test_clang_links_what_emit_packs(tmp_path: Path, version: str) -> None:
-    """In place of clang-offload-packager, between clang's own steps."""
+    """`emit` replaces clang-offload-packager between clang's own steps."""
     source = TESTS / "packager" / "writers" / "generations" / "library.c"
     command = [*clangs.compiler(version, source), "-Wno-unused-command-line-argument"]
     run(*command, "--offload-device-only", "-c", source, "-o", tmp_path / "device.o")
@@ -355,6 +355,6 @@ def test_clang_links_what_emit_packs(tmp_path: Path, version: str) -> None:
     run(*command, "-fPIC", "-shared", tmp_path / "host.o", "-o", tmp_path / "whole.so")
     binary = load(tmp_path / "whole.so")
     assert [image.triple for image in binary.images] == [CPU]
-    # A package without a runtime of its own links another release's, which ends such programs.
+    # Packages without a runtime link that of another release, which ends such programs.
     expected = {"OMP104"} if version in clangs.PACKAGED else set()
     assert {one.code for one in verify(binary) if one.severity == "error"} <= expected

@@ -39,7 +39,7 @@ EXPECTED = {
 
 @pytest.fixture(params=FULL)
 def version(request: pytest.FixtureRequest) -> str:
-    """The release of a clang and of its runtime."""
+    """Provide the release of a clang and of its runtime."""
     return str(request.param)
 
 
@@ -50,8 +50,8 @@ def abi(version: str) -> str:
 def linked(
     version: str, out: Path, *objects: Path, linker: str = "bfd", flags: tuple[str, ...] = ()
 ) -> Path:
-    """A program of LLVM's runtime, that its driver has no hand in."""
-    # The needs of LLVM's libraries are no matter of the program.
+    """Link a program with LLVM's runtime, without clang's driver."""
+    # Undefined symbols in LLVM's own libraries do not concern the program.
     search = f"-Wl,-rpath-link,{clangs.own_runtime(version)}"
     options = (*flags, "-Wl,--allow-shlib-undefined", search)
     link(out, *objects, *clangs.linked_libraries(version), linker=linker, flags=options)
@@ -84,13 +84,13 @@ def written(out: Path, *arguments: object) -> Path:
 
 
 def _bundled(folder: Path) -> Path:
-    """Clang's object with its image."""
+    """Bundle clang's object with its image."""
     image = ("--abi", "llvm", "--image", f"{X86_64}={folder}/image.so")
     return written(folder / "bundled.o", "bundle", folder / "host.o", *image)
 
 
 def _emitted(version: str, folder: Path) -> Path:
-    """A wrapper of several triples, and of two architectures of one, the best of all last."""
+    """Emit a wrapper of three images: two architectures of one triple, and the best one last."""
     (folder / "old.ptx").write_text(PTX)
     (folder / "new.ptx").write_text(PTX.replace("sm_70", "sm_90"))
     images = (f"{NVPTX}:sm_70=old.ptx", f"{NVPTX}:sm_90=new.ptx", f"{X86_64}=image.so")
@@ -99,7 +99,7 @@ def _emitted(version: str, folder: Path) -> Path:
 
 
 def _of_text(version: str, folder: Path, name: str) -> Path:
-    """Return what the clang makes of a wrapper as text."""
+    """Compile a wrapper in text form by the clang."""
     ending = "ll" if name == "of-ir" else "s"
     options = ("--abi", abi(version), "--format", TEXTS[name])
     image = ("--image", f"{X86_64}={folder}/image.so")
@@ -109,7 +109,7 @@ def _of_text(version: str, folder: Path, name: str) -> Path:
 
 
 def _listed(version: str, folder: Path) -> Path:
-    """An object that clang did not compile, with a table of ours."""
+    """Bundle an object that clang did not compile, with a table of ours."""
     host = compile_c((SOURCES / "plain.c").read_text(), folder / "plain.o", "-c")
     flags = ("-shared", "-fPIC")
     image = compile_c((SOURCES / "image.c").read_text(), folder / "plain.so", *flags)
@@ -118,7 +118,7 @@ def _listed(version: str, folder: Path) -> Path:
 
 
 def prints_on_llvms(version: str, program: Path, expected: str, *arguments: Path) -> None:
-    """On LLVM's runtime every region is offloaded, and gives what is expected."""
+    """Check that every region runs on the device on LLVM's runtime, with the expected output."""
     done = subprocess.run(
         [program, *arguments],
         capture_output=True,
@@ -145,7 +145,7 @@ def test_it_runs_on_ours(made: Path) -> None:
 
 
 def read(path: Path) -> FatBinary:
-    """A file that `verify` finds no error in."""
+    """Read a file, and check that `verify` finds no error in it."""
     binary = load(path)
     assert not [finding for finding in verify(binary) if finding.severity == "error"]
     return binary
@@ -185,7 +185,7 @@ def test_a_table_of_ours(version: str, made: Path) -> None:
 def test_every_linker_keeps_its_entries(
     version: str, made: Path, tmp_path: Path, linker: str
 ) -> None:
-    """Beside a wrapper lld collects those of clang's objects, unless it is told not to."""
+    """lld collects the entries of clang's objects beside a wrapper, unless a flag forbids it."""
     flags = ("-Wl,--gc-sections", "-pie")
     options = ("-Wl,-z,nostart-stop-gc",) if linker == "lld" else ()
     for objects in (("bundled.o",), ("host.o", "emitted.o")):

@@ -37,7 +37,7 @@ def measured(*command: object) -> float:
 
 @pytest.fixture(scope="module", params=SIZES)
 def bundled(request: pytest.FixtureRequest, products: Products) -> Path:
-    """A bundled host object, made within 64 MiB of memory."""
+    """Provide a bundled host object, made within 64 MiB of memory."""
     size = int(request.param)
     return products.made(f"scale-{size}", lambda folder: bundle(folder, size))
 

@@ -22,7 +22,7 @@ from packager.writers.llvm_ir import name as in_ir
 
 SOURCES = TESTS / "packager" / "writers"
 ABIS = ("interface", "proposal", *NAMES)
-# Clang 14 has typed pointers, which all later ones still read.
+# Clang 14 writes typed pointers, which all later releases still read.
 READ_BY = {"llvm-14": ("14", "16", NEWEST)}
 LISTED = "first\nsecond\ntable\n"
 IMAGE = b"\0\x01\x7f\x80\xff\"\\'%\n image of any bytes, of an odd number \0"
@@ -39,7 +39,7 @@ class Work(NamedTuple):
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Work:
-    """In each two images, with three entries."""
+    """Provide wrappers of two images and three entries in each form."""
     folder = tmp_path_factory.mktemp("texts")
     (folder / "any").write_bytes(IMAGE)
     (folder / "kernel.ptx").write_text(PTX)
@@ -54,7 +54,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Work:
 
 
 def contents(path: Path) -> list[object]:
-    """Return what is in an object, as a reader sees it: nothing about where it is."""
+    """Return the contents of an object, independent of places."""
     binary = load(path)
     table = [(e.name, e.kind, e.size, e.flags, e.symbol) for e in binary.entries]
     images = [(i.triple, i.arch, i.kind, i.container, i.is_wrapped) for i in binary.images]
@@ -109,7 +109,7 @@ def test_sections_of_assembly_are_those_of_the_object(work: Work, tmp_path: Path
 
 @pytest.mark.parametrize("form", ["asm", "llvm-ir"])
 def test_a_host_registers_what_was_text(tmp_path: Path, form: str) -> None:
-    """The recorder says what it is given: images byte for byte, before any constructor."""
+    """The recorder prints its arguments: images byte for byte, before any constructor."""
     (tmp_path / "one").write_bytes(b"first image")
     (tmp_path / "recorder.map").write_text("OMPTARGET_4.5 { global: *; };\n")
     flags = ("-shared", "-fPIC", f"-Wl,--version-script={tmp_path}/recorder.map")
@@ -146,7 +146,7 @@ def test_names(text: str, assembly: str, ir: str) -> None:
     ["object", "asm", "llvm-ir", "offload-binary", "offload-bundle", "compressed-bundle"],
 )
 def test_the_same_bytes_elsewhere(work: Work, tmp_path: Path, form: str) -> None:
-    """Nothing of where and when it was written is in it."""
+    """The text contains no place or time of its creation."""
     made = []
     for number, name in enumerate(("a", "another folder")):
         folder = tmp_path / name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The wrapper object: every linker takes it, the program's own code is untouched, it registers."""
+"""The wrapper object: every linker accepts it, it registers, and other code stays the same."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXPECTED = (
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the recorder library, two images and hosts from three compilers."""
+    """Provide a folder with the recorder library, two images and hosts by three compilers."""
     folder = tmp_path_factory.mktemp("writers")
     (folder / "one.img").write_bytes(b"first image")
     (folder / "two.img").write_bytes(b"second")
@@ -66,7 +66,7 @@ def wrap(work: Path, host: str | None, out: Path, entries: list[EntryInput] | No
 def linked(
     work: Path, out: Path, *objects: Path, linker: str = "bfd", flags: tuple[str, ...] = ()
 ) -> str:
-    """Return what the linked program prints."""
+    """Return the output of the linked program."""
     libraries = (f"-L{work}", "-lrecorder", f"-Wl,-rpath,{work}", "-lstdc++")
     return run(link(out, *objects, linker=linker, flags=libraries + flags))
 

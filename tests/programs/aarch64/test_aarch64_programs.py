@@ -27,7 +27,7 @@ ON_DEVICE, ON_HOST = ["ran on the device: 1999"], ["ran on the host: 1999"]
 
 @pytest.fixture
 def work(products: Products, tmp_path: Path) -> Path:
-    """A folder of the test's own, with links to the objects and the image."""
+    """Provide a folder for the test with links to the objects and the image."""
     if not RUNTIME.exists():
         lacks("the runtime for AArch64 is not here: scripts/test.sh builds it")
 
@@ -53,7 +53,7 @@ def libraries() -> tuple[object, ...]:
 
 
 def expect(program: Path, lines: list[str]) -> None:
-    """Expect what a program prints, whatever the pages."""
+    """Check the output of a program at every page size."""
     for page in PAGES:
         assert output(*QEMU, "-p", page, program).splitlines() == lines
 
@@ -113,7 +113,7 @@ def test_by_bundle_and_edit_of_a_program(work: Path) -> None:
 
 
 def test_the_device_runtime_in_bitcode_is_for_the_machine_of_the_runtime() -> None:
-    """It is by a clang of this machine where the runtime is by another compiler."""
+    """A clang of this machine compiles the bitcode, even if another compiler builds the runtime."""
     path = LIBRARIES / "devicertl" / "omptool-devicertl-host.bc"
     if not path.exists():
         lacks("the device runtime in bitcode is not here: no clang++ has compiled it")

@@ -32,14 +32,14 @@ from whole_programs import PROGRAMS, expected
 pytestmark = [pytest.mark.offloads, pytest.mark.exhaustive]
 PATIENCE = 600  # seconds
 FLAGS = (*OFFLOADING, "-fopenmp-extensions", "-fopenmp-version=51")
-# qemu adds this where a program ends by a signal.
+# Line that qemu adds when a program ends by a signal.
 ADDED = re.compile(r"^qemu: uncaught target signal .*\n", re.MULTILINE)
 EMULATED = [program for program in PROGRAMS if program.stem not in reasons(NOT_EMULATED)]
 
 
 @pytest.fixture(scope="module")
 def libraries(products: Products) -> Path:
-    """A folder with libomp, and the library without functions that stands for the device's."""
+    """Provide a folder with libomp and an empty stand-in for the device library."""
     if not RUNTIME.exists():
         lacks("the runtime for AArch64 is not here: scripts/test.sh builds it")
     if not LIBOMP.exists():
@@ -56,7 +56,7 @@ def libraries(products: Products) -> Path:
 
 
 def built(source: Path, level: str, libraries: Path, out: Path) -> str | None:
-    """Build the program; return what clang says if it does not like it."""
+    """Build the program; return clang's error, if any."""
     clang = tool(INSTALLED, "clang++" if source.suffix == ".cpp" else "clang")
     words = [*clang, f"--target={TARGET}", level, *FLAGS, *WARNINGS]
     words += [f"--ld-path={LLD_FOLDER}/ld.lld", f"-L{libraries}", f"-L{RUNTIME.parent}"]

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The applications here give the results that they give on LLVM's own runtime.
+"""The applications have the same results as on LLVM's own runtime.
 
-Each compares the device's results with the host's itself, too. bench/applications.py has their
-speed.
+Each also compares the device's results with the host's. bench/applications.py has their speed.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ THREADS = {"OMP_NUM_THREADS": "2"}
 
 
 def results(done: subprocess.CompletedProcess[str]) -> list[str]:
-    """The lines of an application that tell no speed; its failure shows what it said."""
+    """Return an application's lines of output that have no speed; check that it succeeded."""
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     return [line for line in done.stdout.splitlines() if "/s " not in line]
 
@@ -67,7 +66,7 @@ def on_llvm(program: Path, name: str, version: str) -> list[str]:
 
 @pytest.mark.parametrize(("source", "build"), CASES)
 def test_the_results_are_those_on_llvm(tmp_path: Path, source: Path, build: Build) -> None:
-    """On LLVM's runtime they are those of clang 22 or 23, whatever builds the application."""
+    """Results on LLVM's runtime come from clang 22 or 23, whatever builds the application."""
     program = built(build, tmp_path / "ours", source, *STRICT, "-lm")
     ours = on_ours(program, source.stem)
     by = build.version if build in ON_LLVM or build.version == "23" else "22"

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.offloads
 
 @pytest.mark.parametrize(("program", "build"), cases(FIGURES))
 def test_it_ends_as_told(programs: Programs, program: Path, build: Build) -> None:
-    """It runs on the device, or shows the figure's error, or clang refuses it."""
+    """A program runs on the device, shows the figure's error, or is refused by clang."""
     assert programs.outcome(build, program) == expected(program)
 
 
@@ -41,7 +41,7 @@ def test_a_program_is_named_after_its_figure(path: Path) -> None:
 
 
 def test_the_tables_say_what_is_expected() -> None:
-    """And each outcome is, here and in test_every_build.py."""
+    """Each outcome is tested, here and in test_every_build.py."""
     for file, table in book_table.tables(lambda _build, program: expected(program)).items():
         stale = f"{file.name} is out of date: python tests/support/book_table.py --write"
         assert file.read_text() == book_table.written(file, table), stale

@@ -24,7 +24,7 @@ ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 SOURCE = ROOT / "tests" / "omptool" / "commands" / "sources" / "moved.cpp"
-# GitHub's shell for `shell: bash`.
+# GitHub's command for `shell: bash`.
 BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c")
 
 
@@ -43,7 +43,7 @@ class Run:
                 self._do(step, folder)
 
     def _is_due(self, condition: str) -> bool:
-        """The conditions of this action: on inputs, and whether a step before failed."""
+        """Evaluate a condition of this action: on inputs, and on failures of earlier steps."""
         words = condition.removeprefix("${{").removesuffix("}}").strip()
         if "cancelled()" not in words and self.failed:
             return False
@@ -79,7 +79,7 @@ class Run:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A folder with the program of the last build, and one that lost a kernel."""
+    """Provide a folder with the program of the last build, and one that lost a kernel."""
     text = SOURCE.read_text()
     less = "\n".join(
         line for line in text.split("\n") if "// first" not in line and "+= 1" not in line

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The example for build systems, fixtures/builds, as each builds it: all of it, and changes."""
+"""fixtures/builds, the example for build systems, built by each: fully, and after changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def commands(heading: str) -> list[str]:
 
 
 def build_of(heading: str) -> Build:
-    """The commands of a section but the last, which runs a program."""
+    """Return a build that runs a section's commands except the last, which starts a program."""
     *lines, _run = commands(heading)
     return lambda folder: call(folder, "bash", "-euo", "pipefail", "-c", "\n".join(lines))
 
@@ -44,7 +44,7 @@ BUILDS: dict[str, Build] = {
     "cmake": build_of("CMake"),
     "cmake-make": by_make_of_cmake,
 }
-# One image, the object with it, and the program.
+# Files made from one kernel: the image, the object that contains it, and the program.
 OF_ONE_KERNEL = {
     "make": {IMAGE, "scale.bundled.o", "scale.bundled.o.d", "scale"},
     "ninja": {"scale.image", "scale.bundled.o", "scale"},  # it reads the .d and removes it

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The CMake module: how it is found, what its functions take, and what they say of wrong calls."""
+"""The CMake module: its location, arguments of its functions, and errors of wrong calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SOURCES = TESTS / "programs" / "builds"
 
 
 def configured(name: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Return what CMake says of a project, without the line breaks it puts into messages."""
+    """Return CMake's output for a project, without the line breaks of messages."""
     ran = done(folder, "cmake", "-S", SOURCES / name, "-B", "build", "-G", "Ninja", *options)
     ran.stderr = re.sub(r"\s+", " ", ran.stderr)
     return ran

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The same inputs give the same bytes: elsewhere, later, at once, with any SOURCE_DATE_EPOCH.
+"""The same inputs yield the same bytes: elsewhere, later, at once, with any SOURCE_DATE_EPOCH.
 
-tests/packager/lowering has what else `lower` writes.
+tests/packager/lowering covers other outputs of `lower`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def make_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def first(products: Products, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with all of them."""
+    """Provide a folder with all inputs and outputs."""
 
     def make(folder: Path) -> None:
         shutil.copy(FIXTURES / "builds" / "scale.ll", folder)

@@ -32,7 +32,7 @@ from packager.machine.run_check.check_run import CheckFinding
 pytestmark = pytest.mark.offloads
 
 MISTAKES = sources(Path(__file__).parent / "events")
-# The figures that show an error: what the checker says of them, at which line.
+# Figures with an error: the checker's finding, and its line.
 FIGURES = {
     "fig_6_08_error": {("OMP313", 12, 1)},
     "fig_6_39_error": {("OMP305", 14, 1)},
@@ -42,7 +42,7 @@ FIGURES = {
 
 
 def found_in(version: str, source: Path, into: Path) -> list[CheckFinding]:
-    """Return what the checker finds in a program that has debug information."""
+    """Return the checker's findings in a program with debug information."""
     program = with_debug_information(version, source, into)
     return checked(program, LD_LIBRARY_PATH=libraries(version))[0]
 
@@ -64,7 +64,7 @@ def test_a_figures_error_is_found(source: Path, version: str, tmp_path: Path) ->
 def test_a_legal_program_has_no_error(
     programs: Programs, version: str, source: Path, tmp_path: Path
 ) -> None:
-    """It may deserve hints."""
+    """The program may have hints."""
     program = legal(programs, version, source, tmp_path)
     found, done = checked(program, *ARGUMENTS.get(source.stem, ()), **ENVIRONMENT)
     assert (errors(found), done.returncode, done.stderr) == ([], 0, "")

@@ -31,12 +31,12 @@ pytestmark = pytest.mark.offloads
 REFUSED = Path(__file__).with_name("full_refused.c")
 HOISTED = Path(__file__).with_name("hoisted.c")
 MISTAKES = sorted({*Path(__file__).parent.glob("full_*.c")} - {REFUSED})
-# Regions with `nowait` and `depend` hang on LLVM 14's and 16's own runtime, or wait all the same.
+# First LLVM whose runtime handles `nowait` with `depend`: earlier ones hang, or wait.
 OLDEST = {"full_early": 19, "full_sound": 19}
-# All that is found in these is marked; in the others, what is more than a hint about copies.
+# Programs in which all findings are marked; in the others, all but hints about copies.
 HINTED = ("full_copies", "full_lost", "full_sound")
 OF_MEMORY = ("OMP321", "OMP322", "OMP323", "OMP324", "OMP325")
-# These need watchpoints of the processor, which the kernel may refuse.
+# Findings that need watchpoints of the processor, which the kernel may refuse.
 OF_HOST = {"OMP323", "OMP324"}
 
 
@@ -54,7 +54,7 @@ def test_each_mistake_is_found_on_its_line(tmp_path: Path, source: Path, version
 
 @pytest.mark.parametrize(("source", "version"), by_two_clangs([HOISTED]))
 def test_a_load_before_its_loop_has_a_line(tmp_path: Path, source: Path, version: str) -> None:
-    """Its own line is 0 since the compiler moved it."""
+    """The load itself has line 0, because the compiler moved it."""
     expect_lines(with_debug_information(version, source, tmp_path), version)
 
 
@@ -150,7 +150,7 @@ def test_limited_memory_makes_no_fault(
 def test_a_legal_program_has_no_error(
     programs: Programs, version: str, source: Path, tmp_path: Path
 ) -> None:
-    """It also does what it does without the checker."""
+    """The program also prints the same as without the checker."""
     program = legal(programs, version, source, tmp_path)
     arguments = ARGUMENTS.get(source.stem, ())
     found, done = checked(program, *arguments, level="full", **ENVIRONMENT)

@@ -38,14 +38,14 @@ FULL = {"FAKEFAIL_ON": "1", "FAKEFAIL_IN": "data_alloc"}
 DEAF = {"FAKEFAIL_ON": "1", "FAKEFAIL_IN": "data_submit"}
 MANDATORY = {"FAKEFAIL_ON": "0", "OMP_TARGET_OFFLOAD": "MANDATORY"}
 FAULTS = {"one call": ONE, "device lost": LOST, "memory full": FULL, "takes no data": DEAF}
-# A sample of the calls, in `make test`.
+# Sample of the calls for `make test`.
 SAMPLED = [(fault, 5) for fault in FAULTS]
 EVERY_CALL = [pytest.param(fault, 1, marks=pytest.mark.exhaustive) for fault in FAULTS]
 
 # Every reason to end; OBJECT is a mapped one or a global variable, REGION a kernel.
 OBJECT = r"(the object at 0x[0-9a-f]+|\w+ at 0x[0-9a-f]+) \(\d+ bytes\)"
 REGION = r"region [\w: ()]+:\d+"
-# A wait for a queue reports the construct alone.
+# A failed wait for a queue reports only the construct.
 ENDS = [
     rf"{REGION} failed on device 0 \(fakefail\) (with error 1|\(error 1)",
     rf"{REGION}: copying objects back failed \(error 1",
@@ -61,7 +61,7 @@ ENDS = [
     rf"({REGION} cannot run on a device|the data of a construct cannot be mapped), "
     r"and OMP_TARGET_OFFLOAD is MANDATORY: .+",
 ]
-# The device's own word for it follows, where the end does not hold it already.
+# The device's own error follows, unless the message has it already.
 WORD = r"( \((error 1 \()?FAKE failure\)+)?"
 END = re.compile(rf"^omptarget fatal error: ({'|'.join(ENDS)}){WORD}$", re.MULTILINE)
 FELL_BACK = re.compile(r"^omptarget: (region .+?) runs on the host: ", re.MULTILINE)
@@ -79,7 +79,7 @@ class Outcome:
 
     @property
     def is_right(self) -> bool:
-        """The results are, and nothing is left of the device's memory or freed twice."""
+        """Return whether results are right, and no device memory is left or freed twice."""
         misused = re.search("FAKE: 0x", self.output)
         return self.code == 0 and "ok\n" in self.output and not misused
 
@@ -90,7 +90,7 @@ class Outcome:
 
 @pytest.fixture(scope="session")
 def failing(products: Products) -> Path:
-    """The folder of the plugin fakefail."""
+    """Provide the folder of the plugin fakefail."""
     return products.folder("fakefail", fakefail)
 
 
@@ -109,7 +109,7 @@ def program(products: Products) -> Path:
 
 @pytest.fixture
 def others(products: Products, version: str) -> Path:
-    """The program by another clang."""
+    """Provide the program by another clang."""
     return products.made(
         f"constructs-{version}", lambda folder: compiled_by(version, PROGRAM, folder)
     )
@@ -131,7 +131,7 @@ def run(program: Path, failing: Path, at: int, **fault: str) -> Outcome:
 
 
 def sweep(program: Path, failing: Path, step: int, **fault: str) -> list[Outcome]:
-    """A failure at every `step`-th call, until the program makes no more calls than that."""
+    """Let each `step`-th call fail in turn, up to the program's last call."""
     outcomes: list[Outcome] = []
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for first in itertools.count(1, BATCH * step):
@@ -172,7 +172,7 @@ def test_where_offloading_is_mandatory_no_region_falls_back(
 
 
 def test_one_region_falls_back_between_two_that_do_not(program: Path, failing: Path) -> None:
-    """Of the three in between(), which share an object, the second needs one more."""
+    """Of three regions in between(), which share an object, the second needs one more."""
     alone = []
     for one in sweep(program, failing, 1, FAKEFAIL_ON="0", FAKEFAIL_IN="data_alloc"):
         regions = FELL_BACK.findall(one.output)

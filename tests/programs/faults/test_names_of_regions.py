@@ -88,7 +88,7 @@ def test_the_summary_and_the_reports(program: Path) -> None:
 
 
 def test_regions_for_the_host_alone(tmp_path: Path) -> None:
-    """Of a whole program, and of one object of a program with others for a device."""
+    """The host-only regions are in a whole program, and in one object of a program for a device."""
     alone = made(tmp_path / "alone", CLANG[".cpp"], "-O0", "-fopenmp", SOURCE)
     part = made(tmp_path / "part.o", CLANG[".cpp"], "-O0", "-fopenmp", "-c", "-Dmain=part", SOURCE)
     (tmp_path / "main.cpp").write_text(MAIN)

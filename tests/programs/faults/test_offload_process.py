@@ -36,7 +36,7 @@ def built(name: str, into: Path, version: str = INSTALLED) -> Path:
 
 
 def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Directly on the runtime: what is tested is the process that the program has."""
+    """Start a program without `omptool run`: the test is about the program's own process."""
     return subprocess.run(
         [str(word) for word in command],
         capture_output=True,
@@ -140,9 +140,9 @@ def test_a_setgid_program_ignores_our_variables(tmp_path: Path) -> None:
 
 
 def test_every_variable_of_ours_is_read_where_setuid_programs_have_none() -> None:
-    """process_test.cpp runs such a program; this finds the variable that it does not know.
+    """process_test.cpp runs such a program; this finds variables that it does not know.
 
-    Plugins of GPUs read theirs where there is a driver, that of MPI where it is asked for.
+    Plugins of GPUs read theirs if there is a driver, and MPI's plugin if it is requested.
     """
     read = re.compile(r'(\w*getenv|own_setting)\("((?:OMPTOOL|LIBOMPTARGET)_\w+)"')
     not_here = ("cuda", "opencl", "mpi")
@@ -191,7 +191,7 @@ def test_nothing_needs_to_be_written(tmp_path: Path) -> None:
 
 @pytest.fixture
 def lacking(tmp_path: Path) -> Path:
-    """regions.c with a kernel that its device image does not have: it is called otherwise there."""
+    """Provide regions.c with a kernel renamed in its device image."""
     program = compiled(SOURCES / "regions.c", tmp_path, OWN_LINKER)  # which puts the image last
     data = bytearray(program.read_bytes())
     image = data.index(b"\x7fELF", 4)

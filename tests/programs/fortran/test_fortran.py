@@ -26,7 +26,7 @@ OPENMP_52, OPENMP_60 = "-fopenmp-version=52", "-fopenmp-version=60"
 
 
 class Program(NamedTuple):
-    """A program: what it takes, prints and returns. Kernels print in any order."""
+    """A program: arguments, output and exit code. Kernels print in any order."""
 
     flags: tuple[str, ...] = (OPENMP_52,)
     stdout: tuple[str, ...] = ("ok",)
@@ -50,7 +50,7 @@ PROGRAMS = {
     "vectors": Program(),
     "workdistribute": Program((OPENMP_60,)),
 }
-# `make test` has these.
+# Programs of `make test`.
 SAMPLE = {
     ("schedules", "driver", "-O2"),
     ("teams", "driver", "-O2"),
@@ -96,7 +96,7 @@ def test_programs(name: str, by: str, level: str, tmp_path: Path) -> None:
 
 
 def test_teams_on_a_worker(tmp_path: Path) -> None:
-    """The worker's plugin tells which kernels take a shape, and the shape goes there."""
+    """The worker's plugin reports which kernels accept a shape, and receives it."""
     program = built("teams", "driver", "-O2", tmp_path)
     done = run(program, **MANDATORY, **THREADS, **over_workers.environment(mpis.DEBIAN[0]))
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
@@ -105,7 +105,7 @@ def test_teams_on_a_worker(tmp_path: Path) -> None:
 def test_more_arguments_than_a_region_can_pass(tmp_path: Path) -> None:
     source = TESTS / "programs" / "fortran" / "many_arguments.c"
     runtime = (f"-L{libdir()}", "-lomptarget.devicertl.host", LIBOMP)
-    # The host's version of the region is never run, and the archive is nothing for it.
+    # The host's version of the region never runs, and needs nothing of the archive.
     absent = ("__kmpc_target_init", "__kmpc_parallel_60")
     host = [f"-Wl,--defsym={name}=0" for name in absent]
     program = made(tmp_path / "many", *tool("22"), *OFFLOADING, source, *runtime, *host)

@@ -21,7 +21,7 @@ from running import run
 pytestmark = pytest.mark.offloads
 
 SOURCE = TESTS / "programs" / "fortran" / "sources" / "names.f90"
-# The name of a variable is clang's expression, which may have a slash.
+# A variable's name is clang's expression, which may contain a slash.
 IN_C = """
 #include <stdlib.h>
 void work(int n, double *a) {
@@ -66,7 +66,7 @@ def test_a_slash_in_an_expression_of_c(tmp_path: Path) -> None:
 
 
 def test_constructs_have_places(tmp_path: Path) -> None:
-    """With -g flang has its module's name in place of the file, and the procedure's beside it."""
+    """With -g flang records its module's name in place of the file, and the procedure's."""
     program = by_driver(tmp_path / "names", [SOURCE], ("-O1", "-g"))
     done = run(program, LIBOMPTARGET_INFO="-1")
     assert " at work:7:" in done.stderr

@@ -18,10 +18,10 @@ from omptool.installation import libdir
 
 pytestmark = pytest.mark.offloads
 
-# A program ends in one way, whatever construct breaks the rule.
+# The program ends in one way, whatever construct breaks the rule.
 SOURCE = MESSAGES / "broken.c"
 BROKEN = ("DATA", "ENTER", "EXIT", "REGION", "UPDATE", "DEVICE", "EMPTY", "GROWN", "GROWN_REGION")
-# Our first line about some of them, which LLVM's runtime lacks.
+# First lines that omptool prints and LLVM's runtime does not.
 ADDED = {
     name: rf"omptarget: region main:\d+ asks for device {number}: 1 device is available"
     for name, number in (("DEVICE", 99), ("bad_device", 7))
@@ -29,7 +29,7 @@ ADDED = {
 
 
 def both(program: Path, added: str | None = None, **environment: str) -> tuple[object, object]:
-    """Return what the program says on this runtime, behind the line `added`, and on LLVM's."""
+    """Return the program's output on this runtime, after the line `added`, and on LLVM's."""
     llvm = llvm_libraries()
     code, stderr, stdout = said(program, [libdir(), llvm], **environment)
     if added:
@@ -108,7 +108,8 @@ def test_so_do_the_programs_that_break_one(tmp_path: Path, name: str) -> None:
 def test_so_do_programs_of_every_clang(tmp_path: Path, name: str, version: str) -> None:
     path, program = MESSAGES / "held.c" if name == "held" else SOURCE, tmp_path / "main"
     made(program, *compiler(version, path), f"-D{name}", path)
-    # Of 23 the library of 22: no kernel is called, and Intel's is a build that gives other advice.
+    # PyPI's clang 23 runs on 22's library, which calls no kernel of it; Intel's build has other
+    # messages.
     llvm = [Path(folder) for folder in libraries(version).split(":")]
     code, stderr, stdout = said(program, llvm)
     stderr = [re.sub("^Libomptarget ", "omptarget ", line) for line in stderr]  # until LLVM 18

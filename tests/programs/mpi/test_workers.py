@@ -27,7 +27,7 @@ ONLY = {"OMPTOOL_PLUGINS": "mpi", "OMP_TARGET_OFFLOAD": "MANDATORY"}
 
 @pytest.fixture(autouse=True)
 def _found_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers have images that need libomp."""
+    """Let workers find libomp, which images need."""
     monkeypatch.setenv("LD_LIBRARY_PATH", libraries("19"), prepend=os.pathsep)
 
 
@@ -59,8 +59,10 @@ def test_regions_go_to_their_data_or_to_the_idlest_worker(mpi: Mpi, tmp_path: Pa
 
 @EACH
 def test_held_messages_show_round_trips(mpi: Mpi, tmp_path: Path) -> None:
-    """Regions on several devices share one. The rest is for a loaded machine: each lasts so long
-    that its other work is a small part.
+    """Check the round trips of regions on several devices, which share one.
+
+    The upper bound is for a loaded machine: each region lasts so long that other work is a small
+    part.
     """
     program = built(Build("19"), tmp_path / "main", HERE / "held.c")
     done = with_workers(mpi, 3, program, **ONLY, OMPTOOL_MPI_HOLD="100")
@@ -72,7 +74,7 @@ def test_held_messages_show_round_trips(mpi: Mpi, tmp_path: Path) -> None:
 
 @EACH
 def test_kernels_get_the_address_of_their_arguments_there(mpi: Mpi, tmp_path: Path) -> None:
-    """Those of clang 23 get nothing else."""
+    """Kernels of clang 23 get only this address."""
     program = built(Build("23"), tmp_path / "main", source("mapping"))
     done = with_workers(mpi, 2, program, **ONLY)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
@@ -120,7 +122,7 @@ def test_a_program_without_regions_ends_with_its_workers(mpi: Mpi) -> None:
 
 
 def user_of(mpi: Mpi, tmp_path: Path, *options: str, source: str = "split.c") -> Path:
-    """Return a program that uses MPI. It declares what it calls: no header is here."""
+    """Build a program that uses MPI, with its own declarations because no header is installed."""
     family = {"libmpi.so.40": ["-DOPEN_MPI"], "libmpi_abi.so.1": ["-DSTANDARD"]}
     flags = (*family.get(mpi.library, []), *options)
     linked = (str(mpi.path), f"-Wl,-rpath,{mpi.path.parent}")
@@ -132,7 +134,7 @@ def user_of(mpi: Mpi, tmp_path: Path, *options: str, source: str = "split.c") ->
 def test_a_program_that_calls_mpi_on_one_thread_ends_without_workers(
     mpi: Mpi, tmp_path: Path
 ) -> None:
-    """Nobody has met them when it calls MPI_Finalize."""
+    """MPI_Finalize is called before the workers have been contacted."""
     if mpi.name == "intel-standard":  # see below
         pytest.skip("this MPI does not tell its processes their program's number")
     program = user_of(mpi, tmp_path, "-DLEVEL=0")
@@ -181,7 +183,7 @@ def test_a_worker_of_another_version_is_named(mpi: Mpi, tmp_path: Path) -> None:
 
 
 def test_the_wrong_mpi_is_named(tmp_path: Path) -> None:
-    """Under a launcher of MPICH, each process of Open MPI is alone in its world."""
+    """Under MPICH's launcher, each process of Open MPI is alone in MPI_COMM_WORLD."""
     program = built(Build("19"), tmp_path / "main", HERE / "printing.c")
     openmpi, mpich = DEBIAN
     done = with_workers(mpich, 1, program, OMPTOOL_MPI=str(openmpi.path), OMPTOOL_PLUGINS="mpi")

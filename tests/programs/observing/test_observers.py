@@ -160,7 +160,7 @@ def test_a_library_of_another_build_is_refused(program: Path, without: Path) -> 
 
 
 def test_the_library_is_never_searched_for(program: Path, without: Path, tmp_path: Path) -> None:
-    """Neither on LD_LIBRARY_PATH, nor in the current folder."""
+    """The library is not searched for on LD_LIBRARY_PATH, nor in the current folder."""
     decoy = tmp_path / "decoy"
     decoy.mkdir()
     shutil.copy(libdir() / OBSERVERS, decoy)
@@ -197,7 +197,7 @@ def test_omptool_says_first_that_the_library_is_missing(
 
 
 def test_the_summary_waits_for_libraries_that_were_opened_later(tmp_path: Path) -> None:
-    """Destructors of libraries run in an order that depends on who needs whom."""
+    """The order of libraries' destructors depends on their dependencies."""
     shared = []
     for name in ("one", "two"):
         source = tmp_path / f"{name}.c"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A performance tool hears of devices what OpenMP 5.2 says, and what LLVM's runtime tells it."""
+"""A performance tool gets OpenMP 5.2's events of devices, the same as from LLVM's runtime."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def named(events: list[Event], *names: str) -> list[Event]:
 
 
 def as_ours(line: str) -> str:
-    """Return what this runtime says instead of LLVM's: docs/observing.md says who is right."""
+    """Return a line in this runtime's form; docs/observing.md explains the differences."""
     if line.startswith("device_"):
         line = line.replace("type=generic-64bit", "type=host")
         line = line.replace("offset=0", "offset=-1").replace("module=0", "module=1")
@@ -72,7 +72,7 @@ def test_events_are_llvms(
 
 
 def test_a_copy_on_a_device_is_from_it(tmp_path: Path) -> None:
-    """As with LLVM's plugins for GPUs, whose tests ask for it; OpenMP has no kind of its own."""
+    """LLVM's plugins for GPUs report it so, as its tests require; OpenMP has no kind for it."""
     program = compiled(OBSERVING / "copies.c", tmp_path)
     events = named(of_device(recorded(program, on_ours(), EMI)), "data_op")
     done = [event.values for event in events if event.values["endpoint"] == "2"]
@@ -84,12 +84,12 @@ def test_a_copy_on_a_device_is_from_it(tmp_path: Path) -> None:
 
 
 SMALL = {"stream": (30_000, 3), "stencil": (20, 70, 11), "nbody": (60, 5)}  # the applications
-# The programs that end right on LLVM's runtime, with what they are given.
+# Programs that succeed on LLVM's runtime, with their arguments.
 ALIKE = {
     **dict.fromkeys(("encounter", "hold", "mapping", "partly", "regions", "scalars", "tasks"), ()),
     **SMALL,
 }
-# LLVM packs the private copies of a region into one.
+# Programs whose private copies LLVM packs into one per region.
 PACKED = ("regions", "scalars")
 
 
@@ -121,7 +121,7 @@ class Objects:
 
 
 def operations(events: list[Event]) -> list[list[str]]:
-    """Return for each construct what it did with memory, by the names of objects."""
+    """Return each construct's operations on memory, by the names of objects."""
     constructs: dict[str, list[str]] = {}
     objects = Objects()
     for event in events:
@@ -166,7 +166,7 @@ def without_private(events: list[Event]) -> list[Event]:
 
 @pytest.mark.parametrize("name", ALIKE)
 def test_operations_are_llvms(tmp_path: Path, name: str) -> None:
-    """By the two callbacks that a tool of transfers sets: how many, of which object, where."""
+    """The two callbacks of transfer tools show number, object and place of the copies."""
     folder = TESTS / "programs" / ("applications" if name in SMALL else "openmp")
     program = compiled(next(folder.glob(f"{name}.c*")), tmp_path, "-O2", "-lm")
     command = [str(program), *map(str, ALIKE[name])]
@@ -194,7 +194,7 @@ def vendors(tmp_path: Path) -> dict[str, str]:
 
 
 def check_record(events: list[Event], kinds: set[str]) -> None:
-    """Each callback has been called, as often as the others say, and in the right order."""
+    """Check that each callback was called, in the right order and number."""
     assert faults(events) == []
     assert {event.values["kind"] for event in named(events, "target")} == kinds
     sets = [event for event in events if event.name.startswith("set ")]
@@ -236,7 +236,7 @@ def test_each_event_on_each_plugin(
 
 
 def on_worker(mpi: Mpi, products: Products, folder: Path, **environment: str) -> list[Event]:
-    """Return what the tool hears of a program on the device of a worker."""
+    """Return the tool's events of a program on a worker's device."""
     program = shutil.copy(four_images(products).parent / "app", folder)
     assert mpi.path.exists()
     run = [OMPTOOL, "run", "--workers", "--plugin", "mpi", str(program)]
@@ -283,7 +283,7 @@ def test_every_event_of_every_program_is_sound(tmp_path: Path) -> None:
 
 
 def test_what_attaches_a_pointer_comes_from_the_pointer(tmp_path: Path) -> None:
-    """The memory of a struct is that of its object, without what is allocated to align it."""
+    """A struct's allocation is reported as its object, without padding for alignment."""
     program = compiled(OBSERVING / "attaches.c", tmp_path)
     events = named(recorded(program, on_ours()), "data_op")
     begun = [event.values for event in events if event.values["endpoint"] == "2"]
@@ -330,7 +330,7 @@ def test_each_object_is_filled_before_the_next_one_is_allocated(tmp_path: Path) 
 
 
 def test_a_device_traces_what_callbacks_tell(products: Products, tmp_path: Path) -> None:
-    """In buffers of the tool's, each record once, with times in the right order."""
+    """Records arrive in the tool's buffers, each once, with increasing times."""
     program = Path(shutil.copy(build_once("asynchronous", products), tmp_path))
     events = recorded(program, str(libdir()), RECORD_TRACE="1000")
     assert [str(event) for event in named(events, "set_trace")] == ["set_trace all=5 mutex=1"]
@@ -350,7 +350,7 @@ def test_a_device_traces_what_callbacks_tell(products: Products, tmp_path: Path)
 
 
 def test_a_buffer_without_room_loses_records(products: Products, tmp_path: Path) -> None:
-    """As the interface has it; nothing else goes wrong."""
+    """The interface permits it, and all else works."""
     program = Path(shutil.copy(build_once("asynchronous", products), tmp_path))
     events = recorded(program, str(libdir()), RECORD_TRACE="8")
     assert [event for event in events if event.name.startswith("traced")] == []
@@ -366,7 +366,7 @@ def test_no_tool_where_the_user_wants_none(products: Products, tmp_path: Path) -
 
 
 def test_the_program_is_its_own_tool(tmp_path: Path) -> None:
-    """Without libomp nobody but this runtime looks for it."""
+    """Without libomp only this runtime looks for a tool."""
     tool = made(tmp_path / "tool.o", CLANG[".c"], "-c", OBSERVING / "recorder.c")
     program = link(
         tmp_path / "app",
@@ -395,7 +395,7 @@ def test_a_tool_that_cannot_be_opened_is_named(products: Products, tmp_path: Pat
 
 
 def test_no_tool_in_a_setuid_program(products: Products, tmp_path: Path) -> None:
-    """Its loader ignores LD_LIBRARY_PATH: the runtime is where the program says."""
+    """The loader ignores LD_LIBRARY_PATH, so the runtime is found by the program's RUNPATH."""
     if os.geteuid() != 0:
         lacks("only root can give a program to another user")
     program = link(
@@ -410,7 +410,7 @@ def test_no_tool_in_a_setuid_program(products: Products, tmp_path: Path) -> None
 
 
 def test_the_tool_starts_once_where_libomp_connects_nobody(tmp_path: Path) -> None:
-    """LLVM 14's starts it and tells no runtime of devices: one line says that it hears of none."""
+    """LLVM 14's libomp starts the tool but connects no runtime: one line reports it."""
     program = compiled_by("14", OBSERVING / "traced.c", tmp_path)
     events = recorded(program, on_ours("14"))
     assert len(named(events, "start")) == 1
@@ -433,7 +433,7 @@ def test_a_program_may_begin_with_a_routine(tmp_path: Path) -> None:
 
 
 def test_regions_wait_for_a_tool_that_starts_slowly(tmp_path: Path) -> None:
-    """Two threads come with one each: who comes second is heard, too."""
+    """Two threads start a region each: events of the second one are reported, too."""
     program = compiled(OBSERVING / "overlaps.c", tmp_path)
     events = recorded(program, on_ours(), RECORD_START="500")
     assert len(named(events, "target")) == 4
@@ -441,14 +441,14 @@ def test_regions_wait_for_a_tool_that_starts_slowly(tmp_path: Path) -> None:
 
 
 def test_counting_devices_starts_the_tool(tmp_path: Path) -> None:
-    """The program asks for nothing else."""
+    """The program makes no other call of the runtime."""
     events = recorded(compiled(OBSERVING / "counts_devices.c", tmp_path), on_ours())
     assert events[0].name == "start"
     assert of_device(events) == []
 
 
 def test_a_region_without_waiting_has_a_kind_of_its_own(tmp_path: Path) -> None:
-    """LLVM's runtime gives it the kind of any other."""
+    """LLVM's runtime reports it as any other region."""
     events = recorded(compiled(OBSERVING / "not_waiting.c", tmp_path), on_ours())
     assert {event.values["kind"] for event in named(events, "target")} == {"9"}
     assert faults(events) == []

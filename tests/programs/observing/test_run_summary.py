@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`run --summary` tells at the end what ran, what moved, and what ran on the host."""
+"""`run --summary` prints at the end which regions ran, transfers, and fallbacks."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_columns_stand_below_each_other(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [80, 100, 200])
 def test_long_names_fit_the_terminal(tmp_path: Path, width: int) -> None:
-    """They keep their ends, and stay different where there is room; one row has the others."""
+    """Names keep their ends, and stay different if there is room; one row has the others."""
     app = many(tmp_path)
     lines = summary(app, COLUMNS=str(width))
     end = next(number for number, line in enumerate(lines) if line.startswith("  total"))
@@ -309,7 +309,7 @@ def test_a_program_without_regions_has_none(tmp_path: Path) -> None:
 
 
 def test_a_region_that_no_call_asked_for_is_listed(tmp_path: Path) -> None:
-    """Also where the program asks the runtime for nothing at all."""
+    """The region is listed even if the program calls no function of the runtime."""
     idle = "not launched (not called, or its `if` was false)"
     found = summary(compiled(OBSERVING / "counts_devices.c", tmp_path))
     assert found == ["Regions: none", f"  main:6 {idle}"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`run --timeline`: the page of a trace that nobody else sees."""
+"""`run --timeline`: the page of a trace in a private folder."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_beside_other_reports(tmp_path: Path, places: tuple[Path, Path]) -> None
 
 
 def test_several_processes(tmp_path: Path, places: tuple[Path, Path]) -> None:
-    """The page shows one of them, and a line says so."""
+    """The page shows one of the processes, and a line reports it."""
     page, private = places
     many = compiled(OBSERVING / "traced.c", tmp_path, "-g")
     script = f"{program(tmp_path)}; {many}; exit 0"
@@ -108,7 +108,7 @@ def test_several_processes(tmp_path: Path, places: tuple[Path, Path]) -> None:
 def test_each_rank_of_a_job_has_a_page(
     tmp_path: Path, places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A rank does not take another one's trace for its own."""
+    """A rank does not read another one's trace."""
     page, private = places
     app, traced = program(tmp_path), compiled(OBSERVING / "traced.c", tmp_path, "-g")
     names = ("--timeline", page.with_name("%r.html"), "--trace", tmp_path / "t.%r.json")

@@ -30,7 +30,7 @@ from seen import chromium
 
 PICTURE = ROOT / "docs" / "timeline.png"
 WIDTH, HEIGHT = 1280, 800
-# Few threads of libomp's own leave room in the picture for the lanes of both devices.
+# With few threads of libomp, the picture has room for the lanes of both devices.
 TWO_DEVICES = {
     "OMPTOOL_HOST_DEVICES": "2",
     "OMPTOOL_HOST_QUEUES": "1",
@@ -137,7 +137,7 @@ def test_the_picture_of_the_docs_is_of_this_page(trace: Path, tmp_path: Path) ->
     for path in (picture, PICTURE):
         found = Png.read(path)
         assert (found.width, found.height) == (WIDTH, HEIGHT)
-        # White, copies in both directions, colours of kernels, and text.
+        # Colours of the background, of copies in both directions, of kernels and of text.
         assert found.colours >= {b"\xff\xff\xff", b"\x3b\x46\x52", b"\x87\x94\xa1"}
         assert len(found.colours & set(OF_KERNELS)) >= 2
         assert len(found.colours) > 40
@@ -159,7 +159,7 @@ def take(page: Page, trace: Path, picture: Path) -> None:
 
 
 class Png(NamedTuple):
-    """A picture: its size, and the colours that it has."""
+    """A picture: its size and colours."""
 
     width: int
     height: int

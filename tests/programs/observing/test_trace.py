@@ -44,7 +44,7 @@ def test_chromes_trace_events(program: Path, tmp_path: Path) -> None:
     assert len(kernels) == 2
     assert Counter(event["name"] for event in device)["copy to device"] == 4
     assert {event["args"]["bytes"] for event in device if event["name"].startswith("copy")} == {16}
-    # Each operation is part of a construct of the host's.
+    # Each operation is part of a construct of the host.
     constructs = {event["args"]["construct"] for event in spans(events) if event["pid"] == 1}
     assert {
         event["args"]["construct"] for event in device if event["name"] != "load image"

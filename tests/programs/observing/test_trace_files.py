@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The files that a trace goes to, and the variables and options that name them."""
+"""Files of a trace, and the variables and options that name them."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_the_rank_is_in_the_trace_and_in_its_name(program: Path, tmp_path: Path)
 def test_run_replaces_the_file_of_its_own_rank(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another rank's may be new: where the name does not tell them apart, none is removed."""
+    """Another rank's trace may be new: if the name does not distinguish ranks, none is removed."""
     for _ in range(2):
         for rank in ("0", "1"):
             monkeypatch.setenv("OMPI_COMM_WORLD_RANK", rank)

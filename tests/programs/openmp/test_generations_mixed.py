@@ -33,7 +33,7 @@ def compiled(version: str, source: Path, out: Path) -> Path:
 
 
 def said(program: Path, **environment: str) -> str:
-    """Return what it prints on the device; nothing may be said about falling back."""
+    """Return the output of a program on the device; check that no line reports a fallback."""
     done = run(program, **MANDATORY | environment)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
@@ -67,7 +67,7 @@ def test_objects_of_two_clangs_are_one_program(
 
 
 def with_image(folder: Path, host: str, image: str) -> Path:
-    """The program of one clang with the image of another."""
+    """Return the program of one clang with the image of another."""
     source = folder / "both.c"  # kernels are named after their file
     text = (MIXED / "second.c").read_text() + (MIXED / "first.c").read_text()
     source.write_text(text)
@@ -75,7 +75,7 @@ def with_image(folder: Path, host: str, image: str) -> Path:
     call(OMPTOOL, "extract", programs[image], "--image", "0", "-o", folder / "images")
     (taken,) = (folder / "images").iterdir()
     changed = folder / "changed"
-    # verify would refuse this: the tests try it.
+    # Force the edit: `verify` refuses such a file, and the tests run it.
     call(OMPTOOL, "edit", programs[host], "--replace", f"0={taken}", "--force", "-o", changed)
     return changed
 
@@ -126,16 +126,16 @@ def test_a_library_of_clang_14_is_beside_one_of_23(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", ["22", "23"])
 def test_sections_of_bytes_are_those_that_their_clang_means(tmp_path: Path, version: str) -> None:
     program = linked(version, tmp_path / "bytes", MIXED / "bytes.c")
-    # Of the outer dimension clang 22 does not say enough where it has a stride: here it has none.
+    # Clang 22 describes an outer dimension incompletely if it has a stride; here it has none.
     assert said(program) == "15 15\n"
 
 
 def test_a_librarys_clang_is_known_as_long_as_it_is_loaded(tmp_path: Path) -> None:
-    """Its file is read once; the next library may be loaded where it was."""
+    """Its file is read once; the next library may be loaded at its address."""
     program = linked("22", tmp_path / "loaded_bytes", MIXED / "loaded_bytes.c")
     paths = []
     for number, version in enumerate(("23", "22", "23")):
-        # Without an image, which would tell as well.
+        # Compile without an image, which would identify the release, too.
         host = ("--offload-host-only", "-fPIC", "-c", "-o", tmp_path / "update.o")
         call(*compiler(version, MIXED / "update.c"), *host, MIXED / "update.c")
         paths.append(tmp_path / f"libupdate{number}.so")
@@ -165,7 +165,7 @@ def test_a_clang_that_is_yet_to_come_is_named_and_its_regions_run_on_the_host(
     assert count == 2, count  # a record for each region
     (tmp_path / "first.s").write_text(text)
     call(*tool("23"), "-c", tmp_path / "first.s", "-o", tmp_path / "host.o")
-    # Its images are clang 23's: the program has the same file.
+    # The library's images are clang 23's: the program has the same file.
     whole = compiled("23", source, tmp_path / "whole.o")
     section = ("--dump-section", f".llvm.offloading={tmp_path / 'section'}")
     call("objcopy", *section, whole, tmp_path / "unused.o")
@@ -181,7 +181,7 @@ def test_a_clang_that_is_yet_to_come_is_named_and_its_regions_run_on_the_host(
         assert shown.exit_code == 1
         (line,) = (line for line in shown.stdout.splitlines() if "clang 25" in line)
         assert f"{code} error: clang 25 compiled image 0: its calls may have a version " in line
-    # The region of the second object has a call of version 5: it runs on the device.
+    # The region of the second object has a call of version 5, so it runs on the device.
     done = run(program)
     assert (done.returncode, done.stdout) == (0, "5 7 9 11\n")
     fault = (

@@ -27,7 +27,7 @@ def library(version: str, source: Path, output: Path, *flags: str) -> Path:
 
 
 def ran(*command: Path, **environment: str) -> str:
-    """Return what a program says on the device; nothing may be said about falling back."""
+    """Return the output of programs on the device; check that no line reports a fallback."""
     done = run(*command, **MANDATORY | environment)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
@@ -39,11 +39,11 @@ def ran(*command: Path, **environment: str) -> str:
 def test_one_process_holds_what_different_clangs_made(
     tmp_path: Path, main: str, parts: tuple[str, ...]
 ) -> None:
-    """They share a mapping table: what the program maps, each library finds."""
+    """Libraries share a mapping table: each finds the objects that the program maps."""
     libraries = []
     for step, by in enumerate(parts, start=1):
         defines = (f"-DNAME=part{by}", f"-DSTEP={step}")
-        # Kernels are named after their file: each has a file of its own.
+        # Kernels are named after their file, so each gets a file of its own.
         source = Path(shutil.copy(LIBRARIES / "part.c", tmp_path / f"part{by}.c"))
         libraries.append(library(by, source, tmp_path / f"libpart{by}.so", *defines))
     program = LIBRARIES / "all_parts.c"
@@ -70,7 +70,7 @@ def test_kernels_of_one_name_are_two(tmp_path: Path, version: str) -> None:
 
 
 def kernels(path: Path) -> set[str]:
-    """The names of the kernels that `path` has entries for."""
+    """Return the names of the kernels that `path` has entries for."""
     dump = subprocess.run(
         [OMPTOOL, "dump", "--wide", path], capture_output=True, text=True, check=True
     )
@@ -80,7 +80,7 @@ def kernels(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("policy", ["DEFAULT", "MANDATORY"])
 def test_a_variable_that_the_device_lacks_is_an_error(tmp_path: Path, policy: str) -> None:
-    """LLVM's runtime says so and runs the region all the same."""
+    """LLVM's runtime reports it and runs the region."""
     source = LIBRARIES / "lost.c"
     clang = compiler(INSTALLED, source)
     made(tmp_path / "main", *clang, "-Xarch_device", "-DDEVICE", source)
@@ -110,7 +110,7 @@ def test_objects_of_a_library_live_on_the_device_as_long_as_it_is_loaded(
     assert words[-1] == "end"
     for half in (words[:5], words[5:-1]):
         assert half[0] == "1324"
-        # The host's own objects go as well, untouched.
+        # The host's copies are destroyed as well, and unchanged.
         assert sorted(half[1:]) == ["13", "24", "3", "4"]
         assert half.index("24") < half.index("13")
 

@@ -18,13 +18,13 @@ pytestmark = pytest.mark.offloads
 
 SOURCE = SOURCES / "linked" / "nowait.c"
 THREADS = SOURCES / "linked" / "nowait_threads.cpp"
-# libomp's default is 8 threads for such tasks, of which the first has none.
+# Number of libomp's threads for such tasks, 8 by default, of which the first runs none.
 HELPERS = "LIBOMP_NUM_HIDDEN_HELPER_THREADS"
 DEVICES = {"OMPTOOL_HOST_DEVICES": "4"}
 ROUNDS, OVER_WORKERS = 128, 32  # MPI polls, and three processes start
 
 
-# clang 14 has no flag for nowait in its calls, and regions run one by one.
+# Clang 14's calls have no flag for nowait, so regions run one by one.
 @pytest.mark.parametrize("build", [one for one in each(turn=0) if one.values[0].version != "14"])
 def test_each_region_ends_when_all_have_begun(build: Build, tmp_path: Path) -> None:
     done = run(built(build, tmp_path / "main", SOURCE), 7)

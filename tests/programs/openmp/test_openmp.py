@@ -51,7 +51,7 @@ def test_it_runs_without_omptool_run(tmp_path: Path, name: str) -> None:
 
 
 def test_two_sonames_in_one_process_are_one_runtime(tmp_path: Path) -> None:
-    """Each library asks for another libomptarget; what one maps, the other finds."""
+    """Each library needs another libomptarget, but objects of one are present for the other."""
     clang = (CLANG[".c"], *FLAGS, "-shared", "-fPIC")
     made(tmp_path / "libmap.so", *clang, LINKED / "maps.c")
     old = libdir() / "libomptarget.so.16"
@@ -82,8 +82,9 @@ def test_what_a_region_names_is_the_device_s_whatever_the_program_exports(
 def test_virtual_tables_are_the_devices(
     tmp_path: Path, version: str, way: Mapping[str, str]
 ) -> None:
-    """Since clang 22 they have entries: that of a host's object is mapped to the image's. Clang
-    22's code for a CPU reads the host's all the same, which a worker does not have.
+    """Check that a virtual table of a host's object is mapped to the image's, since clang 22.
+
+    Clang 22's code for a CPU still reads the host's table, which a worker does not have.
     """
     build, program = Build(version), tmp_path / "main"
     built(build, program, LINKED / "virtual.cpp", "-Wno-openmp-mapping")
@@ -125,7 +126,7 @@ def test_a_library_is_loaded_unloaded_and_loaded_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("before", ["libfirst.so", "libsecond.so"])
 def test_libomp_may_come_with_a_library_that_is_opened(tmp_path: Path, before: str) -> None:
-    """No other library sees it. The default device is its own, here the host; copies wait."""
+    """Other libraries do not see this libomp. Its default device is the host; copies wait."""
     shared = ("-shared", "-fPIC")
     runtime = (f"-L{libdir()}", "-lomptarget")
     call("gcc", LINKED / "default_device.c", *shared, "-o", tmp_path / "libfirst.so", *runtime)

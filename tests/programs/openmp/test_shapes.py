@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The shape in which each clang's programs launch their kernels, as a plugin is told it."""
+"""The shape in which each clang's programs launch kernels, as a plugin receives it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLAGS = ("-std=c99", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-shared", 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a plugin that says the shapes."""
+    """Provide the folder of a plugin that prints the shapes."""
     into = tmp_path_factory.mktemp("shapes")
     host = f'-DHOST_PLUGIN="{libdir() / "libomptarget.rtl.host.so"}"'
     plugin = into / "libomptarget.rtl.shapes.so"
@@ -37,7 +37,7 @@ def ran(program: Path, **environment: str) -> tuple[str, list[str]]:
     return done.stdout, done.stderr.splitlines()
 
 
-# Of the constructs in their order: teams, threads, iterations.
+# Teams, threads and iterations of the constructs, in order.
 SHAPES = [
     ("1 1 1", "0 1 1", 0),
     ("4 1 1", "8 1 1", 0),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PyOMP's programs and its own tests on the runtime, which takes the place of the one it brings."""
+"""PyOMP's programs and its own tests on the runtime, in place of PyOMP's."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def test_its_own_tests_pass_as_on_its_own_runtime() -> None:
     ours, own = suite(ours=True), suite(ours=False)
     assert (ours.ran, ours.skipped) == (own.ran, own.skipped) == (72, 4)
     assert ours.failed <= own.failed
-    # libomp makes no more teams than it has threads for.
+    # libomp makes at most as many teams as it has threads.
     assert own.failed <= {"test_target_teams_distribute_set_num_teams"}
 
 
 @pytest.mark.exhaustive
 def test_an_image_leaves_no_more_than_on_its_own_runtime() -> None:
-    """PyOMP keeps what it has compiled, and unregisters it when the program ends."""
+    """PyOMP keeps compiled code, and unregisters it when the program ends."""
     grown = {}
     for ours in (True, False):
         done = run(PROGRAMS / "images.py", 40, ours=ours)

@@ -39,7 +39,8 @@ def test_each_region_is_launched_as_llvms_plugin_does_it(
     x, y = (int(word, 16) for word in done.stdout.split())
     log = Log(tmp_path / "log")
     launches = log.launches()
-    # Of a generic kernel, for its first thread. Clang 19's says itself that it has 64 at most.
+    # A generic kernel gets another warp for its first thread. Clang 19's kernels limit themselves
+    # to 64 threads.
     has_another_warp = version == "16" and level == "-O0"
     assert [(one.line, one.blocks, one.threads, one.memory) for one in launches] == [
         (11, 313, 32, 4096),  # a short loop: few threads in more teams
@@ -77,7 +78,7 @@ def test_indirect_calls_have_a_table(tmp_path: Path, driver: Path) -> None:
     assert len(log.of("cuMemFree")) == 1
     assert [call[3] for call in log.of("cuMemcpyHtoD")] == ["48", "32", "16"]
     (launch,) = log.launches()
-    # Where a pointer's function is known when the region begins, it gets the device's address.
+    # A pointer whose function is known at the start of the region gets the device's address.
     one, two = (int(word, 16) for word in done.stdout.split())
     assert not {one, two} & set(launch.arguments)
 

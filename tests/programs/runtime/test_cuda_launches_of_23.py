@@ -21,14 +21,14 @@ from omptool.installation import libdir
 
 N = 10000
 REGIONS = TESTS / "support" / "sources" / "nvptx_regions.c"
-# Of the device library: by this, images are known as clang's.
+# A variable of the device library, by which images are recognised as clang's.
 LIBRARY = ".visible .const .align 8 .b8 __omp_rtl_device_environment[48];\n"
-# LLVM 22 does not know these parts of 23's IR.
+# Parts of clang 23's IR that LLVM 22 cannot parse.
 NEW = (", target_mem: none", "target_mem: none, ")
 
 
 def ptx_of(source: Path, folder: Path, version: str = "23") -> Path:
-    """The PTX of a clang's device code."""
+    """Compile device code to PTX."""
     clang = [*tool(version), "-O2", "-fopenmp", f"-fopenmp-targets={NVPTX}"]
     march = ("-Xopenmp-target", f"-march={nvptx.ARCHITECTURE}")
     alone = ("-nogpulib", "--offload-device-only", "-emit-llvm", "-S")
@@ -45,7 +45,7 @@ def ptx_of(source: Path, folder: Path, version: str = "23") -> Path:
 
 
 def program_of(source: Path, folder: Path, version: str = "23") -> Path:
-    """The program of a source file, with its PTX."""
+    """Build the program of a source file, with its PTX."""
     host = nvptx.host_object(version, source, folder, "-O2")
     image = f"{NVPTX}:{nvptx.ARCHITECTURE}={ptx_of(source, folder, version)}"
     call(OMPTOOL, "bundle", host, "--image", image, "-o", folder / "whole.o")

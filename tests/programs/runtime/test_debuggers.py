@@ -30,9 +30,9 @@ HERE, THERE = (
 FOR_EVER = "1000000000000"
 PERF_EVENT_OPEN = 298  # the system call of x86-64
 PATIENCE = 60
-# The function of a kernel in an image, not in the host's own copy of the region.
+# A kernel's function in an image, not in the host's own copy of the region.
 IN_IMAGE = re.compile(r"__omp_offloading_.* in section \.text of /proc/\d+/fd/")
-# gdb may wait in a read that no other signal interrupts.
+# gdb may block in a read that no other signal interrupts.
 KILLED = ("/usr/bin/timeout", "--signal=KILL", str(PATIENCE))
 
 

@@ -28,14 +28,14 @@ from omptool.installation import libdir
 
 pytestmark = pytest.mark.offloads
 
-# One of their regions is there to show that it falls back.
+# Programs with a region that falls back on purpose.
 FALL_BACK = {
     "missing_kernel": "omptarget: region second runs on the host: the image for device 0 (host) "
     "lacks it\n",
 }
 # Constructors of device objects have no host version, and map_types is about moving data.
 DEVICE_ONLY = {"ctor_order", "map_types"}
-# These look at device addresses, or at host data while the device has newer.
+# Programs that read device addresses, or host data while the device's copy is newer.
 SEPARATE_MEMORY_ONLY = {"map_types", "pointer_mapping", "shared_library"}
 
 
@@ -44,7 +44,7 @@ Build = Callable[[str], Path]
 
 @pytest.fixture(scope="module")
 def program(products: Products) -> Build:
-    """Builds each program once."""
+    """Provide a function that builds each program once."""
     return lambda name: build_once(name, products)
 
 

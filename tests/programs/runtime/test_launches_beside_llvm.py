@@ -29,14 +29,14 @@ from omptool.installation import libdir
 SOURCES = TESTS / "support" / "sources"
 APPLICATIONS = {"stream": (30_000, 3), "stencil": (20, 70, 11), "nbody": (60, 5)}
 PROGRAMS = [*sources(TESTS / "programs" / "openmp"), *sources(TESTS / "programs" / "applications")]
-# `make test` has every second of them, `make test-all` all.
+# Cases: every second one in `make test`, all in `make test-all`.
 CASES = [
     pytest.param(source, marks=pytest.mark.exhaustive if number % 2 else (), id=source.stem)
     for number, source in enumerate(PROGRAMS)
 ]
 FLAGS = ("-O2", "-fopenmp-extensions", "-fopenmp-version=51")
-# A GPU has no long double. Where LLVM's runtime ends a program, or crashes, nothing is compared:
-# constant tables that regions just use, parts that a mapper's struct grows by, queries of interop.
+# GPUs have no long double. Excluded are programs that end or crash LLVM's runtime: constant tables
+# used without mapping, parts that a mapper adds to a struct, queries of interop.
 WITHOUT = ("-DWIDE=double", "-DONLY_WHAT_LLVM_CAN", "-DRESULTS_DO_NOT_COUNT")
 WRAPPED = (
     *("__tgt_target_kernel", "omp_target_alloc", "omp_alloc", "llvm_omp_target_alloc_host"),
@@ -63,18 +63,19 @@ def telling(products: Products) -> Path:
 
 
 def built(source: Path, folder: Path, telling: Path) -> Path:
-    """The program, with a cubin, as LLVM's plugin wants it."""
+    """Build the program with a cubin, in the form that LLVM's plugin loads."""
     host = nvptx.host_object(INSTALLED, source, folder, *FLAGS, *WITHOUT)
     ptx = nvptx.device_ptx(INSTALLED, source, folder, *FLAGS, *WITHOUT)
     images = {nvptx.ARCHITECTURE: cubins.write(ptx, nvptx.ARCHITECTURE)}
     wraps = ",".join(f"--wrap={name}" for name in WRAPPED)
-    # Routines are libomp's before ours, whose versions of them LLVM's libomptarget has not.
+    # libomp precedes our library: both define routines, and ours have versions that LLVM's
+    # libomptarget lacks.
     linked = (str(telling), f"-Wl,{wraps}", f"-L{libraries(INSTALLED)}", "-lomp")
     return nvptx.registered(INSTALLED, host, images, folder / "app", *linked)
 
 
 def launches(program: Path, runtime: Path, driver: Path) -> tuple[int, str, launch_logs.LaunchLog]:
-    """Return how the program ends on a runtime, what is said, and its launches."""
+    """Return the program's exit code, its output and its launches on a runtime."""
     arguments = map(str, APPLICATIONS.get(program.parent.name, ()))
     log = runtime.with_suffix(".log")
     environment = {
@@ -105,7 +106,7 @@ def launches(program: Path, runtime: Path, driver: Path) -> tuple[int, str, laun
 
 
 def told(text: str) -> list[str]:
-    """Return what users are told of the regions' launches."""
+    """Return the lines for users about the regions' launches."""
     return re.findall(r"Launching kernel \w+ with .*", text)
 
 
@@ -122,7 +123,7 @@ def test_each_launch_is_llvms(tmp_path: Path, driver: Path, telling: Path, sourc
     )
     assert "FAKE" not in text + llvms_text
     assert "runs on the host" not in text
-    # Wrong results may end a program: by 1, or by abort().
+    # Wrong results may end a program: by exit code 1, or by abort().
     assert {code, llvms_code} <= ({-6} if source.stem in (*FATAL, "lifetimes") else {0, 1})
     assert bool(ours.launches) == (source.stem not in FATAL)
     assert told(text) == told(llvms_text)

@@ -29,7 +29,7 @@ NO_HELPER = (
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The cache of the programs that the test starts."""
+    """Provide an empty cache for the programs that the test starts."""
     monkeypatch.setenv("OMPTOOL_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -41,12 +41,12 @@ def _bundle(folder: Path, *images: str) -> Path:
 
 @pytest.fixture(scope="module")
 def portable(products: Products) -> Path:
-    """One executable with bitcode of the same kernels for CPU, NVIDIA and OpenCL."""
+    """Provide one executable with bitcode of the same kernels for CPU, NVIDIA and OpenCL."""
     return left_as_bitcode(products)
 
 
 def _kept(cache: Path) -> dict[str, int]:
-    """The files of the cache; each has a number of its own."""
+    """Return the cache's files with their inode numbers."""
     return {path.name: path.stat().st_ino for path in cache.iterdir()}
 
 
@@ -78,7 +78,7 @@ def test_opencl_and_the_cpu_have_theirs(portable: Path, cache: Path, tmp_path: P
 def test_cudas_bitcode_becomes_ptx_for_its_gpu(
     portable: Path, cache: Path, products: Products, tmp_path: Path
 ) -> None:
-    """On the fake driver, which runs no kernel, and whose GPU is sm_90."""
+    """The fake driver runs no kernel, and its GPU is sm_90."""
     log = tmp_path / "log"
     environment = {"FAKE_CUDA_LOG": str(log), "OMPTOOL_PLUGINS": "cuda"}
     driver = nvptx.fake_driver(products)
@@ -94,7 +94,7 @@ def test_cudas_bitcode_becomes_ptx_for_its_gpu(
 def test_clangs_bitcode_for_nvidia_is_launched(
     cache: Path, products: Products, tmp_path: Path
 ) -> None:
-    """On the fake driver. Clang's linker has put the device's library into the bitcode."""
+    """Clang's linker has linked the device library into the bitcode, for the fake driver."""
     cuda = nvptx.looks_like_cuda(clangs.INSTALLED, tmp_path)
     command = [*clangs.tool(clangs.INSTALLED), *nvptx.offloading(clangs.INSTALLED), "-O2"]
     call(*command, f"--cuda-path={cuda}", "-fopenmp-target-jit", JIT_SOURCE, "-o", tmp_path / "app")
@@ -110,7 +110,7 @@ def test_clangs_bitcode_for_nvidia_is_launched(
 @pytest.mark.offloads
 @pytest.mark.parametrize("form", ["-fopenmp-target-jit", "-foffload-lto"])
 def test_clangs_program_runs(form: str, cache: Path, tmp_path: Path) -> None:
-    """The first leaves bitcode in the program; by the second clang's linker makes code of it."""
+    """One form leaves bitcode in the program; for the other, clang's linker compiles it."""
     source = TESTS / "programs" / "openmp" / "declare_target.c"
     done = clangs.run(clangs.compiled(source, tmp_path, "-O2", form))
     assert (done.returncode, done.stderr) == (0, "")

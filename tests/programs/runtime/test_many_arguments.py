@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A kernel with 1,000 arguments: on the CPU, on OpenCL, and as far as the fake CUDA driver goes."""
+"""A kernel with 1,000 arguments: on the CPU, on OpenCL, and on the fake CUDA driver."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_cpu_passes_all_of_them(program: Path) -> None:
 
 
 def test_opencl_passes_them(program: Path, tmp_path: Path) -> None:
-    """Intel's driver for CPUs takes more than it says (CL_DEVICE_MAX_PARAMETER_SIZE: 3840)."""
+    """Intel's driver for CPUs accepts more than CL_DEVICE_MAX_PARAMETER_SIZE (3840)."""
     done = _run(program, "opencl", **opencl.vendors(tmp_path / "vendors"))
     assert (done.returncode, done.stdout, done.stderr) == (0, f"device {SUM}\n", "")
 

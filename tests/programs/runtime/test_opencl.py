@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs on OpenCL: one executable for every device, the memory they use, and what goes wrong."""
+"""Programs on OpenCL: one executable for every device, kinds of memory, and faults."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def vendors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def portable(products: Products) -> Path:
-    """One executable with images of the same kernels for CPU, NVIDIA, AMD and OpenCL."""
+    """Provide one executable with images of the same kernels for CPU, NVIDIA, AMD and OpenCL."""
     return four_images(products)
 
 
@@ -51,7 +51,7 @@ def test_both_plugins_have_devices_in_one_process(
 
 @pytest.fixture(scope="module")
 def meeting(products: Products) -> Path:
-    """Another such executable, whose kernel ends when those on all named devices have begun."""
+    """Provide an executable whose kernel ends after kernels on all named devices have begun."""
     source = TESTS / "programs" / "runtime" / "meeting.c"
 
     def build(folder: Path) -> Path:

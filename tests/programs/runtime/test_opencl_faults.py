@@ -31,8 +31,8 @@ TEAM_MEMORY = TESTS / "programs" / "runtime" / "team_memory.ll"
 FUNCTIONS = re.findall(
     r"^  X\((cl\w+)", (ROOT / "runtime/plugins/opencl/cl.h").read_text(), re.MULTILINE
 )
-# Of other kinds of memory than the device's own, of earlier drivers, of binaries and of modules
-# that are wrong, and at the end of contexts: this program calls none of them.
+# Functions that this program does not call: for memory other than the device's own, earlier
+# drivers, binaries, wrong modules, and the end of contexts.
 NOT_CALLED = {
     *(name for name in FUNCTIONS if "SVM" in name or "Fill" in name),
     "clCreateProgramWithBinary",
@@ -109,7 +109,7 @@ def test_what_the_device_has_not_is_the_hosts_turn(
 def test_too_much_memory_of_a_teams_own_is_the_hosts_turn(
     tmp_path: Path, vendors: dict[str, str]
 ) -> None:
-    """A kernel that needs 64 MiB of it."""
+    """A kernel needs 64 MiB of team memory."""
     program = _program(tmp_path, lower(TEAM_MEMORY, tmp_path / "k.spv", triple=SPIRV))
     done = _run(program, "right", vendors)
     assert (done.returncode, done.stdout) == (0, "host 7\n")
@@ -153,7 +153,7 @@ def test_a_kernel_that_never_ends_is_named(program: Path, vendors: dict[str, str
 def test_a_kernel_that_has_failed_is_named_and_ends_the_program(
     program: Path, loader: Path, vendors: dict[str, str], memory: str
 ) -> None:
-    """Decision 23. The loader says it as a GPU's driver does; a fault on Intel's is a signal."""
+    """The loader reports it like a GPU's driver (decision 23); Intel's driver gets a signal."""
     chosen = {"OMPTOOL_OPENCL_MEMORY": memory, "FAKE_CL_FAULT": "1"} | vendors
     done = _run(program, "right", chosen, loader)
     assert (done.returncode, done.stdout) == (-signal.SIGABRT, "")
@@ -177,7 +177,7 @@ def test_a_kernel_that_faults_is_named_and_the_signal_ends_the_program(
 def test_a_native_binary_runs_and_a_broken_one_does_not(
     program: Path, vendors: dict[str, str], tmp_path: Path
 ) -> None:
-    """The image that Intel's driver for CPUs makes goes to clCreateProgramWithBinary."""
+    """Intel's driver for CPUs makes the image, for clCreateProgramWithBinary."""
     binary = tmp_path / "native"
     make = [sys.executable, str(NATIVE), str(program.parent / "k.spv"), str(binary)]
     subprocess.run(make, check=True, env=os.environ | vendors)
@@ -192,7 +192,7 @@ def test_a_native_binary_runs_and_a_broken_one_does_not(
 
 
 def _ends_well(done: subprocess.CompletedProcess[str]) -> bool:
-    """With the right result, wherever it ran, or by a line and SIGABRT."""
+    """Return whether the result is right, on either side, or a line and SIGABRT end the program."""
     if done.returncode == -signal.SIGABRT:
         return "omptarget fatal error: " in done.stderr
     return (done.returncode, done.stdout) in [(0, "device 7\n"), (0, "host 7\n")]
@@ -202,7 +202,7 @@ def _ends_well(done: subprocess.CompletedProcess[str]) -> bool:
 def test_a_device_is_lost_at_any_function(
     program: Path, loader: Path, vendors: dict[str, str], function: str
 ) -> None:
-    """From then on each call says CL_DEVICE_NOT_AVAILABLE."""
+    """Later calls return CL_DEVICE_NOT_AVAILABLE."""
     lost = {"FAKE_CL_FAIL_WITH": "-2", "FAKE_CL_FAIL_AT": "1", "FAKE_CL_FAIL_ON": "1"}
     chosen = lost | DEVICE | {"FAKE_CL_FAIL_IN": function} | vendors
     done = _run(program, "right", chosen, loader)

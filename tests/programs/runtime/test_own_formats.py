@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images in a plugin's own format: the plugins on this machine say whether one takes them."""
+"""Images in a plugin's own format: the plugins on this machine decide about them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAXPY = FIXTURES / "saxpy"
 
 @pytest.fixture(scope="module")
 def work(products: Products) -> Path:
-    """The plugin, a host, and images: one of its format, one that is damaged, and ELF."""
+    """Provide the plugin, a host, and images: one of its format, a damaged one, and ELF."""
 
     def build(folder: Path) -> Path:
         flags = ("-std=c99", "-Wall", "-Wextra", "-O2", "-shared", "-fPIC", f"-I{includedir()}")

@@ -48,7 +48,7 @@ def image(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def old_plugin(tmp_path: Path) -> Path:
-    """The tests' plugin of section 5, in a folder of its own."""
+    """Provide the tests' plugin of section 5, in a folder of its own."""
     runtime = ROOT / "runtime"
     out = tmp_path / "plugins" / "libomptarget.rtl.proposal_cpu.so"
     out.parent.mkdir()
@@ -82,7 +82,7 @@ def test_every_linker_finds_the_version_of_2013(tmp_path: Path, image: Path, lin
 
 
 def test_a_program_of_both_interfaces_is_one_runtime(tmp_path: Path, image: Path) -> None:
-    """Each library that a program is linked with calls the interface that it was written for."""
+    """Each library of the program calls the interface that it was written for."""
     other = FIXTURES / "shared_library" / "library.c"
     library = tmp_path / "libother.so"
     link(library, other, flags=("-shared", "-fPIC", f"-I{includedir()}", f"-L{libdir()}",

@@ -51,7 +51,8 @@ define internal i64 @rank() {
   ret i64 %rank
 }
 """
-# Twice: the second must not disturb what some threads still read of the first.
+# Reduce twice: the second reduction must not disturb values of the first that some threads still
+# read.
 KERNEL = """
 declare {type} @omptool_team_reduce_{op}_{name}({type})
 declare void @omptool_league_reduce_{op}_{name}(ptr, {type})
@@ -74,7 +75,7 @@ def module() -> str:
 
 
 def value(op: str, name: str, rank: int) -> float:
-    """Whatever comes out of it is exact in each type."""
+    """Return a thread's value, whose reduction is exact in each type."""
     if op == "mul":
         return (2 if rank % 50 == 7 else 1) * (-1 if rank % 3 == 0 else 1)
     number = (rank * 7919 + 13) % 211 - 100
@@ -113,7 +114,7 @@ def test_the_same_on_opencl(opencl_device: Launcher, op: str, name: str) -> None
 
 
 def check(launcher: Launcher, op: str, name: str) -> None:
-    """Several shapes of a launch give what Python computes."""
+    """Check several shapes of a launch against Python's results."""
     kind = TYPES[name][1]
     for teams, threads in SHAPES:
         count = teams * threads

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Variables that a SPIR-V module exports: bundle, verify and doctor know what the driver finds."""
+"""Exported variables of SPIR-V modules: bundle, verify and doctor agree with the driver."""
 
 from __future__ import annotations
 

@@ -11,11 +11,11 @@ from clangs import SNAPSHOTS, UNPACKED_SNAPSHOTS, WITH_RUNTIME, llvm_library, ru
 
 from omptool.installation import libdir
 
-# LLVM's library has these, and this one does not need them.
+# Functions of LLVM's library that this one does not need.
 LEFT_OUT = {
     "ompt_libomptarget_connect": "libomp asks nobody for it; the library connects to libomp",
 }
-# Intel's build of LLVM 23 has these beside LLVM's.
+# Functions that Intel's build of LLVM 23 adds.
 _MEMORY = "a routine of Intel's own for memory, which omp.h of LLVM does not declare"
 _TRACING = "Intel's own tracing, which its tools use; omptool has OMPT's device tracing"
 _INTERNAL = "a call of Intel's compilers and libiomp5 alone, whose programs need Intel's runtime"
@@ -31,7 +31,7 @@ INTELS_PREFIXES = {
     "omp_target_alloc_": _MEMORY,
     "ompx_target_": _MEMORY,
 }
-# libomp finds these by name (abi-facts.md, 7.2).
+# Symbols that libomp looks up by name (abi-facts.md, 7.2).
 LOOKED_UP = {
     "__tgt_get_num_devices",
     "omp_get_num_devices",
@@ -63,7 +63,7 @@ LOOKED_UP = {
 
 
 def exported(library: Path, version: str) -> set[str]:
-    """The functions that `library` exports under a symbol version."""
+    """Return the functions that `library` exports under a symbol version."""
     listed = subprocess.run(
         ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
     ).stdout
@@ -73,7 +73,7 @@ def exported(library: Path, version: str) -> set[str]:
 
 
 def missing(library: Path) -> set[str]:
-    """The functions of an LLVM's library that this one lacks without a reason."""
+    """Return the functions of an LLVM library that this one lacks without a reason."""
     theirs = exported(library, "VERS1.0")
     assert "__tgt_register_lib" in theirs
     return theirs - exported(libdir() / "libomptarget.so", "VERS1.0") - LEFT_OUT.keys()

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.offloads
 
 
 def test_a_long_kernel_of_a_task_gets_all_threads(tmp_path: Path) -> None:
-    """libomp's thread for tasks gives it one. A long kernel gets a thread of the core."""
+    """libomp's thread for tasks gives it one thread. A long kernel gets a thread of the core."""
     program = built(Build("19"), tmp_path / "main", Path(__file__).with_name("nowait_long.c"))
     for microseconds, seen, asked in (
         (3000, "1 3", {}),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The wheel, installed as the README says: the README's own commands, and without a compiler."""
+"""The wheel, installed by the README's commands, with and without a compiler."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 README = (ROOT / "README.md").read_text()
 FIXTURE = ROOT / "fixtures" / "two_images"
 TRIPLES = ("x86_64-pc-linux-gnu", "nvptx64-nvidia-cuda")
-# These files make an object an executable; a C library brings them, not a compiler.
+# Files that make an object an executable; the C library brings them, not a compiler.
 STARTUP = ("Scrt1.o", "crti.o", "crtn.o", "libc.so.6", "libm.so.6")
 
 
@@ -36,7 +36,7 @@ def run(*command: object, env: dict[str, str] | None = None, cwd: Path | None = 
 
 
 def way() -> dict[str, str]:
-    """Return the variables that say which way the CPU device takes."""
+    """Return the variables that select the CPU device's way."""
     return {name: value for name, value in os.environ.items() if name.startswith("OMPTOOL_")}
 
 
@@ -52,7 +52,7 @@ def picture(command: str) -> str:
 
 
 def shape(text: str) -> list[str]:
-    """Its lines without numbers, and without the width of columns."""
+    """Return the lines without numbers and without the width of columns."""
     plain = re.sub(r"0x[0-9a-f]+|\d+", "#", text)
     return [re.sub(r"-+", "-", re.sub(r"\s+", " ", line)).strip() for line in plain.splitlines()]
 
@@ -64,7 +64,7 @@ def wheel(folder: Path) -> Path:
 
 
 def other_pythons() -> list[str]:
-    """The oldest Python that omptool runs on, and the newest that there is; if they are here."""
+    """Return the oldest and the newest Python on this machine that omptool supports."""
     versions = [f"python3.{minor}" for minor in range(10, 20)]
     found = [path for path in map(shutil.which, versions) if path and runs(path)]
     return sorted({found[0], found[-1]}) if found else []
@@ -92,7 +92,7 @@ class Installed:
         self.shell(*(line.replace("omptool", str(self.wheel)) for line in commands("Install")))
 
     def shell(self, *lines: str, cwd: Path | None = None) -> str:
-        """Commands of the README, on a machine with Python and a C compiler."""
+        """Run commands of the README, on a machine with Python and a C compiler."""
         kept = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
         path = f"{self.folder / 'omp' / 'bin'}:{self.python}:/usr/bin:/bin"
         environment = {"PATH": path, "HOME": os.environ.get("HOME", "/"), **kept} | way()
@@ -136,7 +136,7 @@ def check_the_readme(omptool: Installed, folder: Path) -> None:
 
 
 def test_the_first_commands_are_right(omptool: Installed, tmp_path: Path) -> None:
-    """Those of the table at the top of README, on the example of its next section."""
+    """The commands in README's first table work on the example of the next section."""
     rows = README.partition("| to | type |\n")[2].partition("\n\n")[0].splitlines()[1:]
     lines = [line for row in rows for line in row.split("|")[2].split("`")[1::2]]
     assert len(lines) > 8
@@ -186,7 +186,7 @@ def test_wheel_needs_no_library_that_a_compiler_brings(omptool: Installed) -> No
         assert str(ROOT) not in run("strings", library)
 
 
-# Each knows the runtime by another name; one maps, one looks, one runs a region.
+# Libraries that need the runtime under different names: one maps, one looks up, one runs a region.
 USER_16 = (TESTS / "programs" / "wheel" / "user_16.c").read_text()
 USER_19 = (TESTS / "programs" / "wheel" / "user_19.c").read_text()
 USER_2013 = (TESTS / "programs" / "wheel" / "user_2013.c").read_text()
@@ -194,7 +194,7 @@ USERS = (TESTS / "programs" / "wheel" / "users.c").read_text()
 
 
 def linked_like(folder: Path, source: str, soname: str) -> Path:
-    """A library that asks for LLVM's runtime under a name of its, as its clang would have it."""
+    """Link a library that needs LLVM's runtime under `soname`, as its clang would."""
     stand_in = folder / soname
     versions = folder / "versions.map"
     versions.write_text("VERS1.0 { global: *; };")

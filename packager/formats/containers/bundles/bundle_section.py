@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`__CLANG_OFFLOAD_BUNDLE__<id>`: a section for each target, in objects by clang 14 and by
-`clang-offload-bundler -type=o`; the host's is a placeholder.
+"""Read sections named `__CLANG_OFFLOAD_BUNDLE__<id>`, one for each target.
+
+Objects by clang 14 and by `clang-offload-bundler -type=o` have them; the host's is a placeholder.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def claims(section: Section) -> bool:
 
 
 def parse_section(section: Section, data: Reader) -> Iterator[Payload]:
-    """The image in a section, if it is a device's; none is where slim has taken all images out."""
+    """Yield the image in a device's section; none if `slim` has removed its images."""
     if section.is_allocated and not any(piece.strip(b"\0") for piece in data.pieces()):
         return
     kind, triple, processor = split_id(section.name.removeprefix(SECTION_PREFIX))

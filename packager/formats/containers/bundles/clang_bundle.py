@@ -21,7 +21,7 @@ from packager.records import NamedTuple
 
 NAME = "clang-bundle"
 MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
-# Sections of objects by clang 14 and `-type=o`: one for each target.
+# Prefix of sections, one for each target, in objects by clang 14 and `-type=o`.
 SECTION_PREFIX = MAGIC.decode()
 
 COUNT = Struct("<Q")
@@ -54,11 +54,11 @@ def probe_text(data: Reader) -> bool:
 
 
 def split_id(target: str) -> tuple[str, str, str]:
-    """The kind, triple and processor of a bundle's id.
+    """Split a bundle's id into kind, triple and processor.
 
-    Bundlers of different releases leave the environment out, empty or "unknown", and processors
-    have dashes of their own: "hip-amdgcn-amd-amdhsa--gfx906:xnack-". The bundler of LLVM 19 adds
-    one to processors that it does not know.
+    Releases of the bundler omit the environment, or write it empty or as "unknown". Processors
+    contain dashes: "hip-amdgcn-amd-amdhsa--gfx906:xnack-". LLVM 19's bundler appends a dash to
+    processors that it does not know.
     """
     kind, _, rest = target.partition("-")
     if rest.endswith("-") and (":" not in rest or rest.endswith(("+-", "--"))):
@@ -74,12 +74,12 @@ def split_id(target: str) -> tuple[str, str, str]:
 
 
 def producer(kind: str) -> Model | None:
-    """Whose program it is, by the kind in an id."""
+    """Return the programming model of a kind in an id."""
     return PRODUCERS.get(kind)
 
 
 def parse(data: Reader) -> Iterator[Payload]:
-    """The device images of the binary bundles in `data`; the host's part is left out.
+    """Yield the device images of the binary bundles in `data`, without the host's part.
 
     Raises FormatError at the first malformed one.
     """
@@ -100,7 +100,7 @@ def parse(data: Reader) -> Iterator[Payload]:
             kind, triple, processor = split_id(target)
             if kind != HOST:
                 yield Payload(image, triple, processor, producer=producer(kind), unit=bundle.at)
-        if fault:  # where the next bundle begins is not known
+        if fault:  # the next bundle's offset is unknown
             raise fault
         start += max(end, len(MAGIC) + COUNT.size)
         start += zeros(data, start)
@@ -115,7 +115,7 @@ class Row(NamedTuple):
 
 
 def rows(bundle: Reader) -> Iterator[Row]:
-    """The rows of the first bundle's table, whose images may be anywhere."""
+    """Yield the rows of the first bundle's table; their offsets are not checked."""
     (count,) = bundle.unpack(COUNT, len(MAGIC), "bundle header")
     if count > len(bundle) // TARGET.size:
         raise FormatError(f"bundle at {bundle.at:#x} claims {count} targets")
@@ -137,7 +137,7 @@ def table(found: Sequence[Row]) -> bytes:
 
 
 def _targets(bundle: Reader) -> Iterator[tuple[str, Reader | FormatError]]:
-    """Each id with its image, or with why that is none."""
+    """Yield each id with its image, or with the error if the image is malformed."""
     for row in rows(bundle):
         target = text(row.id)
         try:
@@ -160,7 +160,7 @@ def zeros(data: Reader, start: int) -> int:
 
 
 def parse_text(data: Reader) -> Iterator[Payload]:
-    """The device parts of a text bundle. Raises FormatError for one that does not end."""
+    """Yield the device parts of a text bundle. Raises FormatError if a part does not end."""
     opened: tuple[str, int] | None = None
     for word, target, before, after in _lines(data):
         if word == b"START":
@@ -182,13 +182,13 @@ def parse_text(data: Reader) -> Iterator[Payload]:
 
 
 def _lines(data: Reader) -> Iterator[tuple[bytes, str, int, int]]:
-    """START or END, the id, and where the line begins and where the next one does."""
+    """Yield START or END, the id, and the offsets of this line and the next one."""
     rest, at = b"", 0
     for start in range(0, len(data), PIECE):
         chunk = rest + data.bytes(start, min(PIECE, len(data) - start), "text bundle")
         found = None
         for found in _LINE.finditer(chunk):
             yield found[1], text(found[2]), at + found.start(), at + found.end()
-        # The newline that ends one line may begin the next.
+        # The newline at the end of one line may begin the next match.
         kept = max(found.end() - 1 if found else 0, len(chunk) - MAX_ID)
         at, rest = at + kept, chunk[kept:]

@@ -20,7 +20,7 @@ from packager.records import NamedTuple
 NAME = "compressed-bundle"
 MAGIC = b"CCOB"
 HEAD = Struct("<4sHH")
-# By version: what follows HEAD. A version 1 file has no size of its own, so nothing follows it.
+# Rest of the header by version. Version 1 has no file size, so no bundle can follow it.
 SIZES = {1: Struct("<I8s"), 2: Struct("<II8s"), 3: Struct("<QQ8s")}
 NEWEST = max(SIZES)
 METHODS = {0: "zlib", 1: "zstd"}
@@ -32,9 +32,9 @@ def probe(data: Reader) -> bool:
 
 
 def parse(data: Reader) -> Iterator[Payload]:
-    """The device images of the compressed bundles in `data`.
+    """Yield the device images of the compressed bundles in `data`.
 
-    Raises FormatError at the first malformed one, or one that does not have its checksum.
+    Raises FormatError at the first bundle that is malformed or has a wrong checksum.
     """
     start = count = 0
     while start < len(data):
@@ -60,7 +60,7 @@ def parse(data: Reader) -> Iterator[Payload]:
 
 
 class Packed(NamedTuple):
-    """The compressed part of a bundle, and what it must inflate to."""
+    """The compressed part of a bundle, and its inflated size."""
 
     data: Reader
     size: int
@@ -68,7 +68,7 @@ class Packed(NamedTuple):
 
 
 def head(data: Reader) -> tuple[int, str, Packed]:
-    """The size of the first compressed bundle in the file, its method and what is in it."""
+    """Return the file size, compression method and contents of the first compressed bundle."""
     what = "compressed bundle"
     magic, version, number = data.unpack(HEAD, 0, f"{what} header")
     where = f"{what} at {data.at:#x}"
@@ -110,7 +110,7 @@ def header(version: int, method: int, packed: int, bundle: int, checksum: bytes)
 
 
 class Sum:
-    """The MD5 of a bundle, of the pieces that it is inflated to: all of it is read once."""
+    """MD5 of a bundle, computed from its inflated pieces so that it is read once."""
 
     def __init__(self) -> None:
         import hashlib
@@ -120,7 +120,7 @@ class Sum:
         self._is_done = False
 
     def add(self, piece: bytes | memoryview) -> None:
-        """Add a piece; after the sum was taken a bundle may be inflated again."""
+        """Add a piece; ignored after the checksum, as a bundle may be inflated again."""
         if not self._is_done:
             self._digest.update(piece)
             self._size += len(piece)

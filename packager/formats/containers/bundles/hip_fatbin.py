@@ -26,7 +26,7 @@ def probe(data: Reader) -> bool:
 
 
 def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
-    """The images of a section. Raises FormatError when it is malformed."""
+    """Yield the images of a section. Raises FormatError if it is malformed."""
     if clang_bundle.probe(data):
         return clang_bundle.parse(data)
     if compressed_bundle.probe(data):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """LLVM's bitstreams (the LLVM Bitcode File Format): blocks of records, packed to the bit.
 
-A block is gone past by the size in its header, so that what a module computes is never read.
+Blocks can be skipped by the size in their headers, so the instructions of a module are never read.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from packager.records import NamedTuple
 
 WORD = 32
 WRAPPER = Struct("<IIII")  # magic, version, offset and size of the bitcode
-# The first bits of everything in a block, and their meaning.
+# Abbreviation IDs that every block has.
 END_BLOCK, ENTER_BLOCK, DEFINE_ABBREVIATION, UNABBREVIATED = 0, 1, 2, 3
 FIRST_ABBREVIATION = 4
 FIXED, VBR, ARRAY, CHAR6, BLOB = 1, 2, 3, 4, 5
 LITERAL = 0
 CHAR6_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._"
 BLOCK_INFO, SET_BLOCK = 0, 1
-TOP_WIDTH = 2  # of what begins everything outside of all blocks
+TOP_WIDTH = 2  # bits of an abbreviation ID outside of blocks
 MAX_WIDTH = 32
 MAX_BITS = 64
-MAX_OPERANDS = 1 << 20  # of a record; an index of metadata has one for each node
+MAX_OPERANDS = 1 << 20  # most operands of a record; an index of metadata has one for each node
 MAX_ABBREVIATIONS = 1 << 12
-MAX_ITEMS = 1 << 20  # of a stream
+MAX_ITEMS = 1 << 20  # most items of a stream
 WINDOW = 1 << 16  # bytes that are in memory at one time
 
 
@@ -37,7 +37,7 @@ class Operand(NamedTuple):
     """A part of an abbreviation: how the next operands of a record are written."""
 
     kind: int
-    value: int = 0  # of a literal; the bits of a number
+    value: int = 0  # a literal's value, or a number's width
 
 
 Abbreviation = tuple[Operand, ...]
@@ -55,8 +55,11 @@ class Block(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A record; `blob` is where its bytes are, if it ends with some. Of an array of bytes that is
-    a copy, and `stored` is where in the file it begins and ends."""
+    """Bitcode record, with its operands.
+
+    `blob` holds its trailing bytes, if any. For an array of bytes these are a copy, and `stored` is
+    their range in the file.
+    """
 
     code: int
     operands: list[int]
@@ -64,13 +67,13 @@ class Record(NamedTuple):
     stored: Reader | None = None
 
     def text(self, start: int = 0) -> str:
-        """The operands from `start` on, as characters."""
+        """Return the operands from `start` on as characters."""
         return "".join(map(chr, (value & 0xFF for value in self.operands[start:])))
 
 
 @dataclass
 class Stream:
-    """A bitstream, and what all its blocks share."""
+    """A bitstream, with the state shared by its blocks."""
 
     data: Reader
     inherited: dict[int, list[Abbreviation]] = field(default_factory=dict)
@@ -80,7 +83,7 @@ class Stream:
     _window_at: int = 0
 
     def fixed(self, at: int, width: int) -> int:
-        """The number of `width` bits at bit `at`, which are there."""
+        """Read `width` bits at bit `at`; the caller has checked that they exist."""
         start = at >> 3
         inside = start - self._window_at
         is_short = inside + MAX_BITS // 8 + 1 > len(self._window)
@@ -101,7 +104,7 @@ class Cursor:
         self.end = end
 
     def fixed(self, width: int) -> int:
-        """The next `width` bits."""
+        """Read the next `width` bits."""
         if width > self.end - self.at:
             raise FormatError(f"bitcode at {self.stream.data.at:#x}: a block ends too early")
         value = self.stream.fixed(self.at, width)
@@ -109,7 +112,7 @@ class Cursor:
         return value
 
     def variable(self, width: int) -> int:
-        """A number in groups of `width` bits, of which the highest says that more follow."""
+        """Read a number in groups of `width` bits; the highest bit of each marks a continuation."""
         high = 1 << (width - 1)
         value = shift = 0
         while True:
@@ -122,13 +125,14 @@ class Cursor:
                 raise FormatError(f"bitcode at {self.stream.data.at:#x} has a number without end")
 
     def align(self) -> None:
-        """To the next word."""
+        """Advance to the next word."""
         self.at = -(-self.at // WORD) * WORD
 
 
 def outermost(data: Reader) -> tuple[Stream, Block]:
-    """Return the stream of bitcode in `data`, which may be in a wrapper, and the block that is all
-    of it. Raises FormatError for a wrapper without bitcode.
+    """Return the bitcode in `data`, with or without a wrapper, as a stream and its whole block.
+
+    Raises FormatError for a wrapper without bitcode.
     """
     if data.starts_with(WRAPPER_MAGIC):
         _, _, offset, size = data.unpack(WRAPPER, 0, "bitcode wrapper")
@@ -139,9 +143,9 @@ def outermost(data: Reader) -> tuple[Stream, Block]:
 
 
 def items(stream: Stream, block: Block) -> Iterator[Block | Record]:
-    """Yield what is in a block, blocks in it unread.
+    """Yield the records and blocks of a block, without descending.
 
-    Raises FormatError for what is malformed, and for more than any module has.
+    Raises FormatError for malformed items, and for more of them than any module has.
     """
     cursor = Cursor(stream, block.start, block.end)
     known = list(stream.inherited.get(block.number, ()))
@@ -182,7 +186,7 @@ def _block(cursor: Cursor) -> Block:
 
 
 def _read_info(stream: Stream, block: Block) -> None:
-    """Abbreviations that all blocks of a kind begin with."""
+    """Read the abbreviations that blocks of each kind share."""
     cursor = Cursor(stream, block.start, block.end)
     current: list[Abbreviation] = []
     while (code := cursor.fixed(block.width)) != END_BLOCK:

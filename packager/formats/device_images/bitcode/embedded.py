@@ -13,13 +13,13 @@ from packager.formats.device_images.bitcode.module import MODULE
 
 CONSTANTS = 11  # a block of a module
 STRING = 8  # a record there: an array of bytes that holds a NUL, eight bits each
-IN_BITS = "bitcode"  # as a compression: the bytes of a constant begin within a byte of the file
+IN_BITS = "bitcode"  # a compression: the constant's bytes begin within a byte of the file
 
 
 def images(data: Reader) -> Iterator[Payload | Damage]:
-    """Yield the images of the OffloadBinaries in the host's module in `data`, and what is damaged.
+    """Yield the images of OffloadBinaries in the host's module in `data`, and the damaged ones.
 
-    Raises FormatError when the module is malformed.
+    Raises FormatError if the module is malformed.
     """
     stream, whole = outermost(data)
     stream.few_bytes = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The first bytes of LLVM bitcode, for readers that need no more of it."""
+"""Recognise LLVM bitcode by its first bytes, without importing its reader."""
 
 from __future__ import annotations
 

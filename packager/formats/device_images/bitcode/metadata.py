@@ -14,15 +14,16 @@ from packager.files.reader import Reader
 from packager.formats.device_images.bitcode.bitstream import Block, Cursor, Record, Stream, items
 
 VALUE, NODE, NAME, NAMED_NODE, STRINGS = 2, 3, 4, 10, 35
-# Records without a number: names, kinds, attachments, where the index is, the index, lists.
+# Metadata records that have no number: names, kinds, attachments, offset of the index, index,
+# lists.
 UNNUMBERED = (NAME, 6, NAMED_NODE, 36, 38, 39, 46)
 ANNOTATIONS, KERNEL = "nvvm.annotations", b"kernel"
 MAX_STRINGS = 1 << 20
-LENGTH_WIDTH = 6  # of the lengths of strings
+LENGTH_WIDTH = 6  # bits of a group of a string's length
 
 
 def annotated_kernels(stream: Stream, block: Block) -> Iterator[int]:
-    """The numbers of the functions. Raises FormatError when the block is malformed."""
+    """Yield the numbers of annotated functions. Raises FormatError for a malformed block."""
     nodes: dict[int, list[int]] = {}
     values: dict[int, int] = {}
     named: set[int] = set()
@@ -50,7 +51,7 @@ def annotated_kernels(stream: Stream, block: Block) -> Iterator[int]:
 
 
 def _strings(record: Record) -> tuple[int, set[int]]:
-    """Return how many there are, and which of them are "kernel"."""
+    """Return the number of strings, and the indices of "kernel" among them."""
     if len(record.operands) < 2 or record.blob is None:
         raise FormatError("bitcode has strings of metadata without their bytes")
     count, offset = record.operands[:2]

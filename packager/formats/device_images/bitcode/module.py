@@ -21,18 +21,18 @@ from packager.model import Contents, DeviceSymbol, Links
 from packager.triples import GPUS, code_of
 
 MODULE, METADATA, TYPES, STRTAB = 8, 15, 17, 23
-SUMMARIES = (20, 24)  # of -flto=thin, and of -flto
+SUMMARIES = (20, 24)  # block numbers of summaries by -flto=thin and -flto
 VERSION, TRIPLE, GLOBAL, FUNCTION, ALIAS = 1, 2, 7, 8, 14
 STRTAB_BLOB = 1
 WITH_STRING_TABLE = 2  # the first version of a module whose names are there
-# The calling conventions of kernels: ptx_kernel, spir_kernel, amdgpu_kernel.
+# Calling conventions of kernels: ptx_kernel, spir_kernel, amdgpu_kernel.
 KERNEL_CALLS = (71, 76, 91)
 LOCAL = (3, 9, 13, 14)  # linkage: internal and private
 ELSEWHERE = 12  # linkage available_externally
 WEAK = 7  # linkage extern_weak
 HIDDEN = 1  # visibility
 CLANG_KERNEL = "__omp_offloading_"
-# Clang's prefix of the names of entry records; the name of what each stands for follows.
+# Clang's prefixes of entry records; the name of the entry follows.
 ENTRIES = (".offloading.entry.", ".omp_offloading.entry.")
 INTRINSIC = "llvm."
 MACHINES = {"powerpc64le": "ppc64le"}
@@ -50,7 +50,7 @@ class _Global:
     is_defined: bool
     linkage: int
     visibility: int
-    size: int = 0  # of a variable, where the type says
+    size: int = 0  # a variable's size, if its type has one
     is_kernel: bool = False
     name: str = ""
 
@@ -67,14 +67,14 @@ class _Module:
 
     version: int = 0
     triple: str = ""
-    values: list[_Global] = field(default_factory=list)  # in the order of their numbers
+    values: list[_Global] = field(default_factory=list)  # ordered by number
     types: Types = field(default_factory=Types)
     metadata: Block | None = None
-    has_summary: bool = False  # for a link by LTO
+    has_summary: bool = False  # contains a summary for LTO
 
 
 def inspect(data: Reader) -> Contents:
-    """Target and symbols of a module; a damaged one has a `problem`."""
+    """Return the target and symbols of a module; a damaged one has a `problem`."""
     try:
         found = _inspect(data)
         return found._replace(is_miscompiled=True) if is_miscompiled(data) else found
@@ -83,14 +83,14 @@ def inspect(data: Reader) -> Contents:
 
 
 def machine(data: Reader) -> str | None:
-    """Return what the module in `data` is code for; None if it does not say. Raises FormatError."""
+    """Return the machine of the module in `data`; None if it names none. Raises FormatError."""
     return _machine(_read(data, is_head=True)[1])
 
 
 def linked_names(data: Reader) -> tuple[set[str], set[str]]:
-    """Return what a link of modules in `data` looks for elsewhere, and what it finds there.
+    """Return the names that modules in `data` leave undefined, and those that they define.
 
-    Both are empty for a module of before LLVM 5. Raises FormatError for a damaged one.
+    Both are empty for a module from before LLVM 5. Raises FormatError for a damaged one.
     """
     _, modules, names = _read(data)
     if any(module.version < WITH_STRING_TABLE for module in modules):
@@ -102,11 +102,11 @@ def linked_names(data: Reader) -> tuple[set[str], set[str]]:
 
 
 def host_regions(data: Reader) -> tuple[str, ...] | None:
-    """Return the functions that are parts of regions, of a host's object by clang's -flto.
+    """Return the functions that are parts of regions, for a host's object by clang's -flto.
 
-    None for any other module, and for an object with device code: the summary for the link tells
-    an object from a device image for a CPU, and so does the lack of kernels. Raises FormatError
-    for a damaged module.
+    Return None for any other module, and for an object with device code. A summary for the link, or
+    the lack of kernels, distinguishes an object from a CPU's device image. Raises FormatError for a
+    damaged module.
     """
     _, modules, names = _read(data)
     if not any(module.has_summary for module in modules) or _machine(modules) not in OF_HOSTS:
@@ -134,7 +134,7 @@ def _inspect(data: Reader) -> Contents:
 
 
 def _read(data: Reader, is_head: bool = False) -> tuple[Stream, list[_Module], Reader]:
-    """The modules in `data`, and their string table; of its head the first one's target alone."""
+    """Read the modules and their string table; with `is_head`, only the first module's target."""
     stream, whole = outermost(data)
     modules: list[_Module] = []
     names = Reader(b"")
@@ -186,7 +186,7 @@ def _module(stream: Stream, block: Block, is_head: bool) -> _Module:
 
 
 def _value(stream: Stream, record: Record, types: Types) -> _Global:
-    """A record of version 2, which begins with the place of the name."""
+    """Parse a record of version 2, which begins with the place of the name."""
     fields = record.operands
     if len(fields) < 6:
         raise FormatError(f"bitcode at {stream.data.at:#x} has a symbol of {len(fields)} fields")
@@ -203,7 +203,7 @@ def _value(stream: Stream, record: Record, types: Types) -> _Global:
 
 
 def _field(fields: list[int], number: int) -> int:
-    """Fields at the end are left out of records when they are 0."""
+    """Return a field; 0 if the record ends before it: records omit zeros at their end."""
     return fields[number] if number < len(fields) else 0
 
 
@@ -231,7 +231,7 @@ def _name(modules: list[_Module], names: Reader) -> None:
 
 
 def _mark_kernels(stream: Stream, module: _Module) -> None:
-    """Until LLVM 20 kernels of NVIDIA's GPUs are told by metadata alone."""
+    """Mark the kernels; up to LLVM 20 only metadata identifies those for NVIDIA's GPUs."""
     candidates = [v for v in module.values if v.is_function and v.is_visible and not v.is_kernel]
     for value in candidates:
         value.is_kernel = value.name.startswith(CLANG_KERNEL)
@@ -244,15 +244,15 @@ def _mark_kernels(stream: Stream, module: _Module) -> None:
 
 
 def _told(values: list[_Global]) -> set[str]:
-    """Return what records of entries name; clang's kernels are known by their own names, too."""
+    """Return the names in records of entries; clang's kernels are also known by their prefix."""
     names = (value.name for value in values)
     return {n.removeprefix(prefix) for n in names for prefix in ENTRIES if n.startswith(prefix)}
 
 
 def _symbol(value: _Global, told: set[str] | None) -> DeviceSymbol | None:
-    """Return what a host can find.
+    """Return the symbol if a host can find it, else None.
 
-    `told` are the entries of a module for a CPU, of which any function may be called.
+    `told` has the entries of a module for a CPU, in which a host may call any function.
     """
     if not value.is_visible or value.name.startswith((INTRINSIC, *ENTRIES)):
         return None

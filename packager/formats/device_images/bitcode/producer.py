@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The release of LLVM that wrote a file of bitcode, as its identification block says."""
+"""Read the LLVM release that wrote a bitcode file, from its identification block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Release = str  # "19"; "": not said
 
 
 def release(data: Reader) -> Release:
-    """Return the release; "" if the file does not say it. Raises FormatError."""
+    """Return the release; "" if the file does not record it. Raises FormatError."""
     if not magic.probe(data):
         return ""
     stream, whole = outermost(data)

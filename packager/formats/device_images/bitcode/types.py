@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The types of a bitcode module, as far as they tell how large a variable is."""
+"""Read the types of a bitcode module, as far as the sizes of variables need them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from packager.records import NamedTuple
 NUMBER_OF, NAME_OF_STRUCT = 1, 19  # records that are no types
 FLOAT, DOUBLE, INTEGER, POINTER, HALF, ARRAY = 3, 4, 7, 8, 10, 11
 STRUCT, NAMED_STRUCT, FUNCTION, OPAQUE_POINTER = 18, 20, 21, 25
-# Integers whose size and alignment are the same on every target.
+# Alignment of integers by size, the same on every target.
 INTEGERS = {8: 1, 16: 2, 32: 4, 64: 8}
 SCALARS = {HALF: 2, FLOAT: 4, DOUBLE: 8}
 POINTER_SIZE = 8
@@ -39,15 +39,15 @@ class Types:
     functions: set[int] = field(default_factory=set)
 
     def size(self, number: int) -> int:
-        """The bytes of a variable of this type; 0 where that depends on the target."""
+        """Return the size of a variable of this type; 0 if it depends on the target."""
         return self._extent(number).size
 
     def is_function(self, number: int) -> bool:
-        """Return whether it is the type of functions."""
+        """Return whether a type is a function's."""
         return number in self.functions
 
     def add(self, record: Record) -> None:
-        """The next type."""
+        """Append the type of a record."""
         if record.code == FUNCTION:
             self.functions.add(len(self.extents))
         self.extents.append(self._of(record.code, record.operands))
@@ -92,7 +92,7 @@ def _limited(size: int, alignment: int) -> Extent:
 
 
 def read(stream: Stream, block: Block) -> Types:
-    """The types in their block. Raises FormatError when it is malformed."""
+    """Read the types of a block. Raises FormatError if it is malformed."""
     types = Types()
     for record in items(stream, block):
         if isinstance(record, Record) and record.code not in (NUMBER_OF, NAME_OF_STRUCT):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tests the kit's runtime on this machine's GPU. docs/gpus.md says what each line means."""
+"""Test the kit's runtime on this machine's GPU. docs/gpus.md explains each line."""
 
 from __future__ import annotations
 

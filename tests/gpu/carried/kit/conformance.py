@@ -10,7 +10,7 @@ from pathlib import Path
 from kit.machine import Machine, at_once
 from kit.report import Report
 
-# Kernels that run at once for sure: a driver has as many queues to its GPU by default.
+# Number of kernels in flight: a driver's default number of queues to a GPU.
 IN_FLIGHT = "8"
 PATIENCE = 20.0  # seconds, for each case
 COMMON = {
@@ -18,18 +18,18 @@ COMMON = {
     "CONFORMANCE_KNOWS_EVENTS": "1",
     "CONFORMANCE_LOST_BY_FORK": "1",
     "CUDA_DEVICE_MAX_CONNECTIONS": "32",
-    # A kernel that is loaded at its first launch may have to wait for those that run, and some of
+    # Eager loading: a kernel loaded at its first launch may wait for kernels that run, and some of
     # these wait for others.
     "CUDA_MODULE_LOADING": "EAGER",
 }
 
 
 def run(machine: Machine, report: Report) -> None:
-    """Each image of the GPU's that the kit brings, and OpenCL."""
+    """Run the suite on each image for this GPU in the kit, and on OpenCL."""
     for image in sorted((machine.kit / "images").glob("conformance.*")):
         if image.suffix == ".spv":
             if machine.has_opencl:
-                # A CPU's driver may run one kernel at a time, and its exit wait for those.
+                # A CPU's driver may run one kernel at a time, and wait for kernels at exit.
                 more = {"CONFORMANCE_IN_FLIGHT": "1", "CONFORMANCE_EXIT_WAITS": "1"}
                 _suite(machine, report, "opencl", image.name, more)
             elif "opencl" in machine.asked:
@@ -43,7 +43,7 @@ def run(machine: Machine, report: Report) -> None:
 
 
 def _suite(machine: Machine, report: Report, plugin: str, image: str, more: dict[str, str]) -> None:
-    """Each test case in a process of its own: a fault of a GPU stays for its process."""
+    """Run each test case in its own process, because a GPU's fault stays with the process."""
     program = machine.kit / "bin" / "conformance_tests"
     environment = COMMON | more
     environment["CONFORMANCE_PLUGIN"] = str(machine.kit / "lib" / f"libomptarget.rtl.{plugin}.so")
@@ -77,6 +77,6 @@ def _fault_of(machine: Machine, program: Path, environment: dict[str, str], case
 
 
 def _said(output: str) -> list[str]:
-    """Doctest's lines of what was not so."""
+    """Return doctest's lines about failed assertions."""
     lines = [line.strip() for line in output.splitlines()]
     return [line for line in lines if line and not line.startswith(("[doctest]", "====="))]

@@ -114,7 +114,7 @@ CASES = (
 
 
 def run(machine: Machine, report: Report) -> None:
-    """Each case, by itself."""
+    """Run each case in its own process."""
     if not machine.has_gpu:
         report.skipped("faults", machine.why_not)
         return

@@ -17,7 +17,7 @@ Figures = dict[str, float]
 
 @dataclass(frozen=True)
 class Goal:
-    """A ratio of two figures, and what was asked for."""
+    """A ratio of two figures, and its goal."""
 
     name: str
     ours: str
@@ -26,7 +26,7 @@ class Goal:
     asked: str
 
 
-# Times are in nanoseconds and speeds in GB/s; a ratio is ours by theirs.
+# Times are in nanoseconds and speeds in GB/s. A ratio is ours divided by theirs.
 GOALS = (
     Goal("a launch and its wait, by the bare calls", "launch", "launch", "bare", "at most 1.3"),
     Goal("a launch and its wait, by LLVM's", "launch", "launch", "llvm", "at most 0.5"),
@@ -48,7 +48,7 @@ GOALS = (
 
 
 def run(machine: Machine, report: Report) -> None:
-    """All programs in turn, medians of their runs."""
+    """Run all programs in turn, and report the medians."""
     program = machine.kit / "figures" / "constructs"
     if not machine.has_gpu:
         report.skipped("figures", machine.why_not)
@@ -98,7 +98,7 @@ def _compare(report: Report, values: dict[str, Figures], goal: Goal) -> None:
 
 
 def _read(output: str) -> Figures:
-    """Lines of a name and a number."""
+    """Parse lines of a name and a number."""
     words = (line.split() for line in output.splitlines())
     return {line[0]: float(line[1]) for line in words if len(line) == 2}
 

@@ -55,7 +55,7 @@ class Done:
     seconds: float
 
     def told(self) -> str:
-        """It in a line."""
+        """Return the outcome in one line."""
         how = f"exit code {self.code}"
         if self.code < 0:
             how = f"signal {signal.Signals(-self.code).name}"
@@ -102,7 +102,7 @@ class Machine:
         return self.name.startswith("FAKE")
 
     def libraries(self, *first: Path) -> str:
-        """The search path of programs on the kit's runtime, or on what is in other folders."""
+        """Return LD_LIBRARY_PATH for programs on the kit's runtime, or on libraries in `first`."""
         folders = [*(first or [self.kit / "lib"]), *([self.driver] if self.driver else [])]
         theirs = os.environ.get("LD_LIBRARY_PATH")
         return ":".join([*map(str, folders), *([theirs] if theirs else [])])
@@ -224,7 +224,7 @@ def _attribute(cuda: ctypes.CDLL, what: int) -> int:
 
 
 def described(machine: Machine) -> dict[str, Any]:
-    """For the file of results."""
+    """Return the machine's facts for the file of results."""
     return {
         "gpu": machine.name,
         "gpus": machine.gpus,

@@ -13,7 +13,7 @@ from kit.machine import Machine, at_once
 from kit.programs import LACKS, MANDATORY
 from kit.report import Report
 
-# One form of each program is enough.
+# One form of each program suffices.
 FORM = ", clang 19, cubin"
 
 
@@ -33,7 +33,7 @@ def run(machine: Machine, report: Report) -> None:
 
 
 def _fault_of(machine: Machine, one: dict[str, Any]) -> tuple[str, str]:
-    """Return what is wrong with the program's end or its trace, or "", and the kernels' number."""
+    """Return the fault of the program's end or its trace, or "", and the number of kernels."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder, "trace.json")
         command = [machine.kit / one["file"], *one["arguments"]]

@@ -11,13 +11,13 @@ from typing import Any
 from kit.machine import Done, Machine, at_once
 from kit.report import Report
 
-# Of a program whose memory a GPU may not reach.
+# Message of a program that requires memory out of the GPU's reach.
 LACKS = "it requires unified_shared_memory (the GPU reaches no pageable memory"
 MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY", "OMP_NUM_THREADS": "4"}
 
 
 def run(machine: Machine, report: Report) -> None:
-    """All of the manifest's."""
+    """Run all programs of the manifest."""
     for one in machine.manifest["not built"]:
         if report.wants(one["name"]):
             report.skipped(one["name"], f"is not in this kit: {one['why']}")
@@ -39,7 +39,7 @@ def run(machine: Machine, report: Report) -> None:
 
 
 def _fault_of(machine: Machine, plugin: str, one: dict[str, Any]) -> tuple[str, str]:
-    """Return why it is not right, or "", and what more there is to say."""
+    """Return the fault of a program's run, or "", and further facts."""
     command = [machine.kit / one["file"], *one["arguments"]]
     if plugin == "cuda" and machine.is_fake:
         return _launches(machine, command)
@@ -56,7 +56,7 @@ def _fault_of(machine: Machine, plugin: str, one: dict[str, Any]) -> tuple[str, 
 
 
 def _launches(machine: Machine, command: list[object]) -> tuple[str, str]:
-    """On the fake driver results are wrong, and programs may end as they like."""
+    """Count launches on the fake driver, where results are wrong and programs may abort."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         done = machine.start(command, {"FAKE_CUDA_LOG": str(log), "FAKE_CUDA_PAGEABLE": "1"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A line for each test, a row for each figure, a summary, and files of all of it."""
+"""Write a report: a line for each test, a row for each figure, a summary, and files of all."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Report:
         )
 
     def wants(self, name: str) -> bool:
-        """Return whether this test was asked for."""
+        """Return whether the user asked for this test."""
         return self.only in name
 
     def begin(self, part: str) -> None:
@@ -41,15 +41,15 @@ class Report:
         self._say(f"\n== {part}")
 
     def test(self, name: str, fault: str, detail: str = "") -> None:
-        """A test that failed, if `fault` says why."""
+        """Record a test, which failed if `fault` names a reason."""
         self._verdict("failed" if fault else "passed", name, fault or detail)
 
     def skipped(self, name: str, why: str) -> None:
-        """A test that cannot be made here."""
+        """Record a test that cannot run on this machine."""
         self._verdict("skipped", name, why)
 
     def figure(self, name: str, values: dict[str, float | None], ratio: float, goal: str) -> None:
-        """A measured figure, its peers of the same run, and what was asked for."""
+        """Record a measured figure with the peers of the same run and the goal."""
         reached = _is_reached(ratio, goal)
         kept = {"name": name, **values, "ratio": ratio, "goal": goal, "reached": reached}
         self._record["figures"].append(kept)
@@ -64,7 +64,7 @@ class Report:
         self._save()
 
     def finish(self) -> int:
-        """The summary; 1 if a test failed."""
+        """Print the summary; return 1 if a test failed."""
         tests = self._record["tests"]
         counts = {verdict: sum(t["verdict"] == verdict for t in tests) for verdict in VERDICTS}
         missed = [f["name"] for f in self._record["figures"] if f["reached"] is False]
@@ -99,7 +99,7 @@ class Report:
 
 
 def _is_reached(ratio: float, goal: str) -> bool | None:
-    """Goals are "at most N" and "at least N"."""
+    """Return whether a goal "at most N" or "at least N" is reached; None without a goal."""
     if not goal:
         return None
     bound = float(goal.split()[2])

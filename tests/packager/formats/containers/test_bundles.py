@@ -32,7 +32,7 @@ IDS = [f"hipv4-{AMD}--{arch}" for arch in ("gfx90a", "gfx906:xnack-")]
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Code objects for two processors, and every way to bundle them."""
+    """Provide code objects for two processors, and every kind of bundle of them."""
     folder = tmp_path_factory.mktemp("bundles")
     (folder / "k.ll").write_text(KERNEL)
     for name, options in {"a": ["-mcpu=gfx90a"], "b": ["-mcpu=gfx906", "-mattr=-xnack"]}.items():
@@ -168,7 +168,7 @@ def test_one_wrong_field_of_a_compressed_one(
 
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_every_version_of_the_compressed_header(work: Path, version: int) -> None:
-    """Those of releases that are not here, written by hand."""
+    """Bundles of releases that are not installed are written by hand."""
     plain = (work / "plain").read_bytes()
     packed, check = zlib.compress(plain), md5(plain).digest()[:8]
     sizes = {1: "<I8s", 2: "<II8s", 3: "<QQ8s"}[version]

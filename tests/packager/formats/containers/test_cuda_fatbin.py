@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""CUDA fat binaries. tests/support/data has nvcc 13's of one small kernel (test_nvcc.py runs nvcc):
-`nvcc -fatbin --compress-mode=none|size|speed`, for sm_80, sm_90a and PTX, and NVVM code; in
-family.fatbin for the families of sm_100 and sm_103. group*.fatbin are by CUDA 13.5's
-`nvcc --concat` for sm_80, sm_90a, sm_100, sm_103a and PTX; unaligned.fatbin is by it for sm_100,
-and is not compressed; tile.fatbin has bytecode of CUDA Tile, by cicc of CUDA 13.5.
+"""Read CUDA fat binaries by nvcc, in tests/support/data.
+
+Most are nvcc 13's of one small kernel (test_nvcc.py runs nvcc): `nvcc -fatbin
+--compress-mode=none|size|speed`, for sm_80, sm_90a and PTX, and NVVM code; family.fatbin is for the
+families of sm_100 and sm_103. CUDA 13.5's `nvcc --concat` made group*.fatbin for sm_80, sm_90a,
+sm_100, sm_103a and PTX, and unaligned.fatbin, uncompressed, for sm_100. tile.fatbin has CUDA Tile's
+bytecode by cicc of CUDA 13.5.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ def test_code_for_a_family_of_processors() -> None:
 
 
 def test_bytecode_of_cuda_tile(tmp_path: Path) -> None:
-    """By cicc and fatbinary of CUDA 13.5, in their container and bare."""
+    """cicc and fatbinary of CUDA 13.5 made the bytecode, in their container and bare."""
     path = DATA / "tile.fatbin"
     (image,) = dumped_images(path)
     assert (image["kind"], image["arch"], image["compression"]) == ("tileir", "sm_100", "zstd")
@@ -77,7 +79,7 @@ def hashed(path: Path) -> list[dict[str, Any]]:
     return list(file["images"])
 
 
-# The digests of what CUDA 13.5's `cuobjdump -xelf all` extracts.
+# Digests of the files that CUDA 13.5's `cuobjdump -xelf all` extracts.
 GROUPED = {
     "sm_80": "766bc0ceb74cc790689968a0a6c080be59e6e201418542ea311885661fdc2d45",
     "sm_90a": "06e7567d855d6e4f7cc550b585ece3964e5ce32baa64c51ce8c652f5f2e7274c",
@@ -214,7 +216,7 @@ def test_kernels_of_one_name_in_two_objects_of_cuda(tmp_path: Path) -> None:
 
 
 def test_cubins_in_large_data(tmp_path: Path) -> None:
-    """As cuBLASLt has them: frames of zstd anywhere, beside data and frames of other kinds."""
+    """As in cuBLASLt, frames of zstd lie among data and frames of other kinds."""
     cubins = [(DATA / name).read_bytes() for name in ("driver.cubin", "specific.cubin")]
     first, second = map(zstandard.compress, cubins)
     other = zstandard.compress(b"text" * 100)

@@ -133,7 +133,7 @@ def test_a_damaged_archive_of_a_library(tmp_path: Path) -> None:
 
 
 def test_a_library_of_windows(tmp_path: Path) -> None:
-    """Its sections have short names, and the linker fills them up with zeros."""
+    """Section names are short, and the linker pads sections with zeros."""
     named = reference(tmp_path, ANY_GPU)
     (tmp_path / "k.s").write_text(
         f'.section .kpackrf,"dr"\n.incbin "{named}"\n.section .hip_fat,"dr"\n.zero 8192\n'

@@ -25,7 +25,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Containers:
 
 
 def around(made: Containers, kind: str, name: str, *inputs: Path) -> Path:
-    """One container of a kind around files."""
+    """Wrap files in a container of a kind."""
     if kind == "archive":
         return made.archive(name, *inputs)
     if kind == "offload-binary":
@@ -68,7 +68,7 @@ def test_an_image_of_a_nested_container_comes_out(made: Containers, tmp_path: Pa
 
 
 def test_cuda_fatbins_in_an_offload_binary(made: Containers) -> None:
-    """As clang packs CUDA code that is linked with OpenMP's."""
+    """Clang packs CUDA code so if it is linked with OpenMP's."""
     fatbin = made.copy("cuda.fatbin", DATA / "none.fatbin")
     found = images(made.packed("cuda.packed", fatbin))
     assert [image["arch"] for image in found] == ["sm_80", "sm_90a", "sm_90"]
@@ -163,12 +163,12 @@ def test_an_archive_in_an_archive(library: Library, command: tuple[str, ...], na
     assert [file["path"] for file in found] == [f"{library.folder / name}({m})" for m in members]
     assert [file["images"][0]["member"] for file in found] == members
     assert [len(file["entries"]) for file in found] == [3, 3]
-    # The kernels of one source file have one name, and one body.
+    # Kernels of one source file have the same name and code.
     assert omptool("verify", library.folder / name).exit_code == 0
 
 
 def test_long_names_that_end_with_nul(library: Library) -> None:
-    """As lib.exe writes them."""
+    """lib.exe writes such names."""
     names = ["k.o", "an_object_with_a_long_name.o"]
     run("env", "-C", library.folder, "llvm-ar-19", "--format=coff", "rc", "coff.a", *names)
     path = library.folder / "coff.a"
@@ -213,7 +213,7 @@ def test_a_member_that_is_damaged_beside_one_that_is_not(library: Library) -> No
 def test_where_the_images_of_members_are(
     library: Library, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    """In the file that holds the bytes, which a thin archive is not."""
+    """Offsets refer to the file that holds the bytes, which a thin archive is not."""
     shutil.copyfile(library.folder / "inner.a", tmp_path / "inner.a")
     run("env", "-C", tmp_path, *command, "outer.a", "inner.a")
     result = omptool("dump", "--json", "--hash", tmp_path / "outer.a")
@@ -241,7 +241,7 @@ def test_device_images_in_an_archive(made: Containers, tmp_path: Path) -> None:
 
 
 def test_a_library_of_gcc_for_the_device() -> None:
-    """Its members are PTX, as GCC's assembler leaves them: Debian's libgcc.a."""
+    """Debian's libgcc.a has PTX as members."""
     (library,) = Path("/usr/lib/gcc/x86_64-linux-gnu").glob("*/accel/nvptx-none/libgcc.a")
     found = files(library)
     assert len(found) == len(run("ar", "t", library).splitlines())

@@ -13,7 +13,7 @@ from verifying import findings
 
 pytestmark = pytest.mark.slow
 
-# Two classes of processors: nvcc groups the images of each.
+# Two classes of processors; nvcc groups the images of each.
 MIXED = ("sm_80", "sm_90", "sm_100", "sm_103a")
 TILE = "__tile_global__ void tiled(float *p) {}"
 
@@ -54,7 +54,7 @@ def test_extracted_members(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arch", cuda.SPECIFIC)
 def test_code_for_one_architecture_alone(tmp_path: Path, arch: str) -> None:
-    """Its own row says natively, and cuobjdump names the same architecture."""
+    """The summary has a row "natively" for it, and cuobjdump names the same architecture."""
     options = (*cuda.code_for(arch), "-fatbin")
     made = cuda.compiled(tmp_path / "k.cu", tmp_path / "k.fatbin", *options)
     ((digest, name),) = cuda.extracted(made, tmp_path / "theirs").items()
@@ -75,7 +75,7 @@ def test_an_uncompressed_cubin_without_padding(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("output", ["--tilefatbin", "--tilebc"])
 def test_bytecode_of_cuda_tile(tmp_path: Path, output: str) -> None:
-    """In a fat binary and bare. Code for sm_100 itself would need tileiras, of another package."""
+    """The bytecode is in a fat binary and bare. Code for sm_100 would need tileiras."""
     virtual = ("-gencode", "arch=compute_100,code=compute_100")
     target = virtual if output == "--tilefatbin" else ("-arch=sm_100",)
     options = ("--enable-tile", "-std=c++20", *target, output)

@@ -21,7 +21,7 @@ from packager.formats.containers import offload_binary
 
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """Two blobs by clang-offload-packager: PTX for sm_70, and 100 bytes for x86_64."""
+    """Provide two blobs by clang-offload-packager: PTX for sm_70, and 100 bytes for x86_64."""
     folder = tmp_path_factory.mktemp("packed")
     (folder / "one.s").write_text(PTX)
     (folder / "two.o").write_bytes(bytes(range(100)))
@@ -68,7 +68,7 @@ def test_one_wrong_field_is_named(packed: bytes, at: int, patch: bytes, message:
 
 @pytest.fixture(scope="module")
 def joint(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """One binary of LLVM 23's: 13 bytes, and right behind them PTX."""
+    """Provide one binary in LLVM 23's form: 13 bytes, directly followed by PTX."""
     folder = tmp_path_factory.mktemp("joint")
     (folder / "one.o").write_bytes(bytes(range(13)))
     (folder / "two.s").write_text(PTX)

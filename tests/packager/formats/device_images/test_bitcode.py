@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""LLVM bitcode of every clang: what is in it, beside what llvm-nm says, and one wrong field."""
+"""LLVM bitcode of every clang: contents compared with llvm-nm, and one wrong field."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SOURCE = (TESTS / "packager" / "formats" / "device_images" / "symbols.c").read_t
 
 
 def clang(version: str, *words: object) -> None:
-    """A clang of some release; bitcode has -g's metadata in it, too."""
+    """Run a clang; -g adds metadata to the bitcode."""
     run(*tool(version), "-O1", "-g", *words)
 
 
@@ -63,7 +63,7 @@ def test_the_same_as_llvm_nm_says(tmp_path: Path) -> None:
 
 
 def device_code(version: str, folder: Path) -> Path:
-    """The device's bitcode of an OpenMP program for NVIDIA's GPUs."""
+    """Compile an OpenMP program to device bitcode for NVIDIA's GPUs."""
     source = folder / "device.c"
     source.write_text(OPENMP)
     flags = ("-fopenmp", f"-fopenmp-targets={NVPTX}", "-nogpulib", "-Wno-unknown-cuda-version")
@@ -165,7 +165,7 @@ def test_functions_of_a_cpu_are_kernels_where_an_entry_names_them(tmp_path: Path
 
 
 def test_bitcode_in_a_wrapper(tmp_path: Path) -> None:
-    """As Apple's tools write it, and IR for the desktop of long ago."""
+    """LLVM writes such wrappers for Apple's systems."""
     plain = compiled(INSTALLED, SOURCE, tmp_path / "code.bc").read_bytes()
     wrapper = struct.pack("<IIIII", 0x0B17C0DE, 0, 20, len(plain), 7)
     assert bitcode.inspect(Reader(wrapper + plain)) == bitcode.inspect(Reader(plain))
@@ -216,7 +216,7 @@ def test_a_number_that_does_not_end() -> None:
 
 @pytest.mark.slow
 def test_every_byte_of_a_small_module() -> None:
-    """Whatever is wrong is said, or makes other symbols."""
+    """Each changed byte yields an error or other symbols."""
     data = (CORPUS / "seed-image.bc").read_bytes()
     for at in range(4, len(data), 2):
         for value in (0, 0xFF, data[at] ^ 0x40):

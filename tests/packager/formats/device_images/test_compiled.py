@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The compiled helper says what its twins in Python say, of sound files and of damaged ones."""
+"""The compiled helper agrees with its twins in Python, on sound and damaged files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LOOKS = (Look(), Look(resources=False), Look(symbols=False, damage=True))
 
 
 def damaged(content: bytes, count: int, seed: int) -> Iterator[bytes]:
-    """Copies with other bytes, words or ends."""
+    """Yield copies with changed bytes or words, or cut off."""
     rng = random.Random(seed)
     for number in range(count):
         copy = bytearray(content)
@@ -65,7 +65,7 @@ def answer(content: bytes) -> bytes | None:
 
 
 def test_it_is_there() -> None:
-    """In an install, as the tests have one."""
+    """Tests use an installation, which includes the helper."""
     for name, content in CUBINS.items():
         assert (answer(content) is not None) == (name in ANSWERED)
 
@@ -153,7 +153,7 @@ def test_lines_of_which_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_strings_at_their_limit() -> None:
-    """The helper leaves an image with too many strings to the twin, which says so."""
+    """The helper leaves an image with too many strings to the twin, which reports it."""
     content = CUBINS["driver.cubin"]
     data = Reader(content)
     data.context.strings = 1 << 40

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cubins of CUDA's own tools. tests/support/data/driver.ptx says how they were made; by what is in
-them they stand for libraries that ship: bitsandbytes, jaxlib, cuBLAS, XGBoost, CuPy.
+"""Read cubins made by CUDA's own tools, as tests/support/data/driver.ptx describes.
+
+Their contents cover those of shipped libraries: bitsandbytes, jaxlib, cuBLAS, XGBoost, CuPy.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def test_what_a_static_kernel_needs() -> None:
 
 @pytest.mark.parametrize("path", [LINKED, COMPILED, DATA / "driver.ptx"])
 def test_they_are_sound(path: Path) -> None:
-    """NVIDIA's sections without bytes are not missing, nor is what the driver resolves."""
+    """NVIDIA's sections without bytes are not faults, nor are names that the driver resolves."""
     assert findings(path) == []
 
 

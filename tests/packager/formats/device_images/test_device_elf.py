@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ELF images: what is exported, what their table lists, and GPUs' headers."""
+"""ELF images: exports, listed symbols, and GPUs' headers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_images_that_are_not_linked_yet(tmp_path: Path) -> None:
 
 
 def as_machine(source: Path, machine: int, flags: int, abi_version: int) -> bytes:
-    """A fake GPU image: a CPU's, with another machine in its header."""
+    """Return a CPU's image with another machine in its header."""
     data = bytearray(source.read_bytes())
     struct.pack_into("<H", data, MACHINE_AT, machine)
     struct.pack_into("<I", data, FLAGS_AT, flags)
@@ -107,7 +107,7 @@ def test_processors_are_spelled_once() -> None:
     assert len(set(amdgpu.ARCHES.values())) == len(amdgpu.ARCHES)
 
 
-# The numbers of LLVM 24's BinaryFormat/ELF.h that LLVM 19, which the tests have, does not know.
+# Numbers of LLVM 24's BinaryFormat/ELF.h that the tests' LLVM 19 does not know.
 LATER = {
     0x50: "gfx1310",
     0x57: "gfx1154",
@@ -147,7 +147,7 @@ def test_a_declared_processor_names_an_unknown_one(tmp_path: Path) -> None:
 
 
 def test_a_host_library_is_no_device_image(tmp_path: Path) -> None:
-    """It has a table as an image has, but calls the runtime."""
+    """The library has a table like an image, but calls the runtime."""
     call = "void use(void) { __tgt_target(-1, (void *)first, 0, 0, 0, 0, 0); }"
     library = compile_c(HOST + call, tmp_path / "library.so", "-shared", "-fPIC")
     assert load(library).type == "shared"
@@ -155,7 +155,7 @@ def test_a_host_library_is_no_device_image(tmp_path: Path) -> None:
 
 
 def test_what_kernels_of_amd_need(tmp_path: Path) -> None:
-    """Beside the metadata that the compiler writes for the driver."""
+    """Resources equal those in the metadata that the compiler writes for the driver."""
     (tmp_path / "k.ll").write_text(
         'target triple = "amdgcn-amd-amdhsa"\n'
         "@lds = internal addrspace(3) global [256 x i32] undef\n"

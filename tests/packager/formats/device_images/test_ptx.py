@@ -109,7 +109,7 @@ def test_a_kernel_that_is_defined_twice() -> None:
 
 
 def test_names_of_any_length() -> None:
-    """Those of C++ templates have some thousand characters; what tells two apart may be the end."""
+    """Names of C++ templates have some thousand characters, and may differ only at the end."""
     names = [f"_Z{'4long' * 1000}{number}" for number in range(2)]
     text = "".join(f".visible .entry {name}(\n)\n{{\n}}\n" for name in names)
     assert [symbol.name for symbol in inspect(HEAD + text).symbols] == names

@@ -30,7 +30,7 @@ OpFunctionEnd
 
 
 def module(*instructions: bytes, order: str = "<", version: int = 0x10200) -> bytes:
-    """A module by hand: spirv-as writes the byte order of its machine alone."""
+    """Assemble a module by hand: spirv-as writes only its machine's byte order."""
     header = struct.pack("<5I", 0x07230203, version, 0, 9, 0)
     data = header + b"".join(instructions)
     if order == "<":
@@ -68,14 +68,14 @@ def test_entry_points_of_other_kinds_are_no_kernels() -> None:
 
 
 LINKAGE = instruction(17, 5)
-# A pointer to 64 bits in the memory of the device, and four of those.
+# Types: a pointer to 64 bits of device memory, and an array of four.
 TYPES = (instruction(21, 2, 64, 0), instruction(32, 3, 5, 2))
 VARIABLES = (*TYPES, *(instruction(59, 3, number, 5) for number in (5, 6, 7, 8)))
 ELSEWHERE = instruction(59, 3, 9, 4)  # in the memory of a team
 
 
 def exporting(number: int, name: str, linkage: int = 0) -> bytes:
-    """LinkageAttributes: a name, then whether it is exported (0), imported or for one."""
+    """Return a LinkageAttributes decoration: a name, then exported (0), imported or link-once."""
     text = instruction(71, number, 41, name=name)
     words = len(text) // 4 + 1
     return struct.pack("<I", words << 16 | 71) + text[4:] + struct.pack("<I", linkage)

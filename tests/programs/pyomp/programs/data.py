@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Data that stays on the device between regions moves when the program says so, and only then."""
+"""Data stays on the device between regions, and moves only at the program's request."""
 
 import numpy as np
 from numba.openmp import njit, openmp_context

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Several kernels of one function, over teams and threads, and what they say of the device."""
+"""Several kernels of one function, over teams and threads, and their queries of the device."""
 
 import numpy as np
 from numba.openmp import (
@@ -56,7 +56,7 @@ for _ in range(5):
 smoothed(old, np.zeros(64), 5)
 np.testing.assert_array_equal(old, expected)
 
-# libomp makes as many teams as it has threads for, at most.
+# libomp makes at most as many teams as it has threads.
 team_of = np.full(1000, -1)
 spread(team_of)
 teams, sizes = np.unique(team_of, return_counts=True)
