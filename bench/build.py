@@ -66,7 +66,7 @@ class Inputs:
         return f"-L{done.stdout.strip()}", "-lomptarget"
 
     def link(self, *inputs: str) -> Pair:
-        """A link by clang, with omptool in front and without."""
+        """Return a link by clang, with omptool in front and without."""
         words = [self.tool("clang"), *OFFLOADING, *inputs, "-o", "out", *self.library]
         return ["omptool", "link", "--", *words], words
 
@@ -82,7 +82,7 @@ def objects(count: int) -> Callable[[Inputs], Pair]:
 
 
 def archive(inputs: Inputs) -> Pair:
-    """An archive of many objects, of which two are wanted."""
+    """Return a link with an archive of many objects, of which two are used."""
     text = "void f0(int *), f1(int *);\nint main(void) { int x[4]; f0(x); f1(x); return 0; }\n"
     (inputs.work / "two.c").write_text(text)
     run(inputs.work, inputs.tool("clang"), *OFFLOADING, "-c", "two.c")
@@ -90,7 +90,7 @@ def archive(inputs: Inputs) -> Pair:
 
 
 def compile_one(inputs: Inputs) -> Pair:
-    """A small source to an object."""
+    """Return the compilation of a small source to an object."""
     words = [inputs.tool("clang"), "-O1", "-c", "f0.c", "-o", "out.o"]
     return ["omptool", "cc", "--", *words], [inputs.tool("clang"), *OFFLOADING, *words[1:]]
 
@@ -108,7 +108,7 @@ def emit(form: str) -> Callable[[Inputs], Pair]:
 
 
 def edit(_: Inputs) -> Pair:
-    """A small program with another image, beside a program with another section."""
+    """Return the replacement of an image, beside objcopy's of a section."""
     ours = ["omptool", "edit", "app", "--replace", "0=image", "--force", "-o", "out"]
     return ours, ["objcopy", "--update-section", ".comment=main.c", "app", "out"]
 

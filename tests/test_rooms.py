@@ -13,18 +13,6 @@ import pytest
 import python_rooms
 
 ROOT = Path(__file__).parents[1]
-MOST_LINES = 40  # of a command's function
-MOST_UNITS = 16  # a header and its source are one
-
-
-@pytest.mark.parametrize("tree", ["omptool", "packager", "runtime/libomptarget", "runtime/observe"])
-def test_no_room_is_too_large(tree: str) -> None:
-    units: dict[str, set[str]] = defaultdict(set)
-    for path in (ROOT / tree).rglob("*"):
-        if path.suffix in {".py", ".h", ".cpp"} and path.stem != "__init__":
-            units[path.parent.relative_to(ROOT).as_posix()].add(path.stem)
-    units.pop("omptool/commands", None)  # one for each command
-    assert {room: names for room, names in units.items() if len(names) > MOST_UNITS} == {}
 
 
 def test_the_quick_tests_are_those_of_every_room() -> None:

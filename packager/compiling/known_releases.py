@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The releases of compilers, kept between commands: to ask a clang takes a sixth of the time in
-which it compiles a small file.
+"""Keep the releases of compilers between commands.
+
+Running `clang --version` takes a sixth of the time in which clang compiles a small file.
 """
 
 from __future__ import annotations

@@ -26,12 +26,11 @@ def copy(
     copied: Callable[[int], None],
     at_once: int = AT_ONCE,
 ) -> int:
-    """Copy `size` bytes of the open file `source`, from `start` on, to `at` in `out`, where there
-    are only zeros: holes stay holes. `copied` is told of all that is written, in bytes, after
-    `at_once` bytes at most.
+    """Copy `size` bytes of the open file `source`, from `start` on, to `at` in `out`.
 
-    Holes stay holes. Calls `copied` with the bytes written so far in each step. Returns the number
-    of bytes copied, less than `size` if the file ends early.
+    `out` has only zeros there, and holes stay holes. Calls `copied` with the number of bytes of
+    each step, at most `at_once`. Returns the number of bytes copied, less than `size` if the file
+    ends early.
     """
     end = start + size
     for begin, stop in _data(source, start, end):

@@ -34,7 +34,7 @@ def store(path: Path, pieces: Iterable[bytes]) -> None:
 
 
 def unused(folder: Path, name: str) -> Path:
-    """A file in `folder` whose name no other has."""
+    """Return a path in `folder` that no file has."""
     return folder / f"{len(os.listdir(folder))}-{name}"  # noqa: PTH208 - a link has many files
 
 

@@ -145,7 +145,7 @@ def pack_liboffload(kit: Path, out: Path) -> str:
 
 
 def packed(first: Path, stem: str, folders: str) -> Path:
-    """A library and what it needs, packed by themselves and kept."""
+    """Return a kept tarball of a library and its dependencies."""
     said = subprocess.run(
         ["ldd", first],
         capture_output=True,

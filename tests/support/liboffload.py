@@ -23,7 +23,7 @@ _MAGIC = b"\x7fELF\x02\x01\x01"
 
 
 def fake(products: Products, release: int) -> Path:
-    """The file of the fake library in the form of a release."""
+    """Return the fake library with the interface of a release."""
     folder = products.made(f"fake-liboffload-{release}", lambda to: _build(to, release))
     return folder / NAMES[release]
 
@@ -43,12 +43,12 @@ def _build(folder: Path, release: int) -> Path:
 
 
 def real(release: int) -> Path:
-    """The library as Debian has it, where scripts/compilers.sh unpacks it."""
+    """Return the path of Debian's library, which scripts/compilers.sh unpacks."""
     return UNPACKED / str(release) / "usr" / "lib" / "x86_64-linux-gnu" / NAMES[release]
 
 
 def header(release: int) -> Path:
-    """The folder of a release's public headers."""
+    """Return the folder of a release's public headers."""
     return UNPACKED / str(release) / "usr" / "lib" / f"llvm-{release}" / "include"
 
 

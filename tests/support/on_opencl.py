@@ -104,7 +104,7 @@ def wanted(program: Path) -> Outcome:
 
 
 def without_driver(outcome: Outcome) -> Outcome:
-    """The outcome without what the driver says."""
+    """Return the outcome without the driver's own lines."""
     return Outcome(
         outcome.refusal, outcome.returncode, outcome.stdout, _DRIVERS.sub("", outcome.stderr)
     )

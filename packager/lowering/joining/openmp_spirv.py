@@ -133,7 +133,7 @@ def extensions(module: llvm.ModuleRef) -> list[str]:
 
 
 def _with_generic_reductions(text: str) -> str:
-    """The module whose functions for reductions take pointers to any memory.
+    """Return the module with reduction functions that take generic pointers.
 
     Clang gives them pointers to private memory. It means those of its callers, which are generic.
     """
@@ -165,7 +165,7 @@ def _has_plain_pointers(body: str) -> bool:
 
 
 def _with_locals(body: str) -> str:
-    """The function with the memory that its thread shares with nobody else as local variables.
+    """Return the function with local variables for memory that only its thread uses.
 
     In a generic kernel one thread runs a team; in an SPMD kernel each thread gets its own.
     """
@@ -185,7 +185,7 @@ def _with_locals(body: str) -> str:
 
 
 def _plain_texts(found: re.Match[str]) -> str:
-    """A call of printf with its constant texts as plain pointers, as calls of portable kernels."""
+    """Return a call of printf whose constant texts are plain pointers, as in portable kernels."""
     line = found[0].replace("(ptr addrspace(4), ...)", "(ptr, ...)")
     return _CONSTANT_TEXT.sub(r"ptr\1 \2", line)
 

@@ -37,7 +37,7 @@ def with_spaces(text: str, spaces: Spaces) -> str:
 
 
 def with_generic_pointers(body: str, space: int) -> str:
-    """A function whose plain pointers are generic, those to its local variables as well."""
+    """Return a function with generic pointers in place of plain ones, local variables included."""
     text = _with_locals(_LIFETIME.sub("", body), Spaces("", generic=space))
     text = _INTRINSIC.sub(lambda found: _suffixed(found[0], space), text)
     return _POINTER.sub(lambda found: _generic(found[0], space), text)

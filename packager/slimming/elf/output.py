@@ -26,8 +26,9 @@ def write(
     copied: Copied,
     meanwhile: Sequence[Callable[[], None]] = (),
 ) -> None:
-    """Write the result to an empty file. The steps of `meanwhile` are done, and may raise, while
-    the kernel copies bytes.
+    """Write the result to an empty file.
+
+    The steps of `meanwhile` run, and may raise, while the kernel copies bytes.
     """
     fd = out.fileno()
     size = len(data) - layout.holes.size()
@@ -44,8 +45,9 @@ def write(
 
 
 class _Copier:
-    """Copies the parts of a result, the largest first: those keep a thread out of Python for
-    longest.
+    """Copies the parts of a result, the largest first.
+
+    During a large copy the thread leaves Python's lock to others for longest.
     """
 
     def __init__(self, fd: int, data: Reader, layout: Layout, copied: Copied) -> None:

@@ -125,8 +125,9 @@ def shrink(
 def _planned(
     path: Path, data: Reader, rows: Sequence[Rewritten], known: Faults, *, zero: bool
 ) -> Planned:
-    """Lay out the result for `data`, which is the file at `path`; some sections stay as they are
-    because of `known` faults.
+    """Lay out the result for `data`, the file at `path`.
+
+    Sections with `known` faults stay unchanged.
     """
     size = len(data)
     is_same_content = all(is_same(one, data) for one in rows)

@@ -17,7 +17,7 @@ TRIPLES = ("x86_64", "nvptx64-nvidia-cuda", "amdgcn-amd-amdhsa")
 
 
 def made(choice: random.Random, number: int) -> FatBinary:
-    """A file with some kernels, and its targets in an order."""
+    """Return a file with some kernels and targets in random order."""
     order = choice.sample(TRIPLES, choice.randrange(4))
     images = tuple(image(n, triple) for n, triple in enumerate(order))
     names = choice.sample([f"kernel_{n}" for n in range(6)], 3)
@@ -41,7 +41,7 @@ def descriptor(images: tuple[int, ...]) -> Descriptor:
 
 
 def pairwise(earlier: Sequence[FatBinary], binary: FatBinary) -> Iterator[str]:
-    """The rule, pair by pair."""
+    """Yield the findings of the rule for each pair of files."""
     own = by_target(binary)
     for other in earlier:
         for key, code in by_target(other).items() if other.path != binary.path else ():

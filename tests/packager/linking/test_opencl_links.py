@@ -31,7 +31,7 @@ MARKED = ("-Xclang", "-default-function-attr", "-Xclang", "omptool-openmp-opt=of
 def compiled(
     folder: Path, body: str = "sum = 1;", *flags: str, before: str = "", version: str = "23"
 ) -> Path:
-    """An object with a region for OpenCL devices."""
+    """Compile an object with a region for OpenCL devices."""
     source, out = folder / "region.c", folder / "region.o"
     source.write_text(REGION.format(before=before, body=body))
     words = flags or ("-foffload-lto",)

@@ -34,7 +34,7 @@ print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 
 
 def entry(arch: int) -> bytes:
-    """The smallest entry of a fat binary."""
+    """Return the smallest entry of a fat binary."""
     head = cuda_fatbin.ENTRY.pack(cuda_fatbin.CUBIN, 0x101, 64, 8, 0, 0, 0, 0, arch)
     return head.ljust(cuda_fatbin.TAIL_AT, b"\0") + cuda_fatbin.TAIL.pack(0, 0, 0) + b"\1" * 8
 

@@ -43,7 +43,7 @@ UNNEEDED = {"olMemRegister", "olMemFill", "olDestroyQueue", "olDestroyEvent", "o
 
 @pytest.fixture(scope="module")
 def saxpy(products: Products) -> Path:
-    """A program with one region, for AMD's GPUs by the header of its image."""
+    """Provide a program with one region, for AMD's GPUs by the header of its image."""
 
     def make(folder: Path) -> Path:
         text = """

@@ -49,7 +49,7 @@ def _modules(data: Reader) -> Iterator[bool]:
 
 
 def _attributes(words: Sequence[int]) -> Iterator[str]:
-    """The names of a group's attributes that are texts, and optnone; up to one of a later form."""
+    """Yield the names of a group's text attributes, and optnone; stop at an unknown form."""
     at = 0
     while at < len(words):
         kind, at = words[at], at + 1

@@ -136,7 +136,7 @@ class Machine:
         return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - started)
 
     def llvm(self) -> Path | None:
-        """The folder of LLVM 19's own runtime, if the kit brings it; unpacked when first asked."""
+        """Return the folder of LLVM 19's runtime, unpacked on first use; None if there is none."""
         folder = self._unpacked("llvm")
         name = folder / "libomptarget.so" if folder else None  # as programs ask for it
         if name and not name.exists():
@@ -153,7 +153,7 @@ class Machine:
         return own | {"OMPTOOL_LIBOFFLOAD_PATH": path, "LD_LIBRARY_PATH": libraries}
 
     def _unpacked(self, name: str) -> Path | None:
-        """The folder of libraries that are packed by themselves; unpacked when first asked."""
+        """Return the folder of libraries from a tarball of their own, unpacked on first use."""
         packed = self.kit / f"{name}.tar.xz"
         if not packed.exists():
             return None
