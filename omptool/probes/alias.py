@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -76,4 +75,6 @@ def _folder() -> Path:
         is_ours = folder.stat().st_uid == os.geteuid() and is_private(folder)
         if is_ours and os.access(folder, os.W_OK) and not set(" \t\n:;") & set(str(folder)):
             return folder
+    import tempfile  # slow to load
+
     return Path(tempfile.mkdtemp(prefix="omptool-alias-"))

@@ -35,9 +35,7 @@ def write(
     os.ftruncate(fd, size)
     copier = _Copier(fd, data, layout, copied)
     if size < LARGE:
-        for step in meanwhile:
-            step()
-        copier.run()
+        _one_by_one(copier, meanwhile)
     else:
         _at_once(copier, meanwhile)
     for at, content in chain(layout.late, layout.patches):
@@ -92,12 +90,22 @@ class _Copier:
             raise FormatError(f"bytes at {piece.offset:#x} end while they are copied")
 
 
+def _one_by_one(copier: _Copier, meanwhile: Sequence[Callable[[], None]]) -> None:
+    for step in meanwhile:
+        step()
+    copier.run()
+
+
 def _at_once(copier: _Copier, meanwhile: Sequence[Callable[[], None]]) -> None:
     """Copy in a thread while the steps are done."""
     from threading import Thread
 
     thread = Thread(target=copier.run_in_thread)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # this user may have no more of them
+        _one_by_one(copier, meanwhile)
+        return
     try:
         for step in meanwhile:
             step()

@@ -314,3 +314,19 @@ def test_what_is_read_by_name_is_where_the_headers_say(products: Products, tmp_p
 
 def _functions(symbols: list[str]) -> list[str]:
     return [symbol.split()[0] for symbol in symbols if " t " in symbol or " T " in symbol]
+
+
+def test_without_a_thread_the_result_is_the_same(
+    products: Products, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user may have no more threads."""
+    app = program(products, "pie")
+    shrunk(app, {90}, tmp_path / "small")
+
+    def refuse(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("packager.slimming.elf.output.LARGE", 0)
+    monkeypatch.setattr("threading.Thread.start", refuse)
+    shrunk(app, {90}, tmp_path / "large")
+    assert (tmp_path / "large").read_bytes() == (tmp_path / "small").read_bytes()
