@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Predicts how a program by one release of clang ends on LLVM's runtime of another, from its bytes.
+"""Predict the outcome of a program by one clang release on LLVM's runtime of another release.
 
 Found out by running programs of clang 14 and of 16 to 24 on the runtimes of LLVM 14, 16, 19, 20,
 22, 23 (Intel's build of 23.1.1) and 24 (a snapshot of October 2026). Releases between are like the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules of LLVM IR as llvmlite has them: read, checked, linked, cleaned."""
+"""Read, check, link and clean modules of LLVM IR by llvmlite."""
 
 from __future__ import annotations
 
