@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tell which GPUs run which code, by the names of processors alone.
+"""Decide which GPUs run which code, by the names of processors alone.
 
 CUDA's rules are in its Programming Guide, "Binary Compatibility" and "PTX Compatibility"; AMD's
 families in LLVM's AMDGPUUsage, "Generic processors".

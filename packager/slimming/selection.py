@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Choose the images of one container that the kept devices load. No I/O.
 
-The rules of which GPU runs which code are in `packager.gpus`, where `doctor` has them from.
+The rules of which GPU runs which code are in `packager.gpus`, which `doctor` uses, too.
 """
 
 from __future__ import annotations

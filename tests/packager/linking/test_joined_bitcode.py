@@ -307,7 +307,7 @@ def test_clang_23_needs_a_library_of_its_own(tmp_path: Path) -> None:
     for named, search in (((), [tmp_path]), ([own], ())):
         found = join(modules, Target(NVPTX, GPU), named, out, search=search)
         assert (found.libraries, found.notes) == ((str(own),), ())
-    assert re.search(r"saxpy_l\d+_kernel_environment\[5\]", out.read_text())  # of 8 bytes
+    assert re.search(r"saxpy_l\d+_kernel_environment\[5\]", out.read_text())  # words of 8 bytes
     assert assembles(out, GPU)
     expect_whole(found, "23")
 

@@ -32,7 +32,7 @@ TOOLS = [
     ("PyPI rpath", "strip"), ("strip", "PyPI rpath"), ("Debian rpath", "strip"),
     ("strip", "Debian rpath"), ("objcopy", "eu-strip"),
 ]  # fmt: skip
-MOVED = ("fatbinData1", "fatbinData2", "__abi_tag")  # in containers, and in a note that slides
+MOVED = ("fatbinData1", "fatbinData2", "__abi_tag")  # in containers, and in a sliding note
 FEW_TOOLS = [("strip",), ("objcopy",), ("PyPI rpath", "strip")]
 
 
