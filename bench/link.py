@@ -3,8 +3,9 @@
 
 Usage: python bench/link.py [--mib 200] [--runs 7]   (needs about 8 times that on disk, $TMPDIR)
 
-Both stand in the same place: clang's driver calls them with the same arguments, and they call the
-same linker. Their time is that of all that they start.
+Each pair links with one libomptarget: LLVM's needs libLLVM, which takes ld a third of the time to
+read. Both commands of a pair stand in the same place: clang's driver calls them with the same
+arguments, and they call the same linker. Their time is that of all that they start.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from measure import Measured, compare
@@ -57,8 +59,9 @@ def main() -> None:
         small = compiled(work)
         for title, built in (("saxpy", small), (f"{options.mib} MiB", filled(small, options.mib))):
             words = wrapper_words(built)
-            print(f"\n{title}")
-            print(compare(commands(words, built), options.runs))
+            for what, pair in pairs(words, built):
+                print(f"\n{title}, {what}")
+                print(compare(pair, options.runs))
             print(f"omptool's own process: {own_memory(words)} MiB")
 
 
@@ -107,17 +110,22 @@ def clang_link(built: Path) -> list[str]:
     return [CLANG, *FLAGS, str(built), "-o", str(built.with_name("app"))]
 
 
-def commands(words: list[str], built: Path) -> list[Measured]:
-    """Both, in each other's place and as users call them; the peer last."""
-    prefix = ["omptool", "link", "--", *clang_link(built)]
-    theirs = ["/usr/lib/llvm-19/bin/clang-linker-wrapper", *words]
-    return [
-        Measured("omptool link -- clang, its own runtime", prefix, os.sync),
-        Measured("omptool link -- clang, LLVM's runtime", [*prefix, *LLVMS], os.sync),
-        Measured("clang, LLVM's runtime", clang_link(built), os.sync),
-        Measured("omptool link, as the wrapper", ["omptool", "link", *words], os.sync),
-        Measured("clang-linker-wrapper", theirs, os.sync),
-    ]
+def pairs(words: list[str], built: Path) -> Iterator[tuple[str, list[Measured]]]:
+    """Yield the pairs: as users call them, and in each other's place; the peer is the last."""
+    found = subprocess.run(["omptool", "config", "--libdir"], stdout=subprocess.PIPE, check=True)
+    ours = f"-L{found.stdout.decode().strip()}"
+    for library, options in (("omptool's libomptarget", (ours, LLVMS[-1])), ("LLVM's", LLVMS)):
+        clang = [*clang_link(built), *options]
+        mine = Measured("omptool link -- clang", ["omptool", "link", "--", *clang], os.sync)
+        yield f"with {library}", [mine, Measured("clang", clang, os.sync)]
+    theirs = ["/usr/lib/llvm-19/bin/clang-linker-wrapper", ours, *words]
+    yield (
+        "with omptool's libomptarget, as clang's driver calls its linker wrapper",
+        [
+            Measured("omptool link", ["omptool", "link", ours, *words], os.sync),
+            Measured("clang-linker-wrapper", theirs, os.sync),
+        ],
+    )
 
 
 def own_memory(words: list[str]) -> int:

@@ -108,7 +108,7 @@ def compare(commands: Sequence[Measured], runs: int) -> str:
 
     _alternate(commands, runs)
     base = commands[-1]
-    headers = ("command", "wall s", "range", "cpu s", "peak MiB", f"wall / {base.name}")
+    headers = ("command", "wall s", "range", "cpu s", "peak MiB", f"wall / {base.name}", "cpu / it")
     rows = [(c.name, *_row(c.runs, base.runs)) for c in commands]
     return tabulate(rows, headers=headers, disable_numparse=True)
 
@@ -116,10 +116,12 @@ def compare(commands: Sequence[Measured], runs: int) -> str:
 def _row(runs: Sequence[Figures], base: Sequence[Figures]) -> tuple[str, ...]:
     wall = [run.wall for run in runs]
     ratio = median(run.wall / other.wall for run, other in zip(runs, base, strict=True))
+    used = median(run.cpu / other.cpu for run, other in zip(runs, base, strict=True))
     return (
         f"{median(wall):.3f}",
         f"{min(wall):.3f}-{max(wall):.3f}",
         f"{median(run.cpu for run in runs):.3f}",
         f"{median(run.peak for run in runs):.0f}",
         f"{ratio:.2f}",
+        f"{used:.2f}",
     )

@@ -8,6 +8,7 @@ families in LLVM's AMDGPUUsage, "Generic processors".
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 from packager.records import NamedTuple
@@ -65,6 +66,7 @@ def unlisted(arch: str) -> str | None:
     return None if not gpu or gpu in _LISTED or gpu in _FAMILIES else gpu
 
 
+@lru_cache(maxsize=1 << 10)  # large libraries have some ten thousand images for a few names
 def on_nvidia(arch: str, gpu: str, *, is_ptx: bool) -> How | None:
     """Return how a GPU runs a cubin, or PTX, for `arch`; None: it does not.
 

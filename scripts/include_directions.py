@@ -37,13 +37,16 @@ LEVELS = (
     (
         "libomptarget/threads",
         "plugins/cuda",
+        "plugins/liboffload",
         "plugins/mpi",
         "plugins/opencl",
         "plugins/host",
         "devicertl",
+        "devicertl/spirv",
     ),
     (
         "plugins/compile",
+        "plugins/gpu",
         "plugins/cuda/driver",
         "plugins/mpi/transport",
         "plugins/host/kernels",

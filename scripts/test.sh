@@ -88,7 +88,7 @@ crossed() {  # crossed TARGET...: the runtime for AArch64, on which pytest runs 
   local log=$logs/compile-aarch64
   { cmake -S runtime -B build/aarch64 -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/scripts/aarch64.cmake" \
       -DOMPTOOL_TESTS=ON -DOMPTOOL_QUICK=ON &&
-    cmake --build build/aarch64 --target omptarget omptarget_rtl_host omptool_devicertl_bitcode "$@" \
+    cmake --build build/aarch64 --target omptarget omptool_observe omptarget_rtl_host omptool_devicertl_bitcode "$@" \
       --parallel "$cores"; } >"$log" 2>&1 ||
     { tail -n 40 "$log"; return 1; }
 }

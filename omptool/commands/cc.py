@@ -99,9 +99,10 @@ def command(words: tuple[str, ...], **chosen: Any) -> None:
 
 
 def _build(words: tuple[str, ...], **chosen: Any) -> int:
-    from packager.compiling.build import Options, build
+    from packager.compiling.build import build
     from packager.compiling.command import parse
     from packager.compiling.compilers import words_of
+    from packager.compiling.options import Options
     from packager.compiling.targets import targets
 
     expect_files(chosen["libraries"])

@@ -105,7 +105,7 @@ def _check_usage(paths: Sequence[Path], out: Path | None, *, in_place: bool, dry
 
 
 def _slim_all(paths: Sequence[Path], out: Path | None, request: Request) -> Iterator[Result]:
-    from packager.slimming.paths import slim, slim_folder
+    from packager.slimming.paths import slim, slim_folder, slim_in_place
 
     for path in paths:
         with reported(path), current() as line:
@@ -113,4 +113,7 @@ def _slim_all(paths: Sequence[Path], out: Path | None, request: Request) -> Iter
                 yield from slim_folder(path, request, line.seen)
             else:
                 line.seen(path)
-                yield slim(path, out or path, request)
+                if out is None:
+                    yield from slim_in_place(path, request)
+                else:
+                    yield slim(path, out, request)

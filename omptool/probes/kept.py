@@ -8,11 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from omptool.probes.amd_kfd import processors
-from omptool.probes.ask import ask_cuda, ask_plugins
 from packager.errors import MissingToolError, UsageError
-from packager.machine.dynamic_loader import find_library
-from packager.machine.facts import NODES
 from packager.slimming.keeps import Kept, named, of_devices, of_list
 
 THIS = "this"
@@ -49,6 +45,8 @@ def _here(number: int | None, environment: dict[str, str]) -> tuple[Kept, ...]:
 
     GPUs are those of plugins, and those that drivers report.
     """
+    from omptool.probes.ask import ask_plugins  # slow to load, and --keep needs none
+
     plugins = ask_plugins((), environment).plugins
     if number is None:
         plugins = [plugin for plugin in plugins if plugin["name"] != CPUS]
@@ -62,5 +60,10 @@ def _here(number: int | None, environment: dict[str, str]) -> tuple[Kept, ...]:
 
 def _of_drivers(environment: dict[str, str]) -> list[str]:
     """Return the architectures of GPUs by CUDA's driver and by the kernel's list of AMD's."""
+    from omptool.probes.amd_kfd import processors
+    from omptool.probes.ask import ask_cuda
+    from packager.machine.dynamic_loader import find_library
+    from packager.machine.facts import NODES
+
     cuda = ask_cuda(find_library(NODES["nvptx64"][1], environment), environment)
     return [*(f"sm_{one}" for one in (cuda.devices if cuda else ())), *processors()]

@@ -22,7 +22,7 @@ LICENCE = "The licence of device code may forbid passing on a file without parts
 def as_text(results: Sequence[Result], width: int | None, *, is_dry: bool) -> str:
     """Return a table of files, one of architectures, and the sums."""
     if not any(result.files for result in results):
-        return "\n".join(f"{shown(result.path)}: no device code" for result in results) or NOTHING
+        return "\n".join(map(_nothing, results)) or NOTHING
     title = "files, as they would be" if is_dry else "files"
     blocks = [
         table(title, list(_files(results)), width, ["file"]),
@@ -30,6 +30,11 @@ def as_text(results: Sequence[Result], width: int | None, *, is_dry: bool) -> st
         _sum(results, is_dry=is_dry),
     ]
     return "\n".join(blocks)
+
+
+def _nothing(result: Result) -> str:
+    what = "left alone" if result.reason else NOTHING
+    return f"{shown(result.path)}: {what}"
 
 
 def _files(results: Sequence[Result]) -> Iterator[Row]:

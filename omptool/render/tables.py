@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Container, Iterator, Mapping, Sequence
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from omptool.console import coloured
@@ -21,7 +24,8 @@ SHORTEST = 16
 PART_OF_NAMES = 0.75
 PIECE = 400  # rows that are laid out together
 GAP = 2  # spaces between columns
-# Colours by a cell's first word: state of an entry, of a plugin, or where a region runs.
+METADATA = "importlib.metadata"
+# Colours of a cell's first word: how an entry stands in an image, where it runs, a plugin's state.
 STATES = {
     "present": "green",
     "missing": "red",
@@ -113,9 +117,7 @@ def _lines(
     In each piece a row of the `widest` cells keeps the columns as wide as in all others. No line
     ends in spaces.
     """
-    # Imported here to keep start-up fast.
-    import tabulate
-
+    tabulate = _tabulate()
     length = len(next(iter(columns.values())))
     for start in range(0, length, PIECE):
         piece = zip(*(cells[start : start + PIECE] for cells in columns.values()), strict=True)
@@ -128,6 +130,26 @@ def _lines(
             tabulate.MIN_PADDING = padding
         header, rule, _widest, *rows = map(str.rstrip, text.split("\n"))
         yield "\n".join((header, rule, *rows) if start == 0 else rows)
+
+
+def _tabulate() -> Any:
+    """Import the library where a table is shown: starting is a feature.
+
+    It asks importlib.metadata for its own version and for nothing else, and to load that module
+    takes longer than the library and click together.
+    """
+    known = sys.modules.get(METADATA)
+    if known is None and "tabulate" not in sys.modules:
+        stand_in = ModuleType(METADATA)
+        vars(stand_in).update(version=lambda _: "unknown", PackageNotFoundError=LookupError)
+        sys.modules[METADATA] = stand_in
+        try:
+            return import_module("tabulate")
+        except ImportError:  # another release asks for more
+            pass
+        finally:
+            del sys.modules[METADATA]
+    return import_module("tabulate")
 
 
 def _coloured(cells: list[str], has_states: bool) -> list[str]:

@@ -155,10 +155,11 @@ def verify(
     """
     codes = checks.selected(list(select), list(ignore))
     found: list[Verified] = []
+    earlier = checks.Earlier()
     for binary in (binary for source in sources for binary in _loaded(source)):
         findings = checks.verify(binary, codes) if codes else []
-        earlier = [one.binary for one in found]
         found.append(Verified(binary, [*findings, *checks.against(earlier, binary, codes)]))
+        earlier.add(binary)
     return found
 
 

@@ -6,13 +6,12 @@ A function's docstring is the cause and cure that `omptool verify --explain` pri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from inspect import getdoc
 
 from packager.checks import (
     addresses,
     archives,
-    between,
     containers,
     images,
     loading,
@@ -20,8 +19,11 @@ from packager.checks import (
     registration,
     structure,
 )
+from packager.checks.between import Earlier
 from packager.errors import UsageError
 from packager.model import FatBinary, Finding
+
+__all__ = ["CHECKS", "Earlier", "against", "explain", "selected", "verify"]
 
 Check = Callable[[FatBinary], Iterator[Finding]]
 
@@ -61,6 +63,7 @@ CHECKS: dict[str, Check] = {
     "OMP133": structure.regions_without_entry,
     "OMP134": archives.without_archive,
     "OMP135": images.for_another_cpu,
+    "OMP136": images.miscompiled,
 }
 
 
@@ -75,15 +78,13 @@ def verify(
     return [finding for code in selected(select, ignore) for finding in CHECKS[code](binary)]
 
 
-def against(
-    earlier: Sequence[FatBinary], binary: FatBinary, codes: Collection[str]
-) -> list[Finding]:
+def against(earlier: Earlier, binary: FatBinary, codes: Collection[str]) -> list[Finding]:
     """Return the findings between files that are checked together, as parts of one program."""
     found: list[Finding] = []
     if "OMP108" in codes:
-        found += between.collisions(earlier, binary)
+        found += earlier.collisions(binary)
     if "OMP127" in codes:
-        found += between.orders(earlier, binary)
+        found += earlier.orders(binary)
     return found
 
 

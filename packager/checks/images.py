@@ -80,6 +80,25 @@ def for_another_cpu(binary: FatBinary) -> Iterator[Finding]:
         yield Finding("OMP135", "warning", message, hint)
 
 
+def miscompiled(binary: FatBinary) -> Iterator[Finding]:
+    """Clang 22 has compiled wrong code for spirv64-intel.
+
+    From -O1 on, clang 22's optimisations of OpenMP take pointers to any memory for pointers to
+    constants there, and drop the stores of functions that regions call: regions run, and their
+    results are lost. Clang 23 and later do not. The finding is about bitcode without the mark of
+    `omptool cc`, and about SPIR-V that is not linked yet.
+
+    Cure: compile with `omptool cc`, which turns these optimisations off for this target, with
+    -Xopenmp-target=spirv64-intel -mllvm=-openmp-opt-disable, or with clang 23.
+    """
+    for image in binary.images:
+        if image.contents.is_miscompiled:
+            message = f"image {image.index} ({image.target}) is compiled by clang 22, which drops "
+            message += "stores of functions that regions call"
+            hint = "compile with omptool cc, or clang 23"
+            yield Finding("OMP136", "warning", message, hint, None, image.index)
+
+
 def _cpu(image: DeviceImage) -> str | None:
     """Return the machine of an image if its triple names the same one, else None."""
     machine = image.contents.machine if image.kind == "elf" else None

@@ -4,42 +4,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from packager.compiling import kernels, rules
+from packager.compiling import rules
 from packager.compiling.command import MADE, CompileCommand
 from packager.compiling.compilers import clangs_release
 from packager.compiling.fortran import flangs_release
+from packager.compiling.options import Options
 from packager.compiling.sources import Compiling, compile_elsewhere, compile_source
 from packager.compiling.spelling import expect_named
-from packager.compiling.targets import OPENMP, QUIET, Target, expect_able
+from packager.compiling.targets import Target, expect_able
 from packager.errors import PackagerError, UsageError
-from packager.host_machines import written
-from packager.linking import host_command
-from packager.linking.images import DeviceOptions
-from packager.linking.inputs import unused
-from packager.linking.libraries import machine_of_link
-from packager.linking.link import Options as LinkOptions
-from packager.linking.link import check, link
-from packager.linking.machines import expect_runtimes
+from packager.files.temporary import unused
 from packager.linking.tools import Tools
-from packager.records import NamedTuple
-from packager.writers.bundle import EntrySource, ImageRequest
-
-
-class Options(NamedTuple):
-    """The user's options for `omptool cc`."""
-
-    targets: Sequence[Target]
-    includes: Path
-    runtime: Path
-    warn: Callable[[str], None]
-    entries: EntrySource = "host"  # source of the entries of kernels in LLVM IR
-    libraries: tuple[Path, ...] = ()  # bitcode of functions that kernels call
-    keeps_ptx: bool = False  # even if ptxas could assemble it
-    force: bool = False
-    sets_rpath: bool = True  # to the folder of `runtime`
 
 
 def build(command: CompileCommand, options: Options, tools: Tools) -> int:
@@ -69,8 +47,10 @@ def build(command: CompileCommand, options: Options, tools: Tools) -> int:
     if command.end == "object":
         return _objects(how, options, tools)
     heard = options._replace(warn=lambda line: options.warn(tools.named(line)))
+    from packager.compiling.linking import program  # slow to load, and -c needs none of it
+
     try:
-        return _program(how, heard, tools)
+        return program(how, heard, tools)
     except PackagerError as error:
         # The error names objects in the temporary folder, which the user does not know: name their
         # sources.
@@ -119,86 +99,9 @@ def _objects(how: Compiling, options: Options, tools: Tools) -> int:
         code = compile_source(source, made, how._replace(command=named), tools)
         if code:
             return code
-        _say(path, command, tools)
+        rules.say(path, command, tools)
         if modules:
-            _bundle(made, modules, out, how, options, tools)
+            from packager.compiling.linking import add_kernels
+
+            add_kernels(made, modules, out, how, options, tools)
     return 0
-
-
-def _say(path: Path | None, command: CompileCommand, tools: Tools) -> None:
-    """Name the kernels in make's rules of the source that they go with."""
-    modules = [item.path for item in command.of_kind("kernels")]
-    if path and modules and not tools.is_dry:
-        rules.add(path, modules)
-
-
-def _bundle(
-    host: Path, modules: Sequence[Path], out: Path, how: Compiling, options: Options, tools: Tools
-) -> None:
-    wanted = _images(modules, how, options, tools)
-    if tools.is_dry:
-        return
-    for finding in kernels.into(host, wanted, options.entries, out, force=options.force):
-        if finding.severity == "warning":
-            options.warn(f"{finding.code}: {finding.message}")
-
-
-def _program(how: Compiling, options: Options, tools: Tools) -> int:
-    command = how.command
-    objects = []
-    for source in (item for item in command.inputs if item.kind in MADE):
-        out = unused(tools.folder, f"{source.path.stem}.o")
-        named, path = rules.named(command, source.path, None)
-        code = compile_source(source, out, how._replace(command=named), tools)
-        if code:
-            return code
-        _say(path, command, tools)
-        objects.append(out)
-        tools.names[str(out)] = str(source.path)
-    modules = [item.path for item in command.of_kind("kernels")]
-    words = command.linking(objects)
-    is_quiet = how.compiles_fortran if command.fortran else how.release
-    words += [*([OPENMP] if how.links_openmp else []), *([QUIET] if is_quiet else [])]
-    device = DeviceOptions(options.libraries, (), command.level, options.keeps_ptx, command.ptxas)
-    chosen = LinkOptions(
-        "",
-        device,
-        options.warn,
-        lambda: options.runtime,
-        lambda: options.runtime.parent,
-        options.force,
-        options.sets_rpath,
-    )
-    if not modules:
-        return link(_with_runtime(words, options), chosen, tools)
-    images = _images(modules, how, options, tools)
-    machine = written(machine_of_link(host_command.parse(words)))
-    words.append(str(kernels.wrapper(images, options.entries, machine, tools)))
-    host = _with_runtime(words, options)
-    expect_runtimes(host, machine.name)
-    tools.options_at = len(command.driver)
-    code = tools.pass_on(host.words)
-    if not code and not tools.is_dry and str(host.output) != os.devnull:
-        check(host.output, chosen)
-    return code
-
-
-def _with_runtime(words: Sequence[str], options: Options) -> host_command.HostCommand:
-    """Return the link command with omptool's runtime added, --as-needed, if it names none."""
-    host = host_command.parse(words)
-    if host.names_runtime or host.is_relocatable or host.is_static:
-        return host
-    before = host.passed("--push-state", "--as-needed")
-    behind = host.passed("--pop-state")
-    compiler, rest = words[: host.options_at], words[host.options_at :]
-    finding = host.finding(options.runtime.parent) if options.sets_rpath else ()
-    named = (*before, str(options.runtime), *behind)
-    return host_command.parse([*compiler, *finding, *rest, *named])
-
-
-def _images(
-    modules: Sequence[Path], how: Compiling, options: Options, tools: Tools
-) -> list[ImageRequest]:
-    library = options.libraries[0] if options.libraries else None
-    level = how.command.level
-    return kernels.images(modules, options.targets, level, library, options.warn, tools)

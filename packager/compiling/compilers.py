@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from packager.compiling.known_releases import release_of
 from packager.errors import MissingToolError, UsageError
 from packager.linking.host_command import program_at
 from packager.processes.programs import tool_environment, which
@@ -54,7 +55,7 @@ def clangs_release(compiler: tuple[str, ...]) -> int | None:
 
     Raises MissingToolError when it cannot be started.
     """
-    return release_in(compiler, VERSION)
+    return release_of(compiler, lambda: release_in(compiler, VERSION))
 
 
 def release_in(compiler: Sequence[str], version: re.Pattern[bytes]) -> int | None:

@@ -9,10 +9,10 @@ from pathlib import Path
 from packager.compiling.targets import Target
 from packager.errors import PackagerError, UsageError
 from packager.files.reader import OpenFiles
+from packager.files.temporary import unused
 from packager.host_machines.machine import HostMachine
 from packager.hosts.host_file import open_host
 from packager.layouts import WRITTEN
-from packager.linking.inputs import unused
 from packager.linking.tools import Tools
 from packager.lowering import lower as lowering
 from packager.lowering.request import SourceError

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from packager.compiling.command import MADE, CompileCommand, value_of
 from packager.files.replacing import replacing
+from packager.linking.tools import Tools
 
 
 def named(
@@ -49,3 +50,10 @@ def add(path: Path, inputs: Sequence[Path]) -> None:
 
 def _escaped(path: Path) -> bytes:
     return re.sub(rb"([ #])", rb"\\\1", os.fsencode(path).replace(b"$", b"$$"))
+
+
+def say(path: Path | None, command: CompileCommand, tools: Tools) -> None:
+    """Name the kernels in make's rules of the source that they go with."""
+    modules = [item.path for item in command.of_kind("kernels")]
+    if path and modules and not tools.is_dry:
+        add(path, modules)

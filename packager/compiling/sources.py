@@ -8,23 +8,13 @@ from pathlib import Path
 
 from packager.compiling import fortran
 from packager.compiling.command import STANDARD_INPUT, CompileCommand, Input
+from packager.compiling.compilers import clangs_release
 from packager.compiling.targets import APART, FOR_GPUS, OPENMP, QUIET, Target, offloading
 from packager.errors import UsageError
-from packager.files.reader import OpenFiles, Reader, open_reader
-from packager.files.replacing import replacing
-from packager.formats.containers import offload_binary
-from packager.formats.containers.payload import Payload
-from packager.formats.device_images.known import from_payload
-from packager.linking.inputs import unused
+from packager.files.temporary import unused
 from packager.linking.tools import Tools
 from packager.records import NamedTuple
-from packager.writers.elf_types import Content, FilePart, Section
-from packager.writers.host_object import read_host
-from packager.writers.object_writer import write_object
 
-SECTION = ".llvm.offloading"
-SHT_LLVM_OFFLOADING = 0x6FFF4C0B
-SHF_EXCLUDE = 0x80000000
 DeviceCommand = tuple[tuple[str, ...], list[str]]  # a compiler, and its options
 
 
@@ -69,7 +59,7 @@ def compile_source(source: Input, out: Path, how: Compiling, tools: Tools) -> in
     words += how.including()
     if not how.compiles_devices:
         return tools.pass_on([*words, *_asked_for(source, how), "-o", str(out)])
-    words += _offloading(how.targets)
+    words += _offloading(how.targets, how.release or 0)
     others = [target for target in how.targets if target.compiler]
     if others and str(source.path) == STANDARD_INPUT:
         raise UsageError(
@@ -116,7 +106,9 @@ def _compile_devices(
             path.touch()  # reserves the name
         made.append((target, arch, path))
     if not tools.is_dry:
-        _add(host, made, out)
+        from packager.compiling.device_code import add  # slow to load, and clang alone needs none
+
+        add(host, made, out)
     return 0
 
 
@@ -144,10 +136,10 @@ def compile_elsewhere(how: Compiling, tools: Tools) -> int:
     return tools.pass_on(words)
 
 
-def _offloading(targets: Sequence[Target]) -> list[str]:
-    """Return the options with which the host's compiler compiles calls of devices."""
+def _offloading(targets: Sequence[Target], release: int) -> list[str]:
+    """Return what tells the host's compiler of devices."""
     own = [target for target in targets if not target.compiler]
-    return offloading(own) if own else _of_the_host(targets)
+    return offloading(own, release) if own else _of_the_host(targets)
 
 
 def _of_the_host(targets: Sequence[Target]) -> list[str]:
@@ -166,35 +158,10 @@ def _for_device(source: Input, target: Target, arch: str, how: Compiling) -> Dev
     words += ["-idirafter", str(how.includes), OPENMP, f"-fopenmp-targets={target.triple}"]
     words += target.named([arch] if arch else [])
     words += FOR_GPUS if target.is_gpu else ()
+    words += target.corrected(clangs_release(target.compiler) or 0)
     return target.compiler, [*words, "--offload-device-only", *_asked_for(source, how)]
 
 
 def _fortran_device(source: Input, target: Target, arch: str, how: Compiling) -> DeviceCommand:
     words = [*how.command.compiling(device=True), *fortran.of_device(target, arch)]
     return how.command.fortran, [*words, "-c", str(source.path)]
-
-
-def _add(host: Path, made: Sequence[tuple[Target, str, Path]], out: Path) -> None:
-    """Write the object `host` to `out` with device code, as clang puts it there."""
-    content: list[bytes | FilePart] = []
-    with OpenFiles() as files, open_reader(host) as data:
-        for target, arch, path in made:
-            content += _blob(target.triple, arch, path, files.data(path))
-        section = Section(
-            SECTION, SHT_LLVM_OFFLOADING, SHF_EXCLUDE, offload_binary.ALIGNMENT, tuple(content)
-        )
-        try:
-            parsed = read_host(data)
-        except UsageError as error:
-            raise UsageError(str(error), out) from error
-        with replacing(out) as temporary, temporary.open("r+b") as file:
-            write_object(file, parsed, [section], [])
-
-
-def _blob(triple: str, arch: str, path: Path, data: Reader) -> Content:
-    image = from_payload(Payload(data, triple, arch), 0, "bare", None)
-    strings = {"triple": triple} | ({"arch": arch} if arch else {})
-    kind = offload_binary.image_kind(image.kind)
-    item = offload_binary.Item(kind, strings, image.size)
-    head, padding = offload_binary.header([item], 1)
-    return head, FilePart(path, data), bytes(padding)

@@ -10,6 +10,11 @@ from packager.compiling.compilers import clangs_release, named, words_of
 from packager.compiling.spelling import expect_processor, expect_triple
 from packager.conventions import ARRAY, FIRST, PLAIN, called_by, in_words
 from packager.errors import UsageError
+from packager.formats.device_images.bitcode.openmp_spirv import (
+    MARK,
+    WRONG_RELEASE,
+)
+from packager.formats.device_images.bitcode.openmp_spirv import TARGET as WRONG_TARGET
 from packager.records import NamedTuple
 from packager.triples import GPUS, code_of, normalise
 
@@ -21,7 +26,9 @@ FOR_GPUS = ("-foffload-lto", "-nogpulib")
 QUIET = "-Wno-unused-command-line-argument"
 # First clang that compiles for host and devices separately.
 APART = 15
-# Architecture whose images name the calling convention of each kernel for omptool's runtime.
+# The release since which clang's OpenMP code for spirv64-intel fits omptool's device library.
+OF_OPENCL = 22
+# Images that tell omptool's runtime by themselves how each kernel is called.
 TELLING = "nvptx64"
 
 
@@ -44,6 +51,17 @@ class Target(NamedTuple):
         if len(archs) == 1:
             return [f"-Xopenmp-target={self.triple}", f"-march={archs[0]}"]
         return [f"-Xopenmp-target={self.triple}", f"--offload-arch={','.join(archs)}", QUIET]
+
+    def corrected(self, release: int) -> list[str]:
+        """Return what keeps a release of clang from compiling wrong code, and marks the code."""
+        if release != WRONG_RELEASE or not self.triple.startswith(WRONG_TARGET):
+            return []
+        words = (
+            "-mllvm=-openmp-opt-disable",
+            "-Xclang=-default-function-attr",
+            f"-Xclang={MARK}=off",
+        )
+        return [part for word in words for part in (f"-Xopenmp-target={self.triple}", word)]
 
 
 def targets(words: Iterable[str], compilers: Iterable[str]) -> list[Target]:
@@ -84,10 +102,11 @@ def device_of(arch: str) -> str:
     raise UsageError(f"the triple of --offload-arch={arch} is unknown: give both with --triple")
 
 
-def offloading(own: Sequence[Target]) -> list[str]:
-    """Return the options with which clang compiles for targets."""
+def offloading(own: Sequence[Target], release: int = 0) -> list[str]:
+    """Return what tells a release of clang (0: not known) to compile for targets."""
     words = [OPENMP, f"-fopenmp-targets={','.join(target.triple for target in own)}"]
     words += [word for target in own for word in target.named(target.archs)]
+    words += [word for target in own for word in target.corrected(release)]
     return words + (list(FOR_GPUS) if any(target.is_gpu for target in own) else [])
 
 
@@ -103,6 +122,9 @@ def expect_able(host: int, target: Target) -> None:
     if min(own, host) < APART and (target.is_gpu or target.compiler):
         what = "beside another" if target.compiler else "for a GPU without its vendor's libraries"
         raise UsageError(f"clang {min(own, host)} cannot compile {what}: clang {APART} can")
+    if target.triple.startswith(WRONG_TARGET) and own < OF_OPENCL:
+        what = f"clang {own} compiles no OpenMP for {target.triple}"
+        raise UsageError(f"{what}: clang {OF_OPENCL} and later do")
     called = called_by(host)
     if target.is_gpu:
         called = next(releases for releases in (PLAIN, FIRST, ARRAY) if host in releases)

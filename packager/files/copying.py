@@ -18,19 +18,26 @@ NOT_HERE = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPE
 
 
 def copy(
-    source: int, start: int, size: int, out: int, at: int, copied: Callable[[int], None]
+    source: int,
+    start: int,
+    size: int,
+    out: int,
+    at: int,
+    copied: Callable[[int], None],
+    at_once: int = AT_ONCE,
 ) -> int:
-    """Copy `size` bytes of the file `source`, from `start` on, to the zeros at `at` in `out`.
+    """Copy `size` bytes of the open file `source`, from `start` on, to `at` in `out`.
 
-    Holes stay holes. Calls `copied` with the bytes written so far in each step. Returns the number
-    of bytes copied, less than `size` if the file ends early.
+    `out` has only zeros there, and holes stay holes. Calls `copied` with the number of bytes of
+    each step, at most `at_once`. Returns the number of bytes copied, less than `size` if the file
+    ends early.
     """
     end = start + size
     for begin, stop in _data(source, start, end):
         place = begin
         while place < stop:
             more = at + place - start
-            done = _in_kernel(source, place, min(stop - place, AT_ONCE), out, more)
+            done = _in_kernel(source, place, min(stop - place, at_once), out, more)
             done = done or _by_hand(source, place, min(stop - place, BY_HAND), out, more)
             if not done:
                 return place - start

@@ -33,6 +33,11 @@ def store(path: Path, pieces: Iterable[bytes]) -> None:
         raise UsageError(f"cannot write to {folder} (see TMPDIR): {error.strerror}") from error
 
 
+def unused(folder: Path, name: str) -> Path:
+    """Return a path in `folder` that no file has."""
+    return folder / f"{len(os.listdir(folder))}-{name}"  # noqa: PTH208 - a link has many files
+
+
 class MemoryFile:
     """A file in memory, for processes that this one starts: it needs no folder to write to."""
 

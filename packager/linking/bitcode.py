@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from packager.errors import MissingToolError, UsageError
 from packager.files.temporary import temporary_folder
+from packager.linking import spirv
 from packager.linking.bitcode_files import library_parts, release_of
 from packager.linking.device_runtime import OwnLibraries, own_libraries
 from packager.linking.host_command import is_device_library
@@ -62,6 +63,7 @@ def join(
     emit: Emit = "image",
     kept: Collection[str] | None = None,
     search: Sequence[Path] = (),
+    folder: Callable[[], Path] | None = None,
     child: Child | None = None,
 ) -> Joined:
     """Join `modules`, with what they need of `libraries`, to the image `out`.
@@ -73,16 +75,18 @@ def join(
     device library of clang's release is looked for first: the host link's -L folders.
 
     `emit` is as in lower: "image" is PTX for nvptx64 and "obj" a cubin, by ptxas; for a CPU "image"
-    is a shared object, and "obj" leaves the link to the caller. `child` is a worker that has been
+    is a shared object, and "obj" leaves the link to the caller. `folder` is that of omptool's own
+    libraries, which clang's code for OpenCL devices needs. `child` is a worker that has been
     started (`joining.child.started`), to be used up.
 
     Raises SourceError or FormatError when a module is at fault, UsageError for an impossible
     request or what nothing defines, MissingToolError for what this machine lacks.
     """
-    family = family_of(target.triple)
+    is_openmp_spirv = spirv.is_openmp(target.triple)
+    family = family_of(spirv.PORTABLE if is_openmp_spirv else target.triple)
     if not modules:
         raise UsageError(f"no module for {family.triple} is given")
-    device = _device(target, family)
+    device = replace(_device(target, family), is_openmp_spirv=is_openmp_spirv)
     with child or started() as worker, temporary_folder() as directory:
         request = JoinRequest(
             modules=tuple(
@@ -98,10 +102,15 @@ def join(
         named = [library for library in libraries if not is_device_library(library)]
         parts = [p for file in named for p in library_parts(file, device, directory)]
         folders = [*(file.parent for file in libraries if is_device_library(file)), *search]
-        own = own_libraries(request, family, parts, folders)
+        if is_openmp_spirv:
+            own = spirv.own_library(folder)
+        else:
+            own = own_libraries(request, family, parts, folders)
         request = replace(request, libraries=(*parts, *own.parts))
         answer = run_join(request, worker)
         said = tuple(note for name, note in own.notes if name in answer.libraries)
+        if is_openmp_spirv:
+            spirv.expect_complete(answer, family)
         _check_resolved(answer, own, family)
         arch = "" if target.cpu in NO_ARCH else target.cpu
         found = _finished(request, answer, family, emit, out, target._replace(cpu=arch))
@@ -114,7 +123,7 @@ def _device(target: Target, family: Family) -> Device:
     if found and family.linker == "code object":  # "gfx90a:xnack+" is LLVM's gfx90a and +xnack
         settings = (f"{word[-1]}{word[:-1]}" for word in found[2].split(":") if word)
         cpu, features = found[1], ",".join(filter(None, [features, *settings]))
-    if family.spaces is not None and not cpu:
+    if family.spaces is not None and not cpu and family.triple != spirv.PORTABLE:
         raise UsageError(f"device code for {family.triple} needs the name of a processor")
     return Device(
         family.triple,
@@ -134,15 +143,15 @@ def _check_resolved(answer: JoinAnswer, own: OwnLibraries, family: Family) -> No
     for start, why in own.absent:
         of_it = [one for one in missing if one.name.startswith(start)]
         if of_it:
-            raise MissingToolError(f"{_uses(of_it)}: {why}")
+            raise MissingToolError(f"{uses(of_it)}: {why}")
     if missing:
         raise UsageError(
-            f"{_uses(missing)}, which nothing defines for {family.triple}; give the library that "
+            f"{uses(missing)}, which nothing defines for {family.triple}; give the library that "
             "does by --device-lib"
         )
 
 
-def _uses(missing: Sequence[Undefined]) -> str:
+def uses(missing: Sequence[Undefined]) -> str:
     users = dict.fromkeys(user for one in missing for user in one.users)
     more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
     names = ", ".join(one.name for one in missing[:_MOST_NAMED])
@@ -178,4 +187,6 @@ def _kind(emit: Emit, family: Family) -> ImageKind:
         return "cubin" if emit == "obj" else "ptx"
     if emit == "asm":
         return "unknown"
+    if family.triple == spirv.PORTABLE:
+        return "spirv"
     return "amdgcn" if family.linker == "code object" else "elf"

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from packager.elf.headers import ET_REL, MAGIC
 from packager.errors import MissingToolError, UsageError
 from packager.files.reader import open_reader
+from packager.files.temporary import unused
 from packager.formats.device_images.bitcode import magic
 from packager.formats.device_images.bitcode import module as bitcode
+from packager.linking import spirv
 from packager.linking.cpu import device_runtime, indirect_calls
 from packager.linking.cpu.link import Libraries, link_cpu
 from packager.linking.groups import Group
-from packager.linking.inputs import Part, device_symbols, unused
+from packager.linking.inputs import Part, device_symbols
 from packager.linking.tools import Tools
 from packager.lowering.linker import lld
 from packager.processes.programs import which
@@ -58,6 +60,9 @@ def link_group(
     MissingToolError.
     """
     states = [_state(part) for part in group.parts]
+    is_openmp_spirv = spirv.is_openmp(group.triple)
+    if is_openmp_spirv:
+        spirv.expect_bitcode(group.parts)
     if "bitcode" not in states:
         _expect_no_library(group, options)
     if states == ["linked"]:
@@ -76,7 +81,8 @@ def link_group(
     if joined and is_gpu:
         emit: Emit = "obj" if _is_assembled(group, options) else "image"
         said = _joined(joined, group, out, emit, libraries, options, tools, entries)
-        return out, "\n".join(filter(None, (said, *_left_out(group, options, emit))))
+        wrong = spirv.warnings(joined) if is_openmp_spirv else ()
+        return out, "\n".join(filter(None, (said, *wrong, *_left_out(group, options, emit))))
     objects = [_object(part, tools) for part in _in_state("object", group, states)]
     warnings = []
     if joined:
@@ -181,6 +187,7 @@ def _joined(
     search = libraries.command.folders
     worker = tools.worker()
     done = join(
-        inputs, target, options.libraries, out, emit=emit, kept=kept, search=search, child=worker
-    )
+        *(inputs, target, options.libraries, out), emit=emit, kept=kept, search=search,
+        folder=libraries.folder, child=worker,
+    )  # fmt: skip
     return "\n".join(done.notes)

@@ -14,7 +14,7 @@ from packager.elf.headers import MAGIC as ELF
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader, open_reader
 from packager.files.sources import File
-from packager.files.temporary import store
+from packager.files.temporary import store, unused
 from packager.formats.containers import archive as archives
 from packager.formats.containers import cuda_fatbin
 from packager.formats.containers.bundles import hip_fatbin
@@ -262,11 +262,6 @@ class _Copies:
             self._opened.callback(os.close, fd)
             self._archives[path] = Reader(File(fd), data.at, len(data))
         return self._archives.get(path)
-
-
-def unused(folder: Path, name: str) -> Path:
-    """Return a path in `folder` that no other file has."""
-    return folder / f"{sum(1 for _ in folder.iterdir())}-{name}"
 
 
 def device_symbols(part: Part) -> tuple[set[str], set[str]]:

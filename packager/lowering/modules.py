@@ -104,3 +104,12 @@ def drop_unused(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     passes.add_global_dead_code_eliminate_pass()
     passes.add_strip_dead_prototype_pass()
     passes.run(module, builder)
+
+
+def inline_always(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    """Inline the functions that have to be, and remove those that nothing calls then."""
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, builder)

@@ -8,19 +8,17 @@ import stat
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from packager.errors import FindingError, FormatError, UsageError
 from packager.files.reader import open_reader
 from packager.files.replacing import replacing
 from packager.formats.containers import archive
 from packager.hosts.members import MAX_DEPTH
-from packager.slimming.archives import slim_archive
 from packager.slimming.containers.found import Left
 from packager.slimming.elf.shrink import Shrunk, shrink
 from packager.slimming.packages.rewriting import rewritten
-from packager.slimming.plan import FilePlan, plan, with_openmp
-from packager.slimming.proof import prove
+from packager.slimming.plan import HEADERS, FilePlan, plan, with_openmp
+from packager.slimming.proof import Proof
 from packager.slimming.request import Request
 from packager.slimming.slimmed import Share, Slimmed, merged
 from packager.slimming.tables import openmp
@@ -45,6 +43,8 @@ def slim_file(
     planned = with_openmp(plan(source, request.keeps, keep_ptx=request.keep_ptx), found)
     if planned.lacking:  # an edit would be for nothing
         return _slimmed(source, source, out, name, request, found)
+    from tempfile import TemporaryDirectory  # slow to load, and few files need it
+
     with TemporaryDirectory(prefix=".omptool-", dir=None if out is None else out.parent) as folder:
         edited = Path(folder) / "edited"
         try:
@@ -67,18 +67,22 @@ def _slimmed(
     size = source.stat().st_size
     stays = bool(planned.lacking) or not planned.removed
 
-    def proof(result: Path) -> None:
-        prove(source, result, request.keeps)
-        if found.images:
-            openmp.prove(source, result, request)
+    with open_reader(source, HEADERS) as data:
+        proof = Proof(data, request.keeps)
 
-    shrunk = (
-        Shrunk(size, size, is_changed=False)
-        if stays
-        else shrink(edited, planned.rewrites, out, zero=request.zero, check=proof)
-    )
-    if edited != source and not stays and not shrunk.is_changed:
-        shrunk = _taken_over(edited, out, proof)  # the edit has left nothing to shorten
+        def check(result: Path) -> None:
+            proof.prove(result)
+            if found.images:
+                openmp.prove(source, result, request)
+
+        shrunk = (
+            Shrunk(size, size, is_changed=False)
+            if stays
+            else shrink(edited, planned.rewrites, out, zero=request.zero, check=check,
+                        meanwhile=proof.read_ahead)
+        )  # fmt: skip
+        if edited != source and not stays and not shrunk.is_changed:
+            shrunk = _taken_over(edited, out, check)  # the edit has left nothing to shorten
     shares, notes = merged(_shares(planned, stays=stays)), tuple(_notes(planned, shrunk))
     return Slimmed(name, size, shrunk.after, shares, notes, planned.lacking)
 
@@ -103,6 +107,8 @@ def _archive(
 ) -> Slimmed | None:
     if depth == MAX_DEPTH:
         raise FormatError(f"archives are nested more than {MAX_DEPTH} deep")
+    from packager.slimming.archives import slim_archive
+
     slimmer = partial(slim_file, request=request, depth=depth + 1)
     before = source.stat().st_size
     done, after = rewritten(source, out, partial(slim_archive, slim=slimmer, name=name))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -106,6 +105,8 @@ def of_list(path: Path, number: int | None = None) -> tuple[Kept, ...]:
         raise UsageError(str(error), path) from error
     if size > MAX_LIST:
         raise UsageError(f"it has {size} bytes, and is no list of devices", path)
+    import json  # slow to load, and architectures need none
+
     try:
         document = json.loads(content)
         plugins = document["plugins"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from packager.elf import headers
 from packager.elf.address_space import Space
-from packager.errors import PackagerError
+from packager.errors import LimitError, PackagerError
 from packager.files.reader import Reader, open_reader
 from packager.formats.containers import opencl_elf
 from packager.hosts.windows import coff_headers
@@ -30,6 +30,7 @@ from packager.wording import counted
 
 # An image's bytes are read only if a choice depends on them.
 HEADERS = Look(symbols=False, resources=False)
+MOST_IMAGES = 1 << 17  # of a file; the largest libraries have some ten thousand
 
 
 class Share(NamedTuple):
@@ -90,8 +91,12 @@ def plan_open(data: Reader, keeps: Sequence[Kept], *, keep_ptx: bool = False) ->
 def outcomes(data: Reader, request: Request) -> tuple[list[Outcome], list[Left]]:
     """Return the outcome of each container and table of an open file, and the parts left alone."""
     found_containers, left = containers(data)
-    rows = []
+    rows: list[Outcome] = []
+    count = 0
     for container in found_containers:
+        count += len(rows[-1].images) if rows else 0
+        if count > MOST_IMAGES:
+            raise LimitError(f"it has more than {MOST_IMAGES} device images, which is the limit")
         if request.keeps_whole(container.data.at):
             rows.append(_whole(container))
             continue

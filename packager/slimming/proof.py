@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from packager.elf import headers
-from packager.errors import FindingError
+from packager.errors import FindingError, PackagerError
 from packager.files.reader import Reader, open_reader
 from packager.hosts.windows import coff_headers
+from packager.records import NamedTuple
 from packager.slimming import linked, windows
 from packager.slimming.containers import found
 from packager.slimming.containers.found import Found
@@ -23,6 +25,14 @@ from packager.slimming.tables.rewriting import staying
 from packager.wording import counted
 
 NOTHING = Request((), removed={})
+MOST_AHEAD = 1 << 13  # images that are held in memory until the result is there
+
+
+class _Loads(NamedTuple):
+    """The images of a container that each kept device loads, and those that stay in any case."""
+
+    chosen: list[list[Held]]
+    fixed: list[Held]
 
 
 def prove(before: Path, after: Path, keeps: Sequence[Kept]) -> None:
@@ -30,19 +40,57 @@ def prove(before: Path, after: Path, keeps: Sequence[Kept]) -> None:
 
     Images with the same bytes have the same kernels, so bytes are compared, container by container.
     """
-    with open_reader(before, HEADERS) as one, open_reader(after, HEADERS) as other:
-        prove_open(one, other, keeps)
+    with open_reader(before, HEADERS) as data:
+        Proof(data, keeps).prove(after)
 
 
-def prove_open(before: Reader, after: Reader, keeps: Sequence[Kept]) -> None:
-    """Raise FindingError if a kept device would not load the same images from both open files."""
-    for number, (one, other) in enumerate(_pairs(before, after)):
-        _compare(number, one, other, keeps)
-    listed = [found_tables(data) for data in (before, after)]
-    for kept in keeps:
-        mine = [_rows(found, Request((kept,))) for found in listed]
-        if not _are_same_rows(*mine):
-            raise FindingError(f"{kept.name} would load other images of SYCL's tables than before")
+class Proof:
+    """The code that kept devices load from an open file, to be compared with a result."""
+
+    def __init__(self, before: Reader, keeps: Sequence[Kept]) -> None:
+        self._before = before
+        self._keeps = keeps
+        self._containers: list[Found] | None = None
+        self._loads: dict[int, _Loads] = {}
+
+    def read_ahead(self) -> None:
+        """Read the file before, while the result is not there yet."""
+        with suppress(PackagerError):  # `prove` raises it if a container has changed
+            held = 0
+            for number, one in enumerate(self._ours()):
+                self._loads[number] = found = _loads(one, self._keeps)
+                held += sum(map(len, (*found.chosen, found.fixed)))
+                if held > MOST_AHEAD:
+                    return
+
+    def prove(self, after: Path) -> None:
+        """Raise FindingError if a kept device would not load the same images from a result."""
+        with open_reader(after, HEADERS) as data:
+            for number, (one, other) in enumerate(_pairs(self._ours(), _containers(data))):
+                self._compare(number, one, other)
+            listed = [found_tables(one) for one in (self._before, data)]
+            for kept in self._keeps:
+                mine = [_rows(found, Request((kept,))) for found in listed]
+                if not _are_same_rows(*mine):
+                    message = f"{kept.name} would load other images of SYCL's tables than before"
+                    raise FindingError(message)
+
+    def _ours(self) -> list[Found]:
+        if self._containers is None:
+            self._containers = _containers(self._before)
+        return self._containers
+
+    def _compare(self, number: int, before: Found, after: Found) -> None:
+        if _is_same(before.content, after.content):
+            return
+        ours = self._loads.pop(number, None) or _loads(before, self._keeps)
+        theirs = _loads(after, self._keeps)
+        where = f"container {number} at {before.data.at:#x}"
+        for kept, *mine in zip(self._keeps, ours.chosen, theirs.chosen, strict=True):
+            if not _are_same(*mine):
+                raise FindingError(f"{kept.name} would load other code of {where} than before")
+        if not _are_same(ours.fixed, theirs.fixed):
+            raise FindingError(f"an image of {where} is lost, which is not for slim to remove")
 
 
 def prove_removed(before: Path, after: Path, request: Request) -> None:
@@ -51,7 +99,7 @@ def prove_removed(before: Path, after: Path, request: Request) -> None:
     The request names removed images by their places in the file before. Raises FindingError.
     """
     with open_reader(before, HEADERS) as one, open_reader(after, HEADERS) as other:
-        for ours, theirs in _pairs(one, other):
+        for ours, theirs in _pairs(_containers(one), _containers(other)):
             if request.keeps_whole(ours.data.at) and _is_same(ours.content, theirs.content):
                 continue
             images = ours.kind.images(ours.data)
@@ -64,9 +112,8 @@ def prove_removed(before: Path, after: Path, request: Request) -> None:
             raise FindingError("the result has other images of SYCL's tables than it should")
 
 
-def _pairs(before: Reader, after: Reader) -> Iterator[tuple[Found, Found]]:
+def _pairs(ours: list[Found], theirs: list[Found]) -> Iterator[tuple[Found, Found]]:
     """Yield each container with that in the result."""
-    ours, theirs = _containers(before), _containers(after)
     if len(ours) != len(theirs):
         raise FindingError(
             f"the result has {counted(len(theirs), 'container')} of device code, and the file "
@@ -105,19 +152,11 @@ def _containers(data: Reader) -> list[Found]:
     return linked.registered(memory) if memory else []
 
 
-def _compare(number: int, before: Found, after: Found, keeps: Sequence[Kept]) -> None:
-    if _is_same(before.content, after.content):
-        return
-    ours, theirs = (one.kind.images(one.data) for one in (before, after))
-    where = f"container {number} at {before.data.at:#x}"
-    for kept in keeps:
-        is_best = before.kind.is_best
-        mine = [_loaded(images, kept, is_best=is_best) for images in (ours, theirs)]
-        if not _are_same(*mine):
-            raise FindingError(f"{kept.name} would load other code of {where} than before")
-    fixed = [[one for one in images if one.image.why_kept] for images in (ours, theirs)]
-    if not _are_same(*fixed):
-        raise FindingError(f"an image of {where} is lost, which is not for slim to remove")
+def _loads(container: Found, keeps: Sequence[Kept]) -> _Loads:
+    images = container.kind.images(container.data)
+    is_best = container.kind.is_best
+    chosen_images = [_loaded(images, kept, is_best=is_best) for kept in keeps]
+    return _Loads(chosen_images, [one for one in images if one.image.why_kept])
 
 
 def _loaded(images: Sequence[Held], kept: Kept, *, is_best: bool) -> list[Held]:

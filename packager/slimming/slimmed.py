@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from packager.errors import FormatError
 from packager.records import NamedTuple
 
 
@@ -34,6 +35,13 @@ class Slimmed(NamedTuple):
     def is_changed(self) -> bool:
         """Return whether device code is removed."""
         return any(share.before != share.after for share in self.shares)
+
+
+class SignedError(FormatError):
+    """A package is signed: a changed one would not be what was signed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"is signed by {name}: its files stay as they are")
 
 
 def is_worth_writing(files: Iterable[Slimmed]) -> bool:

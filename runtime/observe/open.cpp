@@ -29,6 +29,7 @@ public:
   void finish() override {
     trace::finish();
     report_summary();
+    report_loaded_files();
   }
 };
 constinit All all;

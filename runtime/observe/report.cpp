@@ -134,17 +134,15 @@ const Report* report_of_process() {
   return only;
 }
 
-// A library that was compiled without -fopenmp-targets never calls the runtime. `omptool doctor --run` looks for
-// regions in the files that are loaded when the process ends, which include those that the program opened.
-[[gnu::destructor]] void report_loaded_files() noexcept {
-  if (const Report* const report = report_of_process())
-    report->add_loaded_files();
-}
-
 } // namespace
 
 void report_regions() {
   report_of_process();
+}
+
+void report_loaded_files() {
+  if (const Report* const report = report_of_process())
+    report->add_loaded_files();
 }
 
 } // namespace omptool::observe

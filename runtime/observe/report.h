@@ -26,5 +26,8 @@ static_assert(sizeof(ReportRecord) == 2048);
 
 // Listens if the environment asks for it, from the first call on.
 void report_regions();
+// Called when the process ends. A library that was compiled without -fopenmp-targets never calls the runtime: `omptool
+// doctor --run` looks for regions in the files that are loaded now, which include those that the program opened.
+void report_loaded_files();
 
 } // namespace omptool::observe

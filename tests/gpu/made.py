@@ -33,7 +33,9 @@ SOURCES = HERE / "sources"
 APPLICATIONS = {"stream": ("30000", "3"), "stencil": ("20", "70", "11"), "nbody": ("60", "5")}
 # Architectures that PTX for sm_75 is assembled for; the driver compiles it for other GPUs.
 ARCHITECTURES = ("sm_90", "sm_80", "sm_75")
-# Link libstdc++ statically: the machine with the GPU may have another one.
+AMDGCN = "amdgcn-amd-amdhsa"
+AMDS = ("gfx906", "gfx908", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201")
+# The machine's C++ library need not be this one.
 STATIC = ("-static-libstdc++", "-static-libgcc")
 # Functions that the driver's compiler defines.
 OF_THE_DRIVER = {"malloc", "free", "vprintf", "__assertfail"}
@@ -112,7 +114,7 @@ def _of_clang(kit: Path, tools: Tools, version: str, source: Path) -> list[dict[
                     "file": file,
                     "arguments": list(arguments or ()),
                     "output": None if arguments else "ok\n",
-                    "plugins": ["cuda"],
+                    "plugins": ["cuda", *(["liboffload of CUDA"] if form == "cubin" else ())],
                 }
             )
         return lines
@@ -143,6 +145,7 @@ def _portable(kit: Path, tools: Tools) -> list[dict[str, Any]]:
                 continue
             images = nvidias(tools, fixture / "kernels.ll", folder, form == "cubin")
             images[SPIRV] = lower(fixture / "kernels.ll", folder / "k.spv", triple=SPIRV)
+            images |= amds(fixture / "kernels.ll", folder)
             file = f"programs/portable-{form.lower()}"
             bundled_program(fixture / "host.c", images, folder, kit / file)
             lines.append(
@@ -151,7 +154,7 @@ def _portable(kit: Path, tools: Tools) -> list[dict[str, Any]]:
                     "file": file,
                     "arguments": [],
                     "output": expected,
-                    "plugins": ["cuda", "opencl"],
+                    "plugins": ["cuda", "opencl", "liboffload"],
                 }
             )
     return lines
@@ -163,6 +166,14 @@ def nvidias(tools: Tools, ir: Path, folder: Path, as_cubins: bool) -> dict[str, 
     if not as_cubins or not tools.ptxas:
         return {f"{NVPTX}:{nvptx.ARCHITECTURE}": ptx}
     return {f"{NVPTX}:{where}": cubin for where, cubin in tools.cubins(ptx).items()}
+
+
+def amds(ir: Path, folder: Path) -> dict[str, Path]:
+    """Portable kernels for AMD's GPUs, by where `omptool bundle` puts them."""
+    return {
+        f"{AMDGCN}:{gpu}": lower(ir, folder / f"{ir.stem}.{gpu}", "--cpu", gpu, triple=AMDGCN)
+        for gpu in AMDS
+    }
 
 
 def bundled_program(
@@ -182,6 +193,7 @@ def images_of_the_suite(kit: Path, tools: Tools) -> None:
     out = kit / "images" / "conformance.ptx"
     lower(support / "conformance.ll", out, "--cpu", nvptx.ARCHITECTURE, triple=NVPTX)
     tools.cubins(out)
+    amds(support / "conformance.ll", kit / "images")
     module = out.with_suffix(".spv")
     call("spirv-as", "--target-env", "spv1.2", support / "conformance.spvasm", "-o", module)
 

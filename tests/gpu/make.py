@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 import made  # noqa: E402
-from clangs import INSTALLED, libraries  # noqa: E402
+from clangs import INSTALLED, UNPACKED, libraries  # noqa: E402
 from fixture_programs import call  # noqa: E402
 from made import Tools  # noqa: E402
 
@@ -34,8 +34,9 @@ from omptool.installation import libdir  # noqa: E402
 BUILD = ROOT / "build" / "gpu-kit"
 # Folders in which `make gpu-kit` and pip install NVIDIA's assembler of CUDA 12.
 PLACES = (ROOT / "build" / "cuda12", Path(sysconfig.get_path("purelib")))
-MOST = 64 << 20  # bytes of the tarball
-# Libraries of every Linux with glibc.
+MOST = 64 << 20  # bytes of a tarball
+LIBOFFLOAD, ITS_RELEASE = "libLLVMOffload.so.22.1", "22"
+# Libraries of every Linux whose C library is glibc.
 OF_THE_MACHINE = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1")
 LOADER = "ld-linux-x86-64.so.2"
 
@@ -80,6 +81,7 @@ def main() -> None:
     }
     (kit / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
     report(pack(kit, options.out), manifest)
+    print(pack_liboffload(kit, options.out))
 
 
 def found_tools(ptxas: Path | None, libdevice: Path | None) -> Tools:
@@ -124,7 +126,33 @@ def pack_llvm(kit: Path) -> str:
     first = Path(libraries(INSTALLED)) / f"libomptarget.so.{INSTALLED}.1"
     if not first.exists():
         return f"LLVM {INSTALLED}'s libomptarget was not there"
-    said = subprocess.run(["ldd", first], capture_output=True, text=True, check=True).stdout
+    shutil.copy(packed(first, "llvm", libraries(INSTALLED)), kit / "llvm.tar.xz")
+    return ""
+
+
+def pack_liboffload(kit: Path, out: Path) -> str:
+    """LLVM's liboffload and what it needs, in a tarball of its own; a line about that."""
+    first = UNPACKED / ITS_RELEASE / "usr" / "lib" / "x86_64-linux-gnu" / LIBOFFLOAD
+    if not first.exists():
+        return f"not made: the tarball of liboffload, as {first} is not there"
+    libraries_of_it = packed(first, "liboffload", libraries(ITS_RELEASE))
+    path = out / f"{kit.name}-liboffload.tar.gz"
+    with tarfile.open(path, "w:gz", compresslevel=1) as archive:
+        archive.add(libraries_of_it, f"{kit.name}/liboffload.tar.xz")
+    if path.stat().st_size >= MOST:
+        sys.exit(f"{path} has {path.stat().st_size} bytes, of {MOST} at most")
+    return f"{path}: {path.stat().st_size / (1 << 20):.1f} MiB"
+
+
+def packed(first: Path, stem: str, folders: str) -> Path:
+    """Return a kept tarball of a library and its dependencies."""
+    said = subprocess.run(
+        ["ldd", first],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"LD_LIBRARY_PATH": folders},
+    ).stdout
     found = {
         words[0]: Path(words[2])
         for words in map(str.split, said.splitlines())
@@ -134,15 +162,14 @@ def pack_llvm(kit: Path) -> str:
     digest = hashlib.sha256()
     for name, path in sorted(found.items()):
         digest.update(f"{name} {path.stat().st_size} {path.stat().st_mtime_ns}\n".encode())
-    packed = BUILD / f"llvm-{digest.hexdigest()[:16]}.tar.xz"
-    if not packed.exists():
-        partly = packed.with_suffix(".partly")
+    path = BUILD / f"{stem}-{digest.hexdigest()[:16]}.tar.xz"
+    if not path.exists():
+        partly = path.with_suffix(".partly")
         with tarfile.open(partly, "w:xz", preset=6) as archive:
-            for name, path in sorted(found.items()):
-                archive.add(path.resolve(), name)
-        partly.rename(packed)
-    shutil.copy(packed, kit / "llvm.tar.xz")
-    return ""
+            for name, library in sorted(found.items()):
+                archive.add(library.resolve(), name)
+        partly.rename(path)
+    return path
 
 
 def check_libraries(kit: Path) -> str:

@@ -77,6 +77,12 @@ def test_without_a_gpu_it_says_so_in_a_line(kit: Path, tmp_path: Path) -> None:
     assert "there is no GPU here: no NVIDIA driver" in done.stdout
 
 
+def test_through_liboffload_it_says_why_there_is_no_gpu(kit: Path, tmp_path: Path) -> None:
+    done = _started(kit, tmp_path, "--plugin", "liboffload", OMPTOOL_LIBOFFLOAD="amd")
+    assert (done.returncode, done.stderr) == (77, "")
+    assert "there is no GPU here: no device of liboffload: no AMD GPU: there is no" in done.stdout
+
+
 def test_on_the_fake_driver_it_gets_to_its_launches(
     kit: Path, tmp_path: Path, products: Products
 ) -> None:

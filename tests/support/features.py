@@ -346,8 +346,9 @@ other columns come from trials by hand, with the tools of LLVM 14 to 22, CUDA 13
 NOT_DONE = """
 ## What omptool does not do
 
-- omptool has no plugin for AMD's GPUs. It reads, checks, lowers, links and bundles images for them,
-  but regions for these GPUs run on the host.
+- Regions run on AMD's GPUs through LLVM's liboffload 22, 23 or 24. Tests run programs through a
+  fake of the library, which calls the kernels' code on the CPU. They open the real library on
+  machines without a GPU. Nobody has run it on AMD's GPUs.
 - `link` joins bitcode for a device to one module. It has no ThinLTO, and sees no entries in objects
   of `clang -flto` before the host's link.
 - omptool reads the device images in Windows' files. It writes no such file, and its runtime is for

@@ -106,7 +106,8 @@ def program(products: Products, link: str, *more: str) -> Path:
             images = (image(arch, number * 10 + arch) for arch in ARCHS)
             (folder / str(number)).write_bytes(fatbins.fatbin(*images))
         app = folder / ("app.so" if "library" in link else "app")
-        run("gcc", "-g", "-O1", f"-DBLOBS={folder}", *LINKS[link], *more, SOURCE, "-o", app)
+        options = ("-g", "-O1", f"-DBLOBS={folder}", *LINKS[link], *more)
+        run("gcc", *options, SOURCE, "-o", app)
         return app
 
     name = re.sub(r"\W+", "-", "-".join(("slimmed", link, *more)))

@@ -21,6 +21,7 @@ LOAD = "import ctypes, os, sys; ctypes.CDLL(sys.argv[1], mode=os.RTLD_NOW)"
 REGISTER = r"""
 #include <stdio.h>
 #include <string.h>
+#include "fatbin_entry.h"
 struct Wrapper { unsigned magic, version; const unsigned char *data; void *other; };
 void **SYMBOL(const struct Wrapper *wrapper) {
   const unsigned char *at = wrapper->data;
@@ -35,15 +36,9 @@ void **SYMBOL(const struct Wrapper *wrapper) {
     printf("fat binary %02x%02x of %lu bytes:", *at, at[1], size);
     const unsigned char *const end = at + 16 + size;
     for (at += 16; at < end;) {
-      unsigned header, arch, sum = 0;
-      unsigned long image;
-      memcpy(&header, at + 4, 4);
-      memcpy(&image, at + 8, 8);
-      memcpy(&arch, at + 28, 4);
-      printf(" kind %d arch %u size %lu", *at, arch, image);
-      for (at += header; image; --image)
-        sum = sum * 31 + *at++;
-      printf(" sum %x", sum);
+      struct Entry entry;
+      at = read_entry(at, &entry);
+      printf(" kind %u arch %u size %lu sum %x", entry.kind, entry.arch, entry.size, entry.sum);
     }
     printf("\n");
   }
@@ -51,6 +46,7 @@ void **SYMBOL(const struct Wrapper *wrapper) {
   return (void **)wrapper;
 }
 """
+SUPPORT = Path(__file__).parent
 REGISTERING = ("__cudaRegisterFatBinary", "__hipRegisterFatBinary")
 
 
@@ -67,7 +63,15 @@ def stubs(library: Path, folder: Path) -> Path:
         versions = sorted({version for version in names.values() if version})
         script.write_text("\n".join(f'"{version}" {{ global: *; }};' for version in versions))
         flags = [f"-Wl,--version-script={script}"] if versions else []
-        words = ("-shared", "-fPIC", "-fno-builtin", "-w", f"-Wl,-soname,{name}", *flags)
+        words = (
+            "-shared",
+            f"-I{SUPPORT}",
+            "-fPIC",
+            "-fno-builtin",
+            "-w",
+            f"-Wl,-soname,{name}",
+            *flags,
+        )
         output("gcc", *words, source, "-o", folder / name)
     return folder
 

@@ -25,6 +25,7 @@ from packager.pairing import needs_device
 from packager.questions.members import named
 
 if TYPE_CHECKING:
+    from packager.checks.between import Earlier
     from packager.dwarf.sources import Asked
     from packager.files.reader import Reader
 
@@ -157,13 +158,17 @@ def _checked(
     files: Files, codes: Sequence[str], gates: Gates, *, is_text: bool, is_wide: bool
 ) -> tuple[list[Result], list[Path]]:
     """Return the findings, which text shows file by file, and the files without entries."""
+    from packager.checks.between import Earlier
+
     results: list[Result] = []
     without: list[Path] = []
+    earlier = Earlier()
     for path, binaries in files.by_path():
         parts: list[FatBinary] = []
-        of_parts = _of_parts(path, binaries, codes, gates, results, parts)
+        of_parts = _of_parts(path, binaries, codes, gates, earlier, parts)
         for result in chain(of_parts, _of_whole(path, parts, files, gates)):
             results.append(result)
+            earlier.add(result[0])
             if is_text:
                 from omptool.render.verify import verify_text
 
@@ -178,13 +183,13 @@ def _of_parts(
     binaries: Iterable[FatBinary],
     codes: Sequence[str],
     gates: Gates,
-    before: Sequence[Result],
+    earlier: Earlier,
     parts: list[FatBinary],
 ) -> Iterator[Result]:
     """Yield the findings about a file, member by member, and add its `parts`."""
     for member, binary in named(binaries, str(path)):
         parts.append(binary)
-        findings = found_in(binary, [earlier for earlier, _ in before], codes)
+        findings = found_in(binary, earlier, codes)
         yield binary, gates.fresh(binary, [*findings, *gates.of_part(member, binary)])
 
 

@@ -17,6 +17,7 @@ from packager.questions.members import EMPTY
 
 if TYPE_CHECKING:
     from omptool.commands.verify.since import Since
+    from packager.checks.between import Earlier
     from packager.gates.budget import Budget
 
 Result = tuple[FatBinary, list[Finding]]
@@ -117,10 +118,8 @@ def _weighty(results: Sequence[Result]) -> Iterator[tuple[str, str, str]]:
                 yield binary.path, one.code, one.message
 
 
-def found_in(
-    binary: FatBinary, earlier: Sequence[FatBinary], codes: Sequence[str]
-) -> list[Finding]:
-    """Return the findings of the checks in a file, alone and with files before it."""
+def found_in(binary: FatBinary, earlier: Earlier, codes: Sequence[str]) -> list[Finding]:
+    """Return what the checks find in a file, alone and beside files before it."""
     from packager import checks
 
     found = checks.verify(binary, codes) if codes else []

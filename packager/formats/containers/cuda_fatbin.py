@@ -29,6 +29,7 @@ HEADER = Struct("<4sHHQ")  # magic, version, header size, size of the entries
 ENTRY = Struct("<HHIQIIHHI")
 TAIL = Struct("<QQQ")  # flags, hash, inflated size
 TAIL_AT = 40
+WITH_TAIL = Struct("<HHIQIIHHI8xQQQ")  # both: large libraries have some ten thousand
 SMALLEST = TABLE_AT = 64  # header of an entry, and where a group's table begins in its own
 OPTIONAL = Struct("<I8xII")  # header's end: offset of options; offset and size of the name
 OPTIONAL_AT = 20
@@ -207,13 +208,15 @@ def entries(body: Reader) -> Iterator[Entry]:
     """Yield the entries of one fatbin. Raises FormatError for an entry with an unknown end."""
     at = 0
     while at < len(body):
-        kind, _, header, size, packed, _, _, _, arch = body.unpack(ENTRY, at, "fatbin entry")
-        where = f"fatbin entry at {body.at + at:#x}"
-        if header < TAIL_AT + TAIL.size:
+        head = body.unpack(WITH_TAIL, at, "fatbin entry")
+        kind, _, header, size, packed, _, _, _, arch, flags, _, inflated = head
+        if header < WITH_TAIL.size:
+            where = f"fatbin entry at {body.at + at:#x}"
             raise FormatError(f"{where}: header size {header} is too small")
-        flags, _, inflated = body.unpack(TAIL, at + TAIL_AT, "fatbin entry")
-        body.slice(at + header, size, f"image of the {where}")
-        data = body.slice(at, header + size, where)
+        if size > len(body) - at - header:
+            where = f"fatbin entry at {body.at + at:#x}"
+            body.slice(at + header, size, f"image of the {where}")  # raises
+        data = body.slice(at, header + size, "fatbin entry")
         at += header + size
         yield Entry(data, header, kind, packed, _arch(arch, flags), flags, inflated)
 

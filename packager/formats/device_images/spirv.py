@@ -25,6 +25,8 @@ LINKAGE = 5  # the capability without which nothing is exported
 # Opcodes that must follow entry points and their modes ("Logical Layout of a Module"): sources and
 # names, decorations, types, constants and variables, functions.
 LATER = frozenset((*range(2, 9), *range(19, 53), FUNCTION, 59, *range(71, 76), 330, 332))
+LLVM_22 = 43 << 16 | 22  # the generator: LLVM's back end of a release
+ENTRY_POINT_OF_OPENMP = "__kmpc_target_init"  # clang's code imports it until it is linked
 KERNEL = 6  # the execution model of OpenCL's kernels
 ADDRESSING = {0: "spirv", 1: "spirv32", 2: "spirv64"}
 # Most instructions before LATER: only a hostile module has more.
@@ -74,7 +76,10 @@ def inspect(data: Reader) -> Contents:
         variables, imported = linkage(data, end, order, machine)
         links = Links(imported)
     symbols = (*kernels, *variables)
-    return Contents("spirv", machine, arch, symbols, tuple(kernels), links=links)
+    found = Contents("spirv", machine, arch, symbols, tuple(kernels), links=links)
+    (generator,) = unpack(f"{order}I", data.bytes(2 * WORD, WORD, "SPIR-V header"))
+    is_clangs = ENTRY_POINT_OF_OPENMP in links.undefined
+    return found._replace(is_miscompiled=True) if is_clangs and generator == LLVM_22 else found
 
 
 def _instructions(data: Reader, order: str) -> Iterator[Instruction]:

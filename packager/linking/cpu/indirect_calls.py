@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from packager.elf.headers import SHT_PROGBITS, STT_FUNC
+from packager.files.temporary import unused
 from packager.host_machines import MACHINES
-from packager.linking.inputs import Part, device_symbols, unused
+from packager.linking.inputs import Part, device_symbols
 from packager.records import NamedTuple
 from packager.triples import code_of
 from packager.writers.elf_types import (

@@ -29,6 +29,7 @@ class Device:
     is_text: bool = False  # LLVM writes PTX
     is_cpu: bool = False  # the linker can merge objects, and resolves undefined names
     vectorises: bool = True
+    is_openmp_spirv: bool = False  # what clang's code needs before LLVM makes SPIR-V of it
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class JoinAnswer:
     undefined: tuple[Undefined, ...] = ()
     notes: tuple[str, ...] = ()  # notes for the user, a line each
     libraries: tuple[str, ...] = ()  # the names of those that were linked
+    by_address: tuple[str, ...] = ()  # functions with calls by address that SPIR-V has not
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -81,7 +83,7 @@ class JoinAnswer:
     @staticmethod
     def from_json(text: str) -> JoinAnswer:
         fields = json.loads(text)
-        for name in ("exports", "notes", "libraries"):
+        for name in ("exports", "notes", "libraries", "by_address"):
             fields[name] = tuple(fields[name])
         fields["undefined"] = tuple(
             Undefined(one["name"], tuple(one["users"])) for one in fields["undefined"]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from llvmlite import binding as llvm
 
-from packager.lowering.joining import constructors, machines
+from packager.lowering.joining import constructors, machines, openmp_spirv
 from packager.lowering.joining.kept import (
     all_spmd,
     declarations,
@@ -36,7 +36,16 @@ from packager.lowering.joining.request import (
     Undefined,
 )
 from packager.lowering.joining.upgrades import corrected
-from packager.lowering.modules import FaultError, drop_unused, link, parse, retarget, without_ident
+from packager.lowering.modules import (
+    FaultError,
+    drop_unused,
+    inline_always,
+    link,
+    parse,
+    retarget,
+    verify,
+    without_ident,
+)
 from packager.lowering.pipeline import Output, emitted, initialise, optimise
 from packager.lowering.request import READING
 from packager.same_kernel.modules import code
@@ -44,8 +53,9 @@ from packager.triples import code_of
 
 _MULTIPLE = re.compile(r"Linking globals named '(.*)': symbol multiply defined")
 _SETTING = re.compile(r"__omp_rtl_(?:debug_kind|assume_\w+)")
-_OTHER_POINTERS = re.compile(r"-p(?:0)?:(?!64)")  # true of no device here
-# With this flag LLVM's OpenMP optimisations call only functions that are present.
+_OTHER_POINTERS = re.compile(r"-p(?:0)?:(?!64)")  # of no device here
+_MOST_ROUNDS = 6  # of inlining: each makes the calls by address of the last one direct
+# LLVM's OpenMP optimisations then call only what is there.
 _IS_LINKED = '!llvm.module.flags = !{!0}\n!0 = !{i32 1, !"LTOPostLink", i32 1}\n'
 
 
@@ -103,16 +113,23 @@ def _join(request: JoinRequest) -> JoinAnswer:
     _link_libraries(program, request.libraries, device)
     _link_settings(program)
     output = Output(device.triple, request.emit, request.level, device.is_text, device.vectorises)
-    _shrink(program, request, machine, output)
+    if device.is_openmp_spirv:
+        by_address = _shrink_spirv(program, request, machine, output)
+        if by_address:
+            return JoinAnswer(by_address=by_address)
+        machine = machines.plain(device, request.level)  # one that knows the extensions
+    else:
+        _shrink(program, request, machine, output)
     module = program.module
+    undefined = tuple(  # before LLVM names what it builds in
+        Undefined(value.name, tuple(program.users.get(value.name, ())))
+        for value in _undefined(module)
+    )
     Path(request.output).write_bytes(emitted(module, machine, output))
     visible = (value.name for value in definitions(module) if not is_local(value))
     return JoinAnswer(
         exports=tuple(name for name in visible if not name.startswith("llvm.")),
-        undefined=tuple(
-            Undefined(value.name, tuple(program.users.get(value.name, ())))
-            for value in _undefined(module)
-        ),
+        undefined=undefined,
         notes=tuple(program.notes),
         libraries=tuple(program.libraries),
     )
@@ -139,7 +156,11 @@ def _read(part: Part, device: Device, *, is_trusted: bool = False) -> llvm.Modul
     newer = _newer(part)
     _say(f"{part.name}: {newer}" if newer else part.name)
     try:
-        module = parse(Path(part.path).read_bytes(), is_trusted=is_trusted)
+        is_edited = device.is_openmp_spirv
+        module = parse(Path(part.path).read_bytes(), is_trusted=is_trusted or is_edited)
+        if is_edited:
+            module = openmp_spirv.plain(module)
+            verify(module)
     except FaultError as fault:
         place = f":{fault.line}:{fault.column}" if fault.line else ""
         why = f"{newer}; compile it with an older clang, or update llvmlite: " if newer else ""
@@ -297,9 +318,30 @@ def _shrink(
         link(module, llvm.parse_assembly(_IS_LINKED))
     optimise(module, machine, output)
     internalise(module, kept, shares=shares)
-    if request.emit != "bc" and not request.device.is_text:
+    device = request.device
+    if request.emit != "bc" and not (device.is_text or device.is_openmp_spirv):
         constructors.in_sections(module, is_cpu=request.device.is_cpu)
     drop_unused(module, machine)
+
+
+def _shrink_spirv(
+    program: _Program, request: JoinRequest, machine: llvm.TargetMachine, output: Output
+) -> tuple[str, ...]:
+    """Make SPIR-V's code of clang's. Return the functions that still call by address."""
+    openmp_spirv.link_mathematics(program.module, [v.name for v in _undefined(program.module)])
+    if openmp_spirv.destroys(program.module):
+        program.notes.append("destructors of device variables do not run on OpenCL devices")
+    program.module = openmp_spirv.prepared(program.module)
+    program.kept.add(openmp_spirv.CONSTRUCTORS)
+    internalise(program.module, {*program.kept, *request.kept}, shares=False)
+    # Before other optimisations: they would turn a call by address into a choice of functions.
+    for _ in range(_MOST_ROUNDS):
+        inline_always(program.module, machine)
+    _shrink(program, request, machine, output._replace(level=max(output.level, 1)))
+    by_address = openmp_spirv.indirect_callers(program.module)
+    if needed := openmp_spirv.extensions(program.module):
+        llvm.set_option("spirv", f"--spirv-ext={','.join(f'+{name}' for name in needed)}")
+    return tuple(by_address)
 
 
 def _say(what: str) -> None:

@@ -36,6 +36,13 @@ def with_spaces(text: str, spaces: Spaces) -> str:
     return text
 
 
+def with_generic_pointers(body: str, space: int) -> str:
+    """Return a function with generic pointers in place of plain ones, local variables included."""
+    text = _with_locals(_LIFETIME.sub("", body), Spaces("", generic=space))
+    text = _INTRINSIC.sub(lambda found: _suffixed(found[0], space), text)
+    return _POINTER.sub(lambda found: _generic(found[0], space), text)
+
+
 def _with_locals(text: str, spaces: Spaces) -> str:
     """Rename each local's own address; its plain pointer keeps the old name."""
 

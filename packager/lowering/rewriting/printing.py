@@ -16,6 +16,7 @@ _LETTERS = {
     "i64": "l",
     "double": "d",
     "ptr": "PU3AS4c",
+    "ptr addrspace(4)": "PU3AS4c",
     f"ptr addrspace({_CONSTANTS})": f"PU3AS{_CONSTANTS}c",
 }
 _CALL = re.compile(

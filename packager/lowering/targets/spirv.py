@@ -21,6 +21,13 @@ _LIBRARY = DeviceLibrary(
         math_functions.by_library(math_functions.of_opencl, "spir_func "),
     )
 )
+# Of it, what code of clang's needs: clang's names, without the routines of portable kernels.
+MATHEMATICS = DeviceLibrary(
+    lambda: (
+        math_functions.native(),
+        math_functions.by_library(math_functions.of_opencl, "spir_func "),
+    )
+)
 _OWN = re.compile(rf"{PRINTF}\w+|{SPIRV_ATOMICS}")
 
 

@@ -12,7 +12,7 @@ from packager.formats.containers.offload_binary import Binary, Blob, Item
 from packager.model import ImageKind
 from packager.records import NamedTuple
 from packager.slimming.containers.bundles import shares
-from packager.slimming.containers.outcome import Held, Outcome
+from packager.slimming.containers.outcome import Held, Outcome, limited
 from packager.slimming.keeps import is_processor
 from packager.slimming.pieces import Piece, Rewritten
 from packager.slimming.request import Request
@@ -89,8 +89,8 @@ def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
 def _read(data: Reader) -> list[_Read]:
     found: list[_Read] = []
     number = 0
-    for binary in offload_binary.binaries(data):
-        blobs = tuple(offload_binary.of_binary(binary))
+    for binary in limited(offload_binary.binaries(data)):
+        blobs = tuple(limited(offload_binary.of_binary(binary)))
         found.append(_Read(binary, blobs, number))
         number += len(blobs)
     return found

@@ -15,7 +15,7 @@ from packager.formats.device_images import spirv
 from packager.formats.device_images.bitcode import magic as bitcode
 from packager.model import ImageKind
 from packager.records import NamedTuple
-from packager.slimming.containers.outcome import Held, Outcome
+from packager.slimming.containers.outcome import Held, Outcome, limited
 from packager.slimming.keeps import AMD, NVIDIA, is_processor
 from packager.slimming.pieces import Piece, Rewritten
 from packager.slimming.request import Request
@@ -110,7 +110,7 @@ def shares(images: Sequence[Candidate], stored: int) -> tuple[Candidate, ...]:
 
 def images(data: Reader) -> list[Held]:
     """Return the images of the bundle at the beginning of `data`. Raises FormatError."""
-    return [_held(data, row) for row in clang_bundle.rows(data)]
+    return [_held(data, row) for row in limited(clang_bundle.rows(data))]
 
 
 def _held(bundle: Reader, row: Row) -> Held:
@@ -132,7 +132,7 @@ def _rebuilt(bundle: Reader, at: int, request: Request) -> _Rebuilt:
     """
     if not clang_bundle.probe(bundle):
         raise FormatError(f"bundle at {bundle.at:#x} has no magic")
-    rows = list(clang_bundle.rows(bundle))
+    rows = limited(clang_bundle.rows(bundle))
     candidates = tuple(_candidate(bundle, row) for row in rows)
     choice = request.choice(at, candidates)
     rebuilt = _Rebuilt(candidates, choice, None)

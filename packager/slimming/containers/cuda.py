@@ -11,7 +11,7 @@ from packager.formats.containers import cuda_fatbin
 from packager.formats.containers.cuda_fatbin import Entry
 from packager.formats.device_images import known as device_images
 from packager.look import Look
-from packager.slimming.containers.outcome import Held, Outcome
+from packager.slimming.containers.outcome import Held, Outcome, limited
 from packager.slimming.keeps import NVIDIA
 from packager.slimming.pieces import Piece, Rewritten
 from packager.slimming.request import Request
@@ -34,7 +34,7 @@ def rewrite(data: Reader, padded: int, request: Request) -> Outcome:
     """
     fatbin = cuda_fatbin.whole(data)
     cuda_fatbin.expect_known(fatbin)
-    entries = list(cuda_fatbin.entries(fatbin.body))
+    entries = limited(cuda_fatbin.entries(fatbin.body))
     rows = _rows(entries)
     candidates = [image for _, image in rows]
     choice = request.choice(data.at, candidates, own_arch=lambda n: _own_arch(*rows[n]))
@@ -63,7 +63,7 @@ def _own(entry: Entry, image: Candidate) -> Callable[[], str]:
 
 def _rows(entries: Iterable[Entry]) -> list[tuple[Entry, Candidate]]:
     """Return the images, each with its entry; images of a group have one together."""
-    return [(entry, image) for entry in entries for image in _candidates(entry)]
+    return limited((entry, image) for entry in entries for image in _candidates(entry))
 
 
 def _candidates(entry: Entry) -> list[Candidate]:

@@ -12,7 +12,7 @@ from packager.formats.containers import known as formats
 from packager.formats.containers.bundles import clang_bundle, compressed_bundle
 from packager.records import NamedTuple
 from packager.slimming.containers import blobs, bundles, cuda
-from packager.slimming.containers.outcome import Held, Outcome, Rewrite
+from packager.slimming.containers.outcome import Held, Outcome, Rewrite, limited
 from packager.slimming.pieces import Piece, Rewritten
 from packager.slimming.selection import Choice
 
@@ -61,7 +61,7 @@ def _of_fatbin(data: Reader) -> int:
 
 
 def _of_bundle(data: Reader) -> int:
-    rows = list(clang_bundle.rows(data))
+    rows = limited(clang_bundle.rows(data))
     ends = [row.offset + row.size for row in rows if row.size]
     end = max(len(clang_bundle.table(rows)), *ends) if ends else len(clang_bundle.table(rows))
     return len(data.slice(0, end, "bundle"))

@@ -3,13 +3,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from typing import TypeVar
 
+from packager.errors import LimitError
 from packager.files.reader import Reader
 from packager.records import NamedTuple
 from packager.slimming.pieces import Rewritten
 from packager.slimming.request import Request
 from packager.slimming.selection import Candidate, Choice
+
+T = TypeVar("T")
+
+# Of one container; real ones have some hundred. An image takes up to a KiB of memory.
+MOST_IMAGES = 1 << 15
+
+
+def limited(images: Iterable[T]) -> list[T]:
+    """Return the images of one container. Raises LimitError for more than any real one has."""
+    found = list(islice(images, MOST_IMAGES + 1))
+    if len(found) > MOST_IMAGES:
+        raise LimitError(f"a container has more than {MOST_IMAGES} images, which is the limit")
+    return found
 
 
 class Outcome(NamedTuple):

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Collection, Iterator
 from struct import Struct
 
@@ -22,6 +21,7 @@ DISTANCE = Struct("<i")
 ADRP, ADRP_MASK = 0x90000000, 0x9F000000
 ARM_WINDOW = 64
 NEAR = 1 << 31
+PATTERN_FOR = 1 << 22  # bytes of code that have one pattern: it takes some time to compile
 
 
 def reference(file: LinkedFile, starts: Collection[int]) -> int | None:
@@ -41,18 +41,26 @@ def reference(file: LinkedFile, starts: Collection[int]) -> int | None:
     return None
 
 
-def _pieces(file: LinkedFile, section: Section, extra: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the code of a section and its addresses; pieces share `extra` bytes."""
+def _pieces(file: LinkedFile, section: Section, extra: int) -> Iterator[tuple[int, memoryview]]:
+    """Yield the code of a section and its addresses; pieces share `extra` bytes.
+
+    Each piece is in the memory of the last one: fresh memory takes as long as the search.
+    """
     content = file.elf.content(section)
+    memory = memoryview(bytearray(min(PIECE + extra, len(content))))
     for at in range(0, len(content), PIECE):
-        size = min(PIECE + extra, len(content) - at)
-        yield section.address + at, content.bytes(at, size, "code")
+        piece = memory[: min(PIECE + extra, len(content) - at)]
+        content.slice(at, len(piece), "code").read_into(piece)
+        yield section.address + at, piece
 
 
 def _x86(file: LinkedFile, section: Section, low: int, high: int) -> Iterator[tuple[int, int]]:
     """Yield the place and the target of instructions that may lead between two addresses."""
+    pattern, known_to = None, section.address
     for start, code in _pieces(file, section, LEA_SIZE - 1):
-        pattern = _pattern(low - start - len(code) - LEA_SIZE, high - start - LEA_SIZE)
+        if start >= known_to:
+            known_to = start + PATTERN_FOR
+            pattern = _pattern(low - known_to - 2 * LEA_SIZE, high - start - LEA_SIZE)
         for found in pattern.finditer(code) if pattern else ():
             at = found.start()
             (distance,) = DISTANCE.unpack_from(code, at + DISTANCE_AT)
@@ -68,31 +76,34 @@ def _pattern(nearest: int, farthest: int) -> re.Pattern[bytes] | None:
     first, last = max(nearest, -NEAR) >> 16, min(farthest, NEAR - 1) >> 16
     if first > last:
         return None
-    ranges = []
-    for top in range(first >> 8, (last >> 8) + 1):
-        begin = first & 0xFF if top == first >> 8 else 0
-        end = last & 0xFF if top == last >> 8 else 0xFF
+    tops = range(first >> 8, (last >> 8) + 1)
+    between = b"".join(b"\\x%02x" % (top & 0xFF) for top in tops[1:-1])
+    ranges = [b".[%b]" % between] if between else []
+    for top in {tops[0], tops[-1]}:
+        begin = first & 0xFF if top == tops[0] else 0
+        end = last & 0xFF if top == tops[-1] else 0xFF
         ranges.append(b"[\\x%02x-\\x%02x]\\x%02x" % (begin, end, top & 0xFF))
     return re.compile(LEA % b"|".join(ranges), re.S)
 
 
 def _arm(file: LinkedFile, section: Section, low: int, high: int) -> Iterator[tuple[int, int]]:
     for start, code in _pieces(file, section, ARM_WINDOW):
-        words = array("I", code[: len(code) // 4 * 4])
+        words = code[: len(code) // 4 * 4].cast("I")
         for at in [n for n, word in enumerate(words) if word & ADRP_MASK == ADRP]:
             word, place = words[at], start + at * 4
             pages = (word >> 29 & 3) | (word >> 5 & 0x7FFFF) << 2
             pages -= (pages & 1 << 20) << 1
             page = (place & ~0xFFF) + (pages << 12)
             if low & ~0xFFF <= page < high:
-                window = code[at * 4 : at * 4 + ARM_WINDOW]
+                window = bytes(code[at * 4 : at * 4 + ARM_WINDOW])
                 yield from ((place, target) for target in ArmReader().relative(window, place))
 
 
 def _absolute(file: LinkedFile, section: Section, starts: Collection[int]) -> int | None:
     """Return the place of an address in position-dependent code."""
     words = [start.to_bytes(4, "little") for start in starts if start < 1 << 32]
-    for place, code in _pieces(file, section, 3):
+    for place, piece in _pieces(file, section, 3):
+        code = bytes(piece)
         for word in words:
             at = code.find(word)
             if at >= 0:

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from packager.editing.linked import LinkedFile
 from packager.elf.headers import PT_INTERP, PT_LOAD, Section
 from packager.errors import PackagerError, UsageError
 from packager.records import NamedTuple
+from packager.slimming.elf.code import reference
 from packager.slimming.elf.front import Move, find_front
 from packager.slimming.elf.holes import Cut, Holes, find_cut, used_ranges
 from packager.slimming.elf.packing import Packed, pack
@@ -40,15 +41,31 @@ class Attempt(NamedTuple):
     faults: dict[int, str]
 
 
-def find_cutting(file: LinkedFile, groups: Mapping[Section, Sequence[Rewritten]]) -> Attempt:
-    """Cut as many sections as the loader allows."""
+def find_references(file: LinkedFile, packed: Iterable[Packed]) -> dict[int, str]:
+    """Return the faults of sections, by their numbers, whose containers code refers to."""
+    faults: dict[int, str] = {}
+    for one in packed:
+        moved = {old for old, new in one.addresses.items() if old != new}
+        place = reference(file, moved)
+        if place is not None:
+            faults[one.section.number] = f"code at {place:#x} refers to a container"
+    return faults
+
+
+def find_cutting(
+    file: LinkedFile, groups: Mapping[Section, Sequence[Rewritten]], known: Mapping[int, str]
+) -> Attempt:
+    """Cut as many sections as the loader allows, but for those with `known` faults.
+
+    The caller looks for references in code to the sections that are cut: that takes a while.
+    """
     faults: dict[int, str] = {}
     whole = _fault(file)
     packed: list[Packed] = []
     for section, containers in groups.items():
         try:
-            if whole:
-                raise UsageError(whole)
+            if fault := whole or known.get(section.number):
+                raise UsageError(fault)
             if not file.is_loaded(section):
                 raise UsageError("no segment loads it whole")
             packed.append(pack(section, containers, file.data))

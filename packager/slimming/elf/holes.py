@@ -65,8 +65,12 @@ class Holes:
     def kept(self, start: int, end: int) -> list[tuple[int, int]]:
         """Return the parts of a range that are in no hole."""
         found = []
-        for hole in self.rows:
-            if hole.end <= start or end <= hole.start:
+        first = max(bisect_right(self._starts, start) - 1, 0)
+        for number in range(first, len(self.rows)):
+            hole = self.rows[number]
+            if end <= hole.start:
+                break
+            if hole.end <= start:
                 continue
             if start < hole.start:
                 found.append((start, hole.start))

@@ -14,7 +14,6 @@ from packager.errors import FormatError
 from packager.files.reader import PIECE
 from packager.formats.host_records import fatbin_wrappers
 from packager.records import NamedTuple
-from packager.slimming.elf import code
 from packager.slimming.elf.packing import Packed
 
 ADDEND_AT = 16  # offset in a relocation
@@ -76,7 +75,7 @@ class _Section:
 
 
 def find_pointers(file: LinkedFile, packed: Sequence[Packed]) -> list[Pointers]:
-    """Return the pointers to the containers of each section."""
+    """Return the pointers to the containers of each section, but for those in code."""
     found = [_Section(file, one) for one in packed]
     if not any(one.moved for one in found):
         return [one.result() for one in found]
@@ -88,9 +87,6 @@ def find_pointers(file: LinkedFile, packed: Sequence[Packed]) -> list[Pointers]:
             one.word(place)
         if file.elf.is_executable:
             _plain(file, one)
-        user = code.reference(file, one.moved)
-        if user is not None:
-            one.fault = one.fault or f"code at {user:#x} refers to a container"
     return [one.result() for one in found]
 
 

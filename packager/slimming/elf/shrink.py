@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from packager.editing.linked import LinkedFile
@@ -15,7 +16,7 @@ from packager.errors import PackagerError
 from packager.files.reader import Reader, open_reader
 from packager.files.replacing import replacing
 from packager.records import NamedTuple
-from packager.slimming.elf.cutting import find_cutting
+from packager.slimming.elf.cutting import find_cutting, find_references
 from packager.slimming.elf.holes import Hole, Holes
 from packager.slimming.elf.layout import Layout, in_place
 from packager.slimming.elf.linked import linked_layout
@@ -51,11 +52,27 @@ class Shrunk(NamedTuple):
     notes: tuple[str, ...] = ()  # notes for users
 
 
+Faults = Mapping[int, str]  # why sections do not become shorter, by their numbers
+
+
+def _no_faults() -> Faults:
+    return {}
+
+
 class Planned(NamedTuple):
     """A result, and its layout if anything changes."""
 
     shrunk: Shrunk
     layout: Layout | None
+    find_references: Callable[[], Faults] = _no_faults  # in code: with any, there is another plan
+
+
+class _ReferencedError(Exception):
+    """Code refers to containers that would move."""
+
+    def __init__(self, faults: Faults) -> None:
+        super().__init__()
+        self.faults = faults
 
 
 class _Opened(NamedTuple):
@@ -72,34 +89,47 @@ def shrink(
     zero: bool = False,
     check: Callable[[Path], None] | None = None,
     copied: Copied = ignore,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Shrunk:
     """Write to `out`, which may be `source`, the file with these containers rewritten.
 
     Without `out` nothing is written. `check` gets the path of the result before it takes the place
-    of `out`, and may raise. With `zero` no byte leaves the file. Raises FormatError where the file
-    or a container is malformed.
+    of `out`, and may raise; `meanwhile` is called while bytes are copied. With `zero` no byte
+    leaves the file. Raises FormatError where the file or a container is malformed.
     """
     with open_reader(source) as data:
-        shrunk, layout = planned(source, data, containers, zero=zero)
-        if layout is None or out is None:
-            return shrunk
-        with replacing(out, source.stat().st_mode & MODE) as temporary:
-            with temporary.open("r+b") as stream:
-                write(stream, data, layout, copied)
-            if check is not None:
-                check(temporary)
-    return shrunk
+        rows = expect_sound(containers, data)
+        known: dict[int, str] = {}
+        while True:
+            found = _planned(source, data, rows, known, zero=zero)
+
+            def expect_no_references(plan: Planned = found) -> None:
+                if faults := plan.find_references():
+                    raise _ReferencedError(faults)
+
+            try:
+                if found.layout is None or out is None:
+                    expect_no_references()
+                    return found.shrunk
+                with replacing(out, source.stat().st_mode & MODE) as temporary:
+                    with temporary.open("r+b") as stream:
+                        steps = [expect_no_references, *([meanwhile] if meanwhile else [])]
+                        write(stream, data, found.layout, copied, steps)
+                    if check is not None:
+                        check(temporary)
+                return found.shrunk
+            except _ReferencedError as error:
+                known |= error.faults
 
 
-def planned(
-    path: Path, data: Reader, containers: Iterable[Rewritten], *, zero: bool = False
+def _planned(
+    path: Path, data: Reader, rows: Sequence[Rewritten], known: Faults, *, zero: bool
 ) -> Planned:
-    """Lay out the result for `data`, which is the file at `path` or a part of it.
+    """Lay out the result for `data`, the file at `path`.
 
-    The offsets of containers and of their pieces count from the beginning of `data`.
+    Sections with `known` faults stay unchanged.
     """
     size = len(data)
-    rows = expect_sound(containers, data)
     is_same_content = all(is_same(one, data) for one in rows)
     untouched = Planned(Shrunk(size, size, is_changed=False), None)
     if is_same_content and (zero or not any(map(_gain, rows))):
@@ -111,14 +141,14 @@ def planned(
         return Planned(Shrunk(size, size - between.size(), tuple(between.rows)), layout)
     faults: dict[int, str] = {}
     groups, others = _grouped(elf, rows, faults, zero=zero)
-    layout, moved, notes = _layout(_Opened(path, data, elf), groups, others, faults)
+    layout, moved, notes, find = _layout(_Opened(path, data, elf), groups, others, faults, known)
     gone = layout.holes.size()
     if is_same_content and not gone:
         return untouched
     names = {s.number: s.name for s in elf.sections} if elf else {}
     zeroed = tuple(Zeroed(names.get(n, ""), why) for n, why in sorted(faults.items()))
     holes = tuple(layout.holes.rows)
-    return Planned(Shrunk(size, size - gone, holes, zeroed, moved, notes=notes), layout)
+    return Planned(Shrunk(size, size - gone, holes, zeroed, moved, notes=notes), layout, find)
 
 
 def _gain(container: Rewritten) -> int:
@@ -155,10 +185,15 @@ class _Result(NamedTuple):
     layout: Layout
     moved: int = 0
     notes: tuple[str, ...] = ()
+    find_references: Callable[[], Faults] = _no_faults
 
 
 def _layout(
-    file: _Opened, groups: Groups, others: list[Rewritten], faults: dict[int, str]
+    file: _Opened,
+    groups: Groups,
+    others: list[Rewritten],
+    faults: dict[int, str],
+    known: Faults,
 ) -> _Result:
     everything = sorted([*others, *(one for found in groups.values() for one in found)])
     if file.elf is not None and file.elf.is_object:
@@ -170,10 +205,11 @@ def _layout(
     except PackagerError as error:
         faults |= {section.number: str(error) for section in groups}
         return _Result(Layout(list(in_place(everything)), Holes(()), ()))
-    cutting, found = find_cutting(linked, groups)
+    cutting, found = find_cutting(linked, groups, known)
     faults |= found
     packed = {one.section for one in cutting.packed}
     others += [one for section, rows in groups.items() if section not in packed for one in rows]
     moved = sum(old != new for one in cutting.packed for old, new in one.addresses.items())
     layout = linked_layout(linked, cutting, others, everything)
-    return _Result(layout, moved, tuple(losses(linked, file.path.stat().st_mode)))
+    notes = tuple(losses(linked, file.path.stat().st_mode))
+    return _Result(layout, moved, notes, partial(find_references, linked, cutting.packed))

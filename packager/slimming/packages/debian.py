@@ -27,7 +27,7 @@ from packager.formats.containers import archive
 from packager.formats.packages.debian import DATA, METHODS
 from packager.formats.packages.tar_stream import MAX_RECORD
 from packager.slimming.packages.members import LONGEST, PIECE, Members, may_have_code, pieces
-from packager.slimming.slimmed import Slimmed, Slimmer
+from packager.slimming.slimmed import SignedError, Slimmed, Slimmer
 
 CONTROL, SUMS, DESCRIPTION = "control.tar", "md5sums", "control"
 SIGNATURE = "_gpg"  # how the names of debsigs' members begin
@@ -67,26 +67,27 @@ class _Data:
 def slim_debian(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slimmed]:
     """Write `path` to `out`, its files slimmed; return what was done to those with device code.
 
-    `folder` is empty, with room for the largest file twice, and for data.tar. Nothing is written if
-    no file changes. Raises FormatError if the package is damaged or signed, LimitError if its files
-    inflate to more than the limits.
+    `folder` is an empty one with room for the largest file twice, and for data.tar. Nothing is
+    written where no file changes. Raises FormatError where the package is damaged, SignedError if
+    it is signed, LimitError where its files inflate to more than the limits.
     """
     members = Members(str(path), folder, slim)
-    data_tar, done = folder / "data", _Data()
     with open_reader(path) as data:
         parts = list(archive.members(data))
         for part in parts:
             if part.name.startswith(SIGNATURE):
-                raise FormatError(f"is signed by {part.name}: its files stay as they are")
+                raise SignedError(part.name)
         found, control = (_part(parts, name) for name in (DATA, CONTROL))
-        with data_tar.open("wb") as file:
+        if not _changes(found, members):  # to compress a large package takes minutes
+            return members.slimmed
+        members, done = Members(str(path), folder, slim), _Data()
+        new = {found: folder / "data", control: folder / "control"}
+        with new[found].open("wb") as file:
             _slim_tar(found, file, members, done)
-        if done.sums:
-            new = {found: data_tar, control: folder / "control"}
-            with new[control].open("wb") as file:
-                _write_control(control, file, done)
-            with out.open("wb") as file:
-                _assemble(data, parts, new, file)
+        with new[control].open("wb") as file:
+            _write_control(control, file, done)
+        with out.open("wb") as file:
+            _assemble(data, parts, new, file)
     return members.slimmed
 
 
@@ -96,6 +97,20 @@ def _part(parts: list[archive.Member], name: str) -> archive.Member:
             return part
     known = ", ".join(f"{name}{ending}" for ending in METHODS)
     raise FormatError(f"is a Debian package without {name}; known names: {known}")
+
+
+def _changes(part: archive.Member, members: Members) -> bool:
+    """Return whether a file of data.tar changes; the first that does is the last that is read."""
+    with _read(part) as source:
+        for info in source:
+            stored = source.extractfile(info) if info.isreg() else None
+            beginning = stored.read(LONGEST) if stored else b""
+            if stored and may_have_code(beginning):
+                content = pieces(beginning, stored)
+                name = info.name.removeprefix("./")
+                if members.slim(name, info.size, info.size, content) is not None:
+                    return True
+    return False
 
 
 def _slim_tar(part: archive.Member, out: BinaryIO, members: Members, done: _Data) -> None:
@@ -205,13 +220,15 @@ def _method(part: archive.Member) -> str:
 class _Header(tarfile.TarInfo):
     """A header that dpkg reads, too: its records are names alone, and short."""
 
-    def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarFile:
-        where = f"header in the tar at {self.offset:#x}"
-        if self.type in NAMES and self.size > MAX_RECORD:
-            raise FormatError(f"{where} claims a name of {self.size} bytes")
-        if self.type in OF_OTHERS or self.size < 0:
-            raise FormatError(f"{where} is none of a Debian package's")
-        return super()._proc_member(tar)  # type: ignore[misc,no-any-return]  # typeshed lacks it
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Header:
+        """Return the header in a block of the tar. Raises FormatError for another one."""
+        found = super().frombuf(buf, encoding, errors)
+        if found.type in NAMES and found.size > MAX_RECORD:
+            raise FormatError(f"header of {found.name} claims a name of {found.size} bytes")
+        if found.type in OF_OTHERS or found.size < 0:
+            raise FormatError(f"header of {found.name} in the tar is none of a Debian package's")
+        return found
 
 
 @contextmanager

@@ -47,7 +47,7 @@ def files(folder: Path) -> Iterator[Found]:
             yield Found(path, f"cannot be read: {error.strerror}")
             continue
         if may_have_code(beginning):
-            yield Found(path, _reason(path, status))
+            yield Found(path, reason_to_stay(path, status))
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -83,7 +83,8 @@ def _folders(folder: Path) -> Iterator[tuple[Path, list[str]]]:
         waiting += sorted(inside, reverse=True)
 
 
-def _reason(path: Path, status: os.stat_result) -> str:
+def reason_to_stay(path: Path, status: os.stat_result) -> str:
+    """Return why a file is not replaced in its place; "" if it may be."""
     if is_unfinished(path):
         return "is a part of a file that a command writes, or was killed at: remove it then"
     if status.st_nlink > 1:
@@ -97,14 +98,15 @@ def _reason(path: Path, status: os.stat_result) -> str:
 
 
 class Records:
-    """The RECORDs of a folder and of those that it is in: which of them has which file."""
+    """The RECORDs of a file or folder, in it and in those that it is in: which has which file."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, path: Path) -> None:
         self._owners: dict[str, list[Path]] = {}
         self._changed: dict[Path, list[Path]] = {}
         self.left: list[Found] = []  # those that stay as they are
-        inside = (place for place, _ in _folders(folder.absolute()))
-        for place in (*folder.absolute().parents, *inside):
+        folder = path.absolute()
+        inside = (place for place, _ in _folders(folder)) if folder.is_dir() else ()
+        for place in (*folder.parents, *inside):
             for record in place.glob(f"*{METADATA}/{RECORD}"):
                 try:
                     self._read(place, record)

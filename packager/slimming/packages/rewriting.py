@@ -7,7 +7,6 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from packager.files.replacing import replacing
 from packager.slimming.slimmed import Slimmed, is_worth_writing
@@ -27,6 +26,8 @@ def rewritten(path: Path, out: Path | None, rewrite: Rewrite) -> tuple[list[Slim
     `out` may be `path`. It is written only if a file changes and no kept GPU loses all code in one.
     Without `out`, the size is that of a temporary file.
     """
+    from tempfile import TemporaryDirectory  # slow to load, and most files are no packages
+
     done: list[Slimmed] = []
     after = path.stat().st_size
     with TemporaryDirectory(prefix=".omptool-", dir=None if out is None else out.parent) as name:

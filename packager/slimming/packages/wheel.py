@@ -27,7 +27,7 @@ from packager.slimming.packages.record import (
     is_signature,
     rewritten,
 )
-from packager.slimming.slimmed import Slimmed, Slimmer
+from packager.slimming.slimmed import SignedError, Slimmed, Slimmer
 
 LOCAL = Struct("<4s5H3I2H")
 FIELD = Struct("<2H")
@@ -61,7 +61,7 @@ def _expect_sound(source: ZipFile, size: int) -> None:
     for info in source.infolist():
         name = info.filename
         if is_signature(name):
-            raise FormatError(f"is signed by {name}: its files stay as they are")
+            raise SignedError(name)
         if info.flag_bits & ENCRYPTED:
             raise FormatError(f"has the encrypted file {name}: its files stay as they are")
         if not 0 <= info.header_offset < size:

@@ -37,7 +37,7 @@ const char* variable_of_early_ones() {
   return variable_of_tables();
 }
 
-// Those beside OMPTOOL_TRACE ask for a trace, too: the observers print a line if a value cannot be used.
+// The settings of a trace open the library without a trace, too: it prints a line about a value that cannot be used.
 const char* variable_of_all() {
   for (const char* const one : {"OMPTOOL_TRACE", "LIBOMPTARGET_PROFILE", "OMPTOOL_CHECK", "OMPTOOL_TRACE_FORMAT",
                                 "OMPTOOL_TRACE_LIMIT", "LIBOMPTARGET_PROFILE_GRANULARITY"})
@@ -65,7 +65,7 @@ struct OwnCore : Core {
 constinit std::atomic<Observers*> opened{nullptr};
 constinit std::atomic<bool> is_refused{false};
 
-// Never closed: threads call the observers while the process exits. Threads may each open it, and get the same.
+// Opens the library for good: threads call observers while the process exits. Threads that each open it get one object.
 Observers* open(std::string& why) {
   const std::string path = own_folder() + "/" + kObserversFile;
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -92,9 +92,10 @@ Observers* observers_for(const char* variable) {
 }
 
 // Runs behind this library's other destructors, which print. Libraries that registered have gone by then, as they need
-// this one. The tables of a program that has made no call are printed, too.
+// this one. The tables of a program that has made no call are printed, too, and its files are listed.
 [[gnu::destructor(101)]] void finish_observers() {
-  if (Observers* const observers = observers_for(variable_of_tables()))
+  constexpr const char* kReport = "OMPTOOL_REPORT";
+  if (Observers* const observers = observers_for(is_set(kReport) ? kReport : variable_of_tables()))
     observers->finish();
 }
 

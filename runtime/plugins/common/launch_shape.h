@@ -37,6 +37,7 @@ struct FlatShape {
   std::int32_t threads;
   std::uint64_t trip_count;
   bool names_dimensions = false; // in lines for the user
+  std::uint32_t flags = 0;       // of the record
 };
 
 // Nothing, with last_error set: `device` ("the CPU") does not launch so. No shape: one team of one thread.
@@ -58,7 +59,7 @@ inline std::optional<FlatShape> flat_shape(const tgt_launch_shape* asked, const 
             device + " a launch gives teams none";
   if (fault.empty())
     return FlatShape{static_cast<std::int32_t>(teams), static_cast<std::int32_t>(threads), asked->trip_count,
-                     (asked->flags & OMPTARGET_SHAPE_NAMES_DIMENSIONS) != 0};
+                     (asked->flags & OMPTARGET_SHAPE_NAMES_DIMENSIONS) != 0, asked->flags};
   fail(fault);
   return std::nullopt;
 }

@@ -4,7 +4,7 @@
 
 #include "common/calls.h"
 #include "region_name.h"
-#include "settings.h"
+#include "gpu/settings.h"
 
 #include <algorithm>
 #include <cctype>

@@ -5,7 +5,7 @@
 // constructors and destructors of its variables.
 #pragma once
 
-#include "clang_kernel.h"
+#include "gpu/clang_kernel.h"
 #include "driver/context.h"
 #include "image_kind.h"
 #include "omptarget_rtl.h"
@@ -17,6 +17,8 @@
 #include <vector>
 
 namespace omptool::cuda {
+
+using namespace gpu;
 
 // A function or a virtual table, which the host names by its own address.
 struct IndirectEntry {

@@ -6,7 +6,7 @@
 #include "common/description.h"
 #include "compile/compiled.h"
 #include "queue.h"
-#include "settings.h"
+#include "gpu/settings.h"
 
 #include <utility>
 

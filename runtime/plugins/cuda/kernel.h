@@ -4,7 +4,7 @@
 // A kernel of a loaded image: what the host's table has as its address.
 #pragma once
 
-#include "clang_kernel.h"
+#include "gpu/clang_kernel.h"
 #include "driver/context.h"
 #include "region_name.h"
 
@@ -15,6 +15,8 @@
 #include <string>
 
 namespace omptool::cuda {
+
+using namespace gpu;
 
 class Kernel {
 public:

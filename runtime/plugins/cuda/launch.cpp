@@ -6,7 +6,7 @@
 #include "common/launch_line.h"
 #include "common/launch_shape.h"
 #include "generations.h"
-#include "settings.h"
+#include "gpu/settings.h"
 
 #include <algorithm>
 #include <iterator>
@@ -16,7 +16,7 @@ namespace omptool::cuda {
 namespace {
 
 constexpr std::size_t kArgument = sizeof(void*);
-constexpr std::uint8_t kNoMemory = 1, kDeviceMemory = 2; // see MemoryPromise
+using Place = ClangKernel::Environment;
 
 // A kernel reads its parameters whether they were given or not.
 bool has_all(const KernelFacts& facts, const Kernel& kernel, std::size_t given) {
@@ -43,84 +43,25 @@ Outcome start_in(const Driver& driver, Launch& launch, CUstream stream) {
                       threads[1], threads[2], memory, stream, each.data());
 }
 
-using Place = ClangKernel::Environment;
-constexpr std::uint64_t kAlignment = 256; // for any type
-
-std::uint64_t aligned(std::uint64_t size) {
-  return (size + kAlignment - 1) / kAlignment * kAlignment;
-}
-
-// Memory that a launch lends its kernel, in this order.
-struct Loan {
-  std::uint64_t environment, buffer, memory; // bytes
-};
-
-Loan loan_of(const Launch& launch) {
-  const ClangKernel& clang = *launch.kernel->clang();
-  const auto& blocks = launch.grid.blocks;
-  const std::uint64_t teams = std::uint64_t{blocks[0]} * blocks[1] * blocks[2];
-  const std::uint64_t buffer = clang.reduction_size + teams * clang.team_reduction_size;
-  const std::uint64_t memory = launch.memory.fallback == kDeviceMemory ? teams * launch.memory.size : 0;
-  const bool is_needed = buffer > 0 || (clang.environment == Place::kLast && launch.memory.size > 0);
-  return {is_needed ? kAlignment : 0, aligned(buffer), memory};
-}
-
 // The address of what a kernel is lent, or a word that it is nothing; 0, with last_error set: there is no memory for
 // it.
 CUdeviceptr lend(const Launcher& launcher, const Launch& launch, CUstream stream, CUdeviceptr& lent) {
-  constexpr CUdeviceptr kNothing = ~CUdeviceptr{0};
-  const Loan loan = loan_of(launch);
+  const ClangKernel& clang = *launch.kernel->clang();
+  const Loan loan = loan_of(clang, launch.grid, launch.memory);
   if (loan.environment == 0)
-    return kNothing;
+    return kNothingLent;
   const Driver& driver = launcher.context.driver;
-  lent = launcher.memory.allocate(loan.environment + loan.buffer + loan.memory);
+  lent = launcher.memory.allocate(loan.size());
   if (!lent)
     return 0;
-  const CUdeviceptr buffer = lent + loan.environment;
-  const LaunchEnvironment18 first{0, 0, buffer};
-  const LaunchEnvironment23 last{loan.buffer ? buffer : 0, loan.memory ? buffer + loan.buffer : 0, 0,
-                                 launch.memory.size, launch.memory.fallback};
-  const bool is_last = launch.kernel->clang()->environment == Place::kLast;
-  const void* const record = is_last ? static_cast<const void*>(&last) : &first;
-  const std::size_t size = is_last ? sizeof last : sizeof first;
+  const LaunchRecord record = record_of(clang, loan, launch.memory, lent);
   const Outcome outcome = launcher.context.in_stream(
-      [&] { return OMPTOOL_CUDA(driver, cuMemcpyHtoDAsync_v2, lent, record, size, stream); });
+      [&] { return OMPTOOL_CUDA(driver, cuMemcpyHtoDAsync_v2, lent, record.bytes.data(), record.size, stream); });
   if (outcome.ok())
     return lent;
   fail_of(driver, outcome, "kernel " + launch.kernel->title());
   launcher.memory.release(lent);
   return lent = 0;
-}
-
-std::optional<Grid> grid_for(const Kernel& kernel, const tgt_launch_shape& asked, const KernelFacts& facts,
-                             const DeviceLimits& device) {
-  return kernel.clang() ? grid_of(*kernel.clang(), clang_settings(), asked, facts, device)
-                        : grid_of(asked, facts, device);
-}
-
-// The same, where the kernel may do without the memory that it asks for, or with other memory.
-std::optional<Grid> grid_for(const Kernel& kernel, const tgt_launch_shape& asked, const KernelFacts& facts,
-                             const DeviceLimits& device, MemoryPromise& memory) {
-  const bool is_told = kernel.clang() && kernel.clang()->environment == Place::kLast;
-  memory = {is_told ? static_cast<std::uint32_t>(std::min<std::uint64_t>(asked.dynamic_memory, UINT32_MAX)) : 0, 0};
-  std::optional<Grid> grid = grid_for(kernel, asked, facts, device);
-  const std::uint32_t otherwise = asked.flags & (OMPTARGET_SHAPE_MEMORY_OR_NULL | OMPTARGET_SHAPE_MEMORY_OR_DEVICE);
-  if (grid || memory.size == 0 || otherwise == 0)
-    return grid;
-  tgt_launch_shape without = asked;
-  without.dynamic_memory = 0;
-  memory.fallback = otherwise == OMPTARGET_SHAPE_MEMORY_OR_NULL ? kNoMemory : kDeviceMemory;
-  return grid_for(kernel, without, facts, device);
-}
-
-// Puts the word for the environment where the kernel takes it, wherever the call has it, if at all.
-void place_environment(Place place, std::uint32_t flags, std::vector<void*>& values) {
-  if ((flags & OMPTARGET_SHAPE_ENVIRONMENT_FIRST) && !values.empty())
-    values.erase(values.begin());
-  else if ((flags & OMPTARGET_SHAPE_ENVIRONMENT_LAST) && !values.empty())
-    values.pop_back();
-  if (place != Place::kNone)
-    values.insert(place == Place::kFirst ? values.begin() : values.end(), nullptr);
 }
 
 void tell(std::int32_t device, const Launch& launch) {
@@ -148,7 +89,7 @@ std::optional<Launch> prepare(const Launcher& launcher, void* handle, plugin::Ar
   if (!facts)
     return std::nullopt;
   MemoryPromise memory;
-  const std::optional<Grid> grid = grid_for(kernel, asked, *facts, launcher.limits, memory);
+  const std::optional<Grid> grid = grid_for(kernel.clang(), clang_settings(), asked, *facts, launcher.limits, memory);
   std::vector<void*> words(arguments.begin(), arguments.end());
   if (kernel.clang())
     place_environment(kernel.clang()->environment, asked.flags, words);

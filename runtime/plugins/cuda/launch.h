@@ -7,8 +7,8 @@
 #include "common/device.h"
 #include "driver/context.h"
 #include "driver/memory.h"
+#include "gpu/launch_environment.h"
 #include "kernel.h"
-#include "shape.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,12 +23,6 @@ struct Launcher {
   const Context& context;
   const DeviceLimits& limits;
   Memory& memory;
-};
-
-// The memory of each team's own that a program asks for, and what the kernel gets if there is too little of it.
-struct MemoryPromise {
-  std::uint32_t size = 0;    // bytes
-  std::uint8_t fallback = 0; // as LaunchEnvironment23 has it
 };
 
 // A launch that is right, as far as that can be told before the driver is asked: it may wait for its turn.

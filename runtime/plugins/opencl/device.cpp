@@ -65,11 +65,18 @@ tgt_target_table* Device::load(const __tgt_device_image& image) {
   if (!loaded)
     return nullptr;
   name_running_kernels(found_);
+  if (run_alone(loaded->constructors()))
+    return nullptr;
   return images_.add(image, std::move(loaded));
 }
 
 std::int32_t Device::unload(const __tgt_device_image& image) {
   return images_.take(image) ? 0 : 1;
+}
+
+std::int32_t Device::run_alone(Kernel* kernel) {
+  const std::optional<Launch> launch = kernel ? kernel->prepare({}, {1, 1, 0}, loans_) : std::nullopt;
+  return launch ? run_now(*kernel, *launch) : kernel ? 1 : 0;
 }
 
 cl_command_queue Device::take_queue() {
@@ -138,10 +145,14 @@ std::int32_t Device::run(void* kernel, plugin::Arguments arguments, const tgt_la
   if (!shape)
     return OMPTARGET_RTL_NOT_STARTED;
   Kernel& known = *static_cast<Kernel*>(kernel);
-  const Running running(found_, known.title());
-  return run_now(known.launch_call(), [&](cl_command_queue queue, const Order& order) {
-    return known.launch(queue, arguments, *shape, order);
-  });
+  const std::optional<Launch> launch = known.prepare(arguments, *shape, loans_);
+  return launch ? run_now(known, *launch) : OMPTARGET_RTL_NOT_STARTED;
+}
+
+std::int32_t Device::run_now(Kernel& kernel, const Launch& launch) {
+  const Running running(found_, kernel.title());
+  return run_now(kernel.launch_call(),
+                 [&](cl_command_queue queue, const Order& order) { return kernel.launch(queue, launch, order); });
 }
 
 std::int32_t Device::queue_nothing(const plugin::Dependences& order) {
@@ -171,10 +182,13 @@ std::int32_t Device::queue_run(void* kernel, plugin::Arguments arguments, const 
   if (!shape)
     return OMPTARGET_RTL_NOT_STARTED;
   Kernel& known = *static_cast<Kernel*>(kernel);
-  return queue_.add(*this, order, known.launch_call(), Running(found_, known.title()),
-                    [&](cl_command_queue queue, const Order& its_order) {
-                      return known.launch(queue, arguments, *shape, its_order);
-                    });
+  const std::optional<Launch> launch = known.prepare(arguments, *shape, loans_);
+  if (!launch)
+    return OMPTARGET_RTL_NOT_STARTED;
+  return queue_.add(
+      *this, order, known.launch_call(), Running(found_, known.title()),
+      [&](cl_command_queue queue, const Order& its_order) { return known.launch(queue, *launch, its_order); },
+      launch->lent);
 }
 
 bool Device::reaches_host_memory() const {

@@ -81,6 +81,9 @@ private:
   Memory& memory() const { return started_.load(std::memory_order_acquire)->memory; }
   std::int32_t copy(void* target, const void* source, std::size_t size);
   std::int32_t queue_copy(void* target, const void* source, std::size_t size, const plugin::Dependences& order);
+  // Runs a kernel without arguments by one thread. Null: there is none.
+  std::int32_t run_alone(Kernel* kernel);
+  std::int32_t run_now(Kernel& kernel, const Launch& launch);
   // Queues what `enqueue(queue, order)` does, and waits for it. `call` is its name.
   template <typename Enqueue> std::int32_t run_now(const std::string& call, const Enqueue& enqueue);
 
@@ -88,6 +91,7 @@ private:
   const Loader& cl_;
   Queue& queue_;
   std::atomic<Started*> started_{nullptr}; // never destroyed
+  Loans loans_;
   plugin::Images<Image> images_;
   std::mutex mutex_;
   std::vector<cl_command_queue> idle_; // under the lock

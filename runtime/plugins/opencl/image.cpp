@@ -151,8 +151,8 @@ void* Image::kernel_named(const std::string& name) {
                                [&](const EntryPoint& entry) { return entry.name == name; });
   if (at == contents_.kernels.end())
     return nullptr;
-  kernels_.push_back(std::make_unique<Kernel>(target_.cl, target_.found, target_.memory, program_, name,
-                                              is_spirv_ ? &at->parameters : nullptr));
+  kernels_.push_back(
+      std::make_unique<Kernel>(target_.cl, target_.found, target_.memory, program_, name, is_spirv_ ? &*at : nullptr));
   return kernels_.back()->handle();
 }
 

@@ -36,6 +36,9 @@ public:
   Image& operator=(const Image&) = delete;
 
   tgt_target_table* table() { return &table_; }
+  // The kernel that `omptool link` makes of the constructors of a program's variables; null: there are none. Nothing
+  // runs destructors: at the end of a program the driver may have ended already.
+  Kernel* constructors() { return static_cast<Kernel*>(kernel_named("__omptool_constructors")); }
 
 private:
   using Entries = std::span<const __tgt_offload_entry>;

@@ -6,21 +6,32 @@
 
 #include "common/device.h"
 #include "common/launch_shape.h"
+#include "loans.h"
 #include "memory.h"
 #include "spirv.h"
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace omptool::opencl {
 
+// A launch that waits for its turn: all that it needs, and memory that its kernel is lent until it ends.
+struct Launch {
+  std::vector<void*> values;
+  std::size_t threads, teams;
+  bool names_dimensions;
+  std::shared_ptr<Loan> lent;
+};
+
 class Kernel {
 public:
-  // One that cannot be made stays, and says why when it is launched. No parameters: they are not known.
+  // One that cannot be made stays, and says why when it is launched. No entry: its parameters are not known.
   Kernel(const Loader& cl, const Found& found, Memory& memory, cl_program program, std::string name,
-         const std::vector<Parameter>* parameters);
+         const EntryPoint* entry);
   ~Kernel();
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
@@ -30,15 +41,20 @@ public:
   std::string launch_call() const { return "clEnqueueNDRangeKernel of " + title_; }
   void* handle() { return this; }
 
+  // Nothing, with last_error set: the device does not run it so.
+  std::optional<Launch> prepare(plugin::Arguments arguments, const plugin::FlatShape& shape, Loans& loans);
   // 0: it is queued. Else OMPTARGET_RTL_NOT_STARTED, and last_error says why.
-  std::int32_t launch(cl_command_queue queue, plugin::Arguments arguments, const plugin::FlatShape& shape,
-                      const Order& order);
+  std::int32_t launch(cl_command_queue queue, const Launch& launch, const Order& order);
 
 private:
-  void examine(const std::vector<Parameter>* parameters);
+  void examine(const EntryPoint* entry);
   template <typename T> T number_of(cl_uint what) const;
   std::string fault_of(std::size_t count, std::size_t threads) const;
-  std::string set_arguments(plugin::Arguments arguments);
+  std::string set_arguments(const std::vector<void*>& arguments);
+  bool is_generic() const { return environment_ && !(environment_->mode & KernelEnvironment::kSpmd); }
+  std::vector<void*> values_of(plugin::Arguments arguments, std::uint32_t flags) const;
+  bool lend(Launch& launch, Loans& loans) const;
+  std::string send_record(cl_command_queue queue, const Launch& launch, const Order& order) const;
   std::size_t threads_for(const plugin::FlatShape& shape) const;
   std::size_t teams_for(const plugin::FlatShape& shape, std::size_t threads) const;
 
@@ -49,6 +65,7 @@ private:
   std::string failure_; // it cannot be launched
   cl_kernel kernel_ = nullptr;
   std::vector<Parameter> parameters_;
+  std::optional<KernelEnvironment> environment_;
   std::size_t most_threads_ = 0;
   std::uint64_t team_memory_ = 0;
 

@@ -63,10 +63,11 @@ bool Queue::take_dependences(const Device& device, const plugin::Dependences& or
 }
 
 std::int32_t Queue::add(Device& device, const plugin::Dependences& order, std::string what, Running running,
-                        const Enqueue& enqueue) {
+                        const Enqueue& enqueue, std::shared_ptr<void> lent) {
   const auto operation = std::make_shared<Operation>();
   operation->what = std::move(what);
   operation->running = std::move(running);
+  operation->lent = std::move(lent);
   std::vector<cl_event> before;
   const Retained retained(cl_, before);
   bool has_failed = false;
@@ -140,6 +141,7 @@ void Queue::complete(Operation& operation, cl_int status) {
     }
   }
   operation.running = {};
+  operation.lent = {};
   if (const cl_event own = std::exchange(operation.event, nullptr))
     cl_.clReleaseEvent(own);
   operation.failure = std::move(failure);

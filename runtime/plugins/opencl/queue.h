@@ -38,6 +38,7 @@ struct Operation : plugin::Event {
   cl_event event = nullptr;                       // until it is done
   std::vector<std::shared_ptr<Operation>> before; // until it is done
   Running running;                                // the same, of a kernel
+  std::shared_ptr<void> lent;                     // the same: memory that it uses
 };
 using OperationPtr = std::shared_ptr<Operation>;
 
@@ -52,7 +53,7 @@ public:
 
   // 0, or a failure, with last_error set.
   std::int32_t add(Device& device, const plugin::Dependences& order, std::string what, Running running,
-                   const Enqueue& enqueue);
+                   const Enqueue& enqueue, std::shared_ptr<void> lent = {});
   // With the lock held, which the first gives up in between.
   void await(Operation& operation, Lock& lock);
   void look_at(Operation& operation);

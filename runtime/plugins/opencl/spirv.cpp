@@ -17,6 +17,9 @@ enum Op : std::uint32_t {
   kEntryPoint = 15,
   kTypeInt = 21,
   kTypePointer = 32,
+  kConstant = 43,
+  kConstantComposite = 44,
+  kConstantNull = 46,
   kFunction = 54,
   kFunctionParameter = 55,
   kFunctionEnd = 56,
@@ -64,8 +67,41 @@ struct Seen {
   std::map<std::uint32_t, std::vector<Parameter>> parameters;
   std::map<std::uint32_t, std::string> exported;
   std::vector<std::uint32_t> variables;
+  std::map<std::uint32_t, std::uint32_t> initial;   // values of variables
+  std::map<std::uint32_t, std::uint32_t> constants; // the lowest word of each
+  std::map<std::uint32_t, std::vector<std::uint32_t>> composites;
   std::uint32_t function = 0; // that is read, or 0
 };
+
+constexpr char kEnvironment[] = "_kernel_environment";
+
+// The numbers of the record that a variable of this name begins with; none: the module has no such variable.
+std::vector<std::uint32_t> numbers_of(const Seen& seen, const std::string& name) {
+  std::vector<std::uint32_t> numbers;
+  for (const auto& [variable, value] : seen.initial) {
+    const auto known = seen.exported.find(variable);
+    const auto whole = seen.composites.find(value);
+    if (known == seen.exported.end() || known->second != name || whole == seen.composites.end() ||
+        whole->second.empty())
+      continue;
+    const auto first = seen.composites.find(whole->second.front());
+    if (first == seen.composites.end())
+      continue;
+    for (const std::uint32_t member : first->second)
+      if (const auto number = seen.constants.find(member); number != seen.constants.end())
+        numbers.push_back(number->second);
+  }
+  return numbers;
+}
+
+std::optional<KernelEnvironment> environment_of(const Seen& seen, const std::string& kernel) {
+  enum : std::size_t { kMode = 2, kMostThreads = 4, kReductionSize = 7 }; // see the CUDA plugin's KernelEnvironment
+  const std::vector<std::uint32_t> numbers = numbers_of(seen, kernel + kEnvironment);
+  if (numbers.empty())
+    return std::nullopt;
+  const auto at = [&](std::size_t i) { return i < numbers.size() ? numbers[i] : 0; };
+  return KernelEnvironment{numbers.size(), at(kMode), at(kMostThreads), at(kReductionSize)};
+}
 
 void look_at(const Words& words, std::size_t at, std::size_t end, Seen& seen, Module& module) {
   const std::size_t length = end - at;
@@ -86,8 +122,18 @@ void look_at(const Words& words, std::size_t at, std::size_t end, Seen& seen, Mo
   } else if (is(kFunctionParameter, 3)) {
     const auto type = seen.types.find(words[at + 1]);
     seen.parameters[seen.function].push_back(type == seen.types.end() ? Parameter::kOther : type->second);
+  } else if (is(kConstant, 4)) {
+    seen.constants[words[at + 2]] = words[at + 3];
+  } else if (is(kConstantNull, 3)) {
+    seen.constants[words[at + 2]] = 0;
+  } else if (is(kConstantComposite, 3)) {
+    std::vector<std::uint32_t>& members = seen.composites[words[at + 2]];
+    for (std::size_t i = at + 3; i < end; ++i)
+      members.push_back(words[i]);
   } else if (is(kVariable, 4) && words[at + 3] == kCrossWorkgroup) {
     seen.variables.push_back(words[at + 2]);
+    if (length > 4)
+      seen.initial[words[at + 2]] = words[at + 4];
   } else if (is(kDecorate, 5) && words[at + 2] == kLinkageAttributes) {
     const std::string name = words.text(at + 3, end, behind);
     if (behind < end && words[behind] == kExport)
@@ -126,6 +172,7 @@ std::optional<Module> read_spirv(Bytes bytes) {
     if (function == seen.parameters.end() || seen.function != 0)
       return std::nullopt;
     module.kernels[i].parameters = function->second;
+    module.kernels[i].environment = environment_of(seen, module.kernels[i].name);
   }
   for (const std::uint32_t variable : seen.variables)
     if (const auto name = seen.exported.find(variable); name != seen.exported.end())

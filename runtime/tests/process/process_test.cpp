@@ -298,6 +298,27 @@ TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
   ::unlink(program.c_str());
 }
 
+SCENARIO_OF(region_with_observers) {
+  use_main();
+  const bool ran = llvm_abi::launch(&host::nothing, {}) == 0;
+  std::ifstream maps("/proc/self/maps"); // whose size the system does not say
+  const std::string files(std::istreambuf_iterator<char>(maps), {});
+  const bool is_open = files.find("/libomptool_observe.so") != std::string::npos;
+  ::_exit(!ran ? 1 : is_open ? 2 : 0); // LeakSanitizer cannot look into a setuid program
+}
+
+TEST_CASE("a setuid or setgid program never opens the library of observers") {
+  const std::vector<std::string> timeout{"OMPTOOL_KERNEL_TIMEOUT=60"}, profile{"LIBOMPTARGET_PROFILE=/dev/null"};
+  CHECK(run_scenario("region_with_observers", {}).code == 0);
+  CHECK(run_scenario("region_with_observers", timeout).code == 2);
+  CHECK(run_scenario("region_with_observers", profile).code == 2);
+  if (const std::string program = setgid_program(); !program.empty()) {
+    CHECK(run_scenario("region_with_observers", timeout, program).code == 0);
+    CHECK(run_scenario("region_with_observers", profile, program).code == 0);
+    ::unlink(program.c_str());
+  }
+}
+
 SCENARIO_OF(compile_then_exit) {
   const std::vector<std::byte> module = module_for(omptool::machine::kTriple);
   const auto* const begin = reinterpret_cast<const char*>(module.data());

@@ -201,7 +201,7 @@ def test_emit_lists_what_the_images_define(work: Path, tmp_path: Path) -> None:
         ("x86_64-pc-linux-gnu", ""),
         ("nvptx64-nvidia-cuda", ""),
         ("spirv64-unknown-unknown", ""),
-        ("amdgcn-amd-amdhsa", "is bitcode for amdgcn, which no plugin of omptool compiles"),
+        ("amdgcn-amd-amdhsa", ""),
         ("aarch64-unknown-linux-gnu", ""),
         (
             "riscv64-unknown-linux-gnu",

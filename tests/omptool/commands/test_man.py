@@ -139,6 +139,7 @@ def test_the_variables_that_the_runtime_reads_are_documented() -> None:
     read = set()
     for room, prefixes in (
         ("libomptarget", "OMP|OMPTOOL|LIBOMPTARGET"),
+        ("observe", "OMPTOOL|LIBOMPTARGET"),
         ("plugins", "OMP|OMPTOOL"),
         ("worker", "OMPTOOL"),
     ):

@@ -35,7 +35,7 @@ from packager.files.reader import open_reader
 from packager.machine.run_check.check_codes import CODES
 
 RECORDS = str(TESTS / "omptool" / "commands" / "sources" / "records_findings.py")
-TWIN = ROOT / "runtime" / "libomptarget" / "observe" / "check" / "findings.h"
+TWIN = ROOT / "runtime" / "observe" / "check" / "findings.h"
 REGION = "__omp_offloading_fe00_512487_main_l12"
 ERROR = {
     "code": 301,

@@ -11,7 +11,10 @@ from zipfile import ZipFile
 import pytest
 from documents import document
 from field_files import listed, unpacked
-from toolchain import omptool
+from made_wheels import made_wheel
+from toolchain import omptool, run
+
+from packager.slimming.packages.record import hashed
 
 CUDA, ROCM = "jax-cuda13-plugin==0.10.2", "jax-rocm7-plugin==0.10.2"
 pytestmark = pytest.mark.slow
@@ -115,7 +118,7 @@ def test_where_a_gpu_would_have_no_code_nothing_is_written(library: Path, tmp_pa
 def test_wrong_words_are_answered_by_a_line(
     words: list[str], code: int, message: str, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("omptool.probes.kept.processors", lambda: ())
+    monkeypatch.setattr("omptool.probes.amd_kfd.processors", lambda: ())
     monkeypatch.setenv("OMPTOOL_CUDA_LIBRARY", "/nonexistent")
     done = omptool("slim", library, *words)
     assert (done.exit_code, done.stdout) == (code, "")
@@ -152,3 +155,68 @@ def test_a_wheel_and_a_folder_are_slimmed(shipped: dict[str, Path], tmp_path: Pa
             assert content == (folder / "made" / f"{name}.so").read_bytes()
     assert rows == (folder / "made-1.dist-info" / "RECORD").read_text().splitlines()
     assert all(",sha256=" in row for row in rows[:2])
+
+
+def test_a_file_in_place_is_treated_as_in_a_folder(library: Path, tmp_path: Path) -> None:
+    """RECORD gets the new hash, and a file with two names stays."""
+    site = tmp_path / "site"
+    record = site / "made-1.dist-info" / "RECORD"
+    record.parent.mkdir(parents=True)
+    record.write_text("made/one.so,,\nother.py,sha256=x,1\n")
+    one = site / "made" / "one.so"
+    one.parent.mkdir()
+    shutil.copy(library, one)
+    (tmp_path / "link.so").symlink_to(one)
+    other = one.with_name("two.so")
+    other.hardlink_to(one)
+    done = omptool("slim", tmp_path / "link.so", "--keep", "sm_90", "--in-place")
+    assert done.exit_code == 0
+    assert "left alone: has 2 names (hard links), and would be stored twice" in done.stderr
+    assert one.read_bytes() == library.read_bytes()
+    assert record.read_text() == "made/one.so,,\nother.py,sha256=x,1\n"
+    other.unlink()
+    omptool("slim", tmp_path / "link.so", "--keep", "sm_90", "--in-place")
+    assert archs(one) == {"sm_90"}
+    found = hashed(one)
+    row = f"made/one.so,{found.digest},{found.size}"
+    assert record.read_text() == f"{row}\nother.py,sha256=x,1\n"
+
+
+@pytest.mark.parametrize("where", ["alone", "folder", "copied"])
+@pytest.mark.parametrize("kind", ["wheel", "debian"])
+def test_a_signed_package_is_left_alone_with_a_note(tmp_path: Path, kind: str, where: str) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    if kind == "wheel":
+        path, by = (
+            made_wheel(work, more="made-1.dist-info/RECORD.jws"),
+            "made-1.dist-info/RECORD.jws",
+        )
+    else:
+        path, by = signed_debian(work), "_gpgorigin"
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    path, out = path.rename(folder / path.name), tmp_path / "out"
+    content = path.read_bytes()
+    words: dict[str, list[str | Path]] = {
+        "alone": [path, "--in-place"],
+        "folder": [folder, "--in-place"],
+        "copied": [path, "-o", out],
+    }
+    done = omptool("slim", *words[where], "--keep", "sm_90")
+    assert done.exit_code == 0
+    if (kind, where) != ("wheel", "folder"):  # there, wheels are not looked for
+        assert done.stdout == f"{path}: left alone\n"
+        what = f"is signed by {by}: its files stay as they are"
+        assert done.stderr == f"Note: {path}: left alone: {what}\n"
+    assert path.read_bytes() == content
+    assert where != "copied" or out.read_bytes() == content
+
+
+def signed_debian(folder: Path) -> Path:
+    """Make a package that debsigs could have signed."""
+    names = ("debian-binary", "control.tar", "data.tar", "_gpgorigin")
+    for name in names:
+        (folder / name).write_text("2.0\n")
+    run("ar", "qc", folder / "made.deb", *(folder / name for name in names))
+    return folder / "made.deb"

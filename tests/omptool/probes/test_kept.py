@@ -19,7 +19,7 @@ CPU = Kept(platform.machine(), platform.machine())
 
 
 def test_gpus_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("omptool.probes.kept.processors", lambda: ("gfx942",))
+    monkeypatch.setattr("omptool.probes.amd_kfd.processors", lambda: ("gfx942",))
     found = kept_devices([], ["this"])
     assert Kept("gfx942", "amdgcn") in found
     assert CPU not in found

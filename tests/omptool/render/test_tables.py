@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+import tabulate
 
 from omptool.render import tables
 from omptool.render.cut_names import shortened, told_apart
@@ -165,3 +169,28 @@ def test_a_long_table_has_equal_columns(monkeypatch: pytest.MonkeyPatch) -> None
     whole = tables.table("t", rows)
     monkeypatch.setattr(tables, "PIECE", 3)
     assert tables.table("t", rows) == whole
+
+
+STEP = """
+import sys
+from omptool.render.tables import table
+before = "importlib.metadata" in sys.modules
+print(table("rows", [{"name": "a", "size": 1}]))
+print(before, "importlib.metadata" in sys.modules)
+import importlib.metadata
+print(importlib.metadata.version("click") != "unknown")
+"""
+SHOWN = ["rows:", "name      size", "----    ----", "a            1"]
+
+
+@pytest.mark.parametrize("asks_for", ["version", "distributions"])
+def test_a_table_loads_no_metadata_of_packages(tmp_path: Path, asks_for: str) -> None:
+    """A release of tabulate that asks for more gets the real module."""
+    is_loaded, step = asks_for != "version", STEP
+    if is_loaded:
+        whole = Path(tabulate.__file__).read_text()
+        (tmp_path / "tabulate.py").write_text(f"from importlib.metadata import {asks_for}\n{whole}")
+        step = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{step}"
+    done = subprocess.run([sys.executable, "-c", step], capture_output=True, text=True, check=True)
+    words = " ".join(SHOWN).split()
+    assert done.stdout.split() == [*words, "False", str(is_loaded), "True"]

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from packager.checks import CHECKS, against, verify
+from packager.checks import CHECKS, Earlier, against, verify
 from packager.model import (
     Contents,
     Descriptor,
@@ -259,8 +259,10 @@ def test_the_table_has_every_code_of_the_structure() -> None:
 
 
 def between(one: FatBinary, other: FatBinary) -> list[Finding]:
-    """Return the findings about two files of one program."""
-    return against([one._replace(path="a.o")], other._replace(path="b.o"), CHECKS)
+    """Return what is found of two files of one program."""
+    earlier = Earlier()
+    earlier.add(one._replace(path="a.o"))
+    return against(earlier, other._replace(path="b.o"), CHECKS)
 
 
 FIRST = program(SM_89, image(contents(*BOTH), 1), codes=(KernelCode(0, "k", b"1"),))

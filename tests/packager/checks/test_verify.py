@@ -39,6 +39,7 @@ CODES = (
     "OMP133",
     "OMP134",
     "OMP135",
+    "OMP136",
 )
 LINK_FLAGS = {
     "pie": ("-pie",),

@@ -16,7 +16,8 @@ from next_tools import apply
 from products import Products
 from shortened import IMAGE, LINKS, STATIC, expected, kept, printed, program, segments, shrunk
 
-from packager.errors import FindingError
+from packager.elf.headers import PT_LOAD
+from packager.errors import FindingError, FormatError
 from packager.slimming.elf.shrink import shrink
 
 pytestmark = pytest.mark.slow
@@ -33,6 +34,7 @@ TOOLS = [
     ("strip", "Debian rpath"), ("objcopy", "eu-strip"),
 ]  # fmt: skip
 MOVED = ("fatbinData1", "fatbinData2", "__abi_tag")  # in containers, and in a sliding note
+PAGE = 0x1000  # page size on x86-64
 FEW_TOOLS = [("strip",), ("objcopy",), ("PyPI rpath", "strip")]
 
 
@@ -244,6 +246,56 @@ def test_a_plan_alone_writes_nothing(products: Products, tmp_path: Path) -> None
     app = program(products, "pie")
     planned = shrink(app, kept(app, {90}), None)
     assert planned == shrink(app, kept(app, {90}), tmp_path / "app")
+
+
+@pytest.mark.parametrize("link", ["pages-of-64k", "pages-of-64k-library", "pages-of-2m-library"])
+def test_segments_of_larger_pages_stay_congruent(
+    products: Products, tmp_path: Path, link: str
+) -> None:
+    """The loader maps a segment only where offset and address agree modulo its alignment."""
+    app = program(products, link)
+    out = tmp_path / app.name
+    done = shrunk(app, {90}, out)
+    assert (len(done.holes), done.zeroed) == (1, ())
+    before, after = ([s for s in segments(path) if s.type == PT_LOAD] for path in (app, out))
+    assert len(after) == len(before) + 1
+    for one in after:
+        assert one.alignment >= PAGE
+        assert (one.address - one.offset) % one.alignment == 0
+    assert printed(out) == expected(printed(app), {90})
+
+
+@pytest.mark.parametrize("option", ["-O1", "-DCODE"])
+def test_a_large_result_is_copied_by_a_thread(
+    products: Products, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    """The result is the same, also where code that refers to a container is found meanwhile."""
+    app = program(products, "pie", option)
+    done = shrunk(app, {90}, tmp_path / "small")
+    monkeypatch.setattr("packager.slimming.elf.output.LARGE", 0)
+    calls: list[int] = []
+    assert done == shrink(
+        app, kept(app, {90}), tmp_path / "large", meanwhile=lambda: calls.append(1)
+    )
+    assert calls == [1]
+    assert (tmp_path / "large").read_bytes() == (tmp_path / "small").read_bytes()
+
+
+def test_errors_of_a_copy_and_beside_it_leave_nothing(
+    products: Products, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = program(products, "pie")
+    monkeypatch.setattr("packager.slimming.elf.output.LARGE", 0)
+
+    def refuse() -> None:
+        raise FindingError("kernels are missing")
+
+    with pytest.raises(FindingError):
+        shrink(app, kept(app, {90}), tmp_path / "app", meanwhile=refuse)
+    monkeypatch.setattr("packager.slimming.elf.output.copy", lambda *_: 0)
+    with pytest.raises(FormatError, match="end while they are copied"):
+        shrink(app, kept(app, {90}), tmp_path / "app")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_read_by_name_is_where_the_headers_say(products: Products, tmp_path: Path) -> None:

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import csv
+import io
 import subprocess
 import sys
+from copy import copy
 from pathlib import Path
 from struct import Struct
+from typing import Any
 from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZipFile
 
 import pytest
@@ -74,6 +77,44 @@ def test_other_members_are_not_compressed_again(tmp_path: Path) -> None:
         sizes = [one.getinfo("made/text.txt").compress_size for one in (before, after)]
         assert sizes[0] == sizes[1]
         assert after.read("made/text.txt") == b"lorem ipsum " * 999
+
+
+class _Pipe(io.RawIOBase):
+    """A stream that cannot go back, as an output of `zip -`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any) -> int:
+        with self._path.open("ab") as file:
+            return file.write(content)
+
+
+@pytest.mark.parametrize("how", ["forced", "throughout", "streamed"])
+def test_records_of_zip64(how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sizes of 8 bytes are in the members' headers, in the directory, or behind the bytes."""
+    plain, path = made_wheel(tmp_path), tmp_path / "zip64" / "made-1-py3-none-any.whl"
+    path.parent.mkdir()
+    with monkeypatch.context() as patched:
+        if how == "throughout":
+            patched.setattr("zipfile.ZIP64_LIMIT", 1)
+        target: Any = _Pipe(path) if how == "streamed" else path
+        with ZipFile(plain) as source, ZipFile(target, "w") as written:
+            for info in source.infolist():
+                with written.open(copy(info), "w", force_zip64=True) as member:
+                    member.write(source.read(info))
+    assert (b"PK\6\6" in path.read_bytes()) == (how == "throughout")
+    out, _ = slimmed(tmp_path, path)
+    direct, _ = slimmed(tmp_path / "zip64", plain)
+    with ZipFile(out) as found, ZipFile(direct) as wanted:
+        assert found.testzip() is None
+        assert found.namelist() == wanted.namelist()
+        for name in wanted.namelist():
+            assert found.read(name) == wanted.read(name)
+    subprocess.run(["unzip", "-tq", out], check=True, capture_output=True)
 
 
 @pytest.mark.slow

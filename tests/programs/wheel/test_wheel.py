@@ -267,6 +267,7 @@ def test_wheel_holds_what_its_users_look_for(omptool: Installed) -> None:
         "libtarget.so",
         "libomptarget.rtl.cuda.so",
         "libomptarget.rtl.host.so",
+        "libomptarget.rtl.liboffload.so",
         "libomptarget.rtl.opencl.so",
         "libomptool_observe.so",
         "_runtime/lib/mpi/libomptarget.rtl.mpi.so",

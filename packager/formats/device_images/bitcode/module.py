@@ -14,6 +14,7 @@ from packager.files.reader import Reader
 from packager.formats.device_images.bitcode.bitstream import Block, Record, Stream, items, outermost
 from packager.formats.device_images.bitcode.magic import probe as probe
 from packager.formats.device_images.bitcode.metadata import annotated_kernels
+from packager.formats.device_images.bitcode.openmp_spirv import is_miscompiled
 from packager.formats.device_images.bitcode.types import Types
 from packager.formats.device_images.bitcode.types import read as read_types
 from packager.model import Contents, DeviceSymbol, Links
@@ -75,7 +76,8 @@ class _Module:
 def inspect(data: Reader) -> Contents:
     """Return the target and symbols of a module; a damaged one has a `problem`."""
     try:
-        return _inspect(data)
+        found = _inspect(data)
+        return found._replace(is_miscompiled=True) if is_miscompiled(data) else found
     except FormatError as error:
         return Contents("bitcode", is_opaque=True, problem=str(error))
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Blocks and threads of clang's kernels: those that LLVM 19's plugin gives them.
-#include "clang_kernel.h"
+#include "gpu/clang_kernel.h"
 
 #include <doctest/doctest.h>
 
-using namespace omptool::cuda;
+using namespace omptool::gpu;
 
 namespace {
 

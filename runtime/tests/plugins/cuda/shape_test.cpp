@@ -1,13 +1,13 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "shape.h"
+#include "gpu/shape.h"
 
 #include "common/launch_shape.h"
 
 #include <doctest/doctest.h>
 #include <string>
 
-using namespace omptool::cuda;
+using namespace omptool::gpu;
 using omptool::plugin::known_part;
 using omptool::plugin::shape_of;
 

@@ -20,6 +20,8 @@ PARTS: dict[str, Callable[[Machine, Report], None]] = {
     "faults": faults.run,
     "figures": figures.run,
 }
+PLUGINS = ("cuda", "opencl", "liboffload")
+OF_EVERY_PLUGIN = ("conformance", "programs")  # the others are about NVIDIA's driver
 
 
 def main() -> int:
@@ -37,14 +39,20 @@ def main() -> int:
     parser.add_argument(
         "--driver", metavar="FOLDER", type=Path, help="has the libcuda.so.1 that is used"
     )
+    parser.add_argument(
+        "--plugin",
+        action="append",
+        choices=PLUGINS,
+        help="only this (repeatable; default: cuda, opencl)",
+    )
     options = parser.parse_args()
-    machine = look(Path(__file__).parents[1], options.driver)
-    if not machine.has_gpu and not machine.has_opencl:
-        why = f"{machine.why_not}; {machine.why_no_opencl}"
+    machine = look(Path(__file__).parents[1], options.driver, options.plugin or PLUGINS[:2])
+    if not machine.plugins:
+        why = "; ".join(machine.why_no_plugin.values())
         print(f"test-gpu: nothing was tested, there is no GPU here: {why}")
         return NO_GPU
     report = Report(options.results, machine, options.only)
-    for part in options.part or PARTS:
+    for part in options.part or (PARTS if "cuda" in machine.asked else OF_EVERY_PLUGIN):
         report.begin(part)
         PARTS[part](machine, report)
     return report.finish()

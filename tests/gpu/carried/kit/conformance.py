@@ -32,10 +32,14 @@ def run(machine: Machine, report: Report) -> None:
                 # A CPU's driver may run one kernel at a time, and wait for kernels at exit.
                 more = {"CONFORMANCE_IN_FLIGHT": "1", "CONFORMANCE_EXIT_WAITS": "1"}
                 _suite(machine, report, "opencl", image.name, more)
-            else:
+            elif "opencl" in machine.asked:
                 report.skipped("conformance opencl", machine.why_no_opencl)
-        elif machine.has_gpu and image.suffix in (".ptx", f".sm_{machine.capability}"):
+        elif "cuda" in machine.plugins and image.suffix in (".ptx", f".sm_{machine.capability}"):
             _suite(machine, report, "cuda", image.name, {})
+    for name in machine.images:
+        if name.startswith("conformance.gfx") or name.endswith(f".sm_{machine.capability}"):
+            # AMD's GPUs have four queues by default.
+            _suite(machine, report, "liboffload", name, {"CONFORMANCE_IN_FLIGHT": "4"})
 
 
 def _suite(machine: Machine, report: Report, plugin: str, image: str, more: dict[str, str]) -> None:

@@ -24,16 +24,24 @@ Found = TypeVar("Found")
 PATIENCE = 120.0  # seconds
 AT_ONCE = 4
 NOTHING: Mapping[str, str] = {}
-# Prints whether the plugin has a device, in a process of its own.
-OPENCL = """
+# Tells whether the plugin has a device, in a process of its own, and which images it accepts.
+ASKING = """
 import ctypes, sys
 plugin = ctypes.CDLL(sys.argv[1])
 plugin.__tgt_rtl_last_error.restype = ctypes.c_char_p
 count = plugin.__tgt_rtl_number_of_devices()
 print("ready" if count > 0 else (plugin.__tgt_rtl_last_error() or b"none").decode())
+for path in sys.argv[2:] if count > 0 else ():
+    data = open(path, "rb").read()
+    held = ctypes.create_string_buffer(data, len(data))
+    begin = ctypes.addressof(held)
+    image = (ctypes.c_void_p * 4)(begin, begin + len(data), None, None)
+    if plugin.__tgt_rtl_is_valid_binary(image):
+        print(path)
 """
 MAJOR, MINOR = 75, 76  # attributes of a device: its compute capability
-# File in the folder of LLVM's libraries that marks a complete unpacking.
+LIBOFFLOAD = "libLLVMOffload.so.22.1"
+# In the folder of LLVM's libraries: they were unpacked whole.
 UNPACKED = ".unpacked"
 
 
@@ -62,8 +70,9 @@ class Machine:
     kit: Path
     driver: Path | None
     why_not: str = ""
-    has_opencl: bool = False
-    why_no_opencl: str = ""
+    asked: Sequence[str] = ()  # plugins that are to be tested
+    why_no_plugin: dict[str, str] = field(default_factory=dict)  # those without a device, and why
+    images: Sequence[str] = ()  # of the suite, that liboffload's GPU takes
     gpus: int = 0
     name: str = ""
     capability: str = ""
@@ -73,6 +82,19 @@ class Machine:
     @property
     def has_gpu(self) -> bool:
         return self.gpus > 0
+
+    @property
+    def plugins(self) -> list[str]:
+        """Return the plugins that are to be tested, and have a device."""
+        return [name for name in self.asked if name not in self.why_no_plugin]
+
+    @property
+    def has_opencl(self) -> bool:
+        return "opencl" in self.plugins
+
+    @property
+    def why_no_opencl(self) -> str:
+        return self.why_no_plugin.get("opencl", "opencl was not to be tested")
 
     @property
     def is_fake(self) -> bool:
@@ -91,8 +113,11 @@ class Machine:
         environment: Mapping[str, str] = NOTHING,
         patience: float = PATIENCE,
     ) -> Done:
-        """Run a program on the kit's runtime; kill it after `patience` seconds."""
-        own = {"LD_LIBRARY_PATH": self.libraries(), "OMPTOOL_PLUGINS": "cuda"} | dict(environment)
+        """Run a program on the kit's runtime; what takes longer than `patience` is killed."""
+        own = {"LD_LIBRARY_PATH": self.libraries(), "OMPTOOL_PLUGINS": "cuda"}
+        if "liboffload" in self.asked:
+            own |= self.of_liboffload()
+        own |= environment
         started = time.monotonic()
         try:
             done = subprocess.run(
@@ -111,17 +136,31 @@ class Machine:
         return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - started)
 
     def llvm(self) -> Path | None:
-        """Return the folder of LLVM 19's runtime, unpacked at the first call, or None."""
-        packed = self.kit / "llvm.tar.xz"
+        """Return the folder of LLVM 19's runtime, unpacked on first use; None if there is none."""
+        folder = self._unpacked("llvm")
+        name = folder / "libomptarget.so" if folder else None  # as programs ask for it
+        if name and not name.exists():
+            name.symlink_to("libomptarget.so.19.1")
+        return folder
+
+    def of_liboffload(self) -> dict[str, str]:
+        """Return what has the plugin open the library of the second tarball, if it is here."""
+        own = {"OMPTOOL_LIBOFFLOAD": os.environ.get("OMPTOOL_LIBOFFLOAD", "amd,cuda")}
+        if "OMPTOOL_LIBOFFLOAD_PATH" in os.environ or not (folder := self._unpacked("liboffload")):
+            return own
+        libraries = f"{self.libraries()}:{folder}"
+        path = str(folder / LIBOFFLOAD)
+        return own | {"OMPTOOL_LIBOFFLOAD_PATH": path, "LD_LIBRARY_PATH": libraries}
+
+    def _unpacked(self, name: str) -> Path | None:
+        """Return the folder of libraries from a tarball of their own, unpacked on first use."""
+        packed = self.kit / f"{name}.tar.xz"
         if not packed.exists():
             return None
-        folder = self.kit / "llvm"
+        folder = self.kit / name
         if not (folder / UNPACKED).exists():
             with tarfile.open(packed) as archive:
                 archive.extractall(folder)
-            (folder / "libomptarget.so").symlink_to(
-                "libomptarget.so.19.1"
-            )  # as programs ask for it
             (folder / UNPACKED).touch()
         return folder
 
@@ -132,14 +171,23 @@ def at_once(test: Callable[[Asked], Found], all_of_it: Iterable[Asked]) -> Itera
         yield from pool.map(test, all_of_it)
 
 
-def look(kit: Path, driver: Path | None) -> Machine:
+def look(kit: Path, driver: Path | None, plugins: Sequence[str]) -> Machine:
     """Return what this machine has, by the drivers' own calls."""
     manifest = json.loads((kit / "manifest.json").read_text())
-    machine = _with_gpu(Machine(kit, driver.resolve() if driver else None, manifest=manifest))
-    plugin = kit / "lib" / "libomptarget.rtl.opencl.so"
-    done = machine.start([sys.executable, "-c", OPENCL, plugin])
-    machine.why_no_opencl = f"no device of OpenCL: {done.out.strip() or done.told()}"
-    machine.has_opencl = done.out.startswith("ready")
+    machine = Machine(kit, driver.resolve() if driver else None, manifest=manifest, asked=plugins)
+    machine = _with_gpu(machine)
+    if "cuda" in plugins and not machine.has_gpu:
+        machine.why_no_plugin["cuda"] = machine.why_not
+    for name, title in (("opencl", "OpenCL"), ("liboffload", "liboffload")):
+        if name in plugins:
+            images = sorted((kit / "images").glob("conformance.*")) if name == "liboffload" else []
+            plugin = kit / "lib" / f"libomptarget.rtl.{name}.so"
+            done = machine.start([sys.executable, "-c", ASKING, plugin, *images])
+            if not done.out.startswith("ready"):
+                said = done.out.strip() or done.told()
+                machine.why_no_plugin[name] = f"no device of {title}: {said}"
+            elif images:
+                machine.images = [Path(line).name for line in done.out.splitlines()[1:]]
     return machine
 
 
@@ -180,6 +228,8 @@ def described(machine: Machine) -> dict[str, Any]:
     return {
         "gpu": machine.name,
         "gpus": machine.gpus,
+        "plugins": machine.plugins,
+        "without a device": machine.why_no_plugin,
         "opencl": machine.has_opencl or machine.why_no_opencl,
         "capability": machine.capability,
         "driver's CUDA": machine.cuda,

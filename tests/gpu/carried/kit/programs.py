@@ -21,12 +21,13 @@ def run(machine: Machine, report: Report) -> None:
     for one in machine.manifest["not built"]:
         if report.wants(one["name"]):
             report.skipped(one["name"], f"is not in this kit: {one['why']}")
-    plugins = {"cuda": machine.has_gpu, "opencl": machine.has_opencl}
-    for plugin in (name for name, is_here in plugins.items() if is_here):
+    is_amd = any(name.startswith("conformance.gfx") for name in machine.images)
+    for plugin in machine.plugins:
+        kinds = {plugin} if is_amd or plugin != "liboffload" else {plugin, "liboffload of CUDA"}
         asked = [
             one
             for one in machine.manifest["programs"]
-            if plugin in one["plugins"] and report.wants(one["name"])
+            if kinds & {*one["plugins"]} and report.wants(one["name"])
         ]
         outcomes = at_once(partial(_fault_of, machine, plugin), asked)
         for one, (fault, detail) in zip(asked, outcomes, strict=True):

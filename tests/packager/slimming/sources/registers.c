@@ -4,6 +4,8 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "../../../support/fatbin_entry.h"
 #ifndef FLAGS
 #define FLAGS "a"
 #endif
@@ -57,14 +59,9 @@ __attribute__((noinline)) static void __cudaRegisterFatBinary(const struct Wrapp
   printf("fat binary of %lu bytes, aligned %d:", size, (int)((unsigned long)at % 8));
   const unsigned char* const end = at + 16 + size;
   for (at += 16; at < end;) {
-    unsigned header, arch, sum = 0;
-    unsigned long image;
-    memcpy(&header, at + 4, 4);
-    memcpy(&image, at + 8, 8);
-    memcpy(&arch, at + 28, 4);
-    for (at += header; image; --image)
-      sum = sum * 31 + *at++;
-    printf(" sm_%u %x", arch, sum);
+    struct Entry entry;
+    at = read_entry(at, &entry);
+    printf(" sm_%u %x", entry.arch, entry.sum);
   }
   printf("\n");
 }

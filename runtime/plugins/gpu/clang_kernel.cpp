@@ -1,6 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "clang_kernel.h"
+#include "gpu/clang_kernel.h"
 
 #include "generations.h"
 
@@ -8,7 +8,7 @@
 #include <bit>
 #include <iterator>
 
-namespace omptool::cuda {
+namespace omptool::gpu {
 namespace {
 
 constexpr std::uint64_t kMostTeams = 65536;
@@ -127,4 +127,4 @@ std::optional<Grid> grid_of(const ClangKernel& clang, const ClangSettings& setti
   return grid_of(shape, kernel, device);
 }
 
-} // namespace omptool::cuda
+} // namespace omptool::gpu

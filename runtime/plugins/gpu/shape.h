@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace omptool::cuda {
+namespace omptool::gpu {
 
 struct DeviceLimits {
   int most_threads = 0; // of a block
@@ -42,4 +42,4 @@ struct Grid {
 // Of a portable kernel, which runs in the shape that is asked for, or not at all: nothing, with last_error set.
 std::optional<Grid> grid_of(const tgt_launch_shape& asked, const KernelFacts& kernel, const DeviceLimits& device);
 
-} // namespace omptool::cuda
+} // namespace omptool::gpu

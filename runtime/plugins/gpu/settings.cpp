@@ -1,13 +1,13 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "settings.h"
+#include "gpu/settings.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
-namespace omptool::cuda {
+namespace omptool::gpu {
 namespace {
 
 std::optional<std::uint64_t> number_in(const char* name) {
@@ -55,4 +55,4 @@ std::optional<std::uint64_t> heap_of_kernels() {
   return number_in("LIBOMPTARGET_HEAP_SIZE");
 }
 
-} // namespace omptool::cuda
+} // namespace omptool::gpu

@@ -6,13 +6,13 @@
 // was tested in.
 #pragma once
 
-#include "shape.h"
+#include "gpu/shape.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-namespace omptool::cuda {
+namespace omptool::gpu {
 
 // Of clang 18 and later; what the compiler stores in the image as <kernel>_kernel_environment begins so.
 struct KernelEnvironment {
@@ -67,4 +67,4 @@ struct ClangSettings {
 std::optional<Grid> grid_of(const ClangKernel& clang, const ClangSettings& settings, const tgt_launch_shape& asked,
                             const KernelFacts& kernel, const DeviceLimits& device);
 
-} // namespace omptool::cuda
+} // namespace omptool::gpu

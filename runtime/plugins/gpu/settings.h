@@ -5,12 +5,12 @@
 // number is ignored, as in LLVM's plugin. Programs that run with raised privileges (AT_SECURE) ignore them.
 #pragma once
 
-#include "clang_kernel.h"
+#include "gpu/clang_kernel.h"
 
 #include <cstdint>
 #include <optional>
 
-namespace omptool::cuda {
+namespace omptool::gpu {
 
 // OMP_NUM_TEAMS, OMP_TEAM_LIMIT, LIBOMPTARGET_MIN_THREADS_FOR_LOW_TRIP_COUNT,
 // LIBOMPTARGET_REUSE_BLOCKS_FOR_HIGH_TRIP_COUNT, LIBOMPTARGET_SHARED_MEMORY_SIZE.
@@ -19,4 +19,4 @@ std::uint32_t debug_kind();                      // LIBOMPTARGET_DEVICE_RTL_DEBU
 std::optional<std::uint64_t> stack_of_threads(); // LIBOMPTARGET_STACK_SIZE, in bytes
 std::optional<std::uint64_t> heap_of_kernels();  // LIBOMPTARGET_HEAP_SIZE, in bytes
 
-} // namespace omptool::cuda
+} // namespace omptool::gpu

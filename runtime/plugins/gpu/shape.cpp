@@ -1,13 +1,13 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "shape.h"
+#include "gpu/shape.h"
 
 #include "common/calls.h"
 
 #include <algorithm>
 #include <string>
 
-namespace omptool::cuda {
+namespace omptool::gpu {
 namespace {
 
 constexpr unsigned kMostBlocks[] = {INT32_MAX, 65535, 65535};
@@ -51,4 +51,4 @@ std::optional<Grid> grid_of(const tgt_launch_shape& asked, const KernelFacts& ke
   return grid;
 }
 
-} // namespace omptool::cuda
+} // namespace omptool::gpu

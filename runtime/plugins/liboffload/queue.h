@@ -1,0 +1,98 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The operations of the asynchronous functions: commands of in-order queues, and their events. omptarget_rtl.h says
+// what streams and events are. The plugin asks for completed operations: a queue that has failed calls nothing back.
+#pragma once
+
+#include "common/events.h"
+#include "library.h"
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace omptool::liboffload {
+
+class Device;
+
+// A queue of the device's that operations run in one after another; the device has it back in the end.
+class Stream {
+public:
+  explicit Stream(Device& its_device); // throws the reason where the library makes none
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  Device& device;
+  const ol_queue queue;
+  std::mutex mutex;       // held while an operation enters the queue
+  bool is_broken = false; // under the lock of the events: something in it has failed
+};
+
+// An event of the library's, which its stream outlives.
+class Mark {
+public:
+  Mark(const Library& library, ol_event its_event) : event(its_event), library_(library) {}
+  ~Mark() { library_.olDestroyEvent(event); }
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
+
+  const ol_event event;
+
+private:
+  const Library& library_;
+};
+
+// All of it is under the lock of the events.
+struct Operation : plugin::Event {
+  std::string what; // "kernel saxpy", "a copy to the GPU of 8 bytes"
+  bool is_kernel = false;
+  std::shared_ptr<Stream> stream;
+  std::shared_ptr<Mark> mark;                     // until it is done
+  std::vector<std::shared_ptr<Operation>> before; // until it is done
+  void* lent = nullptr;                           // until it is done
+};
+using OperationPtr = std::shared_ptr<Operation>;
+
+// Of one process.
+class Queue {
+public:
+  using Lock = plugin::Events::Lock;
+  // Queues a command, and may leave memory that it lends: 0, or what add() returns, with last_error set.
+  using Enqueue = std::function<std::int32_t(ol_queue, void*& lent)>;
+
+  Queue(plugin::Events& events, const Library& library) : events_(events), library_(library) {}
+
+  // 0, or a failure, with last_error set.
+  std::int32_t add(Device& device, const plugin::Dependences& order, std::string what, bool is_kernel,
+                   const Enqueue& enqueue);
+  // With the lock held, which they give up in between.
+  void await(const OperationPtr& operation, Lock& lock);
+  void look_at(const OperationPtr& operation, Lock& lock);
+  bool process();
+
+private:
+  // With the lock held.
+  bool take_dependences(const Device& device, const plugin::Dependences& order, Operation& operation,
+                        std::vector<std::shared_ptr<Mark>>& marks);
+  void end(const OperationPtr& operation, const std::string& failure, bool is_lost);
+  void fail_from(const OperationPtr& operation, const std::string& reason, bool is_lost);
+  // With the lock held, which they give up in between.
+  void end_dependences(const OperationPtr& operation, Lock& lock);
+  void take_in(const OperationPtr& operation, const char* call, ol_result failed, Lock& lock);
+  void release_lent(Lock& lock);
+  // Without it.
+  void name_guilty(const Stream& stream);
+  std::int32_t enter(const OperationPtr& operation, const std::vector<std::shared_ptr<Mark>>& marks,
+                     const Enqueue& enqueue, std::string& late_failure);
+
+  plugin::Events& events_;
+  const Library& library_;
+  std::vector<OperationPtr> going_; // under the lock; in the order in which they were added
+  std::vector<std::pair<Device*, void*>> lent_;
+};
+
+} // namespace omptool::liboffload
