@@ -36,7 +36,7 @@ STAND_IN = TESTS / "packager" / "linking" / "sources" / "device_library_stand_in
 REGIONS, OTHER = "device_link_regions", "device_link_other"
 GPU = "sm_90"
 VERSIONS = ("16", INSTALLED)
-# Those of which there are device libraries, beside the distribution's.
+# Other releases than the distribution's with device libraries here.
 OTHERS = ("20", "22")
 # As `-foffload-lto` has it, on a machine without a CUDA toolkit.
 AMDGCN, AMD = "amdgcn-amd-amdhsa", ("-nogpulib", "-Xopenmp-target", "-march=gfx90a:xnack+")

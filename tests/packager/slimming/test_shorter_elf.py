@@ -269,7 +269,7 @@ def test_segments_of_larger_pages_stay_congruent(
 def test_a_large_result_is_copied_by_a_thread(
     products: Products, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
-    """The result is the same, also where code that refers to a container is found meanwhile."""
+    """The result is equal, even if code that refers to a container is found during the copy."""
     app = program(products, "pie", option)
     done = shrunk(app, {90}, tmp_path / "small")
     monkeypatch.setattr("packager.slimming.elf.output.LARGE", 0)

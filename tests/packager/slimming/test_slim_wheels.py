@@ -80,7 +80,7 @@ def test_other_members_are_not_compressed_again(tmp_path: Path) -> None:
 
 
 class _Pipe(io.RawIOBase):
-    """A stream that cannot go back, as an output of `zip -`."""
+    """A stream that cannot seek, like the output of `zip -`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
