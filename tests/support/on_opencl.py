@@ -26,13 +26,13 @@ LEVELS = ("-O0", "-O1", "-O2")
 FOR_DEVICES = ("-fopenmp", f"-fopenmp-targets={TRIPLE}", "-fopenmp-extensions")
 # Spellings of long double, which no GPU has.
 WITHOUT_LONG_DOUBLE = ("-DWIDE=double",)
-# Programs that cannot be compiled for OpenCL, each with the start of clang's or omptool's message.
+# The first words of clang's, or of `omptool link`, about programs that have no code for OpenCL.
 GAPS = {
     "classes": "calls a function by its address",
     "fig_6_09_error": "uses malloc, which nothing defines for OpenCL devices",
     "regions": "'wide' requires 128 bit size '__int128' type support",
 }
-# Matches a line that Intel's driver prints when a program aborts.
+# Intel's driver prints it when a program aborts.
 _DRIVERS = re.compile(r"^PLEASE submit a bug report .*\n", re.MULTILINE)
 SAMPLED = 9  # `make test` runs one of this many programs
 OWN = sources(TESTS / "programs" / "opencl")
