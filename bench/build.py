@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The commands of build steps beside clang's own tools, on small files: CPU time of processes.
+"""Measure the CPU time of build steps on small files, by omptool and by clang's own tools.
 
 Usage: python bench/build.py [--runs 7] [--llvm 19] [ROW...]
 
@@ -33,7 +33,7 @@ Pair = tuple[list[str], list[str]]
 
 
 class Inputs:
-    """The files of all rows, and the tools of one LLVM."""
+    """The input files of all rows, and the tools of one LLVM release."""
 
     def __init__(self, work: Path, llvm: str) -> None:
         self.work, self._tools = work, Path(f"/usr/lib/llvm-{llvm}/bin")
@@ -55,34 +55,34 @@ class Inputs:
         (self.work / name).write_text(text)
 
     def tool(self, name: str) -> str:
-        """Return a tool of LLVM's."""
+        """Return the path of an LLVM tool."""
         return str(self._tools / name)
 
     @property
     def library(self) -> tuple[str, str]:
-        """Return the words that name omptool's libomptarget."""
+        """Return the linker arguments for omptool's libomptarget."""
         command = ["omptool", "config", "--libdir"]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         return f"-L{done.stdout.strip()}", "-lomptarget"
 
     def link(self, *inputs: str) -> Pair:
-        """Return a link by clang, with omptool in front and without."""
+        """Return the commands of a link by clang, with `omptool link` and without."""
         words = [self.tool("clang"), *OFFLOADING, *inputs, "-o", "out", *self.library]
         return ["omptool", "link", "--", *words], words
 
 
 def run(folder: Path, *words: str) -> None:
-    """One step of building the inputs."""
+    """Run one step of building the inputs."""
     subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
 def objects(count: int) -> Callable[[Inputs], Pair]:
-    """Return the row of a link of so many objects."""
+    """Return the row of a link of `count` objects."""
     return lambda i: i.link("main.o", *(f"f{number}.o" for number in range(count)))
 
 
 def archive(inputs: Inputs) -> Pair:
-    """Return a link with an archive of many objects, of which two are used."""
+    """Return the row of a link with an archive of many objects, of which two are used."""
     text = "void f0(int *), f1(int *);\nint main(void) { int x[4]; f0(x); f1(x); return 0; }\n"
     (inputs.work / "two.c").write_text(text)
     run(inputs.work, inputs.tool("clang"), *OFFLOADING, "-c", "two.c")
@@ -90,13 +90,13 @@ def archive(inputs: Inputs) -> Pair:
 
 
 def compile_one(inputs: Inputs) -> Pair:
-    """Return the compilation of a small source to an object."""
+    """Return the row of compiling a small source to an object."""
     words = [inputs.tool("clang"), "-O1", "-c", "f0.c", "-o", "out.o"]
     return ["omptool", "cc", "--", *words], [inputs.tool("clang"), *OFFLOADING, *words[1:]]
 
 
 def emit(form: str) -> Callable[[Inputs], Pair]:
-    """Return the row of a container of one image."""
+    """Return the row of writing a container of one image."""
     image = f"{TRIPLE}=image"
     ours = ["omptool", "emit", "--image", image, "--format", form, "-o", "out"]
     packager = [f"--image=file=image,triple={TRIPLE},kind=openmp", "-o", "out"]
@@ -108,13 +108,13 @@ def emit(form: str) -> Callable[[Inputs], Pair]:
 
 
 def edit(_: Inputs) -> Pair:
-    """Return the replacement of an image, beside objcopy's of a section."""
+    """Return the row of replacing an image, compared with objcopy's replacement of a section."""
     ours = ["omptool", "edit", "app", "--replace", "0=image", "--force", "-o", "out"]
     return ours, ["objcopy", "--update-section", ".comment=main.c", "app", "out"]
 
 
 def many(command: str) -> Callable[[Inputs], Pair]:
-    """Return the row of many objects in one command."""
+    """Return the row of inspecting many objects by one command."""
     names = [f"copy{number}.o" for number in range(FILES)]
     return lambda i: (
         ["omptool", command, *names],
@@ -151,7 +151,7 @@ ROWS: dict[str, tuple[Callable[[Inputs], Pair], float]] = {
 
 
 def main() -> None:
-    """Build the inputs, measure the rows, print one table."""
+    """Build the inputs, measure the rows, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", nargs="*", metavar="ROW", help="rows whose names have these words")
     parser.add_argument("--runs", type=int, default=7)
@@ -169,7 +169,7 @@ def main() -> None:
 
 
 def measured(inputs: Inputs, pair: Pair, runs: int) -> tuple[str, str, str]:
-    """Return the medians of both, and of the ratios of neighbouring runs."""
+    """Return the median times of both commands, and the median ratio of neighbouring runs."""
     sides = [Measured(words[0], ["env", "-C", str(inputs.work), *words]) for words in pair]
     in_turn(runs - 1, *(side.run for side in sides))
     ours, theirs = ([one.cpu for one in side.runs[1:]] for side in sides)

@@ -57,7 +57,7 @@ class Compiler:
     command: Path
     libraries: tuple[Path, ...]
     target: int
-    of_updates: int  # the same, of `target update`
+    of_updates: int  # factor for `target update`
 
     def path(self, *first: Path) -> str:
         return ":".join(map(str, (*first, *self.libraries)))

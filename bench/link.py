@@ -111,7 +111,7 @@ def clang_link(built: Path) -> list[str]:
 
 
 def pairs(words: list[str], built: Path) -> Iterator[tuple[str, list[Measured]]]:
-    """Yield the pairs: as users call them, and in each other's place; the peer is the last."""
+    """Yield pairs of commands, clang's last: as users call them, then in place of each other."""
     found = subprocess.run(["omptool", "config", "--libdir"], stdout=subprocess.PIPE, check=True)
     ours = f"-L{found.stdout.decode().strip()}"
     for library, options in (("omptool's libomptarget", (ours, LLVMS[-1])), ("LLVM's", LLVMS)):
@@ -129,7 +129,7 @@ def pairs(words: list[str], built: Path) -> Iterator[tuple[str, list[Measured]]]
 
 
 def own_memory(words: list[str]) -> int:
-    """Peak memory of omptool's own process, in MiB."""
+    """Return the peak memory of omptool's own process, in MiB."""
     command = [sys.executable, "-c", OWN, "link", *words]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return int(done.stdout)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times whole commands in turn (A B A B ...), so that a machine's drift treats all alike."""
+"""Time whole commands in turn (A B A B ...), so that a machine's drift affects all alike."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Turns errors into one line on stderr and the documented exit code."""
+"""Turn errors into one line on stderr and the documented exit code."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tell which GPUs run which code, by the names of processors alone.
+"""Decide which GPUs run which code, by the names of processors alone.
 
 CUDA's rules are in its Programming Guide, "Binary Compatibility" and "PTX Compatibility"; AMD's
 families in LLVM's AMDGPUUsage, "Generic processors".
@@ -66,7 +66,7 @@ def unlisted(arch: str) -> str | None:
     return None if not gpu or gpu in _LISTED or gpu in _FAMILIES else gpu
 
 
-@lru_cache(maxsize=1 << 10)  # large libraries have some ten thousand images for a few names
+@lru_cache(maxsize=1 << 10)  # large libraries have ten thousand images for a few names
 def on_nvidia(arch: str, gpu: str, *, is_ptx: bool) -> How | None:
     """Return how a GPU runs a cubin, or PTX, for `arch`; None: it does not.
 

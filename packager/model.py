@@ -100,7 +100,7 @@ class _Contents(NamedTuple):
     is_debugged: bool = True  # whether there may be debug information in it
     is_own: bool = False  # unknown format for a known triple, which may be a plugin's own
     newer: str | None = None  # why it, or the container that it stands for, is of a newer format
-    is_miscompiled: bool = False  # by a clang that is known to make wrong code of it
+    is_miscompiled: bool = False  # compiled by a clang that miscompiles such code
 
 
 class Contents(_Contents):

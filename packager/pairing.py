@@ -2,7 +2,7 @@
 """Pair the host's entries with those of each device image: by name, kind, size and order.
 
 Entries without names (the proposal of 2013) are paired by their place in the table. The symbols at
-the addresses of such an entry, in the host and in the image, are no more than a hint.
+the addresses of such an entry, in the host and in the image, are only a hint.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Named tuples that are quick to define: the start of a command defines some eighty.
 
-typing.NamedTuple compiles the annotation of each field, which takes four times as long as all else
-that it does. Nobody reads them here while a program runs.
+typing.NamedTuple compiles the annotation of each field, which takes four times as long as the rest
+of its work. No code here reads annotations at run time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks that the runtime's #include lines run downwards, from room to room.
+"""Check that the runtime's #include lines point to lower rooms.
 
 Usage: scripts/include_directions.py [RUNTIME]
 

@@ -18,7 +18,7 @@ from omptool.installation import libdir
 
 pytestmark = pytest.mark.slow
 
-NEWEST = "9.99"  # of glibc
+NEWEST = "9.99"  # a version of glibc
 
 
 def put(wheel: Path, **files: bytes) -> Path:

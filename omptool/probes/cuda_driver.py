@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Asks CUDA's driver for its devices; prints JSON: {problem, devices: [90, ...]}.
+"""Ask CUDA's driver for its devices; print JSON: {problem, devices: [90, ...]}.
 
 Run as a process of its own: a driver is somebody's native code, and one that crashes must not take
 the command line with it.

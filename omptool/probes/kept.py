@@ -45,7 +45,7 @@ def _here(number: int | None, environment: dict[str, str]) -> tuple[Kept, ...]:
 
     GPUs are those of plugins, and those that drivers report.
     """
-    from omptool.probes.ask import ask_plugins  # slow to load, and --keep needs none
+    from omptool.probes.ask import ask_plugins  # slow to load, and unused with --keep
 
     plugins = ask_plugins((), environment).plugins
     if number is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Asks a libomptarget.so which of its plugins accept an image, and for their devices; prints JSON.
+"""Ask a libomptarget.so which of its plugins accept an image, and for their devices; print JSON.
 
 Run as a process of its own: a plugin is somebody's native code, and one that crashes must not take
 the command line with it.

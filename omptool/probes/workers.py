@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ranks of an MPI job: which one this process is, and how a worker and its program start."""
+"""Ranks of an MPI job: find this process's rank, and start a worker and its program."""
 
 from __future__ import annotations
 

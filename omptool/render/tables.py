@@ -25,7 +25,7 @@ PART_OF_NAMES = 0.75
 PIECE = 400  # rows that are laid out together
 GAP = 2  # spaces between columns
 METADATA = "importlib.metadata"
-# Colours of a cell's first word: how an entry stands in an image, where it runs, a plugin's state.
+# Colours by a cell's first word: state of an entry, of a plugin, or where a region runs.
 STATES = {
     "present": "green",
     "missing": "red",
@@ -133,10 +133,10 @@ def _lines(
 
 
 def _tabulate() -> Any:
-    """Import the library where a table is shown: starting is a feature.
+    """Import the library when a table is shown, to keep start-up fast.
 
-    It asks importlib.metadata for its own version and for nothing else, and to load that module
-    takes longer than the library and click together.
+    The library imports importlib.metadata only to find its own version. Loading that module takes
+    longer than the library and click together.
     """
     known = sys.modules.get(METADATA)
     if known is None and "tabulate" not in sys.modules:
@@ -145,7 +145,7 @@ def _tabulate() -> Any:
         sys.modules[METADATA] = stand_in
         try:
             return import_module("tabulate")
-        except ImportError:  # another release asks for more
+        except ImportError:  # another release needs more
             pass
         finally:
             del sys.modules[METADATA]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Encodes a trace as the page keeps it: tables as JSON, events as columns in base64.
+"""Encode a trace for the page: tables as JSON, events as columns in base64.
 
 An event takes 25 bytes. Events of a row follow each other, and so do the rows of a lane, so no
 column names them.

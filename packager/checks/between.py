@@ -10,11 +10,11 @@ from packager.model import FatBinary, Finding
 from packager.records import NamedTuple
 
 HINT = "rename one: clang's names hold the source file, not the flags that it was compiled with"
-Key = tuple[str, str]  # what an image is for, and the name of a kernel in it
+Key = tuple[str, str]  # target of an image, and name of a kernel in it
 
 
 class _Place(NamedTuple):
-    """The place of a kernel: tuples sort in the order of files, and of kernels in a file."""
+    """The place of a kernel; tuples sort in the order of files, and of kernels in a file."""
 
     file: int
     number: int
@@ -22,15 +22,15 @@ class _Place(NamedTuple):
 
 
 class Earlier:
-    """The files before, by what could contradict a later one: a build has thousands of objects."""
+    """Facts of earlier files that a later one may contradict, indexed for thousands of objects."""
 
     def __init__(self) -> None:
         self._count = 0
-        self._kernels: dict[Key, dict[bytes, list[_Place]]] = {}  # by their digests
+        self._kernels: dict[Key, dict[bytes, list[_Place]]] = {}  # keyed by digest
         self._orders: dict[tuple[str, ...], list[tuple[int, str]]] = {}  # file, path
 
     def add(self, binary: FatBinary) -> None:
-        """Add a file, which later ones are compared with."""
+        """Add a file, with which later ones are compared."""
         for number, (key, code) in enumerate(_by_target(binary).items()):
             places = self._kernels.setdefault(key, {}).setdefault(code, [])
             places.append(_Place(self._count, number, binary.path))
@@ -39,9 +39,9 @@ class Earlier:
         self._count += 1
 
     def collisions(self, binary: FatBinary) -> Iterator[Finding]:
-        """Yield OMP108 for kernels that an earlier file has, with other code: the linker keeps one.
+        """Yield OMP108 for kernels that an earlier file has with other code: the linker keeps one.
 
-        Copies with equal code are what templates and inline functions make, and no finding.
+        Equal copies are no finding: templates and inline functions make them.
         """
         found = [
             (place, key)
@@ -78,5 +78,5 @@ def _by_target(binary: FatBinary) -> dict[Key, bytes]:
 
 
 def _order(binary: FatBinary) -> tuple[str, ...] | None:
-    """Return the triples of the first descriptor, in its order; None where there is none."""
+    """Return the triples of the first descriptor, in its order; None without a descriptor."""
     return next((tuple(triples(binary, d.images)) for d in binary.descriptors), None)

@@ -20,7 +20,7 @@ DEVICE_LIBRARY = ("__kmpc_", "omp_", "__tgt_", "_FortranA")
 # toolchain (shared memory, tables of functions and data, system calls).
 CUDA_FUNCTIONS = ("vprintf", "malloc", "free", "__assertfail")
 CUDA_RESERVED = (".nv.", "__cuda_", "__UFT", "__UDT", "cudaGetParameter", "cudaLaunch")
-# Bitcode of these each has a plugin that compiles it: docs/plugins.md, "Images left as bitcode".
+# Architectures whose bitcode a plugin compiles: docs/plugins.md, "Images left as bitcode".
 COMPILED = ("x86_64", "aarch64", "amdgcn", "nvptx64", "spirv64")
 LAST_BLIND_TO_CUDA_13 = 20
 UNSAFE_AT_EXIT = [row.name for row in GENERATIONS if row.registration == "init_array"]

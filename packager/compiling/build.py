@@ -47,7 +47,7 @@ def build(command: CompileCommand, options: Options, tools: Tools) -> int:
     if command.end == "object":
         return _objects(how, options, tools)
     heard = options._replace(warn=lambda line: options.warn(tools.named(line)))
-    from packager.compiling.linking import program  # slow to load, and -c needs none of it
+    from packager.compiling.linking import program  # slow to load, and unused with -c
 
     try:
         return program(how, heard, tools)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device code that was compiled by itself, put into the object of the host."""
+"""Embed separately compiled device code in the host's object."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHF_EXCLUDE = 0x80000000
 
 
 def add(host: Path, made: Sequence[tuple[Target, str, Path]], out: Path) -> None:
-    """Write the object `host` to `out` with device code, as clang puts it there."""
+    """Write the object `host` to `out` with embedded device code, in clang's form."""
     content: list[bytes | FilePart] = []
     with OpenFiles() as files, open_reader(host) as data:
         for target, arch, path in made:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Keep the releases of compilers between commands.
+"""Cache the releases of compilers between commands.
 
 Running `clang --version` takes a sixth of the time in which clang compiles a small file.
 """
@@ -19,14 +19,13 @@ from packager.processes.programs import which
 CACHE, XDG = "OMPTOOL_CACHE_DIR", "XDG_CACHE_HOME"
 FOLDER = "compilers"
 ELF = b"\x7fELF"
-LONGEST = 1 << 13  # bytes of a file of the cache: it holds a path
+LONGEST = 1 << 13  # largest file of the cache, which holds a path
 
 
 def release_of(compiler: Sequence[str], ask: Callable[[], int | None]) -> int | None:
-    """Return what `ask` returns for a compiler, or returned for the same program before.
+    """Return the result of `ask` for a compiler, from the cache if the program is the same.
 
-    A script may start another program each time, and words behind it may choose one: both are asked
-    anew.
+    Scripts and commands with arguments run each time, because they may start other programs.
     """
     key = _key(compiler)
     place = _place(key) if key else None
@@ -44,7 +43,7 @@ def release_of(compiler: Sequence[str], ask: Callable[[], int | None]) -> int | 
 
 
 def _key(compiler: Sequence[str]) -> bytes | None:
-    """Return what is another text for another program; None for one that is asked anew."""
+    """Return the cache key of a compiler's program; None if the program must run each time."""
     if len(compiler) != 1:
         return None
     path = os.path.realpath(which(compiler[0]) or compiler[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The end of a build: kernels go into an object, objects and kernels into a program."""
+"""Finish a build: add kernels to an object, or link objects and kernels to a program."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_kernels(
 
 
 def program(how: Compiling, options: Options, tools: Tools) -> int:
-    """Compile the sources and link a program; returns the exit code of what failed, or 0."""
+    """Compile the sources and link a program; return the exit code of a failed step, or 0."""
     command = how.command
     objects = []
     for source in (item for item in command.inputs if item.kind in MADE):
@@ -78,7 +78,7 @@ def program(how: Compiling, options: Options, tools: Tools) -> int:
 
 
 def _with_runtime(words: Sequence[str], options: Options) -> host_command.HostCommand:
-    """Return the link with our runtime, if it names none; needed only where something calls it."""
+    """Return the link command with omptool's runtime added, --as-needed, if it names none."""
     host = host_command.parse(words)
     if host.names_runtime or host.is_relocatable or host.is_static:
         return host

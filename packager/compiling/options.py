@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The options of `omptool cc` that are no compiler's."""
+"""The options of `omptool cc` itself, as opposed to the compiler's."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Options(NamedTuple):
     includes: Path
     runtime: Path
     warn: Callable[[str], None]
-    entries: EntrySource = "host"  # of kernels in LLVM IR
+    entries: EntrySource = "host"  # source of the entries of kernels in LLVM IR
     libraries: tuple[Path, ...] = ()  # bitcode of functions that kernels call
-    keeps_ptx: bool = False  # also where ptxas could assemble it
+    keeps_ptx: bool = False  # even if ptxas could assemble it
     force: bool = False
     sets_rpath: bool = True  # to the folder of `runtime`

@@ -53,7 +53,7 @@ def _escaped(path: Path) -> bytes:
 
 
 def say(path: Path | None, command: CompileCommand, tools: Tools) -> None:
-    """Name the kernels in make's rules of the source that they go with."""
+    """Add the kernels to the make rule of the source that they are linked with."""
     modules = [item.path for item in command.of_kind("kernels")]
     if path and modules and not tools.is_dry:
         add(path, modules)

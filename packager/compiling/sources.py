@@ -106,7 +106,7 @@ def _compile_devices(
             path.touch()  # reserves the name
         made.append((target, arch, path))
     if not tools.is_dry:
-        from packager.compiling.device_code import add  # slow to load, and clang alone needs none
+        from packager.compiling.device_code import add  # slow to load, and unused with clang alone
 
         add(host, made, out)
     return 0
@@ -137,7 +137,7 @@ def compile_elsewhere(how: Compiling, tools: Tools) -> int:
 
 
 def _offloading(targets: Sequence[Target], release: int) -> list[str]:
-    """Return what tells the host's compiler of devices."""
+    """Return the options that make the host's compiler offload."""
     own = [target for target in targets if not target.compiler]
     return offloading(own, release) if own else _of_the_host(targets)
 

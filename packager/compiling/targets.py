@@ -26,9 +26,9 @@ FOR_GPUS = ("-foffload-lto", "-nogpulib")
 QUIET = "-Wno-unused-command-line-argument"
 # First clang that compiles for host and devices separately.
 APART = 15
-# The release since which clang's OpenMP code for spirv64-intel fits omptool's device library.
+# First clang whose OpenMP code for spirv64-intel fits omptool's device library.
 OF_OPENCL = 22
-# Images that tell omptool's runtime by themselves how each kernel is called.
+# Target whose images record the calling convention of each kernel.
 TELLING = "nvptx64"
 
 
@@ -53,7 +53,7 @@ class Target(NamedTuple):
         return [f"-Xopenmp-target={self.triple}", f"--offload-arch={','.join(archs)}", QUIET]
 
     def corrected(self, release: int) -> list[str]:
-        """Return what keeps a release of clang from compiling wrong code, and marks the code."""
+        """Return options that keep a clang release from miscompiling, and mark the code."""
         if release != WRONG_RELEASE or not self.triple.startswith(WRONG_TARGET):
             return []
         words = (
@@ -103,7 +103,7 @@ def device_of(arch: str) -> str:
 
 
 def offloading(own: Sequence[Target], release: int = 0) -> list[str]:
-    """Return what tells a release of clang (0: not known) to compile for targets."""
+    """Return the options with which a clang release (0: unknown) compiles for targets."""
     words = [OPENMP, f"-fopenmp-targets={','.join(target.triple for target in own)}"]
     words += [word for target in own for word in target.named(target.archs)]
     words += [word for target in own for word in target.corrected(release)]

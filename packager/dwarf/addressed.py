@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The source files of functions by their addresses, where no entry is about them."""
+"""Find the source files of functions without an entry, by their addresses."""
 
 from __future__ import annotations
 

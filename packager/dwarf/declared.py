@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The source files of functions that are looked for by name."""
+"""Find the source files of functions by name."""
 
 from __future__ import annotations
 

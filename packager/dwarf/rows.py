@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Line number programs, run (DWARF 5, 6.2.5): the rows of some addresses.
+"""Run line number programs (DWARF 5, 6.2.5) for the rows of some addresses.
 
 With -gline-tables-only and -gsplit-dwarf, functions have no entries of their own. Only these rows
 name their sources then.

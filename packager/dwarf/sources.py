@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The source files of kernels and entries, from the debug information of images and hosts.
 
-It is read only for who asks: it may be larger than all the rest of a file.
+Debug information is read only on request, because it may be larger than the rest of a file.
 """
 
 from __future__ import annotations

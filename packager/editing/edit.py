@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images added to a finished executable or library, replaced, removed and put in order."""
+"""Add, replace, remove and reorder images of a finished executable or library."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The dynamic segment as the loader reads it: by the program headers, as sections may be gone."""
+"""Read the dynamic segment by program headers, as the loader does; sections may be stripped."""
 
 from __future__ import annotations
 

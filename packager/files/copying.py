@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bytes from one file to another: inside the kernel where it can, so that they never come here."""
+"""Copy bytes between files, inside the kernel if possible, without passing through this process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""MessagePack by the package `msgpack`, within bounds: a few bytes may claim parts of any size.
+"""Decode MessagePack by the package `msgpack`, within limits: a few bytes may claim any size.
 
-It is what LLVM writes as metadata of AMD's code objects, and AMD's tools as tables of archives.
+LLVM writes the metadata of AMD's code objects in this format, AMD's tools tables of archives.
 """
 
 from __future__ import annotations

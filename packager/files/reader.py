@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bounds-checked reading of hostile files: the one place where an offset meets a length."""
+"""Bounds-checked reading of hostile files: every offset is checked here against a length."""
 
 from __future__ import annotations
 

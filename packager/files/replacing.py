@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Output that appears whole or not at all: written beside its place, then renamed."""
+"""Write output files atomically: to a temporary file in the same folder, which is then renamed."""
 
 from __future__ import annotations
 

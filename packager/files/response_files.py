@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""@FILE in a command: words that are in a file, as GNU's tools read it."""
+"""Read response files: arguments of a command in @FILE, in the syntax of GNU's tools."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files that are compressed as a whole, or one by one in a package: read once, from the beginning.
 
-Each piece counts when it is inflated: the size of the whole is not known before.
+Pieces are counted as they are inflated, because the total size is not known before.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files of our own: in the folder for temporary files, which may be small or full, or in memory."""
+"""Temporary files: on disk, where space may be scarce, or in memory."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gates for builds: findings against the user's limits, besides the checks."""
+"""Gates for builds: compare files with limits that the user sets."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads code for x86-64: the few instructions that constructors name descriptors with."""
+"""Read x86-64 code: the few instructions with which constructors load a descriptor's address."""
 
 from __future__ import annotations
 

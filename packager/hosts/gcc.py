@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""GCC's offload data in the terms of the model: images, a table of entries, descriptors."""
+"""Convert GCC's offload data to the model: images, a table of entries, descriptors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A host ELF file to a FatBinary: its images, entries and descriptors, and how they relate."""
+"""Read a host ELF file to a FatBinary: images, entries, descriptors, and their relations."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Clang's OpenMP code for OpenCL devices: omptool's device library, and what SPIR-V has not."""
+"""Link clang's OpenMP code for OpenCL devices: device library, and checks of SPIR-V's limits."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from packager.lowering.joining.request import Part as Module
 from packager.lowering.targets.family import Family
 from packager.naming.demangle import demangled
 
-PORTABLE = "spirv64-unknown-unknown"  # of portable kernels, and what LLVM makes code for
+PORTABLE = "spirv64-unknown-unknown"  # target of portable kernels, and LLVM's for its output
 BITCODE = "omptool-devicertl-spirv64.bc"
-_ENTRY_POINT = b"__kmpc_target_init"  # clang's kernels call it first
+_ENTRY_POINT = b"__kmpc_target_init"  # first function that clang's kernels call
 _MOST_NAMED = 6
 WRONG_CODE = (
     "OMP136: clang 22 drops stores of functions that regions call: compile with omptool cc, or "
@@ -28,7 +28,7 @@ WRONG_CODE = (
 
 
 def is_openmp(triple: str) -> bool:
-    """Return whether a triple is that of clang's OpenMP code for Intel's and OpenCL's devices."""
+    """Return whether clang's OpenMP code for Intel's and OpenCL's devices has this triple."""
     arch, _, rest = triple.partition("-")
     return arch == "spirv64" and rest.startswith("intel")
 
@@ -36,7 +36,7 @@ def is_openmp(triple: str) -> bool:
 def expect_bitcode(parts: Sequence[Part]) -> None:
     """Raise UsageError for an object with SPIR-V that lacks its device library.
 
-    Its types, which LLVM guesses module by module, do not fit those of another module.
+    LLVM guesses the types in SPIR-V module by module, so they differ between modules.
     """
     for part in parts:
         if part.image.kind == "spirv":
@@ -55,7 +55,7 @@ def _is_miscompiled(part: Part) -> bool:
 
 
 def warnings(parts: Sequence[Part]) -> Iterator[str]:
-    """Yield a line for code that clang is known to compile wrongly."""
+    """Yield a warning for code that clang miscompiles."""
     wrong = [
         part.origin for part in parts if part.image.kind == "bitcode" and _is_miscompiled(part)
     ]
@@ -64,7 +64,7 @@ def warnings(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def own_library(folder: Callable[[], Path] | None) -> OwnLibraries:
-    """Return omptool's device library. Raises MissingToolError where it was not built."""
+    """Return omptool's device library. Raises MissingToolError if it was not built."""
     path = folder() / BITCODE if folder else None
     if path is None or not is_file(path):
         what = f"{path or BITCODE}, omptool's device library for OpenCL devices, is missing"
@@ -73,9 +73,9 @@ def own_library(folder: Callable[[], Path] | None) -> OwnLibraries:
 
 
 def expect_complete(answer: JoinAnswer, family: Family) -> None:
-    """Raise FindingError for what SPIR-V cannot have: calls by address, and undefined functions.
+    """Raise FindingError for calls by address and undefined functions, which SPIR-V cannot have.
 
-    Drivers build such a module all the same, and take what the process has under that name.
+    Drivers accept such a module, and resolve the names in their own process.
     """
     if answer.by_address:
         names = _listed([demangled(name) for name in answer.by_address])

@@ -2,5 +2,5 @@
 """LLVM IR -> device image.
 
 `lower` runs LLVM in a child process (`worker`), because LLVM inside llvmlite can abort on bad
-input, and links what needs linking. `families` lists the targets, one module each.
+input, and links the result if needed. `targets.families` lists the targets, one module each.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Assembles PTX by NVIDIA's ptxas, where the machine has it."""
+"""Assemble PTX by NVIDIA's ptxas, if the machine has it."""
 
 from __future__ import annotations
 

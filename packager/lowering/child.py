@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the worker, so that whatever becomes of LLVM is one line here (DECISIONS 19)."""
+"""Run the worker in its own process; a crash of LLVM becomes one error line (DECISIONS 19)."""
 
 from __future__ import annotations
 

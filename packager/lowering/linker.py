@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Links a kernel's object file to an image with whatever linker the machine has."""
+"""Link a kernel's object file to an image with a linker of this machine."""
 
 from __future__ import annotations
 

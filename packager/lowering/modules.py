@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules of LLVM IR as llvmlite has them: read, checked, linked, cleaned."""
+"""Read, check, link and clean modules of LLVM IR by llvmlite."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def drop_unused(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
 
 
 def inline_always(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
-    """Inline the functions that have to be, and remove those that nothing calls then."""
+    """Inline all always-inline functions, and remove functions without callers."""
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()

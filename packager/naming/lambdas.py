@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Shorten names that have a lambda in them, as every kernel of RAJA's and Kokkos' templates has.
+"""Shorten names that contain a lambda, such as those of all kernels of RAJA and Kokkos.
 
 The twin of this file is runtime/common/compact_name.cpp.
 """

@@ -43,7 +43,7 @@ def slim_file(
     planned = with_openmp(plan(source, request.keeps, keep_ptx=request.keep_ptx), found)
     if planned.lacking:  # an edit would be for nothing
         return _slimmed(source, source, out, name, request, found)
-    from tempfile import TemporaryDirectory  # slow to load, and few files need it
+    from tempfile import TemporaryDirectory  # slow to load, and rarely needed
 
     with TemporaryDirectory(prefix=".omptool-", dir=None if out is None else out.parent) as folder:
         edited = Path(folder) / "edited"

@@ -105,7 +105,7 @@ def of_list(path: Path, number: int | None = None) -> tuple[Kept, ...]:
         raise UsageError(str(error), path) from error
     if size > MAX_LIST:
         raise UsageError(f"it has {size} bytes, and is no list of devices", path)
-    import json  # slow to load, and architectures need none
+    import json  # slow to load, and unused for architectures
 
     try:
         document = json.loads(content)

@@ -63,9 +63,9 @@ def slim(path: Path, out: Path, request: Request) -> Result:
 
 
 def slim_in_place(path: Path, request: Request) -> Iterator[Result]:
-    """Slim a file or package in its place, as `slim_folder` does; yield its result.
+    """Slim a file or package in place, as `slim_folder` does; yield its result.
 
-    RECORD of the distribution that has installed it is written, too. Errors are those of `slim`.
+    RECORD of its installed distribution is written, too. Raises the errors of `slim`.
     """
     from packager.slimming.packages.installed import Records, reason_to_stay
 

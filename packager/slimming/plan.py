@@ -30,7 +30,7 @@ from packager.wording import counted
 
 # An image's bytes are read only if a choice depends on them.
 HEADERS = Look(symbols=False, resources=False)
-MOST_IMAGES = 1 << 17  # of a file; the largest libraries have some ten thousand
+MOST_IMAGES = 1 << 17  # most images of a file; the largest libraries have some ten thousand
 
 
 class Share(NamedTuple):

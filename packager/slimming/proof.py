@@ -25,11 +25,11 @@ from packager.slimming.tables.rewriting import staying
 from packager.wording import counted
 
 NOTHING = Request((), removed={})
-MOST_AHEAD = 1 << 13  # images that are held in memory until the result is there
+MOST_AHEAD = 1 << 13  # most images in memory until the result is written
 
 
 class _Loads(NamedTuple):
-    """The images of a container that each kept device loads, and those that stay in any case."""
+    """The images of a container that each kept device loads, and those kept in any case."""
 
     chosen: list[list[Held]]
     fixed: list[Held]
@@ -54,7 +54,7 @@ class Proof:
         self._loads: dict[int, _Loads] = {}
 
     def read_ahead(self) -> None:
-        """Read the file before, while the result is not there yet."""
+        """Read the original file, while the result is still being written."""
         with suppress(PackagerError):  # `prove` raises it if a container has changed
             held = 0
             for number, one in enumerate(self._ours()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images that users name, removed from the containers of CUDA and HIP, and from SYCL's tables."""
+"""Remove images that users name from the containers of CUDA and HIP, and from SYCL's tables."""
 
 from __future__ import annotations
 

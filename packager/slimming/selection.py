@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Choose the images of one container that the kept devices load. No I/O.
 
-The rules of which GPU runs which code are in `packager.gpus`, where `doctor` has them from.
+The rules of which GPU runs which code are in `packager.gpus`, which `doctor` uses, too.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _runs(image: Candidate, kept: Kept, own_arch: Callable[[], str]) -> bool:
     return on_nvidia(own_arch(), kept.name, is_ptx=is_ptx) is not None
 
 
-@lru_cache(maxsize=1 << 10)  # large libraries have some ten thousand images for a few names
+@lru_cache(maxsize=1 << 10)  # large libraries have ten thousand images for a few names
 def _number(arch: str) -> int:
     found = _NUMBER.match(arch)
     return int(found[1]) if found else 0

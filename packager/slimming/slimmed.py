@@ -38,7 +38,7 @@ class Slimmed(NamedTuple):
 
 
 class SignedError(FormatError):
-    """A package is signed: a changed one would not be what was signed."""
+    """A package is signed, and a change would invalidate the signature."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"is signed by {name}: its files stay as they are")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Opens a trace and recognises its format by its first bytes."""
+"""Open a trace, and recognise its format by its first bytes."""
 
 from __future__ import annotations
 

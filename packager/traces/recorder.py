@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Collects the events that a reader finds, within limits that hostile traces cannot pass."""
+"""Collect the events that a reader finds, within limits against hostile traces."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads a relocatable host object as far as adding sections to it needs."""
+"""Read the parts of a relocatable host object that are needed to add sections."""
 
 from __future__ import annotations
 

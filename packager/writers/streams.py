@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bytes on their way from files to a file: an image of any size is never held in memory."""
+"""Stream bytes from files to a file, without holding an image in memory."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from omptool.installation import libdir  # noqa: E402
 BUILD = ROOT / "build" / "gpu-kit"
 # Folders in which `make gpu-kit` and pip install NVIDIA's assembler of CUDA 12.
 PLACES = (ROOT / "build" / "cuda12", Path(sysconfig.get_path("purelib")))
-MOST = 64 << 20  # bytes of a tarball
+MOST = 64 << 20  # most bytes of a tarball
 LIBOFFLOAD, ITS_RELEASE = "libLLVMOffload.so.22.1", "22"
 # Libraries of every Linux whose C library is glibc.
 OF_THE_MACHINE = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1")
@@ -131,7 +131,7 @@ def pack_llvm(kit: Path) -> str:
 
 
 def pack_liboffload(kit: Path, out: Path) -> str:
-    """LLVM's liboffload and what it needs, in a tarball of its own; a line about that."""
+    """Pack LLVM's liboffload and its dependencies in a tarball; return a line about it."""
     first = UNPACKED / ITS_RELEASE / "usr" / "lib" / "x86_64-linux-gnu" / LIBOFFLOAD
     if not first.exists():
         return f"not made: the tarball of liboffload, as {first} is not there"

@@ -206,7 +206,7 @@ def page(browser: str, width: int = 1200, height: int = 800) -> Iterator[Page]:
             shown.begin(width, height)
             yield shown
         finally:
-            os.close(to)  # it ends then
+            os.close(to)  # the browser ends then
             try:
                 process.wait(10)
             except subprocess.TimeoutExpired:

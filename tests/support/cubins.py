@@ -15,15 +15,15 @@ from pathlib import Path
 
 HEADER, SECTION, SYMBOL = "<4s5B7xHHIQQQIHHHHHH", "<IIQQQQIIQQ", "<IBBHQQ"
 CUDA = 190  # the machine
-LEVEL_OF_FILES = 7  # of the file's ABI, as CUDA 12's ptxas writes it
+LEVEL_OF_FILES = 7  # ABI level in CUDA 12's files
 BITS, LITTLE, SYSTEM = 2, 1, 0x33
 TYPE, VERSION = 2, 0x81
 FLAGS = 0x500  # addresses of 64 bits, one set of textures
 CODE, SYMBOLS, STRINGS = 1, 2, 3
 GLOBAL, WEAK = 1, 2
 OBJECT, FUNCTION = 1, 2
-ENTRY = 0x10  # of a symbol's other bits
-PARAMETER = 0x1704  # of .nv.info.<kernel>: the number, the place and the size of one
+ENTRY = 0x10  # flag in a symbol's st_other
+PARAMETER = 0x1704  # attribute of .nv.info.<kernel>: number, place and size of a parameter
 VARIABLE = re.compile(
     r"^\.(visible|weak) \.(?:global|const) (?:\.align \d+ )?\.[busf](\d+) ([\w$]+)"
     r"(?:\[(\d+)\])?(?: = \{?(.*?)\}?)?;$",

@@ -7,16 +7,16 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-NOTHING = 2**64 - 1  # in place of a launch environment
-BLOCK = 1 << 20  # of small pieces of memory: kept
-LEAST = 1 << 16  # of what programs map in blocks of their own
+NOTHING = 2**64 - 1  # value for a missing launch environment
+BLOCK = 1 << 20  # size of cached blocks of small pieces
+LEAST = 1 << 16  # allocations of this size and more have blocks of their own
 
 
 @dataclass
 class Launch:
     """One cuLaunchKernel of the log."""
 
-    line: int  # of the source
+    line: int  # line of the source
     blocks: int
     threads: int
     memory: int

@@ -58,7 +58,7 @@ def related(_: Image, data: bytes) -> bytes | None:
     place = elf.get_section_by_name(".comment")
     if number is None or place is None or place["sh_size"] < RELA.size:
         return None
-    changed = bytearray(data)  # with relocations where comments are
+    changed = bytearray(data)  # .comment becomes a table of relocations
     RELA.pack_into(changed, place["sh_offset"], 0, number << 32 | ABSOLUTE, 0)
     header = elf["e_shoff"] + elf.get_section_index(".comment") * elf["e_shentsize"]
     struct.pack_into("<I", changed, header + 4, SHT_RELA)

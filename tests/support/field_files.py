@@ -37,7 +37,7 @@ class Shipped(NamedTuple):
     kind: str  # pip, pip-windows, apt
     package: str  # name==version
     path: str
-    sha256: str  # of the package
+    sha256: str  # sha256 of the package
     quick: str
 
 

@@ -27,9 +27,9 @@ from toolchain import run
 from packager.formats.containers import large_data
 
 Image = dict[str, Any]
-LARGEST_COPY = 1 << 28  # of images, to write them twice
+LARGEST_COPY = 1 << 28  # largest sum of images that is written twice
 WINDOWS = (".dll", ".pyd")
-FATBIN = b"\x50\xed\x55\xba\x01\0\x10\0"  # its version and the size of its header
+FATBIN = b"\x50\xed\x55\xba\x01\0\x10\0"  # magic, version and size of the header
 BUNDLE, PACKED = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"
 ENTRY_POINT, KERNEL = 15, 6
 # Symbol that Intel's compiler adds to the kernels.
@@ -162,7 +162,7 @@ def _bundles(path: Path, images: Sequence[Image], folder: Path) -> Iterator[str]
     run("llvm-objcopy-19", "--dump-section", f".hip_fatbin={section}", path, folder / "copy")
     (folder / "copy").unlink()
     found: Counter[str] = Counter()
-    bundler = of_clang("22", "clang-offload-bundler")  # of older ones none reads version 3
+    bundler = of_clang("22", "clang-offload-bundler")  # older releases cannot read version 3
     one = folder / "bundle"
     for piece in _pieces(section.read_bytes()):
         one.write_bytes(piece)

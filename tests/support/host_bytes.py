@@ -15,12 +15,12 @@ X86_64 = 62
 AMD64 = 0x8664  # IMAGE_FILE_MACHINE_AMD64
 DISCARDED = 0x02000800  # IMAGE_SCN_MEM_DISCARDABLE and _LNK_REMOVE
 
-MAGIC = b"\x10\xff\x10\xad"  # of an OffloadBinary
+MAGIC = b"\x10\xff\x10\xad"  # magic of an OffloadBinary
 NO_IMAGE, OBJECT, BITCODE, CUBIN, PTX = 0, 1, 2, 3, 5
 NO_KIND, OPENMP, CUDA, HIP, SYCL = 0, 1, 2, 4, 8
 HIP_OF_19 = 3  # a number there, a bit in later releases
 
-ZLIB, ZSTD = 0, 1  # of a compressed bundle
+ZLIB, ZSTD = 0, 1  # methods of a compressed bundle
 Pack = Callable[[bytes], bytes]
 
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-LITERAL = 0x100  # of a parameter's type
+LITERAL = 0x100  # flag in a parameter's type
 NO_ENVIRONMENT = 2**64 - 1
 ENVIRONMENT = 16  # bytes of it
 STACK = 8 << 20

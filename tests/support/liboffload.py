@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""FAKE and real liboffload (runtime/tests/support/fakes/liboffload), and programs for the fake."""
+"""Fake and real liboffload (runtime/tests/support/fakes/liboffload), and programs for the fake."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUNTIME = ROOT / "runtime"
 WARNINGS = ("-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror")
 # Release: the library's name.
 NAMES = {number: f"libLLVMOffload.so.{number}.{int(number < 24)}" for number in (22, 23, 24)}
-GFX90A = 0x3F  # of e_flags
+GFX90A = 0x3F  # value of e_flags
 _MAGIC = b"\x7fELF\x02\x01\x01"
 
 
@@ -53,7 +53,7 @@ def header(release: int) -> Path:
 
 
 def environment(library: Path, **more: str) -> dict[str, str]:
-    """Return what has a program use this library alone; a kernel makes its own teams."""
+    """Return the environment to use this library alone; a launch calls its kernel only once."""
     return {
         "OMPTOOL_PLUGINS": "liboffload",
         "OMPTOOL_LIBOFFLOAD_PATH": str(library),
@@ -62,7 +62,7 @@ def environment(library: Path, **more: str) -> dict[str, str]:
 
 
 def for_amd(program: Path, into: Path) -> Path:
-    """Copy a program, with the headers of its images for the CPU saying AMD's gfx90a."""
+    """Copy a program, and change the headers of its CPU images to AMD's gfx90a."""
     data = bytearray(program.read_bytes())
     count = 0
     at = data.find(_MAGIC, 1)
@@ -81,5 +81,5 @@ def for_amd(program: Path, into: Path) -> Path:
 
 
 def lines(done: subprocess.CompletedProcess[str]) -> list[str]:
-    """Return what a program says on stderr."""
+    """Return the lines of a program's stderr."""
     return done.stderr.splitlines()

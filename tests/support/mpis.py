@@ -14,7 +14,7 @@ import pytest
 from machine import lacks
 from places import OMPTOOL, ROOT
 
-NODE = os.uname().nodename.partition(".")[0]  # as workers call this machine
+NODE = os.uname().nodename.partition(".")[0]  # this machine's name for workers
 PATIENCE = 120  # seconds, on a loaded machine
 # Allow root to start jobs, and ranks to share cores.
 ALLOWED = {
@@ -51,7 +51,7 @@ class Mpi(NamedTuple):
 # PMIx_Finalize waits 2 s for mpirun, which a busy machine may exceed. mpirun then reports a missing
 # MPI_Finalize. If the runtime itself skips MPI_Finalize, it prints a line.
 MAY_END_UNANSWERED = {"OMPI_MCA_orte_allowed_exit_without_sync": "1"}
-OPTIONS = ("--oversubscribe", "--bind-to", "none")  # of Open MPI
+OPTIONS = ("--oversubscribe", "--bind-to", "none")  # options of Open MPI
 DEBIAN = (
     Mpi("openmpi", ("mpirun.openmpi", *OPTIONS), "libmpi.so.40"),
     Mpi("mpich", ("mpiexec.mpich",), "libmpich.so.12"),

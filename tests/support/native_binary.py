@@ -12,7 +12,7 @@ from ctypes import byref
 from pathlib import Path
 
 ANY_DEVICE = ctypes.c_uint64(0xFFFFFFFF)
-SIZES, BINARIES = 0x1165, 0x1166  # of clGetProgramInfo
+SIZES, BINARIES = 0x1165, 0x1166  # queries of clGetProgramInfo
 Handle = ctypes.c_void_p
 
 

@@ -19,7 +19,7 @@ from places import TESTS
 from whole_programs import PROGRAMS, expected, sources
 
 TRIPLE = "spirv64-intel"
-# Clang has device code for it since 22.
+# Clang supports the triple since release 22.
 VERSIONS = ("22", "23", *UNPACKED_SNAPSHOTS)
 WAYS = ("cc", "link")
 LEVELS = ("-O0", "-O1", "-O2")
@@ -34,13 +34,13 @@ GAPS = {
 }
 # Intel's driver prints it when a program aborts.
 _DRIVERS = re.compile(r"^PLEASE submit a bug report .*\n", re.MULTILINE)
-SAMPLED = 9  # one program of so many is in `make test`
+SAMPLED = 9  # `make test` runs one of this many programs
 OWN = sources(TESTS / "programs" / "opencl")
 
 
 @dataclass(frozen=True)
 class Build:
-    """A compiler, who links the device code, and how much is optimised."""
+    """A compiler, the linker of device code, and the optimisation level."""
 
     version: str
     way: str
@@ -54,7 +54,7 @@ BUILDS = [Build(version, way, level) for version in VERSIONS for way in WAYS for
 
 
 def cases(programs: Sequence[Path] = PROGRAMS, every: int = SAMPLED) -> list[Any]:
-    """Return programs with their builds; one of each `every` programs, by one build, is sampled."""
+    """Return programs with their builds; sample one of every `every` programs, with one build."""
     found = []
     for turn, program in enumerate(programs):
         sampled = BUILDS[(turn // every * 5) % len(BUILDS)] if turn % every == 0 else None
@@ -71,7 +71,7 @@ def cases(programs: Sequence[Path] = PROGRAMS, every: int = SAMPLED) -> list[Any
 
 
 def built(build: Build, source: Path, program: Path) -> subprocess.CompletedProcess[str]:
-    """Build a program, and return how the last command ended."""
+    """Build a program; return the result of the last command."""
     clang = tool(build.version, "clang++" if source.suffix == ".cpp" else "clang")
     flags = [build.level, "-w", *WITHOUT_LONG_DOUBLE]
     if build.way == "cc":
@@ -99,7 +99,7 @@ def _run(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 def wanted(program: Path) -> Outcome:
-    """Return how a program ends that has been built."""
+    """Return the expected outcome of a built program."""
     return Outcome(stdout="ok\n") if program in OWN else expected(program)
 
 

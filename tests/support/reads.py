@@ -31,7 +31,7 @@ class _Call(NamedTuple):
     name: str
     arguments: str
     result: str
-    file: str  # that was opened
+    file: str  # the opened file
 
 
 def reads(

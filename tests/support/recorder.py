@@ -128,7 +128,7 @@ def faults(events: list[Event]) -> list[str]:
 
 def _faults(events: list[Event]) -> Iterator[str]:
     open_targets: set[str] = set()
-    seen_targets: set[str] = {"0"}  # of no construct
+    seen_targets: set[str] = {"0"}  # 0 stands for no construct
     open_operations: set[str] = set()
     memory: dict[str, str] = {}  # allocated, and its size
     for event in events:

@@ -83,7 +83,7 @@ def some_symbols(path: Path) -> list[HostSymbol]:
     with open_host(path) as host:
         known = symbols_of(LinkedFile(host))
     names = [name for name in known if name.isidentifier()]
-    names.sort(key=lambda name: name.startswith("_"))  # those of compilers last
+    names.sort(key=lambda name: name.startswith("_"))  # names of compilers last
     hosts = [known[name].host for name in names if 0 < known[name].host.size <= MOST]
     functions = [host for host in hosts if host.type == STT_FUNC]
     objects = [host for host in hosts if host.type != STT_FUNC]

@@ -47,7 +47,7 @@ class Part(NamedTuple):
     data: bytes
     target: str = "spir64"
     form: int = 0
-    size: int | None = None  # in .tgtimg, if not that of the bytes
+    size: int | None = None  # size in .tgtimg, if not the number of bytes
 
 
 def spirv(*kernels: str, version: int = 0x10000) -> bytes:

@@ -119,7 +119,7 @@ def _weighty(results: Sequence[Result]) -> Iterator[tuple[str, str, str]]:
 
 
 def found_in(binary: FatBinary, earlier: Earlier, codes: Sequence[str]) -> list[Finding]:
-    """Return what the checks find in a file, alone and beside files before it."""
+    """Return the findings of the checks in a file, alone and with files before it."""
     from packager import checks
 
     found = checks.verify(binary, codes) if codes else []

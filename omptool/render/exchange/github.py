@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Findings as annotations of GitHub's workflows: lines that its runner shows beside the sources."""
+"""Print findings as annotations of GitHub's workflows, which GitHub shows in the sources."""
 
 from __future__ import annotations
 

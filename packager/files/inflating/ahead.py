@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compressed images that a second thread inflates and looks into, ahead of their readers.
+"""Inflate and inspect compressed images in a second thread, ahead of their readers.
 
-An image is in memory for as long as the helper looks into it. All that stays is its two ends, and
-the helper's answer.
+An image is in memory only while the helper reads it. Then only its two ends and the helper's answer
+are kept.
 """
 
 from __future__ import annotations

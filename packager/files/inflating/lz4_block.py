@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Blocks of LZ4, whole or their beginning: the lz4 package cannot inflate a beginning alone."""
+"""Inflate LZ4 blocks, whole or only the beginning, which the lz4 package cannot do."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ HEADER = Struct("<4sHHQ")  # magic, version, header size, size of the entries
 ENTRY = Struct("<HHIQIIHHI")
 TAIL = Struct("<QQQ")  # flags, hash, inflated size
 TAIL_AT = 40
-WITH_TAIL = Struct("<HHIQIIHHI8xQQQ")  # both: large libraries have some ten thousand
+WITH_TAIL = Struct("<HHIQIIHHI8xQQQ")  # both at once: large libraries have ten thousand entries
 SMALLEST = TABLE_AT = 64  # header of an entry, and where a group's table begins in its own
 OPTIONAL = Struct("<I8xII")  # header's end: offset of options; offset and size of the name
 OPTIONAL_AT = 20
@@ -215,7 +215,7 @@ def entries(body: Reader) -> Iterator[Entry]:
             raise FormatError(f"{where}: header size {header} is too small")
         if size > len(body) - at - header:
             where = f"fatbin entry at {body.at + at:#x}"
-            body.slice(at + header, size, f"image of the {where}")  # raises
+            body.slice(at + header, size, f"image of the {where}")  # raises if it is out of bounds
         data = body.slice(at, header + size, "fatbin entry")
         at += header + size
         yield Entry(data, header, kind, packed, _arch(arch, flags), flags, inflated)

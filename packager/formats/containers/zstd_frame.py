@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A Zstandard frame (RFC 8878) as a container: what Intel's compilers compress images to.
+"""A Zstandard frame (RFC 8878) as a container: Intel's compilers compress images to frames.
 
 magic, u8 descriptor, window, dictionary, content size; then blocks, each with u24 of last (1 bit),
 type (2) and size; then maybe a checksum of 4 bytes. Frames to skip may precede it: magic, u32 size.

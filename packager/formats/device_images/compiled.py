@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The answers of the compiled helper about cubins: its twin in Python is device_elf."""
+"""Decode the compiled helper's answers about cubins; device_elf is its equivalent in Python."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""CUDA fat binaries as an image, where they can't be opened as the container that they are."""
+"""CUDA fat binaries as a single image, if they cannot be opened as a container."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ LINKAGE = 5  # the capability without which nothing is exported
 # Opcodes that must follow entry points and their modes ("Logical Layout of a Module"): sources and
 # names, decorations, types, constants and variables, functions.
 LATER = frozenset((*range(2, 9), *range(19, 53), FUNCTION, 59, *range(71, 76), 330, 332))
-LLVM_22 = 43 << 16 | 22  # the generator: LLVM's back end of a release
-ENTRY_POINT_OF_OPENMP = "__kmpc_target_init"  # clang's code imports it until it is linked
+LLVM_22 = 43 << 16 | 22  # generator of LLVM 22's back end
+ENTRY_POINT_OF_OPENMP = "__kmpc_target_init"  # imported by clang's code until it is linked
 KERNEL = 6  # the execution model of OpenCL's kernels
 ADDRESSING = {0: "spirv", 1: "spirv32", 2: "spirv64"}
 # Most instructions before LATER: only a hostile module has more.

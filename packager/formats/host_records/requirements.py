@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The mask of clang's for `#pragma omp requires` of an object."""
+"""Clang's mask of the `#pragma omp requires` directives of an object."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tar, as it comes out of a decompressor: headers of 512 bytes, each with its file behind it.
+"""Read a tar stream from a decompressor: headers of 512 bytes, each followed by its file.
 
-POSIX's ustar with GNU's and pax's long names (pax(1), tar.h). The reader skips the bytes of files
-that nobody asks for.
+POSIX's ustar with GNU's and pax's long names (pax(1), tar.h). Bytes of unused files are skipped.
 """
 
 from __future__ import annotations

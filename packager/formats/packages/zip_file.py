@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Zip files, as Python's wheels are: local headers with their bytes, and a directory at the end.
+"""Read zip files (Python's wheels): local headers with their bytes, a directory at the end.
 
-The directory says where each file is (APPNOTE 6.3). Files are stored or deflated; of 4 GiB and more
-the numbers are in fields of Zip64.
+The directory has the place of each file (APPNOTE 6.3). Files are stored or deflated; numbers of
+4 GiB and more are in Zip64 fields.
 """
 
 from __future__ import annotations

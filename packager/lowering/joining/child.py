@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the worker that joins modules."""
+"""Run the worker that joins modules."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Device:
     is_text: bool = False  # LLVM writes PTX
     is_cpu: bool = False  # the linker can merge objects, and resolves undefined names
     vectorises: bool = True
-    is_openmp_spirv: bool = False  # what clang's code needs before LLVM makes SPIR-V of it
+    is_openmp_spirv: bool = False  # clang's code, to convert before LLVM writes SPIR-V
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class JoinAnswer:
     undefined: tuple[Undefined, ...] = ()
     notes: tuple[str, ...] = ()  # notes for the user, a line each
     libraries: tuple[str, ...] = ()  # the names of those that were linked
-    by_address: tuple[str, ...] = ()  # functions with calls by address that SPIR-V has not
+    by_address: tuple[str, ...] = ()  # functions with calls by address, which SPIR-V lacks
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -53,9 +53,9 @@ from packager.triples import code_of
 
 _MULTIPLE = re.compile(r"Linking globals named '(.*)': symbol multiply defined")
 _SETTING = re.compile(r"__omp_rtl_(?:debug_kind|assume_\w+)")
-_OTHER_POINTERS = re.compile(r"-p(?:0)?:(?!64)")  # of no device here
-_MOST_ROUNDS = 6  # of inlining: each makes the calls by address of the last one direct
-# LLVM's OpenMP optimisations then call only what is there.
+_OTHER_POINTERS = re.compile(r"-p(?:0)?:(?!64)")  # address spaces that no device here has
+_MOST_ROUNDS = 6  # rounds of inlining, which resolve calls by address
+# Marks the module as linked, so that LLVM's OpenMP optimisations call no missing functions.
 _IS_LINKED = '!llvm.module.flags = !{!0}\n!0 = !{i32 1, !"LTOPostLink", i32 1}\n'
 
 
@@ -117,11 +117,11 @@ def _join(request: JoinRequest) -> JoinAnswer:
         by_address = _shrink_spirv(program, request, machine, output)
         if by_address:
             return JoinAnswer(by_address=by_address)
-        machine = machines.plain(device, request.level)  # one that knows the extensions
+        machine = machines.plain(device, request.level)  # a machine that supports the extensions
     else:
         _shrink(program, request, machine, output)
     module = program.module
-    undefined = tuple(  # before LLVM names what it builds in
+    undefined = tuple(  # computed before LLVM adds its own names
         Undefined(value.name, tuple(program.users.get(value.name, ())))
         for value in _undefined(module)
     )
@@ -327,14 +327,14 @@ def _shrink(
 def _shrink_spirv(
     program: _Program, request: JoinRequest, machine: llvm.TargetMachine, output: Output
 ) -> tuple[str, ...]:
-    """Make SPIR-V's code of clang's. Return the functions that still call by address."""
+    """Convert clang's code for SPIR-V; return the functions that still call by address."""
     openmp_spirv.link_mathematics(program.module, [v.name for v in _undefined(program.module)])
     if openmp_spirv.destroys(program.module):
         program.notes.append("destructors of device variables do not run on OpenCL devices")
     program.module = openmp_spirv.prepared(program.module)
     program.kept.add(openmp_spirv.CONSTRUCTORS)
     internalise(program.module, {*program.kept, *request.kept}, shares=False)
-    # Before other optimisations: they would turn a call by address into a choice of functions.
+    # Inline before other optimisations, which turn a call by address into a choice of functions.
     for _ in range(_MOST_ROUNDS):
         inline_always(program.module, machine)
     _shrink(program, request, machine, output._replace(level=max(output.level, 1)))

@@ -21,7 +21,7 @@ _LIBRARY = DeviceLibrary(
         math_functions.by_library(math_functions.of_opencl, "spir_func "),
     )
 )
-# Of it, what code of clang's needs: clang's names, without the routines of portable kernels.
+# The part that clang's code needs: clang's names, without the routines of portable kernels.
 MATHEMATICS = DeviceLibrary(
     lambda: (
         math_functions.native(),

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Containers that are rewritten with the images that stay: a new kind is a module and a row."""
+"""Rewrite containers with the kept images; a new kind of container is a module and a row."""

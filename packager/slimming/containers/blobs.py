@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""OffloadBinaries end to end, of a file or an object's section, with the images that stay."""
+"""Rewrite OffloadBinaries end to end, of a file or an object's section, with their kept images."""
 
 from __future__ import annotations
 

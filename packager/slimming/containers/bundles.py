@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bundles of clang-offload-bundler with the images that stay: plain, and compressed again."""
+"""Rewrite bundles of clang-offload-bundler with their kept images: plain, and compressed anew."""
 
 from __future__ import annotations
 

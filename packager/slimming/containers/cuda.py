@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A CUDA fat binary with the entries that stay: ranges of the source, never compressed again."""
+"""Rewrite a CUDA fat binary with its kept entries, which are copied without recompression."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ from packager.slimming.selection import Candidate, Choice
 
 T = TypeVar("T")
 
-# Of one container; real ones have some hundred. An image takes up to a KiB of memory.
+# Most images of a container; real ones have some hundred. An image takes up to a KiB of memory.
 MOST_IMAGES = 1 << 15
 
 
 def limited(images: Iterable[T]) -> list[T]:
-    """Return the images of one container. Raises LimitError for more than any real one has."""
+    """Return the images of one container. Raises LimitError for implausibly many."""
     found = list(islice(images, MOST_IMAGES + 1))
     if len(found) > MOST_IMAGES:
         raise LimitError(f"a container has more than {MOST_IMAGES} images, which is the limit")

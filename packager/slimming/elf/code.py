@@ -21,7 +21,7 @@ DISTANCE = Struct("<i")
 ADRP, ADRP_MASK = 0x90000000, 0x9F000000
 ARM_WINDOW = 64
 NEAR = 1 << 31
-PATTERN_FOR = 1 << 22  # bytes of code that have one pattern: it takes some time to compile
+PATTERN_FOR = 1 << 22  # bytes of code for which one pattern is compiled, which takes time
 
 
 def reference(file: LinkedFile, starts: Collection[int]) -> int | None:
@@ -44,7 +44,7 @@ def reference(file: LinkedFile, starts: Collection[int]) -> int | None:
 def _pieces(file: LinkedFile, section: Section, extra: int) -> Iterator[tuple[int, memoryview]]:
     """Yield the code of a section and its addresses; pieces share `extra` bytes.
 
-    Each piece is in the memory of the last one: fresh memory takes as long as the search.
+    All pieces share one buffer, because allocating new memory takes as long as the search.
     """
     content = file.elf.content(section)
     memory = memoryview(bytearray(min(PIECE + extra, len(content))))

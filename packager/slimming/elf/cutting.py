@@ -42,7 +42,7 @@ class Attempt(NamedTuple):
 
 
 def find_references(file: LinkedFile, packed: Iterable[Packed]) -> dict[int, str]:
-    """Return the faults of sections, by their numbers, whose containers code refers to."""
+    """Return the faults of sections with containers that code refers to, by section number."""
     faults: dict[int, str] = {}
     for one in packed:
         moved = {old for old, new in one.addresses.items() if old != new}
@@ -55,9 +55,9 @@ def find_references(file: LinkedFile, packed: Iterable[Packed]) -> dict[int, str
 def find_cutting(
     file: LinkedFile, groups: Mapping[Section, Sequence[Rewritten]], known: Mapping[int, str]
 ) -> Attempt:
-    """Cut as many sections as the loader allows, but for those with `known` faults.
+    """Cut as many sections as the loader allows, except those with `known` faults.
 
-    The caller looks for references in code to the sections that are cut: that takes a while.
+    The caller searches code for references to the cut sections, which takes long.
     """
     faults: dict[int, str] = {}
     whole = _fault(file)

@@ -15,7 +15,7 @@ from packager.slimming.elf.layout import Layout
 from packager.slimming.pieces import Piece
 from packager.writers.streams import Copied
 
-LARGE = 1 << 24  # bytes of a result; smaller ones are there before a thread has begun
+LARGE = 1 << 24  # least size of a result for a thread, which takes time to start
 AT_ONCE = 1 << 26  # that the kernel copies: a thread that comes back waits for its turn
 
 

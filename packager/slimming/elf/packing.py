@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Containers put one behind the other at the beginning of their section."""
+"""Place containers one behind the other at the beginning of their section."""
 
 from __future__ import annotations
 

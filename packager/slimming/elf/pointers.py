@@ -75,7 +75,7 @@ class _Section:
 
 
 def find_pointers(file: LinkedFile, packed: Sequence[Packed]) -> list[Pointers]:
-    """Return the pointers to the containers of each section, but for those in code."""
+    """Return the pointers to the containers of each section, without those in code."""
     found = [_Section(file, one) for one in packed]
     if not any(one.moved for one in found):
         return [one.result() for one in found]

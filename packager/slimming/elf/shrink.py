@@ -52,7 +52,7 @@ class Shrunk(NamedTuple):
     notes: tuple[str, ...] = ()  # notes for users
 
 
-Faults = Mapping[int, str]  # why sections do not become shorter, by their numbers
+Faults = Mapping[int, str]  # reasons why sections are not cut, by section number
 
 
 def _no_faults() -> Faults:
@@ -64,7 +64,7 @@ class Planned(NamedTuple):
 
     shrunk: Shrunk
     layout: Layout | None
-    find_references: Callable[[], Faults] = _no_faults  # in code: with any, there is another plan
+    find_references: Callable[[], Faults] = _no_faults  # references in code; any changes the plan
 
 
 class _ReferencedError(Exception):
@@ -93,9 +93,9 @@ def shrink(
 ) -> Shrunk:
     """Write to `out`, which may be `source`, the file with these containers rewritten.
 
-    Without `out` nothing is written. `check` gets the path of the result before it takes the place
-    of `out`, and may raise; `meanwhile` is called while bytes are copied. With `zero` no byte
-    leaves the file. Raises FormatError where the file or a container is malformed.
+    Without `out` nothing is written. `check` receives the path of the result before it replaces
+    `out`, and may raise; `meanwhile` is called while bytes are copied. With `zero` no byte is cut
+    out. Raises FormatError if the file or a container is malformed.
     """
     with open_reader(source) as data:
         rows = expect_sound(containers, data)

@@ -67,9 +67,9 @@ class _Data:
 def slim_debian(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slimmed]:
     """Write `path` to `out`, its files slimmed; return what was done to those with device code.
 
-    `folder` is an empty one with room for the largest file twice, and for data.tar. Nothing is
-    written where no file changes. Raises FormatError where the package is damaged, SignedError if
-    it is signed, LimitError where its files inflate to more than the limits.
+    `folder` is empty, with room for the largest file twice, and for data.tar. Nothing is written if
+    no file changes. Raises FormatError if the package is damaged, SignedError if it is signed,
+    LimitError if its files inflate to more than the limits.
     """
     members = Members(str(path), folder, slim)
     with open_reader(path) as data:
@@ -78,7 +78,7 @@ def slim_debian(path: Path, out: Path, folder: Path, slim: Slimmer) -> list[Slim
             if part.name.startswith(SIGNATURE):
                 raise SignedError(part.name)
         found, control = (_part(parts, name) for name in (DATA, CONTROL))
-        if not _changes(found, members):  # to compress a large package takes minutes
+        if not _changes(found, members):  # compressing a large package takes minutes
             return members.slimmed
         members, done = Members(str(path), folder, slim), _Data()
         new = {found: folder / "data", control: folder / "control"}
@@ -100,7 +100,7 @@ def _part(parts: list[archive.Member], name: str) -> archive.Member:
 
 
 def _changes(part: archive.Member, members: Members) -> bool:
-    """Return whether a file of data.tar changes; the first that does is the last that is read."""
+    """Return whether any file of data.tar changes; read no further than the first such file."""
     with _read(part) as source:
         for info in source:
             stored = source.extractfile(info) if info.isreg() else None
@@ -222,7 +222,7 @@ class _Header(tarfile.TarInfo):
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Header:
-        """Return the header in a block of the tar. Raises FormatError for another one."""
+        """Return the header in a block of the tar. Raises FormatError for a malformed one."""
         found = super().frombuf(buf, encoding, errors)
         if found.type in NAMES and found.size > MAX_RECORD:
             raise FormatError(f"header of {found.name} claims a name of {found.size} bytes")

@@ -84,7 +84,7 @@ def _folders(folder: Path) -> Iterator[tuple[Path, list[str]]]:
 
 
 def reason_to_stay(path: Path, status: os.stat_result) -> str:
-    """Return why a file is not replaced in its place; "" if it may be."""
+    """Return the reason why a file must not be replaced in place; "" if it may be."""
     if is_unfinished(path):
         return "is a part of a file that a command writes, or was killed at: remove it then"
     if status.st_nlink > 1:
@@ -98,7 +98,7 @@ def reason_to_stay(path: Path, status: os.stat_result) -> str:
 
 
 class Records:
-    """The RECORDs of a file or folder, in it and in those that it is in: which has which file."""
+    """The RECORDs in a folder and its parents, with the files that each one lists."""
 
     def __init__(self, path: Path) -> None:
         self._owners: dict[str, list[Path]] = {}

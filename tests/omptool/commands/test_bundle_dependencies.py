@@ -62,7 +62,7 @@ def test_dependency_file_is_bytes_that_make_reads(work: Path, tmp_path: Path) ->
     shutil.copy(work / "host.o", odd)
     rule = tmp_path / "out.d"
     image = ("--image", f"{TRIPLE}={work}/image.so")
-    out = f"{tmp_path}//o:#.o"  # by that name make knows it
+    out = f"{tmp_path}//o:#.o"  # make uses this spelling
     assert omptool("bundle", odd, *image, "-MD", rule, "-o", out).exit_code == 0
     done = subprocess.run(["make", "-ndf", rule], capture_output=True, check=False)
     seen = os.fsencode(odd)

@@ -14,7 +14,7 @@ from toolchain import omptool, run
 
 OLD = DATA / "none.fatbin"
 MOVED = Path(__file__).parent / "sources" / "moved.cpp"
-REGISTERS = b"\x04\x2f\x08\x00"  # of .nv.info: a sized value of 8 bytes, REGCOUNT
+REGISTERS = b"\x04\x2f\x08\x00"  # .nv.info's attribute REGCOUNT, a sized value of 8 bytes
 
 
 def changes(old: Path, new: Path, *options: str) -> list[dict[str, Any]]:

@@ -40,7 +40,7 @@ IMAGE = f"--image {X86_64}=image.so"
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with images, and with hosts that are padded by 1 MiB."""
     folder = tmp_path_factory.mktemp("reads")
-    (folder / "padding").write_bytes(Random(1).randbytes(PADDING))  # no package makes it shorter
+    (folder / "padding").write_bytes(Random(1).randbytes(PADDING))  # incompressible in any package
     toolchain.compile_c(toolchain.HOST, folder / "host.o", "-c")
     toolchain.device_image(toolchain.HOST, folder / "image.so")
     (folder / "image.ptx").write_text(toolchain.PTX)

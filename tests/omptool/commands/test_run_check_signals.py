@@ -91,7 +91,7 @@ def test_a_key_of_the_terminal_reaches_the_program_once() -> None:
         os.execv(OMPTOOL, [str(OMPTOOL), *words])
     printed = os.read(terminal, 1000)  # the program's number
     os.write(terminal, b"\x03")
-    with suppress(OSError):  # its other end is closed
+    with suppress(OSError):  # the other end is closed
         while more := os.read(terminal, 1000):
             printed += more
     _, status = os.waitpid(child, 0)

@@ -205,7 +205,7 @@ def test_a_signed_package_is_left_alone_with_a_note(tmp_path: Path, kind: str, w
     }
     done = omptool("slim", *words[where], "--keep", "sm_90")
     assert done.exit_code == 0
-    if (kind, where) != ("wheel", "folder"):  # there, wheels are not looked for
+    if (kind, where) != ("wheel", "folder"):  # wheels in folders are ignored
         assert done.stdout == f"{path}: left alone\n"
         what = f"is signed by {by}: its files stay as they are"
         assert done.stderr == f"Note: {path}: left alone: {what}\n"

@@ -21,7 +21,7 @@ FATBIN = DATA / "none.fatbin"
 
 class Builds(NamedTuple):
     old: Path
-    moved: Path  # by a line of comment
+    moved: Path  # program whose lines moved by one comment
     less: Path  # one region fewer
 
 
@@ -127,7 +127,7 @@ def test_a_baseline(builds: Builds, tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert result.stderr.startswith(f"{known}: no longer found: {builds.less}: OMP141: kernel ")
     result = omptool("verify", builds.old, "--baseline", known)
-    assert (result.exit_code, result.stderr) == (0, "")  # of a file that was not checked
+    assert (result.exit_code, result.stderr) == (0, "")  # the entry's file is unchecked
 
 
 def test_annotations_and_sarif_point_to_the_source(builds: Builds, tmp_path: Path) -> None:

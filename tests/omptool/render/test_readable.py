@@ -86,7 +86,7 @@ def test_names_come_first_and_whole(
     room = len(rows[1].split()[0])
     whole = [name for name in names if len(name) <= room]
     assert set(whole) <= set(shown)
-    assert len(set(shown)) == len(names)  # those that are cut differ, too
+    assert len(set(shown)) == len(names)  # shortened names differ, too
     if width >= 100:
         assert shown == names
     else:

@@ -185,7 +185,7 @@ SHOWN = ["rows:", "name      size", "----    ----", "a            1"]
 
 @pytest.mark.parametrize("asks_for", ["version", "distributions"])
 def test_a_table_loads_no_metadata_of_packages(tmp_path: Path, asks_for: str) -> None:
-    """A release of tabulate that asks for more gets the real module."""
+    """A release of tabulate that needs more gets the real module."""
     is_loaded, step = asks_for != "version", STEP
     if is_loaded:
         whole = Path(tabulate.__file__).read_text()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks between many files: the findings are those of each pair, in the order of files."""
+"""Checks between many files: findings equal those of all pairs, in the order of files."""
 
 from __future__ import annotations
 

@@ -259,7 +259,7 @@ def test_the_table_has_every_code_of_the_structure() -> None:
 
 
 def between(one: FatBinary, other: FatBinary) -> list[Finding]:
-    """Return what is found of two files of one program."""
+    """Return the findings about two files of one program."""
     earlier = Earlier()
     earlier.add(one._replace(path="a.o"))
     return against(earlier, other._replace(path="b.o"), CHECKS)

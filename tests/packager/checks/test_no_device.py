@@ -117,7 +117,7 @@ def without_a_kernel(folder: Path) -> Path:
 
 def damaged(folder: Path) -> Path:
     def damage(image: bytearray) -> None:
-        image[0x20:0x30] = b"\xff" * 16  # where its headers are
+        image[0x20:0x30] = b"\xff" * 16  # overwrites the headers' offsets
 
     return changed(folder, damage)
 

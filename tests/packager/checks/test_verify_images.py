@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images that make a check speak, and images near them that do not, all made by real tools.
+"""Checks of images by real tools: images with a fault, and similar ones without.
 
 They are put into programs by the wrappers of clang 14 and 22 and by `omptool bundle`; the cubin and
 the AMD code object are the corpus's, of CUDA 13's ptxas and of LLVM 19.

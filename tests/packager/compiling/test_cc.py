@@ -69,7 +69,7 @@ def by_make(products: Products) -> Path:
             shutil.copy(source, folder)
         build = ("make", "-j2", f"CC={' '.join(CC)}", "CFLAGS=-O1")
         call(folder, *build)
-        shutil.copy(SOURCES / "scaled.c", folder)  # it is newer now
+        shutil.copy(SOURCES / "scaled.c", folder)  # the source is newer now
         again = changed_by(folder, lambda folder: call(folder, *build))
         assert again == {"scaled.o", "scaled.d", "app"}
         return folder / "app"

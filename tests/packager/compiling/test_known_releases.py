@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A compiler is asked for its release once, as long as it is the same program."""
+"""A compiler runs once to find its release, as long as it is the same program."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def compiler(folder: Path, release: int) -> Path:
-    """Make a program that calls itself a clang, and notes when it is asked."""
+    """Make a fake clang that records each query of its release."""
     source, out = folder / "clang.c", folder / "clang"
     source.write_text(SOURCE % (folder / "log", release))
     run("gcc", source, "-o", folder / "new")
@@ -39,7 +39,7 @@ def compiler(folder: Path, release: int) -> Path:
 
 
 def asked(folder: Path, *words: object) -> tuple[int | None, int]:
-    """Return the release, and how often the program has been asked so far."""
+    """Return the release, and the number of queries so far."""
     command = [str(word) for word in words]
     found = release_of(command, lambda: release_in(command, VERSION))
     log = folder / "log"
@@ -80,7 +80,7 @@ def test_what_is_no_note_of_ours_is_replaced(
 def test_a_folder_of_others_is_not_used(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever may write to it could name another release; without a folder nothing is kept."""
+    """Its owner could write another release; without a folder nothing is cached."""
     clang = compiler(tmp_path, 19)
     cache.mkdir(parents=True)
     cache.chmod(0o777)

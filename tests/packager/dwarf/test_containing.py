@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Instructions without a line of their own get one that is near."""
+"""Instructions without a line get a near one."""
 
 from __future__ import annotations
 

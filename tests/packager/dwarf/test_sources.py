@@ -306,7 +306,7 @@ def test_an_object_of_gcc(tmp_path: Path) -> None:
     assert functions(data) == 2
     table = section(data, ".rela.debug_info")
     start = headers.HEADER.unpack_from(data)[6]
-    at = start + table.number * headers.SECTION_HEADER.size + 40  # its link
+    at = start + table.number * headers.SECTION_HEADER.size + 40  # sh_link of the table's header
     with pytest.raises(FormatError, match=r"rela\.debug_info: there is no section 255"):
         functions(data[:at] + b"\xff" + data[at + 1 :])
 

@@ -23,7 +23,7 @@ from packager.hosts.load import load
 from packager.writers.host_object import HostSymbol
 
 pytestmark = pytest.mark.slow
-LARGE = 20 << 20  # of larger files not every pair is tried
+LARGE = 20 << 20  # largest file for which every pair is tried
 LLVM = "/usr/lib/llvm-19"
 FILES = (
     # Position-independent programs, by binutils' linker, gold and lld.

@@ -21,7 +21,7 @@ from packager.elf.space_of import space
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
 
-SECTIONS_AT, SEGMENTS_AT = 40, 32  # of the file header
+SECTIONS_AT, SEGMENTS_AT = 40, 32  # offsets in the file header
 PH_SIZE, PH_COUNT, SH_SIZE, SH_COUNT, SH_NAMES = 54, 56, 58, 60, 62
 
 

@@ -52,7 +52,7 @@ IMAGES = [
     Image(NO_IMAGE, NO_KIND, NVPTX, "sm_70"),
 ]
 FOUR = b"".join(map(offload_binary, IMAGES))
-KINDS = {"bitcode": "llvm ir", None: "<none>"}  # what llvm-objdump calls them
+KINDS = {"bitcode": "llvm ir", None: "<none>"}  # llvm-objdump's names of kinds
 NESTED = b"".join(
     offload_binary(Image(BITCODE, OPENMP, "x-y-z", arch, data))
     for arch, data in (("abc", ONE), ("def", TWO))
@@ -191,7 +191,7 @@ def test_objdump_warning(tmp_path: Path) -> None:
     LLVM 19 shows nothing; later releases show it and only warn. Ours exits 2, as not all was read.
     """
     damaged = bytearray(offload_binary(Image(CUBIN, OPENMP, NVPTX, "sm_70", ONE)))
-    struct.pack_into("<Q", damaged, 16, 999_999_999)  # where its entry is
+    struct.pack_into("<Q", damaged, 16, 999_999_999)  # the offset of its entry
     asked = Asked(tmp_path, in_section(FOUR + damaged))
     assert asked.of_each("arch") == [(image.arch,) for image in IMAGES]
     assert asked.exit_code == 2

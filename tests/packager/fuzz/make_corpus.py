@@ -147,7 +147,7 @@ def nested(work: Path) -> list[Path]:
     parts = (f"--image=file={work / 'bundle.ccob'},triple={AMD},arch=gfx90a,kind=openmp",)
     run("clang-offload-packager-19", "-o", work / "nested", *parts)
     damaged = bytearray((work / "packed").read_bytes())
-    damaged[16] = 0xFF  # where the entry of the first OffloadBinary is
+    damaged[16] = 0xFF  # the offset of the first OffloadBinary's entry
     (work / "damaged").write_bytes(damaged)
     return [work / "nested", work / "damaged"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from omptool.cli import cli
 
-SECONDS = 5.0  # of the processor: other tests run beside
+SECONDS = 5.0  # processor time, because other tests run at once
 MEMORY = 1 << 30  # bytes
 COMMANDS = (
     ("dump", "--kernels", "--images", "--entries", "--descriptors", "--wide"),

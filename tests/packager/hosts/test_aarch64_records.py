@@ -23,7 +23,7 @@ from packager.hosts.load import load
 
 pytestmark = pytest.mark.slow
 SHARED_MEMORY = 0x8
-MACHINE_AT = 0x12  # of an ELF header
+MACHINE_AT = 0x12  # offset in an ELF header
 RISCV64 = 243
 
 

@@ -72,7 +72,7 @@ def test_extract_writes_the_device_code(both: Path, tmp_path: Path) -> None:
     written = sorted(out.iterdir())
     assert len(written) == 2
     assert {hashlib.sha256(one.read_bytes()).hexdigest() for one in written} == hashes
-    assert {one.read_bytes()[:4] for one in written} == {b"BC\xc0\xde"}  # by -foffload-lto
+    assert {one.read_bytes()[:4] for one in written} == {b"BC\xc0\xde"}  # from -foffload-lto
 
 
 def test_members_of_archives(both: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from packager.files.reader import Reader
 from packager.hosts.windows import coff_headers
 
 SOURCE = Path(__file__).parent / "coff.s"
-SIZE_AT = 16  # in a section's header
+SIZE_AT = 16  # offset in a section header
 WINDOWS = "x86_64-pc-windows-msvc"
 LINKS = {
     "program.exe": ("lld-link-19", "-entry:main", "-subsystem:console", "-out:"),

@@ -145,7 +145,7 @@ def registered(data: bytes, name: bytes) -> int:
     """Return where the name of a function is that the constructor registers."""
     if b"$" in name:
         return data.rindex(name)  # behind the modules
-    return data.index(name, data.index(b"_fini_array\0"))  # in front of the image
+    return data.index(name, data.index(b"_fini_array\0"))  # the name's place before the image
 
 
 def test_kernels_whose_places_were_exchanged(each: Program, tmp_path: Path) -> None:

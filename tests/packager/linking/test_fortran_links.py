@@ -86,7 +86,7 @@ def test_the_runtime_is_added(kind: str, tmp_path: Path) -> None:
     names = exported(tmp_path)
     assert "__omptool_device_runtime" in names
     assert "_QMdeepEcounter" in names
-    assert ENTRY_POINT not in names  # it is the image's own
+    assert ENTRY_POINT not in names  # internal to the image
 
 
 def test_bitcode_is_joined_with_bitcode(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ STAND_IN = TESTS / "packager" / "linking" / "sources" / "device_library_stand_in
 REGIONS, OTHER = "device_link_regions", "device_link_other"
 GPU = "sm_90"
 VERSIONS = ("16", INSTALLED)
-# Those of which there are device libraries, beside the distribution's.
+# Other releases than the distribution's with device libraries here.
 OTHERS = ("20", "22")
 # As `-foffload-lto` has it, on a machine without a CUDA toolkit.
 AMDGCN, AMD = "amdgcn-amd-amdhsa", ("-nogpulib", "-Xopenmp-target", "-march=gfx90a:xnack+")
@@ -307,7 +307,7 @@ def test_clang_23_needs_a_library_of_its_own(tmp_path: Path) -> None:
     for named, search in (((), [tmp_path]), ([own], ())):
         found = join(modules, Target(NVPTX, GPU), named, out, search=search)
         assert (found.libraries, found.notes) == ((str(own),), ())
-    assert re.search(r"saxpy_l\d+_kernel_environment\[5\]", out.read_text())  # of 8 bytes
+    assert re.search(r"saxpy_l\d+_kernel_environment\[5\]", out.read_text())  # words of 8 bytes
     assert assembles(out, GPU)
     expect_whole(found, "23")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Links of clang's OpenMP code for OpenCL devices: what they refuse, and what they warn of."""
+"""Links of clang's OpenMP code for OpenCL devices: errors and warnings."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ APPLICATIONS = sorted((TESTS / "programs" / "applications").glob("*.c"))
 RACY = "memory"
 SOUND_THERE = [path for path in SOUND if path.stem != RACY]
 PROGRAMS = [*SOUND_THERE, *(p for p in FIGURES if p.stem not in REFUSED), *APPLICATIONS]
-# They crash on Intel's build of LLVM 23, however they are linked.
+# Programs that crash on Intel's build of LLVM 23, however they are linked.
 FAULTY = ("classes", "mappers")
 # One of sixteen in each run, each clang in its turn; `make test-all` has all.
 SAMPLE = 16

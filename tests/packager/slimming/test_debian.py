@@ -85,7 +85,7 @@ def test_dpkg_reads_the_result(method: str, tmp_path: Path) -> None:
 def test_a_package_without_device_code_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is not compressed either: that takes longest."""
+    """The package is not compressed either, which takes longest."""
     monkeypatch.delattr("packager.slimming.packages.debian._compressed")
     (tmp_path / "work").mkdir()
     assert slim_debian(package(tmp_path, "xz"), tmp_path / "out", tmp_path / "work", none) == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files of very many tiny images: memory is bounded, and time grows with the file alone."""
+"""Files of very many tiny images: memory is bounded, and time is proportional to the file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def entry(arch: int) -> bytes:
 
 
 def slimmed(path: Path) -> tuple[str, int]:
-    """Slim a file in a process of its own; return its notes and the most MiB of memory."""
+    """Slim a file in a process of its own; return its notes and peak memory in MiB."""
     command = [sys.executable, "-c", STEP, str(path), str(path.with_name("out"))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     notes, memory = done.stdout.splitlines()

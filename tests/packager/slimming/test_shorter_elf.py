@@ -33,8 +33,8 @@ TOOLS = [
     ("PyPI rpath", "strip"), ("strip", "PyPI rpath"), ("Debian rpath", "strip"),
     ("strip", "Debian rpath"), ("objcopy", "eu-strip"),
 ]  # fmt: skip
-MOVED = ("fatbinData1", "fatbinData2", "__abi_tag")  # in containers, and in a note that slides
-PAGE = 0x1000  # of x86-64
+MOVED = ("fatbinData1", "fatbinData2", "__abi_tag")  # in containers, and in a sliding note
+PAGE = 0x1000  # page size on x86-64
 FEW_TOOLS = [("strip",), ("objcopy",), ("PyPI rpath", "strip")]
 
 
@@ -269,7 +269,7 @@ def test_segments_of_larger_pages_stay_congruent(
 def test_a_large_result_is_copied_by_a_thread(
     products: Products, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
-    """The result is the same, also where code that refers to a container is found meanwhile."""
+    """The result is equal, even if code that refers to a container is found during the copy."""
     app = program(products, "pie", option)
     done = shrunk(app, {90}, tmp_path / "small")
     monkeypatch.setattr("packager.slimming.elf.output.LARGE", 0)

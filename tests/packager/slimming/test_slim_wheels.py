@@ -22,7 +22,7 @@ from packager.slimming.packages.record import hashed
 from packager.slimming.packages.wheel import slim_wheel
 from packager.slimming.slimmed import Share, Slimmed
 
-END = Struct("<I")  # of the last record: where the directory should be
+END = Struct("<I")  # field of the last record with the directory's offset
 DIRECTORY = Struct("<4s6H3I5H2I")  # an entry of a zip file's, in front of the name
 
 
@@ -70,7 +70,7 @@ def test_record_is_right_and_the_order_stays(record_at: int, tmp_path: Path) -> 
 
 def test_other_members_are_not_compressed_again(tmp_path: Path) -> None:
     path = made_wheel(tmp_path)
-    with ZipFile(path, "a") as more:  # by another level than the default
+    with ZipFile(path, "a") as more:  # compresses at another level than the default
         more.writestr("made/text.txt", b"lorem ipsum " * 999, ZIP_DEFLATED, 1)
     out, _ = slimmed(tmp_path, path)
     with ZipFile(path) as before, ZipFile(out) as after:
@@ -80,7 +80,7 @@ def test_other_members_are_not_compressed_again(tmp_path: Path) -> None:
 
 
 class _Pipe(io.RawIOBase):
-    """A stream that cannot go back, as an output of `zip -`."""
+    """A stream that cannot seek, like the output of `zip -`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

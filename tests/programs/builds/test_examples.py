@@ -47,7 +47,7 @@ BUILDS: dict[str, Build] = {
 # Files made from one kernel: the image, the object that contains it, and the program.
 OF_ONE_KERNEL = {
     "make": {IMAGE, "scale.bundled.o", "scale.bundled.o.d", "scale"},
-    "ninja": {"scale.image", "scale.bundled.o", "scale"},  # it reads the .d and removes it
+    "ninja": {"scale.image", "scale.bundled.o", "scale"},  # ninja removes the .d file it reads
     "cmake": {IMAGE, "scale.images.o", "scale"},
     "cmake-make": {IMAGE, "scale.images.o", "scale"},
 }

@@ -99,7 +99,7 @@ def test_every_keyword_reaches_the_command(tmp_path: Path) -> None:
         "-O 1",
         "--emit image",
         "--entry second --entry first",
-        "-E make_directory",  # for Make, which makes no folders
+        "-E make_directory",  # Make creates no folders by itself
     ):
         assert option in lower
     images = [f"images of tripled/{name}" for name in ("cpu", "gpu")]

@@ -54,7 +54,7 @@ def test_elsewhere_and_at_another_time(
     here.mkdir()
     for name in ("scale.ll", "host.o"):
         shutil.copy(first / name, here)
-        os.utime(here / name, (978307200, 978307200))  # of 2001
+        os.utime(here / name, (978307200, 978307200))  # 2001-01-01
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1234567890")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     make_all(here, monkeypatch)

@@ -29,7 +29,7 @@ PROGRAM = ROOT / "tests" / "programs" / "faults" / "constructs.cpp"
 FAKES = ROOT / "runtime" / "tests" / "support" / "fakes"
 AT_ONCE = 2
 BATCH = 8  # places between two looks whether the program has ended
-PATIENCE = 60  # of a loaded machine
+PATIENCE = 60  # seconds, enough on a loaded machine
 MOST_CALLS = 2000
 
 ONE = {"FAKEFAIL_ON": "0"}

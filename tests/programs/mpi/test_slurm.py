@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.offloads, pytest.mark.slow]
 
 HERE = Path(__file__).parent
 BLOCK = re.compile(r"^```(sh|slurm)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-KINDS = {"openmpi": "pmix", "mpich": "pmi2"}  # of Slurm's --mpi
+KINDS = {"openmpi": "pmix", "mpich": "pmi2"}  # values of Slurm's --mpi
 FOUND = {"LD_LIBRARY_PATH": libraries("19"), "PATH": f"{Path(OMPTOOL).parent}:{os.environ['PATH']}"}
 
 

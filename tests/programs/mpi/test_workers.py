@@ -149,7 +149,7 @@ def test_a_program_that_uses_mpi_runs_beside_workers(mpi: Mpi, tmp_path: Path) -
     program = user_of(mpi, tmp_path)
     words = ("-n", 2, OMPTOOL, "run", program, ":", "-n", 4, OMPTOOL, "worker")
     done = job(mpi, *words, **ONLY, OMPTOOL_PLUGIN_PATH=str(PLUGINS))
-    if mpi.name == "intel-standard":  # it lacks the attribute
+    if mpi.name == "intel-standard":  # Intel's standard mode lacks the attribute
         assert "this MPI does not tell its processes their program's number" in done.stderr
         return
     said = "2 processes, 4 regions, 4 on devices\n"

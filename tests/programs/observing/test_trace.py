@@ -215,7 +215,7 @@ def test_perfettos_packets(program: Path, tmp_path: Path) -> None:
             track = only(event, 11)
             assert track in tracks
             if only(event, 9) == 1:
-                assert only(packet.value, 13) == 2  # it needs the names
+                assert only(packet.value, 13) == 2  # the packet needs interned names
                 name = names[only(event, 10)]
                 begun[name] += 1
                 arguments = {

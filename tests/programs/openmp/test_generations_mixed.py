@@ -20,7 +20,7 @@ from omptool.installation import libdir
 pytestmark = pytest.mark.offloads
 
 MIXED = SOURCES / "mixed"
-OURS = f"-L{libdir()}"  # where a device link finds what images call
+OURS = f"-L{libdir()}"  # folder in which a device link finds called functions
 
 
 def linked(version: str, out: Path, *parts: Path | str) -> Path:
@@ -160,7 +160,7 @@ def test_a_clang_that_is_yet_to_come_is_named_and_its_regions_run_on_the_host(
     host = ("-O0", "--offload-host-only", "-S")
     call(*compiler("23", source), *host, source, "-o", tmp_path / "first.s")
     text = (tmp_path / "first.s").read_text()
-    store = re.compile(r"(movl\s+\$)5(, -?\d+\(%r[sb]p\))")  # of the version
+    store = re.compile(r"(movl\s+\$)5(, -?\d+\(%r[sb]p\))")  # the store of the version
     text, count = store.subn(r"\g<1>6\2", text)
     assert count == 2, count  # a record for each region
     (tmp_path / "first.s").write_text(text)

@@ -97,6 +97,6 @@ def test_each_word_of_a_virtual_table_can_be_looked_up(
     assert (done.returncode, done.stderr) == (0, "")
     calls = Log(log)
     assert len(calls.launches()) == 1
-    assert calls.tables() == [128]  # of two tables of four words
+    assert calls.tables() == [128]  # size of two tables of four words
     assert [call[3] for call in calls.of("cuMemcpyHtoD")] == ["48", "128", "16"]
     assert len(calls.of("cuMemFree")) == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs over LLVM's liboffload: a fake one that runs their code, and the real without a GPU."""
+"""Programs over LLVM's liboffload: a fake that runs their code, and the real one without a GPU."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from packager.formats.device_images.amdgpu import ARCHES
 from packager.gpus import on_amd
 
 RELEASES = tuple(liboffload.NAMES)
-# Its images follow the host's pointers, and liboffload does not tell whether a GPU can.
+# Omits `unified`, whose images follow host pointers: liboffload does not report which GPUs can.
 PROGRAMS = [path for path in SOUND if path.stem != "unified"]
 CHECK = ROOT / "runtime" / "tests" / "plugins" / "liboffload" / "header_check.cpp"
 FUNCTIONS = [
@@ -37,7 +37,7 @@ FUNCTIONS = [
     *("olInit", "olCreateProgram", "olMemAlloc", "olMemFree", "olCreateQueue", "olCreateEvent"),
     *("olLaunchKernel", "olCreateContext"),
 ]
-# This program needs none of these, or their failure is not the program's.
+# Functions that this program does not need, or whose failure does not end it.
 UNNEEDED = {"olMemRegister", "olMemFill", "olDestroyQueue", "olDestroyEvent", "olDestroyProgram"}
 
 
@@ -80,7 +80,7 @@ def _devices(**environment: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_programs_run_through_it(path: Path, tmp_path: Path, products: Products) -> None:
-    """Each release's form in turn; `make test-all` repeats nothing of it."""
+    """Test the form of each release; `make test-all` does not repeat it."""
     release = RELEASES[PROGRAMS.index(path) % len(RELEASES)]
     program = liboffload.for_amd(compiled(path, tmp_path), tmp_path / "app")
     library = liboffload.fake(products, release)
@@ -120,7 +120,7 @@ def test_a_setting_that_is_none_is_said(products: Products, saxpy: Path) -> None
 def test_without_a_gpu_the_first_cause_is_named(
     saxpy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One line: without AMD's device file, nobody asks for the library."""
+    """Without AMD's device file the library is not opened, and one line names the cause."""
     if Path("/dev/kfd").exists():
         pytest.skip("there is /dev/kfd")
     monkeypatch.setenv("OMPTOOL_PLUGINS", "liboffload")
@@ -147,7 +147,7 @@ def test_the_real_library_says_why_it_has_no_device() -> None:
 
 @pytest.mark.exhaustive
 def test_the_real_library_of_24_says_why_it_has_no_device(tmp_path: Path) -> None:
-    """It needs a later C library than this machine's, with which a small program asks."""
+    """The library needs a newer C library than this machine's; a small program uses that one."""
     usr = UNPACKED / "24" / "usr"
     loaders = list(usr.parent.glob("**/ld-linux-x86-64.so.2"))
     if not loaders or not liboffload.real(24).exists():

@@ -17,7 +17,7 @@ from products import Products
 from toolchain import omptool
 
 IR = TESTS / "programs" / "runtime" / "spirv_variables.ll"
-SUM = "42\n"  # of the device's values
+SUM = "42\n"  # sum of the device's values
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device images that clang has put into a host's module of LLVM bitcode (-flto), as constants."""
+"""Device images that clang embeds in a host's module of LLVM bitcode (-flto), as constants."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """LLVM bitcode (the LLVM Bitcode File Format): target, kernels, variables, undefined names.
 
-Names are in the string table since LLVM 5; of older modules nothing but the kind is known.
+Names are in the string table since LLVM 5; older modules are only recognised.
 """
 
 from __future__ import annotations

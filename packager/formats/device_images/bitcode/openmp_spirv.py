@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Find OpenMP code for spirv64-intel that clang 22 has compiled wrongly.
 
-Its optimisations of OpenMP (LLVM's OpenMPOpt) take generic pointers for pointers to constants, and
-drop the stores of functions that regions call. `omptool cc` turns them off, and leaves a mark.
+Clang's optimisations of OpenMP (LLVM's OpenMPOpt) treat generic pointers as pointers to constants,
+and drop the stores of functions that regions call. `omptool cc` disables them and leaves a mark.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from packager.formats.device_images.bitcode.bitstream import Block, Record, item
 from packager.formats.device_images.bitcode.producer import release
 
 WRONG_RELEASE = 22
-MARK = "omptool-openmp-opt"  # an attribute of functions
+MARK = "omptool-openmp-opt"  # name of a function attribute
 MODULE, TRIPLE, ATTRIBUTE_GROUPS, GROUP = 8, 2, 10, 3
 TARGET = "spirv64-intel"
 NOT_OPTIMISED = "optnone"
-# An attribute is a number, a number and a value, a text, or two texts; LLVM numbers the forms.
+# Forms of attributes, by LLVM's numbers: a number, a number and a value, a text, or two texts.
 NUMBER, NUMBER_AND_VALUE, TEXT, TWO_TEXTS = 0, 1, 3, 4
-OPTNONE = 37  # LLVM's number for it
+OPTNONE = 37  # LLVM's number of optnone
 
 
 def is_miscompiled(data: Reader) -> bool:
-    """Return whether a module is such code. A damaged module is none."""
+    """Return whether a module is miscompiled; False for a damaged one."""
     try:
         return release(data) == str(WRONG_RELEASE) and any(_modules(data))
     except FormatError:
@@ -49,7 +49,7 @@ def _modules(data: Reader) -> Iterator[bool]:
 
 
 def _attributes(words: Sequence[int]) -> Iterator[str]:
-    """Yield the names of a group's text attributes, and optnone; stop at an unknown form."""
+    """Yield the names of a group's text attributes and of optnone; stop at an unknown form."""
     at = 0
     while at < len(words):
         kind, at = words[at], at + 1

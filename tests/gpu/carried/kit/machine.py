@@ -24,7 +24,7 @@ Found = TypeVar("Found")
 PATIENCE = 120.0  # seconds
 AT_ONCE = 4
 NOTHING: Mapping[str, str] = {}
-# Tells whether the plugin has a device, in a process of its own, and which images it accepts.
+# Prints whether the plugin has a device, and the images that it accepts, in a process of its own.
 ASKING = """
 import ctypes, sys
 plugin = ctypes.CDLL(sys.argv[1])
@@ -41,7 +41,7 @@ for path in sys.argv[2:] if count > 0 else ():
 """
 MAJOR, MINOR = 75, 76  # attributes of a device: its compute capability
 LIBOFFLOAD = "libLLVMOffload.so.22.1"
-# In the folder of LLVM's libraries: they were unpacked whole.
+# File that marks a completely unpacked folder of LLVM's libraries.
 UNPACKED = ".unpacked"
 
 
@@ -70,9 +70,9 @@ class Machine:
     kit: Path
     driver: Path | None
     why_not: str = ""
-    asked: Sequence[str] = ()  # plugins that are to be tested
-    why_no_plugin: dict[str, str] = field(default_factory=dict)  # those without a device, and why
-    images: Sequence[str] = ()  # of the suite, that liboffload's GPU takes
+    asked: Sequence[str] = ()  # plugins to test
+    why_no_plugin: dict[str, str] = field(default_factory=dict)  # reasons, by plugin
+    images: Sequence[str] = ()  # images of the suite that liboffload's GPU accepts
     gpus: int = 0
     name: str = ""
     capability: str = ""
@@ -85,7 +85,7 @@ class Machine:
 
     @property
     def plugins(self) -> list[str]:
-        """Return the plugins that are to be tested, and have a device."""
+        """Return the plugins to test that have a device."""
         return [name for name in self.asked if name not in self.why_no_plugin]
 
     @property
@@ -113,7 +113,7 @@ class Machine:
         environment: Mapping[str, str] = NOTHING,
         patience: float = PATIENCE,
     ) -> Done:
-        """Run a program on the kit's runtime; what takes longer than `patience` is killed."""
+        """Run a program on the kit's runtime; kill it after `patience` seconds."""
         own = {"LD_LIBRARY_PATH": self.libraries(), "OMPTOOL_PLUGINS": "cuda"}
         if "liboffload" in self.asked:
             own |= self.of_liboffload()
@@ -144,7 +144,7 @@ class Machine:
         return folder
 
     def of_liboffload(self) -> dict[str, str]:
-        """Return what has the plugin open the library of the second tarball, if it is here."""
+        """Return the environment to use the second tarball's library, if it is here."""
         own = {"OMPTOOL_LIBOFFLOAD": os.environ.get("OMPTOOL_LIBOFFLOAD", "amd,cuda")}
         if "OMPTOOL_LIBOFFLOAD_PATH" in os.environ or not (folder := self._unpacked("liboffload")):
             return own

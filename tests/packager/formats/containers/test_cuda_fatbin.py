@@ -211,7 +211,7 @@ def test_kernels_of_one_name_in_two_objects_of_cuda(tmp_path: Path) -> None:
             if symbol.code
         )
         start = place - objects[-1].read_bytes().index(whole[:64])
-        whole[start + size // 2] ^= 1  # of the second object's kernel
+        whole[start + size // 2] ^= 1  # damages the second object's kernel
     assert omptool("verify", "--select", "OMP108", *objects).exit_code == 0
 
 

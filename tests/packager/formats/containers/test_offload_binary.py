@@ -80,7 +80,7 @@ def joint(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return Path(folder / "out").read_bytes()
 
 
-SECOND = 32 + 40  # where the second entry of that is
+SECOND = 32 + 40  # offset of the second entry
 
 
 def test_images_that_follow_each_other_without_padding(joint: bytes) -> None:

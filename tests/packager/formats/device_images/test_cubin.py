@@ -21,7 +21,7 @@ from packager.files.reader import Reader
 from packager.hosts.load import load
 from packager.model import DeviceImage
 
-SECTIONS_AT, TYPE_AT = 40, 4  # in the ELF header, in a section's
+SECTIONS_AT, TYPE_AT = 40, 4  # offsets in the ELF header, and in a section header
 LINKED, COMPILED = DATA / "driver.cubin", DATA / "compiled.cubin"
 
 

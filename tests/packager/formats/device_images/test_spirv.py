@@ -71,7 +71,7 @@ LINKAGE = instruction(17, 5)
 # Types: a pointer to 64 bits of device memory, and an array of four.
 TYPES = (instruction(21, 2, 64, 0), instruction(32, 3, 5, 2))
 VARIABLES = (*TYPES, *(instruction(59, 3, number, 5) for number in (5, 6, 7, 8)))
-ELSEWHERE = instruction(59, 3, 9, 4)  # in the memory of a team
+ELSEWHERE = instruction(59, 3, 9, 4)  # storage class 4 is a team's memory
 
 
 def exporting(number: int, name: str, linkage: int = 0) -> bytes:
