@@ -26,7 +26,7 @@ LEVELS = ("-O0", "-O1", "-O2")
 FOR_DEVICES = ("-fopenmp", f"-fopenmp-targets={TRIPLE}", "-fopenmp-extensions")
 # Spellings of long double, which no GPU has.
 WITHOUT_LONG_DOUBLE = ("-DWIDE=double",)
-# The words of clang, or of `omptool link`, about programs that have no code for OpenCL, with the exit
+# Words of clang or `omptool link` about programs that have no code for OpenCL, and the exit
 # code. Clang 23 and later write an attribute of destructors that LLVM 22 cannot read.
 GAPS = {
     "classes": (("calls a function by its address", 1), ("Not an int attribute", 2)),
