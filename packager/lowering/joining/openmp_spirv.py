@@ -14,7 +14,8 @@ from llvmlite import binding as llvm
 
 from packager.lowering.joining.kept import is_kernel
 from packager.lowering.modules import link, parsed
-from packager.lowering.rewriting.ir_text import BODY, SYMBOL
+from packager.lowering.rewriting.ir_text import BODY, SYMBOL, with_convention
+from packager.lowering.rewriting.parameters import with_wide_parameters
 from packager.lowering.rewriting.plain_pointers import with_generic_pointers
 from packager.lowering.rewriting.printing import with_constant_formats
 
@@ -94,12 +95,27 @@ def prepared(module: llvm.ModuleRef) -> llvm.ModuleRef:
     text = BODY.sub(lambda found: _with_locals(found[0]), text)
     text = with_constant_formats(_PRINTS.sub(_plain_texts, text))
     text = _LIST.sub(lambda found: _kernel(found[0]) if found[1] == "ctors" else "", text)
-    made = parsed(lambda: llvm.parse_assembly(text))
+    made = _with_integer_parameters(parsed(lambda: llvm.parse_assembly(text)))
     for function in made.functions:
         is_inlined = not (is_kernel(function) or function.name.startswith(_PRINTING))
         if is_inlined and not function.is_declaration:
             function.add_function_attribute("alwaysinline")
     return made
+
+
+def _with_integer_parameters(module: llvm.ModuleRef) -> llvm.ModuleRef:
+    """The module whose kernels take addresses as integers.
+
+    Intel's driver looks up the allocation of a pointer that it is given, and finds one that has
+    been released and whose address was given out again.
+    """
+    text = str(module)
+    kernels = [f for f in module.functions if not f.is_declaration and is_kernel(f)]
+    for kernel in kernels:
+        types = [str(argument.type) for argument in kernel.arguments]
+        text = with_wide_parameters(text, kernel.name, types, "i64")
+    text = with_convention(text, [kernel.name for kernel in kernels], "spir_kernel")
+    return parsed(lambda: llvm.parse_assembly(text))
 
 
 def link_mathematics(module: llvm.ModuleRef, undefined: list[str]) -> None:

@@ -28,7 +28,7 @@ MATHEMATICS = DeviceLibrary(
         math_functions.by_library(math_functions.of_opencl, "spir_func "),
     )
 )
-_OWN = re.compile(rf"{PRINTF}\w+|{SPIRV_ATOMICS}")
+_OWN = re.compile(rf"{PRINTF}\w+|{SPIRV_ATOMICS}|_Z\d+__spirv_ocl_\w+")
 
 
 def _provides(name: str) -> bool:

@@ -33,10 +33,9 @@ def test_it_runs_on_opencl(
 ) -> None:
     program = tmp_path / source.stem
     done = on_opencl.built(build, source, program)
-    gap = GAPS.get(source.stem) or REFUSED.get(source.stem)
-    if gap:
-        assert gap in done.stderr
-        assert done.returncode == 1
+    refused = [(REFUSED[source.stem], 1)] if source.stem in REFUSED else []
+    if gaps := [*GAPS.get(source.stem, ()), *refused]:
+        assert any(words in done.stderr and done.returncode == code for words, code in gaps)
         return
     assert done.returncode == 0, done.stderr
     outcome = on_opencl.without_driver(ended(program, 1, **vendors))
