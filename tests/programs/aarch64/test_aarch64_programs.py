@@ -6,6 +6,7 @@ Each way to put an image into a program, with pages of 4 and 64 KiB.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,15 @@ def test_by_link(work: Path) -> None:
     app = work / "app"
     made("link", "--", GCC, work / "both.o", *libraries(), "-o", app)
     expect(app, ON_DEVICE)
+
+
+def test_a_program_has_observers(work: Path) -> None:
+    """The runtime opens their library beside itself."""
+    app, trace = work / "app", work / "trace.json"
+    made("link", "--", GCC, work / "both.o", *libraries(), "-o", app)
+    assert output(*QEMU, "-E", f"OMPTOOL_TRACE={trace}", app).splitlines() == ON_DEVICE
+    names = [event["name"] for event in json.loads(trace.read_text())]
+    assert len([name for name in names if name.startswith("__omp_offloading_")]) == 1
 
 
 def test_by_clangs_own_link(work: Path) -> None:
