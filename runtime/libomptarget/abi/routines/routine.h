@@ -5,6 +5,7 @@
 #pragma once
 
 #include "abi/exports.h"
+#include "offload/fallback.h"
 #include "offload/offload.h"
 
 namespace omptool {
@@ -14,6 +15,16 @@ inline constexpr int kFailed = -1;
 
 inline bool is_host(int number) {
   return number == number_of_devices();
+}
+
+// Returns the device of this number if nothing is left to prepare; else null, also for -1.
+inline Device* ready_device(int number) {
+  return number >= 0 ? ready_device(Registry::current(), number) : nullptr;
+}
+// Returns the device of this number, initialised; null if it cannot be used.
+inline Device* known_device(int number) {
+  Device* const device = ready_device(number);
+  return device ? device : usable_device(number);
 }
 
 // Runs `body`, the whole of a routine that moves or allocates memory. Listeners that start with it hear of it, too.
