@@ -5,8 +5,9 @@ Usage: python bench/instructions.py [--runs 3] [--clang 19] [--build DIR]
 
 bench/launch.c, compiled by clang-19 and by clang-22 with -O2, repeats one construct on one thread
 under `valgrind --tool=callgrind`, with two numbers of rounds. The difference of the two counts,
-divided by that of the rounds, is the number of instructions of one construct. A figure is the median
-of some runs: where objects and stacks lie changes it by up to a tenth, but other processes do not.
+divided by that of the rounds, is the number of instructions of one construct. A figure is the
+median of some runs: where objects and stacks lie changes it by up to a tenth, but other processes
+do not.
 
 With --build, a column has the counts of another build of ours, whose libraries are in that folder.
 """
