@@ -125,7 +125,7 @@ std::int32_t Kernel::launch(cl_command_queue queue, plugin::Arguments arguments,
   const std::lock_guard lock(mutex_);
   if (const std::string fault = set_arguments(arguments); !fault.empty())
     return not_started("kernel " + title_ + ": " + fault);
-  cl_int error = memory_.allow(kernel_, told_);
+  cl_int error = memory_.allow(kernel_, passed_);
   if (error != CL_SUCCESS)
     return not_started("kernel " + title_ + ": " + failure_of("clSetKernelExecInfo", error));
   if (tells_launches())

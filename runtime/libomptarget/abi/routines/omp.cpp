@@ -243,10 +243,10 @@ OMPTOOL_EXPORT int omp_target_associate_ptr(const void* host_ptr, const void* de
     if (!device || !host_ptr || !device_ptr || size == 0 || size > LONG_MAX || begin + size < begin)
       return false;
     void* const target = static_cast<std::byte*>(const_cast<void*>(device_ptr)) + device_offset;
-    observe::Operation told{Operation::kAssociate, device_num, host_ptr, target, static_cast<std::int64_t>(size)};
-    observe::begin(told);
+    observe::Operation operation{Operation::kAssociate, device_num, host_ptr, target, static_cast<std::int64_t>(size)};
+    observe::begin(operation);
     const bool done = device->data.globals.associate({begin, begin + size}, target);
-    observe::end(told, done);
+    observe::end(operation, done);
     return done;
   });
 }
@@ -256,10 +256,10 @@ OMPTOOL_EXPORT int omp_target_disassociate_ptr(const void* ptr, int device_num) 
     Device* const device = known_device(device_num);
     if (!device || !ptr)
       return false;
-    observe::Operation told{Operation::kDisassociate, device_num, ptr, nullptr};
-    observe::begin(told);
+    observe::Operation operation{Operation::kDisassociate, device_num, ptr, nullptr};
+    observe::begin(operation);
     const char* const reason = device->data.globals.disassociate(ptr);
-    observe::end(told, !reason);
+    observe::end(operation, !reason);
     if (reason)
       tell("omptarget error: ", "%s", reason);
     return !reason;

@@ -54,8 +54,8 @@ public:
   std::vector<Request> receive(std::span<std::byte> bytes, int from, int tag);
   // Takes away those that are done. True: all are, without a fault.
   bool is_over(int rank, std::vector<Request>& requests);
-  // Bytes that have not begun to come are not written to their place.
-  void give_up(std::vector<Request>& requests);
+  // Cancels the requests. Bytes that have not begun to arrive are not written.
+  void cancel(std::vector<Request>& requests);
 
   // Returns the messages with the tag that have arrived.
   struct Received {

@@ -74,8 +74,8 @@ public:
   virtual Request receive(std::span<std::byte> bytes, int from, int tag, Communicator communicator) = 0;
   // The request is then gone. Throws Error for a message of another size, too.
   virtual bool is_done(Request& request) = 0;
-  // Nobody asks for it any more. A message that has not begun to come is not written to its memory.
-  virtual void give_up(Request& request) = 0;
+  // Cancels a receive, and releases the request. A message that has not begun to arrive is not written to its memory.
+  virtual void cancel(Request& request) = 0;
   // A message with the tag, from anyone, or from a rank.
   virtual std::optional<Arrived> probe(int tag, Communicator communicator, std::optional<int> from = {}) = 0;
   virtual void receive(std::span<std::byte> bytes, Arrived& arrived) = 0;
