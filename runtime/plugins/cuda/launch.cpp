@@ -98,7 +98,7 @@ std::optional<Grid> grid_for(const Kernel& kernel, const tgt_launch_shape& asked
                         : grid_of(asked, facts, device);
 }
 
-// The same, where the kernel may do without the memory that it asks for, or with other memory.
+// Returns the grid of a kernel that may do without the memory that it asks for, or with other memory.
 std::optional<Grid> grid_for(const Kernel& kernel, const tgt_launch_shape& asked, const KernelFacts& facts,
                              const DeviceLimits& device, MemoryPromise& memory) {
   const bool is_told = kernel.clang() && kernel.clang()->environment == Place::kLast;

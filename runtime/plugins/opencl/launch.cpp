@@ -93,7 +93,7 @@ std::string Kernel::fault_of(std::size_t count, std::size_t threads) const {
   return {};
 }
 
-// Those that the kernel has already are not given again.
+// Sets the arguments of a launch. Arguments that the kernel has already are not set again.
 std::string Kernel::set_arguments(plugin::Arguments arguments) {
   const bool all = !std::exchange(any_set_, false);
   set_.resize(parameters_.size());

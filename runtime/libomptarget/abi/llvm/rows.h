@@ -97,8 +97,7 @@ private:
   std::unique_ptr<Row[]> large_;
 };
 
-// Of a kernel's argument that is mapped. The argument is the host's address where the object is not there (decision
-// 29).
+// Flags of a mapped kernel argument. The argument is the host's address if the object is absent (decision 29).
 inline constexpr std::uint32_t kMappedArgument = kArgument | kHostIfAbsent;
 
 // The fault of the arrays; "": none. Unknown map-type bits are a newer compiler's: then the rows are all there, as far
@@ -118,8 +117,8 @@ struct Component {
   void* name = nullptr;
 };
 
-// The flags of an object that is mapped because a region uses it. Nobody wrote that it is to be copied back,
-// and what the program cannot change is not.
+// Returns the flags of an object that is mapped because a region uses it. Constants are not copied back: no clause asks
+// for it.
 inline std::uint32_t implicit_flags(std::uint32_t flags, std::uintptr_t begin) {
   const bool is_constant = (flags & kFrom) && read_only_memory.hold(begin);
   return (is_constant ? flags & ~static_cast<std::uint32_t>(kFrom) : flags) | kImplicit;

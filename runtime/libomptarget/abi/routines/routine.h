@@ -35,7 +35,7 @@ template <typename Body> auto reported(const char* function, const void* code, c
   });
 }
 
-// The same: 0 where `body` returns true, kFailed otherwise.
+// Runs `body` as reported() does. Returns 0 if `body` returns true, else kFailed.
 template <typename Body> int tried(const char* function, const void* code, const Body& body) noexcept {
   return reported(function, code, [&] { return body() ? 0 : kFailed; });
 }

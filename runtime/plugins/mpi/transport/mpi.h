@@ -64,9 +64,9 @@ public:
   virtual int rank(Communicator communicator) = 0;
   virtual int size(Communicator communicator) = 0;
   virtual std::optional<int> application() = 0; // MPI_APPNUM
-  // Those of the same color, in the order of their ranks. All of the communicator call it.
+  // Returns a communicator of the ranks of one color, in their order. All ranks of the communicator call it.
   virtual Communicator split(Communicator communicator, int color) = 0;
-  // Those ranks, in this order. They alone call it.
+  // Returns a communicator of these ranks, in this order. They alone call it.
   virtual Communicator of_ranks(Communicator communicator, const std::vector<int>& ranks, int tag) = 0;
   virtual void return_errors(Communicator communicator) = 0;
 
