@@ -130,7 +130,7 @@ inline bool make_plain_row(const Component& element, Action action, Row& row) {
   constexpr std::int64_t kPlain = kTypeTo | kTypeFrom | kTypeParameter | kTypeLiteral | kTypeImplicit;
   const std::uint32_t argument = action == Action::kRegion ? kMappedArgument : 0U;
   const std::int64_t type = element.type;
-  // What is only allocated may be a struct whose members follow.
+  // An element that is only allocated may be a struct, and its members follow.
   if ((type & ~kPlain) || !(type & (kTypeTo | kTypeFrom | kTypeLiteral)) || !(type & kTypeParameter) != !argument)
     return false;
   if (type & kTypeLiteral) {
