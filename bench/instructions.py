@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Count the instructions of a construct, on the bundled runtime and on LLVM's.
 
-Usage: python bench/instructions.py [--build DIR]
+Usage: python bench/instructions.py [--runs 3] [--clang 19] [--build DIR]
 
 bench/launch.c, compiled by clang-19 and by clang-22 with -O2, repeats one construct on one thread
 under `valgrind --tool=callgrind`, with two numbers of rounds. The difference of the two counts,
-divided by that of the rounds, is the number of instructions of one construct: the same on a busy
-machine as on an idle one.
+divided by that of the rounds, is the number of instructions of one construct. A figure is the
+median of some runs: where objects and stacks lie changes it by up to a tenth, but other processes
+do not.
 
 With --build, a column has the counts of another build of ours, whose libraries are in that folder.
 """
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from statistics import median
 
 from launch import CLANG_19, CLANG_22, Compiler, Program
 from tabulate import tabulate
@@ -43,18 +45,21 @@ def main() -> None:
     """Compile, count, print a table for each compiler."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--build", type=Path, help="compare with another build of the runtime")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--clang", type=int, choices=[19, 22], help="measure this one alone")
     options = parser.parse_args()
     if shutil.which("valgrind") is None:
         sys.exit("Error: no valgrind on PATH; Debian has it in the package valgrind")
-    present = [one for one in (CLANG_19, CLANG_22) if one.command.exists()]
-    for absent in {CLANG_19, CLANG_22} - set(present):
+    wanted = [one for one in (CLANG_19, CLANG_22) if options.clang in (None, one.version)]
+    present = [one for one in wanted if one.command.exists()]
+    for absent in set(wanted) - set(present):
         print(f"no clang {absent.version} at {absent.command}", file=sys.stderr)
     with tempfile.TemporaryDirectory() as folder:
         for compiler in present:
-            show(Program.compile(compiler, Path(folder)), options.build)
+            show(Program.compile(compiler, Path(folder)), options.build, options.runs)
 
 
-def show(program: Program, build: Path | None) -> None:
+def show(program: Program, build: Path | None, runs: int) -> None:
     """Print the counts of one program: ours, LLVM's, and those of another build if there is one."""
     compiler = program.compiler
     searched = {"ours": compiler.path(libdir())}
@@ -67,7 +72,10 @@ def show(program: Program, build: Path | None) -> None:
     bars = BARS if compiler is CLANG_19 else {}
     rows = []
     for construct in BARS:
-        counts = [one_construct(program, libraries, construct) for libraries in searched.values()]
+        counts = [
+            round(median(one_construct(program, libraries, construct) for _ in range(runs)))
+            for libraries in searched.values()
+        ]
         rows.append((construct, *counts, bars.get(construct, "")))
     print(f"\nclang {compiler.version}, instructions of one construct\n")
     headers = ("construct", *searched, "at most")
@@ -79,10 +87,10 @@ def has_runtime(compiler: Compiler) -> bool:
     return any(any(folder.glob("libomptarget.so*")) for folder in compiler.libraries)
 
 
-def one_construct(program: Program, libraries: str, construct: str) -> int:
-    """Return the instructions of one construct, rounded."""
+def one_construct(program: Program, libraries: str, construct: str) -> float:
+    """Return the instructions of one construct."""
     few, many = (collected(program, libraries, construct, rounds) for rounds in (FEW, MANY))
-    return round((many - few) / (MANY - FEW))
+    return (many - few) / (MANY - FEW)
 
 
 def collected(program: Program, libraries: str, construct: str, rounds: int) -> int:

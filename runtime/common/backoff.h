@@ -38,8 +38,8 @@ public:
     return true;
   }
 
-  // The same, and where it is time for a nap, calls nap(time), which returns false if something has come and ended it
-  // early. Such a nap is no measure of naps, and the next look may find more.
+  // Pauses. Where it is time for a nap, calls nap(time), which returns false if an arrival ended it early. Such a nap
+  // is not measured, and the caller may find more at once.
   template <typename Nap> void pause(const Nap& nap) {
     if (look_again())
       return;

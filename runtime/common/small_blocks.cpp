@@ -57,7 +57,7 @@ public:
     const std::uintptr_t base = base_.load(std::memory_order_relaxed);
     return base && reinterpret_cast<std::uintptr_t>(memory) - base < kReserved;
   }
-  // Of a piece that it owns.
+  // Returns the size of a piece that this pool owns.
   std::size_t size_of(const void* memory) const {
     const std::uintptr_t base = base_.load(std::memory_order_relaxed);
     return sizes_[(reinterpret_cast<std::uintptr_t>(memory) - base) / kRun];

@@ -27,7 +27,7 @@ constexpr std::uint32_t kNoBytes[] = {SHT_NULL, SHT_NOBITS, 0x70000007, 0x700000
 constexpr unsigned kCudaObject = 13, kCudaMemory = 0x20 | 0x80, kCudaEntry = 0x10;
 constexpr std::uint8_t kSized = 4, kRegisters = 0x2F, kFrame = 0x11, kStack = 0x12;
 constexpr std::string_view kInfo = ".nv.info", kShared = ".nv.shared.";
-// And names of entries.
+// Symbols that linkers define.
 constexpr std::string_view kOfLinkers[] = {"_init",       "_fini",  "_edata",       "_end",
                                            "__bss_start", "_start", "__data_start", "."};
 

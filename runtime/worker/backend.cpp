@@ -54,7 +54,8 @@ Buffer table_of(const Own& own, const std::vector<mpi::Entry>& entries, const Rt
   return written(found);
 }
 
-// Those of an image in this process: each is where a variable of the image says. Returns that of one of them, or null.
+// Registers the tables of an image in this process, at the addresses in its variables. Returns the address of one
+// variable, or null.
 const void* add_host_tables(const Own& own, const std::vector<mpi::Entry>& entries) {
   const void* variable = nullptr;
   std::vector<HostTable> tables;

@@ -136,7 +136,7 @@ std::vector<TaskPtr> Graph::hand_over(const TaskPtr& task) {
   return ready;
 }
 
-// And then what comes next on this thread, one after the other.
+// Runs the task, and then the tasks that come next on this thread, one after the other.
 void Graph::perform(TaskPtr task) {
   while (task) {
     for (const QueuedPtr& one : task->behind) // it has failed, and ends behind them all the same

@@ -162,7 +162,7 @@ void Server::forget(int rank, const std::string& why) {
   std::erase_if(transfers_, [&](Transfer& one) {
     if (one.with != rank)
       return false;
-    link_.give_up(one.requests);
+    link_.cancel(one.requests);
     over.push_back(one.task);
     abandoned_.push_back(std::move(one));
     return true;

@@ -50,7 +50,7 @@ public:
     if (observe::may_be_heard()) [[unlikely]]
       begin(call, device);
   }
-  // Of the device; -1: it is not reported, or for none.
+  // Returns the number of the device; -1 if the call is not reported, or for no device.
   int device() const { return device_; }
 
 private:

@@ -141,7 +141,7 @@ void KernelTable::add(const std::shared_ptr<Library>& library) {
     for (const LibraryEntry& owner : owners)
       if (!changed.find(&owner.entry()))
         replace(changed, &owner.entry(), {owner});
-    any_apart_.store(true, std::memory_order_release);
+    any_shared_name_.store(true, std::memory_order_release);
   }
   publish(std::move(changed));
 }

@@ -157,7 +157,7 @@ public:
   // Indexes and kernels that launches may still use.
   Retired& retired() { return retired_; }
   // Several libraries have a kernel of one name, with one address: some address has to be asked for.
-  bool any_apart() const { return any_apart_.load(std::memory_order_acquire); }
+  bool any_shared_name() const { return any_shared_name_.load(std::memory_order_acquire); }
 
   // Returns the kernel alone: its name and its library.
   std::shared_ptr<Kernel> find(const void* host_address) const {
@@ -180,7 +180,7 @@ private:
   mutable std::shared_mutex mutex_; // of the index and of what kernels keep
   std::shared_ptr<const KernelIndex> index_ = std::make_shared<KernelIndex>();
   std::atomic<const KernelIndex*> published_{index_.get()};
-  std::atomic<bool> any_apart_{false};
+  std::atomic<bool> any_shared_name_{false};
   Retired retired_;
 };
 

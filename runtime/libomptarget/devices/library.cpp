@@ -57,7 +57,7 @@ LoadedImage::LoadedImage(Device& its_device, std::shared_ptr<const Library> its_
                          const RegisteredImage& its_image)
     : device(its_device), library(std::move(its_library)), image(library->raw(its_image)),
       passings(passings_of(its_image.origin.form, its_image.origin.is_old, !device.memory.takes_shapes(),
-                           device.memory.is_apart())),
+                           device.memory.is_separate())),
       names_dimensions(its_image.origin.is_since_20 && tells_launches()), compiler(its_image.origin.compiler) {}
 
 bool Library::copy_if_unloadable(__tgt_device_image& its_image, std::vector<char>& bytes, std::mutex& reading) const {

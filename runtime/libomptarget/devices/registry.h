@@ -76,7 +76,7 @@ public:
   // Returns an address that stands for the kernel of the caller's own executable or library, where several have a
   // kernel of one name.
   const void* meant_by(const void* host_address, const void* caller) {
-    if (!kernels_.any_apart()) [[likely]]
+    if (!kernels_.any_shared_name()) [[likely]]
       return host_address;
     return kernels_.meant_by(host_address, caller);
   }

@@ -10,7 +10,7 @@ namespace omptool {
 // Prints one line; printf's format, no newline. A line that the process has printed before is counted, and its count is
 // printed when the process ends. Nothing under OMPTOOL_QUIET=1.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...) noexcept;
-// The same, also under OMPTOOL_QUIET=1.
+// Prints a line as say() does, also under OMPTOOL_QUIET=1.
 [[gnu::format(printf, 1, 2)]] void warn(const char* format, ...) noexcept;
 
 // One line behind `prefix` that nothing silences, each time: what the user asked for, or what explains the end.
@@ -18,7 +18,8 @@ namespace omptool {
 
 // One line that nothing silences, then SIGABRT.
 [[noreturn, gnu::format(printf, 1, 2)]] void die(const char* format, ...) noexcept;
-// The same in LLVM's form, with its number of the error, behind `place` in the source unless that is "".
+// Prints a line in LLVM's form, then SIGABRT. The line begins with `place` in the source, unless that is "", and has
+// LLVM's number of the error.
 [[noreturn, gnu::format(printf, 3, 4)]] void die_at(const char* place, int number, const char* format, ...) noexcept;
 
 } // namespace omptool

@@ -146,7 +146,7 @@ std::optional<std::int32_t> CommandList::collect(PerRow<tgt_event_t>& dependence
   return static_cast<std::int32_t>(count);
 }
 
-// The same where operations are done at once.
+// Waits for the events of other constructs, on a device whose operations are done at once.
 bool CommandList::wait_for_others() {
   if (!has_to_wait())
     return true;

@@ -38,7 +38,7 @@ public:
   void when_done(tgt_event_t native, Then then);
   // Blocks until the event has completed. "", or why it failed.
   std::string wait(tgt_event_t native);
-  // Of an event that has completed: 0, or the plugin's error.
+  // Returns 0, or the plugin's error. The event has completed.
   std::int32_t result_of(tgt_event_t native) const;
   // Has the begin and the end of an operation whose event has completed; the clock's zero: nobody has noted it.
   struct Times {
@@ -50,7 +50,7 @@ public:
   void release(tgt_event_t native) { release({&native, 1}); }
   // Lets the plugin make progress on what when_done() waits for. False: nothing is waited for, or it gets on by itself.
   bool progress();
-  // The same, of all plugins.
+  // Lets all plugins make progress.
   static void progress_all();
   // Returns whether this thread is in a kernel of one of them.
   static bool any_kernel_here();

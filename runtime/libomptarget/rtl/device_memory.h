@@ -104,12 +104,12 @@ public:
   bool moves_itself() const { return moves_itself_; }
   // Returns whether kernels can use the host's memory.
   bool reaches_host() const { return says(call().reaches_host_memory, true); }
-  // Returns whether kernels that an OpenMP compiler made for a CPU cannot.
-  bool is_apart() const { return !takes_shapes_ && call().run_shaped && !reaches_host(); }
+  // Returns whether kernels that an OpenMP compiler made for a CPU cannot use the host's memory.
+  bool is_separate() const { return !takes_shapes_ && call().run_shaped && !reaches_host(); }
   // Returns whether the host can use the addresses that allocate() returns.
   bool is_addressable() const { return inactive_ || says(call().memory_is_addressable); }
   std::string last_error() const { return is_lost() ? " (the device is lost)" : rtl_.last_error(); }
-  // The plugin has said that the device works no more (decision 23).
+  // Returns whether the plugin has reported the device lost (decision 23).
   bool is_lost() const { return lost_.load(std::memory_order_relaxed); }
   // Returns whether a call of the plugin's with this result has succeeded; notes that the device is lost.
   bool took(std::int32_t result) const {
@@ -117,16 +117,16 @@ public:
       note_loss();
     return result == 0;
   }
-  // Does the work between two events, where somebody listens. The result is false, or null, if it fails. By value: what
-  // the work holds stays in registers where nobody does.
+  // Runs the work, between two events if there is a listener. The result is false, or null, if it fails. The work is
+  // passed by value: what it captures stays in registers if there is no listener.
   template <typename Work>
   std::invoke_result_t<Work> reported(observe::Operation::Kind kind, const void* host, const void* there,
                                       std::int64_t size, Work work, int from = -1) const {
     if (observe::heard()) [[unlikely]]
-      return told(kind, host, there, size, work, from);
+      return run_reported(kind, host, there, size, work, from);
     return work();
   }
-  // As the program counts devices.
+  // Number of the device, as the program counts devices.
   int number() const { return number_; }
   // Returns whether operations are chained by the plugin's events.
   bool chains() const { return chains_.load(std::memory_order_relaxed); }
@@ -137,10 +137,10 @@ public:
 private:
   using Kind = observe::Operation::Kind;
 
-  // Out of line: who is not heard does not pay for it.
+  // Runs the work between two events. Out of line: where no listener is, it costs nothing.
   template <typename Work>
-  [[gnu::noinline]] std::invoke_result_t<Work> told(Kind kind, const void* host, const void* there, std::int64_t size,
-                                                    Work work, int from) const {
+  [[gnu::noinline]] std::invoke_result_t<Work> run_reported(Kind kind, const void* host, const void* there,
+                                                            std::int64_t size, Work work, int from) const {
     observe::Operation operation{kind, number_, host, there, size};
     operation.from = from;
     observe::begin(operation);
@@ -154,7 +154,7 @@ private:
   // A plugin's function that moves bytes.
   using Mover = decltype(RtlFunctions::data_submit) RtlFunctions::*;
   static constexpr Mover kSubmit = &RtlFunctions::data_submit, kRetrieve = &RtlFunctions::data_retrieve;
-  // Without telling anybody.
+  // Copies bytes without an event.
   bool move_now(Mover mover, void* to, const void* from, std::int64_t size) const {
     if (!moves_itself_)
       return move_by_rtl(mover, to, from, size);
@@ -162,7 +162,7 @@ private:
     return true;
   }
   bool move_by_rtl(Mover mover, void* to, const void* from, std::int64_t size) const;
-  // Calls a plugin's optional function. Nothing: the fallback is to do it.
+  // Calls a plugin's optional function. Returns nothing if the caller's fallback has to do its work.
   template <typename Function, typename... Values>
   std::optional<bool> try_now(Function function, Values... values) const {
     const std::int32_t result = is_lost() ? OMPTARGET_RTL_DEVICE_LOST : function(values...);

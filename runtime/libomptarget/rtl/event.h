@@ -26,7 +26,7 @@ using EventPtr = std::shared_ptr<Event>;
 // core's then.
 class Event {
 public:
-  // Of all operations of a construct, or of its copies to the device alone.
+  // The event stands for all operations of a construct, or for its copies to the device alone.
   enum class Kind : std::uint8_t { kEnded, kFilled };
   // Placed. `rtl` is null for a construct that no device does; `rtl_id` is the device's number there.
   explicit Event(const Rtl* rtl = nullptr, std::int32_t rtl_id = 0, Kind kind = Kind::kEnded)
@@ -46,7 +46,7 @@ public:
     reach(State::kQueued, {});
   }
   void set_done(std::string failure = {}) { reach(State::kDone, std::move(failure)); } // again: without effect
-  // Of a done one: why the construct or what it waited for failed, or "".
+  // Returns why the construct, or one that it waited for, failed, or "". The event is done.
   const std::string& failure() const { return failure_; }
 
   void wait_queued() { wait_until(State::kQueued); } // or done
@@ -56,8 +56,8 @@ public:
   // Runs `then` once, with no lock held: now, on this thread, if it is so already, else on the one that sets it.
   void when_queued(std::function<void()> then) { when(State::kQueued, at_queued_, std::move(then)); } // or done
   void when_done(std::function<void()> then) { when(State::kDone, at_done_, std::move(then)); }
-  // The same of one that is queued. Its construct may have to wait for the caller before it says that the copies to the
-  // device are done: here the device says it.
+  // Calls `then` when the operations of a queued event have ended on the device: the construct itself may report that
+  // only after its caller waits.
   static void when_operations_end(const EventPtr& event, std::function<void()> then);
 
   // Returns whether an operation of that device may name native() among what it waits for.

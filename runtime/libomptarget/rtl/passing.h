@@ -48,10 +48,10 @@ struct Launching {
 using Passings = std::array<Passing, kEnvironments>;
 
 // `old`: kernels whose callers are of the kind kFirstIfTaken take no environment. Kernels of other devices than a CPU
-// say of themselves what they take, each for itself. `apart`: kernels cannot read the host's memory.
-constexpr Passings passings_of(KernelForm form, bool old, bool on_cpu, bool apart) {
+// say of themselves what they take, each for itself. `is_separate`: kernels cannot read the host's memory.
+constexpr Passings passings_of(KernelForm form, bool old, bool on_cpu, bool is_separate) {
   using enum Passing;
-  const Passing last = !on_cpu ? kLast : apart ? kArrayThere : kArray;
+  const Passing last = !on_cpu ? kLast : is_separate ? kArrayThere : kArray;
   switch (on_cpu ? form : KernelForm::kAsCalled) {
   case KernelForm::kAsCalled:
     break;

@@ -39,7 +39,7 @@ namespace omptool {
   X(async_data_retrieve)                                                                                               \
   X(async_run_target_region)                                                                                           \
   X(async_run_target_team_region)
-// Those that a plugin may lack. omptarget_rtl.h names the fallback of each.
+// Optional functions of plugins. omptarget_rtl.h names the fallback of each.
 #define OMPTOOL_RTL_OPTIONAL(X)                                                                                        \
   X(shares_host_memory)                                                                                                \
   X(memory_is_addressable)                                                                                             \
@@ -61,7 +61,7 @@ namespace omptool {
   X(memory_free)                                                                                                       \
   X(host_lock)                                                                                                         \
   X(host_unlock)
-// The same of plugins with the asynchronous functions.
+// Optional functions of plugins with the asynchronous functions.
 #define OMPTOOL_RTL_OPTIONAL_QUEUES(X)                                                                                 \
   X(wait_event)                                                                                                        \
   X(query_event)                                                                                                       \
@@ -186,8 +186,8 @@ struct PluginFile {
   std::string path;
 };
 
-// Those of OMPTOOL_PLUGIN_PATH and of this library's own folder, in name order; the first of a name wins.
-// OMPTOOL_PLUGINS leaves out the others, and gives the order.
+// Returns the plugins of OMPTOOL_PLUGIN_PATH and of this library's own folder, in name order; the first of a name wins.
+// If OMPTOOL_PLUGINS is set, it names the plugins and their order.
 std::vector<PluginFile> plugin_files(std::vector<UnreadFolder>* unread = nullptr);
 
 // The plugins in these files.

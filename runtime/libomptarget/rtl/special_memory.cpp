@@ -37,8 +37,8 @@ std::optional<bool> SpecialMemory::free(void* memory) {
 
 // ---- page-locked ----
 
-// The first range that ends behind `begin`, once no thread is busy with one that overlaps.
-SpecialMemory::Ranges::iterator SpecialMemory::settled(std::uintptr_t begin, std::uintptr_t end, Lock& lock) {
+// Returns the first range that ends behind `begin`. Waits until no thread is busy with a range that overlaps.
+SpecialMemory::Ranges::iterator SpecialMemory::find_idle(std::uintptr_t begin, std::uintptr_t end, Lock& lock) {
   for (;;) {
     auto at = locked_.upper_bound(begin);
     if (at != locked_.begin() && std::prev(at)->second.end > begin)
@@ -59,7 +59,7 @@ void* SpecialMemory::lock(void* host, std::size_t size) {
   const auto begin = reinterpret_cast<std::uintptr_t>(host);
   const std::uintptr_t end = begin + size;
   Lock lock(mutex_);
-  const auto known = settled(begin, end, lock);
+  const auto known = find_idle(begin, end, lock);
   if (known != locked_.end() && known->first <= begin && known->second.end >= end) {
     ++known->second.times;
     return known->second.device + (begin - known->first);
@@ -81,7 +81,7 @@ void* SpecialMemory::lock(void* host, std::size_t size) {
 bool SpecialMemory::unlock(void* host) {
   const auto begin = reinterpret_cast<std::uintptr_t>(host);
   Lock lock(mutex_);
-  const auto known = settled(begin, begin + 1, lock);
+  const auto known = find_idle(begin, begin + 1, lock);
   if (known == locked_.end() || known->first > begin)
     return false;
   if (--known->second.times > 0)

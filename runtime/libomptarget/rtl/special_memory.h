@@ -42,7 +42,7 @@ private:
   };
   using Ranges = std::map<std::uintptr_t, Locked>; // by their beginnings
   using Lock = std::unique_lock<std::mutex>;
-  Ranges::iterator settled(std::uintptr_t begin, std::uintptr_t end, Lock& lock);
+  Ranges::iterator find_idle(std::uintptr_t begin, std::uintptr_t end, Lock& lock);
 
   const DeviceMemory& memory_;
   std::mutex mutex_; // not held while the plugin is called

@@ -15,6 +15,34 @@ namespace omptool::plugin {
 
 using Arguments = std::span<void*>; // of a kernel
 
+// The functions that each plugin's device has of its own: `OMPTOOL_DEVICE_FUNCTIONS(virtual, = 0)` declares those of
+// the interface, `OMPTOOL_DEVICE_FUNCTIONS(, override)` those of a plugin's class.
+//
+// `kind` is one of OMPTARGET_MEMORY_.... Functions whose names begin with queue_ queue what the others have done when
+// they return. No size is 0. No shape: one team of one thread. The last two functions also answer for a device that has
+// not started (omptarget_rtl.h); where reaches_host_memory() is false, last_error may have the reason.
+#define OMPTOOL_DEVICE_FUNCTIONS(before, behind)                                                                       \
+  before tgt_target_table* load(const __tgt_device_image& image) behind;                                               \
+  before std::int32_t unload(const __tgt_device_image& image) behind;                                                  \
+  before void* allocate(std::size_t size, std::int32_t kind) behind;                                                   \
+  before std::int32_t release(void* memory, std::int32_t kind) behind;                                                 \
+  before std::int32_t submit(void* target, const void* source, std::size_t size) behind;                               \
+  before std::int32_t retrieve(void* target, const void* source, std::size_t size) behind;                             \
+  before std::int32_t fill(void* target, std::int32_t value, std::size_t size) behind;                                 \
+  before std::int32_t receive(void* target, plugin::Device& from, const void* source, std::size_t size) behind;        \
+  before std::int32_t run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape) behind;            \
+  before std::int32_t queue_nothing(const plugin::Dependences& order) behind;                                          \
+  before std::int32_t queue_submit(void* target, const void* source, std::size_t size,                                 \
+                                   const plugin::Dependences& order) behind;                                           \
+  before std::int32_t queue_retrieve(void* target, const void* source, std::size_t size,                               \
+                                     const plugin::Dependences& order) behind;                                         \
+  before std::int32_t queue_fill(void* target, std::int32_t value, std::size_t size, const plugin::Dependences& order) \
+      behind;                                                                                                          \
+  before std::int32_t queue_run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape,              \
+                                const plugin::Dependences& order) behind;                                              \
+  before bool reaches_host_memory() const behind;                                                                      \
+  before std::int32_t describe(tgt_device_description& description) const behind
+
 // The exported functions (exports.cpp) have checked what the core gives: sizes, kinds of memory and numbers of
 // arguments. Functions that return a number return 0, or a failure, with last_error set; those that return an address
 // return null then.
@@ -29,35 +57,13 @@ public:
   virtual bool has_started() const { return true; }
   virtual std::int32_t start() { return 0; }
 
-  virtual tgt_target_table* load(const __tgt_device_image& image) = 0;
-  virtual std::int32_t unload(const __tgt_device_image& image) = 0;
-
-  // `kind` is one of OMPTARGET_MEMORY_....
-  virtual void* allocate(std::size_t size, std::int32_t kind) = 0;
-  virtual std::int32_t release(void* memory, std::int32_t kind) = 0;
-
-  // These have done it when they return. No size is 0. No shape: one team of one thread.
-  virtual std::int32_t submit(void* target, const void* source, std::size_t size) = 0;
-  virtual std::int32_t retrieve(void* target, const void* source, std::size_t size) = 0;
-  virtual std::int32_t fill(void* target, std::int32_t value, std::size_t size) = 0;
-  virtual std::int32_t receive(void* target, Device& from, const void* source, std::size_t size) = 0;
-  virtual std::int32_t run(void* kernel, Arguments arguments, const tgt_launch_shape* shape) = 0;
-
-  // The same, queued.
-  virtual std::int32_t queue_nothing(const Dependences& order) = 0;
-  virtual std::int32_t queue_submit(void* target, const void* source, std::size_t size, const Dependences& order) = 0;
-  virtual std::int32_t queue_retrieve(void* target, const void* source, std::size_t size, const Dependences& order) = 0;
-  virtual std::int32_t queue_fill(void* target, std::int32_t value, std::size_t size, const Dependences& order) = 0;
-  virtual std::int32_t queue_run(void* kernel, Arguments arguments, const tgt_launch_shape* shape,
-                                 const Dependences& order) = 0;
+  OMPTOOL_DEVICE_FUNCTIONS(virtual, = 0);
 
   // Questions, which a device that has not started answers, too: omptarget_rtl.h has them.
   virtual bool shares_host_memory() const { return false; }
   virtual bool memory_is_addressable() const { return false; }
-  virtual bool reaches_host_memory() const = 0; // where not, last_error may say why
   virtual bool moves_like_memmove() const { return false; }
   virtual bool prefers_queues() const { return true; }
-  virtual std::int32_t describe(tgt_device_description& description) const = 0;
 };
 
 } // namespace omptool::plugin

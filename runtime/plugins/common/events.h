@@ -57,7 +57,7 @@ public:
     const EventPtr* const known = find_event(event);
     return known ? std::static_pointer_cast<Operation>(*known) : nullptr;
   }
-  // The same for as long as the lock is held.
+  // Looks up an event as find() does. The pointer is valid as long as the lock is held.
   template <typename Operation> const Operation* look_up(tgt_event_t event) const {
     const EventPtr* const known = find_event(event);
     return known ? static_cast<const Operation*>(known->get()) : nullptr;

@@ -54,8 +54,8 @@ private:
   [[gnu::noinline, gnu::cold]] void fail_for_device(std::int32_t number) const;
 };
 
-// These two are the plugin's own. The first opens drivers. `is_child`: of a process that has asked drivers, of which
-// none works in this one.
+// Makes the plugin and opens its drivers; each plugin defines this function. `is_child`: the parent process has used
+// the drivers, and none works in this one.
 std::unique_ptr<Plugin> make_plugin(bool is_child);
 constexpr char kIsChild[] = "the process has forked since it has used the driver"; // Plugin::reason for that
 // Says why the bytes are no image for the plugin, or "". Opens no driver: that would hold registration up.
@@ -83,7 +83,7 @@ Result of_device(std::int32_t number, Result failed, const Body& body) noexcept 
   });
 }
 
-// The same, of a device that has started.
+// Calls `body` with a device that has started.
 template <typename Body, typename Result>
 Result on_device(std::int32_t number, Result failed, const Body& body) noexcept {
   return of_device(number, failed, [&](Device& device) -> Result {

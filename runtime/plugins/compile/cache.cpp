@@ -75,15 +75,15 @@ struct Entry {
   }
 };
 
-// Calls `look` with each file's name and status.
-template <typename Look> void for_each_file(int folder, const Look& look) {
+// Calls `use` with each file's name and status.
+template <typename Use> void for_each_file(int folder, const Use& use) {
   const int copy = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const auto close = [](DIR* open) { ::closedir(open); };
   const std::unique_ptr<DIR, decltype(close)> list(copy < 0 ? nullptr : ::fdopendir(copy), close);
   while (const dirent* const entry = list ? ::readdir(list.get()) : nullptr) {
     struct stat status{};
     if (::fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
-      look(std::string(entry->d_name), status);
+      use(std::string(entry->d_name), status);
   }
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 using Folders = std::vector<std::string>;
 
-// Those of which glob(7) says that they match, the last first.
+// Appends the folders that match the pattern (glob(7)), the last first.
 void add_matching(const std::string& pattern, Folders& folders) {
   glob_t found{};
   if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {

@@ -73,6 +73,10 @@ bool Device::start_now() {
   return outcome.ok();
 }
 
+tgt_target_table* Device::load(const __tgt_device_image& image) {
+  return load(image, {});
+}
+
 tgt_target_table* Device::load(const __tgt_device_image& image, Extents extents) {
   const Bytes bytes{static_cast<const std::byte*>(image.ImageStart), static_cast<const std::byte*>(image.ImageEnd)};
   const std::string processor = "sm_" + std::to_string(id_.capability);

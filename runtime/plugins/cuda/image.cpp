@@ -119,7 +119,7 @@ bool Image::find_environment(const DevicePlace& device) {
   return ClangImage(context_, module_).set_environment(device.limits, device.number, device.count, is_clangs_);
 }
 
-// Those of variables. Clang 17 and earlier have entries for them, which the core runs.
+// Runs the constructors or destructors of variables. Clang 17 and earlier have entries for them, which the core runs.
 bool Image::run_functions(const char* which, const std::vector<std::string>& names) {
   return names.empty() || (context_.enter().ok() && ClangImage(context_, module_).run_functions(which, names));
 }

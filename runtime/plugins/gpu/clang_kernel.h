@@ -30,7 +30,7 @@ struct LaunchEnvironment18 {
   std::uint32_t count, iteration;
   std::uint64_t buffer; // an address of the device
 };
-// And since 23, also one with memory of each team's own.
+// Launch environment since clang 23: adds memory for each team.
 struct LaunchEnvironment23 {
   std::uint64_t buffer;          // room for each team of the launch
   std::uint64_t fallback_memory; // in place of the teams' own, or 0

@@ -39,7 +39,8 @@ struct Grid {
   bool cooperates = false;
 };
 
-// Of a portable kernel, which runs in the shape that is asked for, or not at all: nothing, with last_error set.
+// Returns the grid of a portable kernel, which runs in the requested shape or not at all: then nothing, with last_error
+// set.
 std::optional<Grid> grid_of(const tgt_launch_shape& asked, const KernelFacts& kernel, const DeviceLimits& device);
 
 } // namespace omptool::gpu

@@ -51,7 +51,7 @@ bool has_its_end(Bytes image, const Elf64_Ehdr& header) {
   return names && names->sh_type == SHT_STRTAB;
 }
 
-// Of an entry of the dynamic section.
+// Returns the value of an entry of the dynamic section.
 std::optional<std::uint64_t> value_of(Bytes image, const Elf64_Phdr& dynamic, std::int64_t tag) {
   for (std::uint64_t i = 0; i < dynamic.p_filesz / sizeof(Elf64_Dyn); ++i) {
     const std::optional<Elf64_Dyn> entry = read_nth<Elf64_Dyn>(image, dynamic.p_offset, i);
@@ -83,7 +83,7 @@ constexpr struct {
                  {DT_INIT_ARRAY, DT_INIT_ARRAYSZ},
                  {DT_FINI_ARRAY, DT_FINI_ARRAYSZ}};
 
-// Of an image without a dynamic section the dynamic linker itself says so.
+// Returns the fault of the dynamic section. The dynamic linker itself reports an image without one.
 const char* fault_of_dynamic(Bytes image) {
   const std::optional<Elf64_Phdr> dynamic = segment_of(image, PT_DYNAMIC);
   if (!dynamic)

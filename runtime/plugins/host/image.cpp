@@ -140,7 +140,7 @@ void Image::mark_team_kernels() {
   }
 }
 
-// The same of kernels that call a device runtime, which the image has.
+// Replaces the addresses of kernels that call a device runtime in the image by those of their records.
 void Image::mark_runtime_kernels() {
   std::int64_t size = 0;
   if (!address_of(OMPTOOL_DEVICE_RUNTIME_SYMBOL, size))

@@ -36,7 +36,7 @@ private:
   void proceed(Operation& first, Ready& ready);
   void complete(Operation& operation, std::vector<Operation*>& free);
   static Operation* ready_before(Operation& operation);
-  // These give it up in between.
+  // Release the lock in between.
   void run(Operation& operation, Lock& lock, Ready& ready);
   void hand_out(const Ready& ready, Operation* except, Lock& lock);
 

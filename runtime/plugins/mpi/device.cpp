@@ -46,6 +46,10 @@ std::int32_t Device::start() {
 
 // ---- images ----
 
+tgt_target_table* Device::load(const __tgt_device_image& image) {
+  return load(image, nullptr);
+}
+
 tgt_target_table* Device::load(const __tgt_device_image& image, const std::int64_t* extents) {
   const auto* const begin = static_cast<const std::byte*>(image.ImageStart);
   if (!may_take(kind_of({begin, static_cast<const std::byte*>(image.ImageEnd)}))) {

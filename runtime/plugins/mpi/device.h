@@ -34,32 +34,9 @@ public:
 
   bool has_started() const override { return has_started_.load(std::memory_order_acquire); }
   std::int32_t start() override;
+  OMPTOOL_DEVICE_FUNCTIONS(, override);
 
-  tgt_target_table* load(const __tgt_device_image& image) override { return load(image, nullptr); }
   tgt_target_table* load(const __tgt_device_image& image, const std::int64_t* extents);
-  std::int32_t unload(const __tgt_device_image& image) override;
-
-  void* allocate(std::size_t size, std::int32_t kind) override;
-  std::int32_t release(void* memory, std::int32_t kind) override;
-
-  std::int32_t submit(void* target, const void* source, std::size_t size) override;
-  std::int32_t retrieve(void* target, const void* source, std::size_t size) override;
-  std::int32_t fill(void* target, std::int32_t value, std::size_t size) override;
-  std::int32_t receive(void* target, plugin::Device& from, const void* source, std::size_t size) override;
-  std::int32_t run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape) override;
-
-  std::int32_t queue_nothing(const plugin::Dependences& order) override;
-  std::int32_t queue_submit(void* target, const void* source, std::size_t size,
-                            const plugin::Dependences& order) override;
-  std::int32_t queue_retrieve(void* target, const void* source, std::size_t size,
-                              const plugin::Dependences& order) override;
-  std::int32_t queue_fill(void* target, std::int32_t value, std::size_t size,
-                          const plugin::Dependences& order) override;
-  std::int32_t queue_run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape,
-                         const plugin::Dependences& order) override;
-
-  bool reaches_host_memory() const override;
-  std::int32_t describe(tgt_device_description& description) const override;
 
 private:
   // Does it now, where there is no order, or later.

@@ -31,7 +31,7 @@ private:
   tgt_target_table table_;
 };
 
-// Of all devices.
+// The images of all devices.
 class ImageStore {
 public:
   explicit ImageStore(Queue& queue) : queue_(queue) {}

@@ -68,7 +68,7 @@ void Losses::lose(std::size_t worker, const std::string& how) {
   peers_.retrieving.remove_of(worker);
   for (const PendingPtr& pending : peer.pending.take_all()) {
     --peers_.pending;
-    peers_.link->give_up(pending->requests);
+    peers_.link->cancel(pending->requests);
     pending->failure = peer.lost;
     peers_.events.end(*pending, true);
   }

@@ -28,7 +28,8 @@ struct Known {
   DeviceOfWorker device;
 };
 
-// Those of one plugin lie together, so that each triple has one range of numbers.
+// Returns the devices of all workers. Devices of one plugin are neighbours, so that each triple has one range of
+// numbers.
 std::vector<Known> devices_of(const Crew& crew) {
   std::vector<Known> all;
   for (std::size_t i = 0; i < crew.greetings.size(); ++i)

@@ -99,7 +99,7 @@ constexpr cl_uint CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11D3;
     (cl_command_queue, cl_bool, void*, const void*, std::size_t, cl_uint, const cl_event*, cl_event*))                 \
   X(clEnqueueSVMMemFill, cl_int,                                                                                       \
     (cl_command_queue, void*, const void*, std::size_t, std::size_t, cl_uint, const cl_event*, cl_event*))
-// Those of a platform's extensions.
+// Functions of a platform's extensions.
 #define OMPTOOL_CL_EXTENSIONS(X)                                                                                       \
   X(clCreateProgramWithILKHR, cl_program, (cl_context, const void*, std::size_t, cl_int*))                             \
   X(clHostMemAllocINTEL, void*, (cl_context, const cl_bitfield*, std::size_t, cl_uint, cl_int*))                       \

@@ -59,6 +59,28 @@ std::int32_t Device::start() {
   return 0;
 }
 
+void* Device::allocate(std::size_t size, std::int32_t kind) {
+  return memory().allocate(size, kind);
+}
+std::int32_t Device::release(void* at, std::int32_t) {
+  return memory().release(at);
+}
+
+std::int32_t Device::submit(void* target, const void* source, std::size_t size) {
+  return copy(target, source, size);
+}
+std::int32_t Device::retrieve(void* target, const void* source, std::size_t size) {
+  return copy(target, source, size);
+}
+std::int32_t Device::queue_submit(void* target, const void* source, std::size_t size,
+                                  const plugin::Dependences& order) {
+  return queue_copy(target, source, size, order);
+}
+std::int32_t Device::queue_retrieve(void* target, const void* source, std::size_t size,
+                                    const plugin::Dependences& order) {
+  return queue_copy(target, source, size, order);
+}
+
 tgt_target_table* Device::load(const __tgt_device_image& image) {
   const Target target{cl_, found_, started_.load()->context, memory(), found_.number};
   std::unique_ptr<Image> loaded = Image::load(target, image);

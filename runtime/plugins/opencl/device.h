@@ -25,48 +25,15 @@ class Device : public plugin::Device {
 public:
   Device(const Loader& cl, Found found, Queue& queue) : found_(std::move(found)), cl_(cl), queue_(queue) {}
 
-  // The functions below need a device that has started, but for the questions.
   bool has_started() const override { return started_.load(std::memory_order_acquire) != nullptr; }
   std::int32_t start() override;
-
-  tgt_target_table* load(const __tgt_device_image& image) override;
-  std::int32_t unload(const __tgt_device_image& image) override;
-
-  void* allocate(std::size_t size, std::int32_t kind) override { return memory().allocate(size, kind); }
-  std::int32_t release(void* at, std::int32_t) override { return memory().release(at); }
-
-  std::int32_t submit(void* target, const void* source, std::size_t size) override {
-    return copy(target, source, size);
-  }
-  std::int32_t retrieve(void* target, const void* source, std::size_t size) override {
-    return copy(target, source, size);
-  }
-  std::int32_t fill(void* target, std::int32_t value, std::size_t size) override;
-  std::int32_t receive(void* target, plugin::Device& from, const void* source, std::size_t size) override;
-  std::int32_t run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape) override;
-
-  std::int32_t queue_nothing(const plugin::Dependences& order) override;
-  std::int32_t queue_submit(void* target, const void* source, std::size_t size,
-                            const plugin::Dependences& order) override {
-    return queue_copy(target, source, size, order);
-  }
-  std::int32_t queue_retrieve(void* target, const void* source, std::size_t size,
-                              const plugin::Dependences& order) override {
-    return queue_copy(target, source, size, order);
-  }
-  std::int32_t queue_fill(void* target, std::int32_t value, std::size_t size,
-                          const plugin::Dependences& order) override;
-  std::int32_t queue_run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape,
-                         const plugin::Dependences& order) override;
+  OMPTOOL_DEVICE_FUNCTIONS(, override);
 
   bool shares_host_memory() const override { return found_.memory == MemoryKind::kShared; }
   bool memory_is_addressable() const override { return found_.is_direct; }
-  // Kernels may use addresses of system SVM, whatever kind of memory data_alloc gives, unless a setting forbids it.
-  bool reaches_host_memory() const override;
   bool moves_like_memmove() const override { return found_.is_direct; }
   // Kernels are all that would be queued where the driver moves nothing, and the host waits for each.
   bool prefers_queues() const override { return !found_.is_direct; }
-  std::int32_t describe(tgt_device_description& description) const override;
 
   // Returns an idle queue of OpenCL's. Throws the reason where OpenCL makes none.
   cl_command_queue take_queue();

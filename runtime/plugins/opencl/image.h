@@ -44,7 +44,7 @@ private:
   using Entries = std::span<const __tgt_offload_entry>;
 
   explicit Image(const Target& target) : target_(target) {}
-  // These return why it cannot be done, or "".
+  // Build and create the program. Return why it cannot be done, or "".
   std::string build(Bytes bytes);
   std::string create(Bytes bytes);
   std::string build_log() const;

@@ -123,7 +123,7 @@ std::string Kernel::fault_of(std::size_t count, std::size_t threads) const {
   return {};
 }
 
-// Those that the kernel has already are not given again.
+// Sets the arguments of a launch. Arguments that the kernel has already are not set again.
 std::string Kernel::set_arguments(const std::vector<void*>& arguments) {
   const bool all = !std::exchange(any_set_, false);
   set_.resize(parameters_.size());
@@ -207,7 +207,7 @@ std::int32_t Kernel::launch(cl_command_queue queue, const Launch& launch, const 
     fault = send_record(queue, launch, order);
   if (!fault.empty())
     return not_started("kernel " + title_ + ": " + fault);
-  cl_int error = memory_.allow(kernel_, told_);
+  cl_int error = memory_.allow(kernel_, passed_);
   if (error != CL_SUCCESS)
     return not_started("kernel " + title_ + ": " + failure_of("clSetKernelExecInfo", error));
   if (tells_launches())

@@ -72,7 +72,7 @@ private:
   std::mutex mutex_; // OpenCL's arguments are the kernel's, not the launch's
   std::vector<void*> set_;
   bool any_set_ = false;
-  std::uint64_t told_ = 0;
+  std::uint64_t passed_ = 0;
 };
 
 } // namespace omptool::opencl

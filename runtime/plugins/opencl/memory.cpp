@@ -85,11 +85,11 @@ cl_int Memory::fill(cl_command_queue queue, void* target, unsigned char value, s
   return call(queue, target, &value, sizeof value, size, order.count(), order.events(), order.made);
 }
 
-cl_int Memory::allow(cl_kernel kernel, std::uint64_t& told) {
-  if (found_.lists_svm ? told == changes_.load() : told != 0)
+cl_int Memory::allow(cl_kernel kernel, std::uint64_t& passed) {
+  if (found_.lists_svm ? passed == changes_.load() : passed != 0)
     return CL_SUCCESS;
   cl_int error = CL_SUCCESS;
-  const auto tell = [&](cl_uint what, std::size_t size, const void* value) {
+  const auto pass = [&](cl_uint what, std::size_t size, const void* value) {
     if (error == CL_SUCCESS)
       error = cl_.clSetKernelExecInfo(kernel, what, size, value);
   };
@@ -98,18 +98,18 @@ cl_int Memory::allow(cl_kernel kernel, std::uint64_t& told) {
     const std::lock_guard lock(mutex_);
     const std::vector<void*> all(listed_.begin(), listed_.end());
     if (!all.empty())
-      tell(CL_KERNEL_EXEC_INFO_SVM_PTRS, all.size() * sizeof all[0], all.data());
-    told = changes_;
+      pass(CL_KERNEL_EXEC_INFO_SVM_PTRS, all.size() * sizeof all[0], all.data());
+    passed = changes_;
     return error;
   }
   if (found_.memory == MemoryKind::kSvm || found_.memory == MemoryKind::kShared)
-    tell(CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM, sizeof yes, &yes);
+    pass(CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM, sizeof yes, &yes);
   else
     for (const cl_uint what :
          {CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL, CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
           CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL})
-      tell(what, sizeof yes, &yes);
-  told = 1;
+      pass(what, sizeof yes, &yes);
+  passed = 1;
   return error;
 }
 

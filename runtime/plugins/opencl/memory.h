@@ -39,8 +39,9 @@ public:
   const char* copy_call() const { return by_usm() ? "clEnqueueMemcpyINTEL" : "clEnqueueSVMMemcpy"; }
   const char* fill_call() const { return by_usm() ? "clEnqueueMemFillINTEL" : "clEnqueueSVMMemFill"; }
 
-  // Lets a kernel reach all of it. `told` is the kernel's: what it was told last.
-  cl_int allow(cl_kernel kernel, std::uint64_t& told);
+  // Passes a kernel the allocations that it may reach. `passed` belongs to the kernel: the number of changes of the
+  // list that was passed last.
+  cl_int allow(cl_kernel kernel, std::uint64_t& passed);
 
 private:
   bool by_usm() const;
@@ -50,7 +51,7 @@ private:
   const Found& found_;
   const cl_context context_;
   std::mutex mutex_;
-  std::set<void*> listed_;                // under the lock; where kernels must be told of each
+  std::set<void*> listed_;                // under the lock; where each has to be passed to kernels
   std::atomic<std::uint64_t> changes_{1}; // of the list
 };
 

@@ -37,7 +37,7 @@ struct Module {
 
 // Returns why the bytes are no SPIR-V module, or null. Looks at the header alone.
 const char* fault_of_spirv(Bytes bytes);
-// Of a module whose header is sound. Nothing: it is cut off, or broken, for which drivers may crash.
+// Reads a module whose header is sound. Returns nothing if it is truncated or damaged, because drivers may crash on it.
 std::optional<Module> read_spirv(Bytes bytes);
 
 } // namespace omptool::opencl

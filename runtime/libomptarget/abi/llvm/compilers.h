@@ -36,7 +36,7 @@ KernelForm form_of(const Clangs& clangs);
 
 inline constexpr const Generation& kNewestGeneration = std::end(kGenerations)[-1];
 
-// The same fault with the clang that compiled the executable or library around `address`, as far as it says so, and
+// Returns the fault with the clang that compiled the executable or library around `address`, if that is known, and
 // what to do.
 std::string of_newer_compiler(const std::string& fault, const void* address);
 

@@ -22,7 +22,7 @@ std::string read_library(const void* descriptor, LibraryContents& contents);
 // One more translation unit says what it requires: 14 to 18 by a call before registration, which comes from `where`.
 // Ends the program when another one has said otherwise.
 void require(std::int64_t mask, const void* where);
-// The same of a library that registers: since 19 its entries say it.
+// Applies the requirements of a library that registers: since 19 they are in its entries.
 void require_entries_of(const void* descriptor);
 
 } // namespace omptool::llvm

@@ -297,35 +297,34 @@ private:
 
 } // namespace
 
-RowFault add_any_rows(const Arrays& arrays, Action action, RowList& rows, const void* caller) {
-  if (arrays.count > INT32_MAX) // the callers' type is int
-    return {there_are(static_cast<std::int32_t>(arrays.count), "argument")};
-  if (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))
-    return {there_are(arrays.count, "argument") + ", but not all four arrays"};
+RowFault add_other_rows(const Arrays& arrays, std::size_t index, Action action, RowList& rows, const void* caller,
+                        std::int64_t& unknown_bits) {
   Translator translator(action, rows, caller);
-  const bool makes_room =
-      (action == Action::kRegion || action == Action::kEnterData) &&
-      std::any_of(arrays.type, arrays.type + arrays.count, [](std::int64_t type) { return type & kTypeMemberOf; });
-  const bool told = observe::heard();
-  for (std::size_t i = 0; i < arrays.count; ++i) {
-    const Component element{arrays.base[i], arrays.begin[i], size_of(arrays, i), arrays.type[i]};
-    void* const mapper = arrays.mappers ? arrays.mappers[i] : nullptr;
-    const char* fault =
-        mapper ? translator.add_mapped(element, mapper, &arrays.base[i]) : translator.add(element, &arrays.base[i]);
-    if (makes_room && !mapper)
-      add_reserve(arrays, i, rows);
-    if (told) [[unlikely]]
-      info::name_rows(Rows(rows).size(), arrays.names ? static_cast<const char*>(arrays.names[i]) : nullptr);
-    if (!fault)
-      continue;
-    return {"argument " + std::to_string(i) + " " +
-            describe_fault(fault, element.begin, element.size, static_cast<std::uint64_t>(element.type))};
-  }
-  if (translator.unknown_bits() == 0) [[likely]]
+  const Component element{arrays.base[index], arrays.begin[index], size_of(arrays, index), arrays.type[index]};
+  void* const mapper = arrays.mappers ? arrays.mappers[index] : nullptr;
+  const char* const fault = mapper ? translator.add_mapped(element, mapper, &arrays.base[index])
+                                   : translator.add(element, &arrays.base[index]);
+  unknown_bits |= translator.unknown_bits();
+  if (!mapper && (action == Action::kRegion || action == Action::kEnterData))
+    add_reserve(arrays, index, rows);
+  if (observe::heard()) [[unlikely]]
+    info::name_rows(Rows(rows).size(), arrays.names ? static_cast<const char*>(arrays.names[index]) : nullptr);
+  rows.reserve(arrays.count - index - 1);
+  if (!fault)
     return {};
+  return {"argument " + std::to_string(index) + " " +
+          describe_fault(fault, element.begin, element.size, static_cast<std::uint64_t>(element.type))};
+}
+
+RowFault fault_of_arrays(const Arrays& arrays) {
+  if (arrays.count > INT32_MAX)
+    return {there_are(static_cast<std::int32_t>(arrays.count), "argument")};
+  return {there_are(arrays.count, "argument") + ", but not all four arrays"};
+}
+
+RowFault fault_of_bits(std::int64_t unknown, const void* caller) {
   char text[64];
-  std::snprintf(text, sizeof text, "map-type bits 0x%llx are unknown",
-                static_cast<unsigned long long>(translator.unknown_bits()));
+  std::snprintf(text, sizeof text, "map-type bits 0x%llx are unknown", static_cast<unsigned long long>(unknown));
   return {of_newer_compiler(text, caller), true};
 }
 

@@ -7,6 +7,8 @@
 
 #include "abi/exports.h"
 #include "data/table/row.h"
+#include "host_range.h"
+#include "observe/events/sink.h"
 #include "process/read_only.h"
 
 #include <algorithm>
@@ -65,23 +67,28 @@ public:
   RowList(const RowList&) = delete;
   RowList& operator=(const RowList&) = delete;
   void add(const Row& row) {
-    if (size_ == capacity_) [[unlikely]]
-      grow();
+    reserve(1);
     ::new (rows_ + size_++) Row(row);
   }
-  // Returns room for `more` rows, which count() then makes part of the list; null: there is no room for so many.
-  Row* room_for(std::size_t more) { return more <= capacity_ - size_ ? rows_ + size_ : nullptr; }
-  void count(std::size_t more) { size_ += more; }
+  // Makes room for `more` rows.
+  void reserve(std::size_t more) {
+    if (more > capacity_ - size_) [[unlikely]]
+      grow(more);
+  }
+  // Returns the place behind the last row, which reserve() has made; count() makes it part of the list.
+  Row& next() { return rows_[size_]; }
+  void count() { ++size_; }
   operator Rows() const { return {rows_, size_}; }
 
 private:
   static constexpr std::size_t kInline = 32;
-  [[gnu::noinline, gnu::cold]] void grow() {
-    std::unique_ptr<Row[]> larger(new Row[2 * capacity_]);
+  [[gnu::noinline, gnu::cold]] void grow(std::size_t more) {
+    const std::size_t wanted = std::max(2 * capacity_, size_ + more);
+    std::unique_ptr<Row[]> larger(new Row[wanted]);
     std::copy_n(rows_, size_, larger.get());
     large_ = std::move(larger);
     rows_ = large_.get();
-    capacity_ *= 2;
+    capacity_ = wanted;
   }
   alignas(Row) std::byte room_[kInline * sizeof(Row)];
   Row* rows_;
@@ -90,8 +97,7 @@ private:
   std::unique_ptr<Row[]> large_;
 };
 
-// Of a kernel's argument that is mapped. The argument is the host's address where the object is not there (decision
-// 29).
+// Flags of a mapped kernel argument. The argument is the host's address if the object is absent (decision 29).
 inline constexpr std::uint32_t kMappedArgument = kArgument | kHostIfAbsent;
 
 // The fault of the arrays; "": none. Unknown map-type bits are a newer compiler's: then the rows are all there, as far
@@ -111,20 +117,21 @@ struct Component {
   void* name = nullptr;
 };
 
-// The flags of an object that is mapped because a region uses it. Nobody wrote that it is to be copied back,
-// and what the program cannot change is not.
+// Returns the flags of an object that is mapped because a region uses it. Constants are not copied back: no clause asks
+// for it.
 inline std::uint32_t implicit_flags(std::uint32_t flags, std::uintptr_t begin) {
   const bool is_constant = (flags & kFrom) && read_only_memory.hold(begin);
   return (is_constant ? flags & ~static_cast<std::uint32_t>(kFrom) : flags) | kImplicit;
 }
 
-// The row of an element as most are: a value, or a whole object that needs no look at another. False: it
-// is something else.
+// Writes the row of an element as most are: a value, or a copied object that needs no look at another element. Returns
+// false for every other element.
 inline bool make_plain_row(const Component& element, Action action, Row& row) {
   constexpr std::int64_t kPlain = kTypeTo | kTypeFrom | kTypeParameter | kTypeLiteral | kTypeImplicit;
   const std::uint32_t argument = action == Action::kRegion ? kMappedArgument : 0U;
   const std::int64_t type = element.type;
-  if ((type & ~kPlain) || !(type & kTypeParameter) != !argument)
+  // An element that is only allocated may be a struct, and its members follow.
+  if ((type & ~kPlain) || !(type & (kTypeTo | kTypeFrom | kTypeLiteral)) || !(type & kTypeParameter) != !argument)
     return false;
   if (type & kTypeLiteral) {
     row = {element.base, element.begin, 0, kValue | kArgument, nullptr};
@@ -142,25 +149,28 @@ inline bool make_plain_row(const Component& element, Action action, Row& row) {
   return true;
 }
 
-// As add_rows(), if all elements are such, and not too many. False: `rows` is as it was.
-inline bool add_plain_rows(const Arrays& arrays, Action action, RowList& rows) {
-  Row* const next = rows.room_for(arrays.count);
-  if (!next || (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))) [[unlikely]]
-    return false;
-  for (std::size_t i = 0; i < arrays.count; ++i)
-    if ((arrays.mappers && arrays.mappers[i]) ||
-        !make_plain_row({arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]}, action, next[i]))
-      return false;
-  rows.count(arrays.count);
-  return true;
-}
+// Appends the rows of an element that is not plain, and makes room for those behind it.
+RowFault add_other_rows(const Arrays& arrays, std::size_t index, Action action, RowList& rows, const void* caller,
+                        std::int64_t& unknown_bits);
+[[gnu::cold]] RowFault fault_of_arrays(const Arrays& arrays);
+[[gnu::cold]] RowFault fault_of_bits(std::int64_t unknown, const void* caller);
 
-RowFault add_any_rows(const Arrays& arrays, Action action, RowList& rows, const void* caller);
 // Appends the rows of the arrays. `caller` is an address in the program's code.
 inline RowFault add_rows(const Arrays& arrays, Action action, RowList& rows, const void* caller) {
-  if (!observe::may_be_heard() && add_plain_rows(arrays, action, rows)) [[likely]]
-    return {};
-  return add_any_rows(arrays, action, rows, caller);
+  if (arrays.count > INT32_MAX || // the callers' type is int
+      (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))) [[unlikely]]
+    return fault_of_arrays(arrays);
+  const bool is_reported = observe::may_be_heard();
+  std::int64_t unknown_bits = 0;
+  rows.reserve(arrays.count);
+  for (std::size_t i = 0; i < arrays.count; ++i)
+    if (!is_reported && !(arrays.mappers && arrays.mappers[i]) &&
+        make_plain_row({arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]}, action, rows.next()))
+        [[likely]]
+      rows.count();
+    else if (RowFault fault = add_other_rows(arrays, i, action, rows, caller, unknown_bits))
+      return fault;
+  return unknown_bits == 0 ? RowFault() : fault_of_bits(unknown_bits, caller);
 }
 
 // The components that a user-defined mapper has pushed.

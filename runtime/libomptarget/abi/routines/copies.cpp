@@ -51,8 +51,8 @@ tgt_rectangle rectangle_of(Steps steps) {
           planes.target,         rows.source, planes.source};
 }
 
-// Returns whether rows and planes lie one behind the other, on both sides.
-bool is_apart(const tgt_rectangle& all) {
+// Returns whether no two rows or planes overlap, on either side.
+bool is_disjoint(const tgt_rectangle& all) {
   std::size_t plane = 0;
   return !__builtin_mul_overflow(std::max(all.target_row, all.source_row), all.rows, &plane) &&
          all.width <= std::min(all.target_row, all.source_row) &&
@@ -78,7 +78,7 @@ std::optional<bool> copy_at_once(Place to, std::byte* target, Place from, const 
   const tgt_rectangle all = rectangle_of(steps);
   if (all.width == 0 || all.rows == 0 || all.planes == 0)
     return true;
-  if (!is_apart(all))
+  if (!is_disjoint(all))
     return std::nullopt;
   const std::size_t target_length = (all.planes - 1) * all.target_plane + (all.rows - 1) * all.target_row + all.width;
   const std::size_t source_length = (all.planes - 1) * all.source_plane + (all.rows - 1) * all.source_row + all.width;

@@ -16,7 +16,7 @@ using Place = Device*;
 // Nothing for a number that names no usable place.
 std::optional<Place> place_of(int number);
 
-// These are false where a device fails.
+// Copy and fill memory. Return false if a device fails.
 bool copy(Place to, std::byte* target, Place from, const std::byte* source, std::size_t length);
 bool fill(Device& device, std::byte* target, int value, std::size_t size);
 
@@ -25,7 +25,7 @@ struct Rectangle {
   std::size_t element_size;
   const std::size_t *volume, *target_offsets, *source_offsets, *target_dimensions, *source_dimensions;
 };
-// Also false where a number of bytes overflows.
+// Copies a rectangle. Returns false if a device fails, or if a number of bytes overflows.
 bool copy_rectangle(Place to, std::byte* target, Place from, const std::byte* source, const Rectangle& rectangle,
                     std::size_t count);
 

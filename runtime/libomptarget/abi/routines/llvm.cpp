@@ -33,7 +33,7 @@ void* allocate_for_both(std::size_t size, int number, std::int32_t kind) {
   return device->memory.is_addressable() ? omp_target_alloc(size, number) : nullptr;
 }
 
-// Of a number that is not known: "".
+// Returns the number with its unit, or "" if the number is not known.
 std::string number(std::uint64_t value, const char* unit = "") {
   return value != 0 ? std::to_string(value) + unit : std::string();
 }

@@ -27,6 +27,8 @@ Answer asked(const char* function, const void* address, int number, Answer of_ho
   return guarded(function, [&]() -> Answer {
     if (!address)
       return Answer{};
+    if (Device* const device = ready_device(number)) [[likely]]
+      return ask(*device);
     if (is_host(number))
       return of_host;
     Device* const device = prepared_device(number);
@@ -236,28 +238,28 @@ OMPTOOL_EXPORT int omp_target_memcpy_rect_async(void* target, const void* source
 OMPTOOL_EXPORT int omp_target_associate_ptr(const void* host_ptr, const void* device_ptr, size_t size,
                                             size_t device_offset, int device_num) {
   return tried(__func__, __builtin_return_address(0), [&] {
-    Device* const device = usable_device(device_num);
+    Device* const device = known_device(device_num);
     const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(host_ptr);
     if (!device || !host_ptr || !device_ptr || size == 0 || size > LONG_MAX || begin + size < begin)
       return false;
     void* const target = static_cast<std::byte*>(const_cast<void*>(device_ptr)) + device_offset;
-    observe::Operation told{Operation::kAssociate, device_num, host_ptr, target, static_cast<std::int64_t>(size)};
-    observe::begin(told);
+    observe::Operation operation{Operation::kAssociate, device_num, host_ptr, target, static_cast<std::int64_t>(size)};
+    observe::begin(operation);
     const bool done = device->data.globals.associate({begin, begin + size}, target);
-    observe::end(told, done);
+    observe::end(operation, done);
     return done;
   });
 }
 
 OMPTOOL_EXPORT int omp_target_disassociate_ptr(const void* ptr, int device_num) {
   return tried(__func__, __builtin_return_address(0), [&] {
-    Device* const device = usable_device(device_num);
+    Device* const device = known_device(device_num);
     if (!device || !ptr)
       return false;
-    observe::Operation told{Operation::kDisassociate, device_num, ptr, nullptr};
-    observe::begin(told);
+    observe::Operation operation{Operation::kDisassociate, device_num, ptr, nullptr};
+    observe::begin(operation);
     const char* const reason = device->data.globals.disassociate(ptr);
-    observe::end(told, !reason);
+    observe::end(operation, !reason);
     if (reason)
       tell("omptarget error: ", "%s", reason);
     return !reason;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "abi/exports.h"
+#include "offload/fallback.h"
 #include "offload/offload.h"
 
 namespace omptool {
@@ -16,6 +17,16 @@ inline bool is_host(int number) {
   return number == number_of_devices();
 }
 
+// Returns the device of this number if nothing is left to prepare; else null, also for -1.
+inline Device* ready_device(int number) {
+  return number >= 0 ? ready_device(Registry::current(), number) : nullptr;
+}
+// Returns the device of this number, initialised; null if it cannot be used.
+inline Device* known_device(int number) {
+  Device* const device = ready_device(number);
+  return device ? device : usable_device(number);
+}
+
 // Runs `body`, the whole of a routine that moves or allocates memory. Listeners that start with it hear of it, too.
 template <typename Body> auto reported(const char* function, const void* code, const Body& body) noexcept {
   return guarded(function, [&] {
@@ -24,7 +35,7 @@ template <typename Body> auto reported(const char* function, const void* code, c
   });
 }
 
-// The same: 0 where `body` returns true, kFailed otherwise.
+// Runs `body` as reported() does. Returns 0 if `body` returns true, else kFailed.
 template <typename Body> int tried(const char* function, const void* code, const Body& body) noexcept {
   return reported(function, code, [&] { return body() ? 0 : kFailed; });
 }

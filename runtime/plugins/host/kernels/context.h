@@ -40,7 +40,7 @@ public:
   void leave_for(Context& to);
   // The first thing to do in a Main.
   void has_begun();
-  // Of the calling thread's own, before it is left. It may have been another thread's.
+  // Makes this the calling thread's own context, before the thread leaves it. It may have been another thread's.
   void is_this_thread();
 
 private:

@@ -56,7 +56,7 @@ public:
 
   std::size_t stacks() const { return stacks_.size(); }
 
-  // Of the team that the calling thread runs, if it runs one. The functions that images get.
+  // Functions that images call: they act on the team that the calling thread runs, if it runs one.
   static void wait_for_team();
   static void* team_memory();
 
@@ -90,13 +90,13 @@ private:
   Context* here_ = nullptr;
   std::size_t used_ = 0; // contexts
   std::int32_t begun_ = 0;
-  // Those that wait, in the order in which they came. Those of [next_, end_) go on from the barrier before; behind them
-  // others come to the one after it, from the beginning again.
+  // Threads that wait, in the order of their arrival. Those of [next_, end_) leave the earlier barrier; threads behind
+  // them arrive at the next one, from the beginning again.
   std::vector<Waiting> waiting_;
   std::size_t next_ = 0, end_ = 0, come_ = 0;
 };
 
-// Those that no launch uses.
+// Crews that no launch uses.
 class Crews {
 public:
   std::unique_ptr<Crew> take(std::int32_t threads, std::size_t memory); // null where the system has no memory left

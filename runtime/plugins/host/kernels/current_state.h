@@ -12,8 +12,8 @@ struct Current {
   const void* kernel; // its code; null: none
 };
 
-// Of the calling thread. Small enough for the room that the dynamic linker keeps for libraries that are opened later.
-// Without a destructor: exit handlers and signal handlers look at it.
+// State of the calling thread. Small enough for the room that the dynamic linker keeps for libraries that are opened
+// later. Without a destructor: exit handlers and signal handlers look at it.
 inline thread_local constinit Current current
     __attribute__((tls_model("initial-exec"))) = {{0, 1, 0, 1, 0, 0}, nullptr};
 

@@ -156,7 +156,7 @@ public:
     }
     return is_over != 0;
   }
-  void give_up(Request& request) override {
+  void cancel(Request& request) override {
     H handle = in(request.handle);
     if (request.expected >= 0)
       Cancel_(&handle);

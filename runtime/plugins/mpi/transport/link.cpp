@@ -186,9 +186,9 @@ bool Link::is_over(int rank, std::vector<Request>& requests) {
   return requests.empty() && faults_.size() == faults;
 }
 
-void Link::give_up(std::vector<Request>& requests) {
+void Link::cancel(std::vector<Request>& requests) {
   for (Request& request : std::exchange(requests, {}))
-    mpi_.give_up(request);
+    mpi_.cancel(request);
 }
 
 } // namespace omptool::mpi

@@ -23,7 +23,7 @@ namespace omptool::mpi {
 // on; MPI promises 32767 of them.
 constexpr int kControl = 1, kAnswers = 2, kFirstTag = 16, kLastTag = 32767;
 constexpr int kProgram = 0; // its rank
-// Of the world's: greetings, and the making of communicators.
+// Tags in the communicator of the world: greetings, and the making of communicators.
 constexpr int kGreeting = 24711, kGroup = 24712;
 
 struct Fault {
@@ -54,8 +54,8 @@ public:
   std::vector<Request> receive(std::span<std::byte> bytes, int from, int tag);
   // Takes away those that are done. True: all are, without a fault.
   bool is_over(int rank, std::vector<Request>& requests);
-  // Bytes that have not begun to come are not written to their place.
-  void give_up(std::vector<Request>& requests);
+  // Cancels the requests. Bytes that have not begun to arrive are not written.
+  void cancel(std::vector<Request>& requests);
 
   // Returns the messages with the tag that have arrived.
   struct Received {
@@ -68,7 +68,7 @@ public:
   // Frees what MPI has sent, and sends what is held back and due. True: all is sent. Call it again and again.
   bool tidy();
 
-  // Those that are new, of ranks that have not been dropped.
+  // Returns the new faults of ranks that have not been dropped.
   std::vector<Fault> faults() { return std::exchange(faults_, {}); }
   // Nothing is sent to the rank any more, and nothing of it is taken.
   void drop(std::size_t rank);
@@ -110,15 +110,15 @@ struct Crew {
   Communicator communicator;
   std::vector<Greeting> greetings;
 };
-// Calls greeted(rank) for each that comes, by its rank in MPI_COMM_WORLD.
+// Meets the workers as the program. Calls greeted(rank) for each that arrives, by its rank in MPI_COMM_WORLD.
 Crew meet_workers(Mpi& mpi, Welcome welcome, const std::function<void(int rank)>& greeted = {});
 
-// The same of a worker; `greeting` lacks the workers. `is_split`: the job has programs of several ranks, which split
-// MPI_COMM_WORLD by MPI_APPNUM; else its first rank is the program.
 struct Met {
   Communicator communicator;
   Welcome welcome;
 };
+// Meets the program as a worker. `greeting` lacks the workers. `is_split`: the job has programs of several ranks, which
+// split MPI_COMM_WORLD by MPI_APPNUM; else its first rank is the program.
 Met meet_program(Mpi& mpi, Greeting greeting, bool is_split);
 
 } // namespace omptool::mpi

@@ -64,9 +64,9 @@ public:
   virtual int rank(Communicator communicator) = 0;
   virtual int size(Communicator communicator) = 0;
   virtual std::optional<int> application() = 0; // MPI_APPNUM
-  // Those of the same color, in the order of their ranks. All of the communicator call it.
+  // Returns a communicator of the ranks of one color, in their order. All ranks of the communicator call it.
   virtual Communicator split(Communicator communicator, int color) = 0;
-  // Those ranks, in this order. They alone call it.
+  // Returns a communicator of these ranks, in this order. They alone call it.
   virtual Communicator of_ranks(Communicator communicator, const std::vector<int>& ranks, int tag) = 0;
   virtual void return_errors(Communicator communicator) = 0;
 
@@ -74,8 +74,8 @@ public:
   virtual Request receive(std::span<std::byte> bytes, int from, int tag, Communicator communicator) = 0;
   // The request is then gone. Throws Error for a message of another size, too.
   virtual bool is_done(Request& request) = 0;
-  // Nobody asks for it any more. A message that has not begun to come is not written to its memory.
-  virtual void give_up(Request& request) = 0;
+  // Cancels a receive, and releases the request. A message that has not begun to arrive is not written to its memory.
+  virtual void cancel(Request& request) = 0;
   // A message with the tag, from anyone, or from a rank.
   virtual std::optional<Arrived> probe(int tag, Communicator communicator, std::optional<int> from = {}) = 0;
   virtual void receive(std::span<std::byte> bytes, Arrived& arrived) = 0;

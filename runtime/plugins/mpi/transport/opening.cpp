@@ -39,7 +39,7 @@ std::unique_ptr<Mpi> of_library(void* library, std::string& reason) {
   return made;
 }
 
-// Those that have started this process, nearest first.
+// Returns the programs that started this process, nearest first.
 std::vector<std::string> programs_above() {
   constexpr int kMost = 6;
   std::vector<std::string> programs;

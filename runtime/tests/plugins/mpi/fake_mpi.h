@@ -95,7 +95,7 @@ public:
     std::copy(message->bytes.begin(), message->bytes.end(), into.begin());
     return true;
   }
-  void give_up(Request& request) override { posted_.erase(request.handle); }
+  void cancel(Request& request) override { posted_.erase(request.handle); }
   std::optional<Arrived> probe(int tag, Communicator, std::optional<int> from) override {
     if (from)
       check(*from);
