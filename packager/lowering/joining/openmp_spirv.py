@@ -12,7 +12,6 @@ import re
 
 from llvmlite import binding as llvm
 
-from packager.lowering.joining.kept import is_kernel
 from packager.lowering.modules import link, parsed
 from packager.lowering.rewriting.ir_text import BODY, SYMBOL, with_convention
 from packager.lowering.rewriting.parameters import with_wide_parameters
@@ -48,6 +47,7 @@ _FUNCTION = re.compile(rf"\bptr (?:\w+ )*({SYMBOL})")
 _CALLED = re.compile(rf"\bcall [^@\n]*({SYMBOL})\(")
 _NAME = re.compile(rf"^define [^@\n]*({SYMBOL})\((.*)$", re.MULTILINE)
 _PLAIN_PARAMETER = re.compile(r"\bptr(?! addrspace)")
+_KERNEL = re.compile(r"^define [^@\n]*?\bspir_kernel ", re.MULTILINE)
 _SAME_SPACE = re.compile(
     rf"addrspacecast ptr addrspace\({_GENERIC}\) (%\S+) to ptr addrspace\({_GENERIC}\)"
 )
@@ -97,10 +97,15 @@ def prepared(module: llvm.ModuleRef) -> llvm.ModuleRef:
     text = _LIST.sub(lambda found: _kernel(found[0]) if found[1] == "ctors" else "", text)
     made = _with_integer_parameters(parsed(lambda: llvm.parse_assembly(text)))
     for function in made.functions:
-        is_inlined = not (is_kernel(function) or function.name.startswith(_PRINTING))
+        is_inlined = not (_is_kernel(function) or function.name.startswith(_PRINTING))
         if is_inlined and not function.is_declaration:
             function.add_function_attribute("alwaysinline")
     return made
+
+
+def _is_kernel(function: llvm.ValueRef) -> bool:
+    """Return whether it is a kernel: outlined functions have names of the same beginning."""
+    return bool(_KERNEL.search(str(function)))
 
 
 def _with_integer_parameters(module: llvm.ModuleRef) -> llvm.ModuleRef:
@@ -110,7 +115,7 @@ def _with_integer_parameters(module: llvm.ModuleRef) -> llvm.ModuleRef:
     been released and whose address was given out again.
     """
     text = str(module)
-    kernels = [f for f in module.functions if not f.is_declaration and is_kernel(f)]
+    kernels = [f for f in module.functions if not f.is_declaration and _is_kernel(f)]
     for kernel in kernels:
         types = [str(argument.type) for argument in kernel.arguments]
         text = with_wide_parameters(text, kernel.name, types, "i64")
