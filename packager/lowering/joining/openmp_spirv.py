@@ -45,6 +45,8 @@ _REDUCTION = re.compile(
 )
 _FUNCTION = re.compile(rf"\bptr (?:\w+ )*({SYMBOL})")
 _CALLED = re.compile(rf"\bcall [^@\n]*({SYMBOL})\(")
+_DIRECT_CALL = re.compile(rf"^( *[^@\n]*\bcall [^@\n]*)({SYMBOL})\((.*)$", re.MULTILINE)
+_PLAIN_ARGUMENT = re.compile(r"\bptr(?: [a-z]\w*(?:\(\d+\))?)* (%[-\w.$]+)")
 _NAME = re.compile(rf"^define [^@\n]*({SYMBOL})\((.*)$", re.MULTILINE)
 _PLAIN_PARAMETER = re.compile(r"\bptr(?! addrspace)")
 _KERNEL = re.compile(r"^define [^@\n]*?\bspir_kernel ", re.MULTILINE)
@@ -171,13 +173,38 @@ def _with_generic_reductions(text: str) -> str:
     def generic(body: re.Match[str]) -> str:
         head = _NAME.match(body[0])
         if head is None or head[1] not in found:
-            return body[0]
+            return _with_casts(body[0], found)
         return _SAME_SPACE.sub(
             rf"bitcast ptr addrspace({_GENERIC}) \1 to ptr addrspace({_GENERIC})",
             with_generic_pointers(body[0], _GENERIC),
         )
 
     return BODY.sub(generic, text)
+
+
+def _with_casts(body: str, generic: set[str]) -> str:
+    """The function with generic pointers in its direct calls of functions that take such."""
+    count = 0
+
+    def call(found: re.Match[str]) -> str:
+        nonlocal count
+        if found[2] not in generic:
+            return found[0]
+        lines = []
+
+        def argument(pointer: re.Match[str]) -> str:
+            nonlocal count
+            count += 1
+            name = f"%.omptool.generic.{count}"
+            lines.append(
+                f"  {name} = addrspacecast ptr {pointer[1]} to ptr addrspace({_GENERIC})\n"
+            )
+            return f"ptr addrspace({_GENERIC}) {name}"
+
+        arguments = _PLAIN_ARGUMENT.sub(argument, found[3])
+        return f"{''.join(lines)}{found[1]}{found[2]}({arguments}"
+
+    return _DIRECT_CALL.sub(call, body)
 
 
 def _has_plain_pointers(body: str) -> bool:
