@@ -12,7 +12,6 @@ import re
 
 from llvmlite import binding as llvm
 
-from packager.lowering.joining.kept import is_kernel
 from packager.lowering.modules import link, parsed
 from packager.lowering.rewriting.ir_text import BODY, SYMBOL, with_convention
 from packager.lowering.rewriting.parameters import with_wide_parameters
@@ -46,8 +45,11 @@ _REDUCTION = re.compile(
 )
 _FUNCTION = re.compile(rf"\bptr (?:\w+ )*({SYMBOL})")
 _CALLED = re.compile(rf"\bcall [^@\n]*({SYMBOL})\(")
+_DIRECT_CALL = re.compile(rf"^( *[^@\n]*\bcall [^@\n]*)({SYMBOL})\((.*)$", re.MULTILINE)
+_PLAIN_ARGUMENT = re.compile(r"\bptr(?: [a-z]\w*(?:\(\d+\))?)* (%[-\w.$]+)")
 _NAME = re.compile(rf"^define [^@\n]*({SYMBOL})\((.*)$", re.MULTILINE)
 _PLAIN_PARAMETER = re.compile(r"\bptr(?! addrspace)")
+_KERNEL = re.compile(r"^define [^@\n]*?\bspir_kernel ", re.MULTILINE)
 _SAME_SPACE = re.compile(
     rf"addrspacecast ptr addrspace\({_GENERIC}\) (%\S+) to ptr addrspace\({_GENERIC}\)"
 )
@@ -97,10 +99,15 @@ def prepared(module: llvm.ModuleRef) -> llvm.ModuleRef:
     text = _LIST.sub(lambda found: _kernel(found[0]) if found[1] == "ctors" else "", text)
     made = _with_integer_parameters(parsed(lambda: llvm.parse_assembly(text)))
     for function in made.functions:
-        is_inlined = not (is_kernel(function) or function.name.startswith(_PRINTING))
+        is_inlined = not (_is_kernel(function) or function.name.startswith(_PRINTING))
         if is_inlined and not function.is_declaration:
             function.add_function_attribute("alwaysinline")
     return made
+
+
+def _is_kernel(function: llvm.ValueRef) -> bool:
+    """Return whether it is a kernel: outlined functions have names of the same beginning."""
+    return bool(_KERNEL.search(str(function)))
 
 
 def _with_integer_parameters(module: llvm.ModuleRef) -> llvm.ModuleRef:
@@ -110,7 +117,7 @@ def _with_integer_parameters(module: llvm.ModuleRef) -> llvm.ModuleRef:
     been released and whose address was given out again.
     """
     text = str(module)
-    kernels = [f for f in module.functions if not f.is_declaration and is_kernel(f)]
+    kernels = [f for f in module.functions if not f.is_declaration and _is_kernel(f)]
     for kernel in kernels:
         types = [str(argument.type) for argument in kernel.arguments]
         text = with_wide_parameters(text, kernel.name, types, "i64")
@@ -166,13 +173,38 @@ def _with_generic_reductions(text: str) -> str:
     def generic(body: re.Match[str]) -> str:
         head = _NAME.match(body[0])
         if head is None or head[1] not in found:
-            return body[0]
+            return _with_casts(body[0], found)
         return _SAME_SPACE.sub(
             rf"bitcast ptr addrspace({_GENERIC}) \1 to ptr addrspace({_GENERIC})",
             with_generic_pointers(body[0], _GENERIC),
         )
 
     return BODY.sub(generic, text)
+
+
+def _with_casts(body: str, generic: set[str]) -> str:
+    """The function with generic pointers in its direct calls of functions that take such."""
+    count = 0
+
+    def call(found: re.Match[str]) -> str:
+        nonlocal count
+        if found[2] not in generic:
+            return found[0]
+        lines = []
+
+        def argument(pointer: re.Match[str]) -> str:
+            nonlocal count
+            count += 1
+            name = f"%.omptool.generic.{count}"
+            lines.append(
+                f"  {name} = addrspacecast ptr {pointer[1]} to ptr addrspace({_GENERIC})\n"
+            )
+            return f"ptr addrspace({_GENERIC}) {name}"
+
+        arguments = _PLAIN_ARGUMENT.sub(argument, found[3])
+        return f"{''.join(lines)}{found[1]}{found[2]}({arguments}"
+
+    return _DIRECT_CALL.sub(call, body)
 
 
 def _has_plain_pointers(body: str) -> bool:
