@@ -138,16 +138,20 @@ Object::Removed Object::remove(bool is_over) {
   return {take_awaited(), pins_ == 0};
 }
 
-std::byte* Object::part_with_memory(std::string_view region) {
+Object::Parted Object::part(std::string_view region) {
   const std::lock_guard guard(lock_);
-  std::byte* device = nullptr;
+  Parted parted;
   if (pins_ != 1)
     make_details().released_by = region;
   else if (owner_)
-    device = take_device();
+    parted.device = take_device();
   set_sound();
   maker_ = nullptr;
-  return device;
+  parted.was_in_table = state_ == State::kLeaving;
+  state_ = State::kGone;
+  put(kKept, false);
+  parted.removed = {take_awaited(), --pins_ == 0};
+  return parted;
 }
 
 void Object::clear() {

@@ -276,9 +276,14 @@ public:
   };
   // The object is out of the table. `is_over`: what was wrong with it matters no more.
   Removed remove(bool is_over);
-  // Gives the memory of an object that has left to the caller, unless others look at it: then that goes with the
-  // record.
-  std::byte* part_with_memory(std::string_view region);
+  struct Parted {
+    std::byte* device = nullptr; // for the caller to free; null: it goes with the record, or somebody else owns it
+    bool was_in_table = false;
+    Removed removed = {false, false};
+  };
+  // The bytes of the object, which has left, are where they belong. Gives up the caller's pin and, unless others look
+  // at the object, its memory. The caller takes it out of the table if it has not departed before.
+  Parted part(std::string_view region);
   // Empties a record that is gone, and frees its memory. No lock may be held.
   void clear();
 

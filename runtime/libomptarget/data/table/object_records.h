@@ -7,6 +7,7 @@
 
 #include "data/table/object.h"
 #include "small_blocks.h"
+#include "threads/spin_lock.h"
 
 #include <atomic>
 #include <cstdint>
@@ -20,7 +21,7 @@ class ObjectRecords {
 public:
   // Returns a record that is gone.
   Object& take() {
-    const std::lock_guard guard(mutex_);
+    const std::lock_guard guard(lock_);
     if (unused_.empty())
       return *all_.emplace_back(std::make_unique<Record>(unsound_));
     Object& record = *unused_.back();
@@ -30,7 +31,7 @@ public:
   // Nobody looks at the record any more. No lock may be held.
   void give_back(Object& record) {
     record.clear();
-    const std::lock_guard guard(mutex_);
+    const std::lock_guard guard(lock_);
     unused_.push_back(&record);
   }
   // Counts the objects that are newer on the host, or that the device has no usable copy of.
@@ -42,7 +43,7 @@ private:
   };
 
   std::atomic<std::int64_t> unsound_{0};
-  std::mutex mutex_;
+  SpinLock lock_;
   std::vector<std::unique_ptr<Record>> all_;
   std::vector<Object*> unused_; // of them
 };

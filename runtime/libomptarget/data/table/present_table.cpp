@@ -99,15 +99,20 @@ void PresentTable::erase(Object& object, Lock& lock) {
 }
 
 bool PresentTable::take_from_table(Object& object, bool is_over, Lock&) {
-  if (object.is_kept())
-    --kept_;
+  const bool is_kept = object.is_kept();
+  const Object::Removed removed = object.remove(is_over);
+  forget(object, is_kept, removed);
+  return removed.is_last;
+}
+
+// Takes a record that is gone out of the books.
+void PresentTable::forget(const Object& object, bool is_kept, Object::Removed removed) {
+  kept_ -= is_kept ? 1 : 0;
   hints_.erase(object.host().begin, object);
   regions_.remove(object.host());
   objects_.erase(object);
-  const Object::Removed removed = object.remove(is_over);
   if (removed.is_awaited)
     changed_.notify_all();
-  return removed.is_last;
 }
 
 void PresentTable::wait_for(Object& object, Lock& lock) {
@@ -128,12 +133,13 @@ std::byte* PresentTable::take_out(Object& object, std::string_view region) {
         changed_.notify_all();
       return device;
     }
-  const bool was_in_table = object.state() == State::kLeaving;
-  device = object.part_with_memory(region);
-  if (was_in_table)
-    take_from_table(object, true, lock);
-  unpin(object, lock);
-  return device;
+  const bool is_kept = object.is_kept();
+  const Object::Parted parted = object.part(region);
+  if (parted.was_in_table)
+    forget(object, is_kept, parted.removed);
+  if (parted.removed.is_last)
+    lock.gone_.push_back(&object);
+  return parted.device;
 }
 
 void PresentTable::depart(Object& object, const EventPtr& ended, Lock& lock) {

@@ -154,6 +154,7 @@ private:
   [[gnu::noinline]] std::byte* take_out(Object& object, std::string_view region);
   // Returns whether nobody looks at the record any more.
   bool take_from_table(Object& object, bool is_over, Lock& lock);
+  void forget(const Object& object, bool is_kept, Object::Removed removed);
   void wake();
 
   const DeviceMemory& memory_;
