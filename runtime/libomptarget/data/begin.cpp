@@ -28,11 +28,11 @@ void Begin::fill_own(Rows rows, Held& held, CommandList& commands) {
     own.filled = true;
     HostRange copied{0, 0};
     for (const Row& row : rows) {
-      if (!row.maps() || !row.has(kTo) || row.size <= 0 || !own.object->host.contains(range_of(row)) ||
+      if (!row.maps() || !row.has(kTo) || row.size <= 0 || !own.object->host().contains(range_of(row)) ||
           copied.contains(range_of(row)))
         continue;
       copied = range_of(row);
-      table_.note_written(own.object);
+      own.object->note_written();
       if (!transfers_.copy(Direction::kToDevice, *own.object, range_of(row), commands))
         break_own(own.object, held);
     }
@@ -40,8 +40,9 @@ void Begin::fill_own(Rows rows, Held& held, CommandList& commands) {
   publish(rows, held);
 }
 
-void Begin::place_in_order(Rows rows, Held& held, Purpose purpose, Passage passage, CommandList& commands,
+void Begin::place_in_order(Rows rows, Held& held, Purpose purpose, CommandList& commands,
                            std::span<const HostRange> globals) {
+  const bool is_released = purpose == Purpose::kRegion && commands.is_later();
   HostFallback::end();
   if (held.creates)
     fill_own(rows, held, commands);
@@ -51,8 +52,6 @@ void Begin::place_in_order(Rows rows, Held& held, Purpose purpose, Passage passa
     if (purpose == Purpose::kRegion && table_.any_host_current()) [[unlikely]]
       host_side_.note_stale(rows, globals, held, commands, lock);
     queue_behind(held, commands, lock);
-    if (passage == Passage::kThrough)
-      end_.release_in_order(rows, held, Release::kNormal, commands, lock);
     for (std::size_t i = 0; i < rows.size() && held.leaves_events; ++i) {
       const RowObject &object = held.bound[i].object, &cell = held.bound[i].cell;
       if (object)
@@ -60,8 +59,11 @@ void Begin::place_in_order(Rows rows, Held& held, Purpose purpose, Passage passa
       if (cell)
         leave_event(*cell, true, purpose == Purpose::kRegion, commands, lock);
     }
+    // Afterwards: while the construct counts an object, nobody has it leave before these events are there.
+    if (is_released)
+      end_.release_in_order(rows, held, Release::kNormal, commands, lock);
   }
-  if (passage == Passage::kThrough && observe::heard()) [[unlikely]]
+  if (is_released && observe::heard()) [[unlikely]]
     report(Seen::kReleased, rows, held);
 }
 
@@ -72,7 +74,7 @@ std::string Begin::lacks(Held& held) {
 // The device did not take what the call owes to its own object, or has no room for it: it is for the host alone.
 void Begin::break_own(RowObject& own, Held& held) {
   own.refused = held.lacks = true;
-  table_.break_object(*own);
+  own->break_off();
 }
 
 // Nobody can tell which copy has failed after it was queued: all that the call created is for the host alone. Returns
@@ -89,7 +91,7 @@ std::string Begin::refuse(Rows rows, Held& held, const std::string& why) {
       die("%s", why.c_str());
     for (RowObject* const one : binding.both())
       if (one->fresh)
-        table_.break_object(**one);
+        (*one)->break_off();
   }
   return fault(held, " (" + why + ")");
 }
@@ -99,27 +101,26 @@ void Begin::wait_for_others(Held& held) {
   Lock lock(table_);
   for (Binding& binding : held.bound)
     for (RowObject* const one : binding.both()) {
-      while (*one && lock.touch(**one).state == Mapping::State::kCreating)
-        lock.wait_for(**one);
-      held.lacks = held.lacks || (*one && (*one)->unusable);
+      while (*one && (*one)->state() == Object::State::kFilling)
+        table_.wait_for(**one, lock);
+      held.lacks = held.lacks || (*one && (*one)->is_unusable());
     }
 }
 
 // Returns the object of the call that has no usable copy on the device, or "".
 std::string Begin::fault(Held& held, const std::string& why) {
-  const std::string reason = why.empty() ? memory_.last_error() : why; // without the lock: the plugin says it
-  Lock lock(table_);
-  const Mapping* missing = nullptr;
+  const std::string reason = why.empty() ? memory_.last_error() : why;
+  const Object* missing = nullptr;
   for (Binding& binding : held.bound)
     for (RowObject* const one : binding.both())
-      if (!missing && *one && (lock.touch(**one).unusable || one->refused))
+      if (!missing && *one && ((*one)->is_unusable() || one->refused))
         missing = *one;
-  for (Mapping* const mapping : held.stale)
-    if (!missing && lock.touch(*mapping).unusable)
-      missing = mapping;
+  for (const Object* const object : held.stale)
+    if (!missing && object->is_unusable())
+      missing = object;
   if (!missing)
     return {};
-  return (missing->device ? "the device did not take a copy of " : "the device has no memory for ") +
+  return (missing->device() ? "the device did not take a copy of " : "the device has no memory for ") +
          describe(*missing) + reason;
 }
 
@@ -131,9 +132,9 @@ void Begin::refresh(Rows rows, Held& held, Purpose purpose, CommandList& command
     const Row& row = rows[i];
     Binding& binding = held.bound[i];
     if (row.maps() && binding.object && !binding.object.fresh && row.has(kTo | kAlways) && row.size > 0) {
-      if (diverged_.copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host),
+      if (diverged_.copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host()),
                          commands)) {
-        table_.note_written(binding.object);
+        binding.object->note_written();
       } else {
         if (purpose == Purpose::kData)
           die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(),
@@ -145,9 +146,8 @@ void Begin::refresh(Rows rows, Held& held, Purpose purpose, CommandList& command
     if ((row.has(kAttach) && !attach_later(row, binding, commands)) ||
         (owes_pointer && !transfers_.attach(row, binding, commands))) {
       binding.cell.refused = held.lacks = true;
-      const auto guard = table_.guard(*binding.cell);
       if (purpose == Purpose::kData)
-        table_.set_unusable(*binding.cell);
+        binding.cell->mark_unusable();
     }
   }
 }
@@ -158,14 +158,15 @@ void Begin::return_pointers(Rows rows, Held& held) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].has(kReturn) || !rows[i].maps())
       continue;
-    const Mapping* const place = rows[i].has(kPointer) ? bound[i].cell : bound[i].object;
+    const Object* const place = rows[i].has(kPointer) ? bound[i].cell : bound[i].object;
     if (!place && rows[i].has(kNullIfAbsent) && !sharing_.any())
       *rows[i].base_slot = device_base(nullptr, rows[i].begin, rows[i].base);
-    if (!place || !table_.is_usable(*place))
+    if (!place || !place->is_usable())
       continue;
     *rows[i].base_slot = argument(rows[i], bound[i]);
-    table_.note_written(bound[i].object);
-    table_.note_written(bound[i].cell);
+    for (RowObject* const one : bound[i].both())
+      if (*one)
+        (*one)->note_written();
   }
 }
 
@@ -180,12 +181,12 @@ bool Begin::attach_later(const Row& row, Binding& binding, CommandList& commands
       (rest.size() > 0 && !diverged_.copy(Direction::kToDevice, *binding.cell, rest, commands)))
     return false;
   if (rest.size() > 0)
-    table_.note_written(binding.cell);
+    binding.cell->note_written();
   return true;
 }
 
 void* Begin::pointee(const Row& row, const Binding& binding) const {
-  if (!binding.object || !binding.object->device)
+  if (!binding.object || !binding.object->device())
     return nullptr;
   return device_base(binding.object->at(reinterpret_cast<std::uintptr_t>(row.begin)), row.begin, binding.pointer);
 }

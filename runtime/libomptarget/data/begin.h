@@ -22,14 +22,15 @@ public:
       : DataStep(memory, sharing, table, diverged), transfers_(transfers), host_side_(host_side), end_(end) {}
 
   // First the construct's position among all constructs on the device (decision 24): its objects are found or made and
-  // counted, and its commands come after what they wait for. kThrough: they are released in the same step. Then memory
-  // is allocated. A region's kernel may also use `globals`.
-  void take_position(Rows rows, Held& held, Purpose purpose, Passage passage, CommandList& commands,
+  // counted, and its commands come after what they wait for. A region whose call returns before it has ended releases
+  // them in the same step, so that it is decided what is copied back. Then memory is allocated. A region's kernel may
+  // also use `globals`.
+  void take_position(Rows rows, Held& held, Purpose purpose, CommandList& commands,
                      std::span<const HostRange> globals = {}) {
     const bool is_bound =
         !commands.leaves_events() && !table_.any_host_current() && (rows.empty() || binder_.bind_exactly(rows, held));
     if (!is_bound) [[unlikely]]
-      place_in_order(rows, held, purpose, passage, commands, globals);
+      place_in_order(rows, held, purpose, commands, globals);
     if (held.leaves_events || observe::heard()) [[unlikely]]
       make_room_in_order(rows, held);
     else if (held.creates)
@@ -69,7 +70,7 @@ public:
   void* argument(const Row& row, const Binding& binding) const {
     if (row.has(kValue))
       return row.base;
-    const Mapping* const object = row.has(kPointer) ? binding.cell : binding.object;
+    const Object* const object = row.has(kPointer) ? binding.cell : binding.object;
     if (!object)
       return sharing_.any() || row.has(kHostIfAbsent) ? row.base : nullptr;
     const void* named = row.has(kPointer) || (row.size == 0 && !row.has(kSection)) ? row.base : row.begin;
@@ -83,7 +84,7 @@ private:
       kAlways | kAttach | kPointer; // flags of rows that may owe something to old objects
 
   [[gnu::noinline]] void make_room_in_order(Rows rows, Held& held);
-  void place_in_order(Rows rows, Held& held, Purpose purpose, Passage passage, CommandList& commands,
+  void place_in_order(Rows rows, Held& held, Purpose purpose, CommandList& commands,
                       std::span<const HostRange> globals);
   // Gives memory to what this call created; no lock is held, and nobody else looks at the objects. One that the
   // device has no room for is for the host alone.
@@ -94,20 +95,20 @@ private:
           provide(*one, held);
   }
   void provide(RowObject& fresh, Held& held) {
-    Mapping& mapping = *fresh;
-    if (mapping.device || mapping.unusable) // by another row: nobody else writes that
+    Object& object = *fresh;
+    if (object.device() || object.is_unusable()) // by another row: nobody else writes that
       return;
-    std::byte* const device = memory_.allocate(mapping.host.size(), mapping.host.address(), mapping.padding,
-                                               mapping.enclosing ? kStructAlignment : 1);
+    std::byte* const device = memory_.allocate(object.host().size(), object.host().address(), object.padding(),
+                                               object.is_enclosing() ? kStructAlignment : 1);
     if (!device) [[unlikely]]
       return break_own(fresh, held);
-    mapping.device.store(device, std::memory_order_relaxed);
+    object.give_memory(device);
   }
   // Fills what this call created.
   void copy_in(const Row& row, Binding& binding, Held& held, CommandList& commands) {
     if (binding.object.fresh && !binding.filled && !binding.repeated && row.has(kTo) && row.size > 0 &&
-        !transfers_.copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host), commands))
-        [[unlikely]]
+        !transfers_.copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host()),
+                         commands)) [[unlikely]]
       break_own(binding.object, held);
     if (row.has(kPointer) && binding.cell.fresh && !transfers_.attach(row, binding, commands)) [[unlikely]]
       break_own(binding.cell, held);
@@ -117,9 +118,9 @@ private:
     for (std::size_t i = 0; held.creates && i < rows.size(); ++i) {
       Binding& binding = held.bound[i];
       if (binding.object.fresh)
-        table_.publish(*binding.object, rows[i].has(kTo), &held.bound);
+        table_.publish(*binding.object, rows[i].has(kTo), held.call());
       if (binding.cell.fresh) [[unlikely]]
-        table_.publish(*binding.cell, false, &held.bound);
+        table_.publish(*binding.cell, false, held.call());
     }
   }
   void break_own(RowObject& own, Held& held);

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data/binder.h"
 
+#include "data/struct_parts.h"
 #include "data/table/mapping_fault.h"
+#include "data/table/range_set.h"
 #include "data/table/row_ranges.h"
 #include "process/message.h"
 
@@ -11,17 +13,11 @@
 namespace omptool {
 namespace {
 
+using Lock = PresentTable::Lock;
+using Kind = Answer::Kind;
+
 std::ptrdiff_t padding_of(HostRange enclosing) {
   return static_cast<std::ptrdiff_t>(enclosing.begin % kStructAlignment);
-}
-
-// A row that only asks where its object is.
-bool is_lookup(const Row& row) {
-  return row.any(kArgument | kReturn) && !row.any(kCounts | kTo | kFrom);
-}
-
-HostRange place_of(const Row& part) {
-  return part.has(kPointer) ? cell_of(part) : range_of(part);
 }
 
 Row without(Row row, std::uint32_t flags) {
@@ -29,27 +25,8 @@ Row without(Row row, std::uint32_t flags) {
   return row;
 }
 
-bool is_part(const Row& row) {
-  return row.maps() && !row.has(kCounts) && !is_lookup(row);
-}
-
-// A row that only reserves `enclosing` for a partly mapped struct: the rows that follow, without a count
-// of their own, say which parts of it the program maps.
-bool is_enclosing(Rows rows, std::size_t index, HostRange enclosing) {
-  const Row& row = rows[index];
-  return row.has(kCounts) && !row.any(kTo | kFrom | kPointer) &&
-         std::any_of(rows.begin(), rows.end(),
-                     [&](const Row& part) { return is_part(part) && enclosing.contains(place_of(part)); });
-}
-
-// Tells if the enclosing range's ends are those of its parts, as compilers make it. A row that reaches further is
-// an allocation of its own: what lies beside the parts is the device's, too.
-bool is_tight(Rows rows, HostRange enclosing) {
-  HostRange parts{enclosing.end, enclosing.begin};
-  for (const Row& part : rows)
-    if (is_part(part) && enclosing.contains(place_of(part)))
-      parts = enclosing_range(parts, place_of(part));
-  return parts.begin == enclosing.begin && parts.end == enclosing.end;
+Count count_of(const Row& row) {
+  return row.has(kHold) ? Count::kHold : Count::kReference;
 }
 
 // Tells if a row of the call maps something of its own in `larger`, beside what is in `reserved`.
@@ -60,13 +37,375 @@ bool any_other(Rows rows, HostRange larger, HostRange reserved) {
   });
 }
 
-// Tells if an earlier row copies the row's bytes to the device.
-bool is_repeated(Rows rows, std::size_t index, Bindings& bound) {
-  for (std::size_t i = 0; i < index; ++i)
-    if (bound[i].object == bound[index].object && rows[i].maps() && rows[i].has(kTo) &&
-        range_of(rows[i]).contains(range_of(rows[index])))
-      return true;
-  return false;
+// Binds all rows of a construct by the table's lock.
+class BindStep {
+public:
+  BindStep(PresentTable& table, const Sharing& sharing, Rows rows, Held& held, Lock& lock)
+      : table_(table), sharing_(sharing), rows_(rows), held_(held), lock_(lock), parts_(rows) {}
+
+  // A position is taken in one step: whoever waits in the midst of it would come after one construct by one object, and
+  // before it by another. So a construct keeps nothing that it has made while it waits for an object that leaves.
+  void bind() {
+    while (!bind_all()) {
+      take_back();
+      table_.wait_for(*blocking_, lock_);
+      blocking_ = nullptr;
+    }
+    note_objects();
+  }
+  // Binds rows that release or update what earlier calls have mapped. False: blocking() has to be waited for.
+  bool bind_known(bool updates) {
+    for (std::size_t i = 0; i < rows_.size() && !blocking_; ++i)
+      bind_known(rows_[i], held_.bound[i], updates);
+    return !blocking_;
+  }
+  // Returns the object that the caller waits for when it has let go of everything.
+  Object& blocking() { return *blocking_; }
+
+private:
+  bool bind_all() {
+    for (std::size_t i = 0; i < rows_.size() && !blocking_; ++i)
+      if (rows_[i].maps())
+        bind_counted(i);
+    for (std::size_t i = 0; i < rows_.size() && !blocking_; ++i)
+      if (rows_[i].has(kAttach))
+        bind_attached(rows_[i], held_.bound[i]);
+      else if (rows_[i].maps() && !rows_[i].has(kCounts))
+        bind_part(rows_[i], held_.bound[i]);
+    return !blocking_;
+  }
+  void take_back();
+
+  // ---- finding ----
+
+  Answer found(Answer answer) {
+    if (answer.is(Kind::kLeaving))
+      blocking_ = answer.object;
+    return answer;
+  }
+  Answer find(HostRange wanted, Count count = Count::kNone, Count if_separate = Count::kNone) {
+    return found(table_.find(wanted, lock_, count, if_separate));
+  }
+  Object* find_section(const Row& row, Count count = Count::kNone) {
+    const Answer answer = found(table_.find_section(empty_section(row), row.has(kSection), lock_, count));
+    return answer.is(Kind::kPresent) ? answer.object : nullptr;
+  }
+  // Pins an object that serves the row in part.
+  Object* take_part(Object& object, Count count, Count if_separate) {
+    const Object::State state = object.pin(count, if_separate);
+    if (state == Object::State::kFilling || state == Object::State::kPresent)
+      return &object;
+    blocking_ = &object; // it has begun to leave
+    return nullptr;
+  }
+  Object* find_for(const Row& row, HostRange wanted, Count count, Count if_separate = Count::kNone);
+  Object* find_known(const Row& row, HostRange wanted);
+  Object* obtain(const Row& row, HostRange wanted, Count count, std::ptrdiff_t padding = 0);
+  Object* grow(Object& variable, HostRange wanted, Count count);
+
+  // ---- rows ----
+
+  HostRange reserved_range(std::size_t index);
+  bool leads_to_host(const Row& row);
+  Object* bind_object(std::size_t index, Binding& binding);
+  void bind_counted(std::size_t index);
+  Object* obtain_part(const Row& row, HostRange wanted);
+  void bind_part(const Row& row, Binding& binding);
+  void bind_attached(const Row& row, Binding& binding);
+  void bind_known(const Row& row, Binding& binding, bool updates);
+  bool is_enclosing(const Row& row, HostRange enclosing) const {
+    return row.has(kCounts) && !row.any(kTo | kFrom | kPointer) && parts_.any_in(enclosing);
+  }
+  void note_part(std::size_t index);
+  void note_objects();
+
+  PresentTable& table_;
+  const Sharing& sharing_;
+  const Rows rows_;
+  Held& held_;
+  Lock& lock_;
+  const StructParts parts_;
+  Object* blocking_ = nullptr; // leaves, or is filled by another call: nothing can be bound before
+};
+
+// ---- finding ----
+
+// The table has the first bytes of a variable, until a row names more. Null: something else is there.
+Object* BindStep::grow(Object& variable, HostRange wanted, Count count) {
+  const HostRange larger = enclosing_range(variable.host(), wanted);
+  if (table_.overlapping(larger, lock_).size() > 1)
+    return nullptr;
+  const Object::Snapshot before = variable.snapshot();
+  Object::Beginning grown{.host = larger,
+                          .device = static_cast<std::byte*>(larger.address()),
+                          .references = before.references,
+                          .holds = before.holds,
+                          .infinite = true,
+                          .own_value = true,
+                          .name = variable.name()};
+  table_.erase(variable, lock_);
+  Object* const object = table_.insert(std::move(grown), lock_);
+  object->pin(count);
+  return object;
+}
+
+// Returns the object that holds `wanted`, or null; it is a fault when the row maps more than is there, if that is a
+// copy.
+Object* BindStep::find_for(const Row& row, HostRange wanted, Count count, Count if_separate) {
+  const Answer there = find(wanted, count, if_separate);
+  switch (there.kind) {
+  case Kind::kAbsent:
+    if (row.has(kPresent) && sharing_.needs_copy(row))
+      throw absence(wanted);
+    return nullptr;
+  case Kind::kPartial:
+    if (there.object->is_in_place())
+      return there.object->is_named() ? grow(*there.object, wanted, count) : nullptr;
+    if (!row.has(kImplicit))
+      throw extension(wanted, *there.object, row.has(kPresent));
+    return take_part(*there.object, count, if_separate);
+  default:
+    return there.is(Kind::kLeaving) ? nullptr : there.object;
+  }
+}
+
+// Finds the object where nothing is to be created: on LLVM, what is there in part is not there.
+Object* BindStep::find_known(const Row& row, HostRange wanted) {
+  const Answer there = find(wanted);
+  if (there.is(Kind::kPresent))
+    return there.object;
+  if (!there.is(Kind::kPartial) || there.object->is_in_place())
+    return nullptr;
+  if (!row.any(kImplicit | kSection))
+    throw extension(wanted, *there.object);
+  return row.has(kImplicit) ? take_part(*there.object, Count::kNone, Count::kNone) : nullptr;
+}
+
+// Returns the object that holds `wanted`, created if absent, without memory so far. On a device that uses the host's
+// memory an object may be that memory; null: only part of it is there.
+Object* BindStep::obtain(const Row& row, HostRange wanted, Count count, std::ptrdiff_t padding) {
+  Object* const known = find_for(row, wanted, count);
+  if (known || blocking_ || (sharing_.any() && !table_.overlapping(wanted, lock_).empty()))
+    return known;
+  Object::Beginning made{.host = wanted,
+                         .padding = padding,
+                         .references = count == Count::kReference ? 1 : 0,
+                         .holds = count == Count::kHold ? 1 : 0};
+  const bool is_in_place = !sharing_.needs_copy(row);
+  if (is_in_place) {
+    made.device = static_cast<std::byte*>(wanted.address());
+    made.own_value = true;
+  } else {
+    made.maker = held_.call();
+  }
+  Object* const object = table_.insert(std::move(made), lock_);
+  if (is_in_place)
+    object->pin();
+  return object;
+}
+
+// ---- rows ----
+
+// Returns the range that the row is to create: its own and, of the parts of its struct that lie beside it, those
+// between which and it nothing else is mapped (decision 30).
+HostRange BindStep::reserved_range(std::size_t index) {
+  HostRange reserved = range_of(rows_[index]);
+  for (std::size_t i = index + 1; i < rows_.size() && rows_[i].has(kReserve) && !blocking_; ++i) {
+    const HostRange larger = enclosing_range(reserved, range_of(rows_[i]));
+    if (any_other(rows_, larger, reserved))
+      continue;
+    const Answer there = find(larger);
+    if (there.is(Kind::kPresent))
+      table_.unpin(*there.object, lock_);
+    if (!there.is(Kind::kPartial))
+      reserved = larger;
+  }
+  return reserved;
+}
+
+// Tells if kernels find the host's pointee by the pointer of the row: they read it in the host's memory, or it is that
+// by which they reach a variable.
+bool BindStep::leads_to_host(const Row& row) {
+  if (!sharing_.any() || !row.has(kPointer) || row.has(kCounts))
+    return false;
+  const Answer cell = find(cell_of(row));
+  if (!cell.is(Kind::kPresent))
+    return true;
+  const Object& object = *cell.object;
+  const bool leads = object.is_in_place() || (object.is_named() && object.has_own_value());
+  table_.unpin(*cell.object, lock_);
+  return leads;
+}
+
+Object* BindStep::bind_object(std::size_t index, Binding& binding) {
+  const Row& row = rows_[index];
+  const HostRange reserved = reserved_range(index);
+  if (blocking_)
+    return nullptr;
+  if (reserved.size() == 0) {
+    Object* const object = find_section(row, count_of(row));
+    if (!object && !blocking_ && row.has(kPresent) && sharing_.needs_copy(row))
+      throw absence(HostRange::of(empty_section(row), 0));
+    return object;
+  }
+  const Row wanted = leads_to_host(row) ? without(row, kClose) : row;
+  if (blocking_)
+    return nullptr;
+  Object* const object =
+      obtain(wanted, reserved, count_of(row), is_enclosing(row, reserved) ? padding_of(reserved) : 0);
+  const void* const base = row.has(kPointer) ? binding.pointer : row.base;
+  if (object && base < reserved.address() && object->host().begin == reserved.begin &&
+      object->standing(held_.call()).is_own)
+    object->set_base(reinterpret_cast<std::uintptr_t>(base));
+  return object;
+}
+
+void BindStep::bind_counted(std::size_t index) {
+  const Row& row = rows_[index];
+  Binding& binding = held_.bound[index];
+  if (!row.any(kPointer | kCounts))
+    return;
+  if (row.has(kPointer))
+    binding.pointer = pointer_value(row);
+  if (!binding.object)
+    binding.object.known = bind_object(index, binding);
+  // The pointee must be present, which says nothing about its pointer.
+  if (row.has(kPointer | kCounts) && !binding.cell && !blocking_)
+    binding.cell.known = obtain(without(row, kPresent | kImplicit), cell_of(row), count_of(row));
+}
+
+// A part of a struct, or a pointer's cell, for which no row has room. LLVM's programs map it all the same
+// (decision 30).
+Object* BindStep::obtain_part(const Row& row, HostRange wanted) {
+  Object* part = find_for(row, wanted, Count::kNone, count_of(row));
+  if (part || blocking_ || sharing_.any())
+    return part;
+  if (row.has(kSection) && !is_lookup(row)) {
+    part = obtain(row, wanted, Count::kNone);
+    if (part)
+      part->set_separate(count_of(row));
+  } else if (!row.has(kImplicit)) {
+    say("the runtime ignores the row of %p (%lld bytes): no row that counts maps the struct of which it is part",
+        wanted.address(), static_cast<long long>(wanted.size()));
+  }
+  return part;
+}
+
+void BindStep::bind_part(const Row& row, Binding& binding) {
+  RowObject& place = row.has(kPointer) ? binding.cell : binding.object;
+  const HostRange wanted = place_of(row);
+  if (place)
+    return;
+  if (wanted.size() > 0)
+    place.known = obtain_part(row, wanted);
+  else if (row.has(kSection))
+    place.known = find_section(row);
+}
+
+// A pointer that is to be attached if either side of it is new: nothing is counted, and either may be
+// absent.
+void BindStep::bind_attached(const Row& row, Binding& binding) {
+  if (!row.base || !row.begin || row.size < kPointerSize)
+    return;
+  binding.pointer = pointer_value(row);
+  const Answer cell = find(HostRange::of(row.base, row.size));
+  binding.cell.known = cell.is(Kind::kPresent) ? cell.object : nullptr;
+  if (!blocking_)
+    binding.object.known = find_section(row);
+}
+
+// Lets go of what the construct has made, which nobody has seen, and of what it does not count: that may change
+// meanwhile. It keeps its counts.
+void BindStep::take_back() {
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const Row& row = rows_[i];
+    Binding& binding = held_.bound[i];
+    for (RowObject* const one : binding.both()) {
+      if (!*one)
+        continue;
+      const bool is_counted =
+          row.maps() && (row.has(kCounts) || (row.has(kPointer) && one == &binding.object) || (*one)->is_separate());
+      if ((*one)->standing(held_.call()).is_own)
+        table_.erase(**one, lock_);
+      if (is_counted && (*one)->state() != Object::State::kGone)
+        continue;
+      table_.unpin(**one, lock_);
+      *one = {};
+    }
+  }
+}
+
+// ---- what a construct has to know of its objects ----
+
+// Keeps account of which parts of a struct the program maps: the holes of an enclosing range hold nothing.
+void BindStep::note_part(std::size_t index) {
+  const Row& row = rows_[index];
+  const RowObject& object = held_.bound[index].object;
+  const bool is_first = object.fresh && object->is_first_look();
+  if (is_lookup(row))
+    return;
+  const HostRange part = range_of(row);
+  if (const HostRange enclosing = is_first ? object->host() : part; is_enclosing(row, enclosing)) {
+    if (is_first && parts_.bound(enclosing)) // else it is its creator's, who reads it without the lock
+      object->enclose();
+    return;
+  }
+  if (part.size() > 0)
+    object->note_part(part);
+}
+
+void BindStep::note_objects() {
+  RangeSet copied; // to the construct's own objects
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    Binding& binding = held_.bound[i];
+    for (RowObject* const one : binding.both()) {
+      if (!*one)
+        continue;
+      const Object::Standing standing = (*one)->standing(held_.call());
+      one->fresh = one->fresh || standing.is_own;
+      held_.creates = held_.creates || one->fresh;
+      held_.lacks = held_.lacks || !standing.is_usable;
+      held_.awaits = held_.awaits || !(standing.is_filled || standing.is_own);
+    }
+    if (!rows_[i].maps() || !binding.object)
+      continue;
+    note_part(i);
+    if (!binding.object.fresh)
+      continue;
+    const HostRange there = common(range_of(rows_[i]), binding.object->host());
+    binding.repeated = copied.contains(there);
+    if (rows_[i].has(kTo))
+      copied.add(there);
+  }
+}
+
+// ---- what earlier calls have mapped ----
+
+void BindStep::bind_known(const Row& row, Binding& binding, bool updates) {
+  if (!row.maps() || (updates && row.size == 0))
+    return;
+  const HostRange wanted = row.size == 0 ? HostRange::of(empty_section(row), 0) : range_of(row);
+  binding.object.known = row.size == 0 ? find_section(row) : find_known(row, wanted);
+  if (blocking_)
+    return;
+  // For an update nothing less will do, even if the device can use the host's memory.
+  if (!binding.object && row.has(kPresent) && !(updates ? sharing_.is_only() : sharing_.any()))
+    throw absence(wanted, updates ? "motion" : "map type");
+  if (row.has(kPointer) && !updates) {
+    const Answer cell = find(cell_of(row));
+    if (cell.is(Kind::kPresent) && (row.has(kCounts) || cell.object->is_separate()))
+      binding.cell.known = cell.object;
+    else if (cell.is(Kind::kPresent))
+      table_.unpin(*cell.object, lock_);
+  }
+  for (RowObject* const one : binding.both())
+    if (*one && !blocking_ && !(*one)->standing(held_.call()).is_filled)
+      blocking_ = *one;
+  if (!updates || blocking_ || !binding.object)
+    return;
+  binding.host_current = binding.object->is_newer_on_host();
+  if (row.has(kTo))
+    binding.object->note_written();
 }
 
 } // namespace
@@ -93,183 +432,11 @@ bool Binder::needs_no_lock(Rows rows, bool& may_create) const {
   return true;
 }
 
-// ---- waiting ----
-
-// Returns the memory that a row may have to do with: its pointer's cell, and its object with the members it grows over.
-// Either may be empty.
-std::array<HostRange, 2> Binder::places_of(Rows rows, std::size_t index) {
-  const Row& row = rows[index];
-  if (!row.maps() && !row.has(kAttach))
-    return {};
-  const HostRange cell = row.any(kPointer | kAttach) && row.base ? cell_of(row) : HostRange{};
-  if (row.size > 0 && row.maps()) {
-    HostRange reserved = range_of(row);
-    for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kReserve); ++i)
-      reserved = enclosing_range(reserved, range_of(rows[i]));
-    return {cell, reserved};
-  }
-  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(empty_section(row));
-  return {cell, at ? HostRange{at - 1, at + 1} : HostRange{}}; // or it belongs to what ends there
-}
-
-Mapping* Binder::find_leaving(Rows rows, Lock& lock) {
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    for (const HostRange place : places_of(rows, i))
-      if (Mapping* const leaving = place.size() > 0 ? table_.find_leaving(place, lock) : nullptr)
-        return leaving;
-  return nullptr;
-}
-
-// A place is taken in one step: whoever waits in the midst of it would come after one construct by one object, and
-// before it by another. So what has to be waited for is, before anything is counted.
-void Binder::wait_until_none_leaves(Rows rows, Lock& lock) {
-  while (Mapping* const leaving = find_leaving(rows, lock))
-    lock.wait_for(*leaving);
-}
-
-// ---- all rows ----
-
-// Returns the range that the row is to create: its own and, of the parts of its struct that lie beside it, those
-// between which and it nothing else is mapped (decision 30).
-HostRange Binder::reserved_range(Rows rows, std::size_t index, Lock& lock) {
-  HostRange reserved = range_of(rows[index]);
-  for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kReserve); ++i) {
-    const HostRange larger = enclosing_range(reserved, range_of(rows[i]));
-    if (!any_other(rows, larger, reserved) && table_.look_up(larger, lock).overlap != Overlap::kPartial)
-      reserved = larger;
-  }
-  return reserved;
-}
-
-// Tells if kernels find the host's pointee by the pointer of the row: they read it in the host's memory, or it is that
-// by which they reach a variable.
-bool Binder::leads_to_host(const Row& row, Lock& lock) {
-  if (!sharing_.any() || !row.has(kPointer) || row.has(kCounts))
-    return false;
-  const Lookup cell = table_.look_up(cell_of(row), lock);
-  return cell.overlap != Overlap::kWhole || cell.mapping->is_in_place() ||
-         (cell.mapping->is_named() && cell.mapping->own_value);
-}
-
-void Binder::bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock) {
-  const Row& row = rows[index];
-  if ((!row.has(kPointer) && !row.has(kCounts)) || binding.object)
-    return;
-  if (row.has(kPointer))
-    binding.pointer = pointer_value(row);
-  const auto count = [&](Mapping& mapping) { ++(row.has(kHold) ? mapping.holds : mapping.references); };
-  const HostRange reserved = reserved_range(rows, index, lock);
-  if (reserved.size() == 0)
-    binding.object.mapping = table_.pin(table_.look_up_empty(row, lock), lock);
-  else
-    binding.object.mapping =
-        table_.pin(table_.obtain(leads_to_host(row, lock) ? without(row, kClose) : row, reserved, call, lock,
-                                 is_enclosing(rows, index, reserved) ? padding_of(reserved) : 0),
-                   lock);
-  if (reserved.size() == 0 && !binding.object && row.has(kPresent) && sharing_.needs_copy(row))
-    throw absence(HostRange::of(empty_section(row), 0));
-  if (binding.object) {
-    count(*binding.object);
-    const void* const base = row.has(kPointer) ? binding.pointer : row.base;
-    if (binding.object->creator == call && binding.object->host.begin == reserved.begin && base < reserved.address())
-      binding.object->base = reinterpret_cast<std::uintptr_t>(base);
-  }
-  if (row.has(kPointer) && row.has(kCounts)) {
-    // The pointee must be present, which says nothing about its pointer.
-    binding.cell.mapping =
-        table_.pin(table_.obtain(without(row, kPresent | kImplicit), cell_of(row), call, lock), lock);
-    if (binding.cell)
-      count(*binding.cell);
-  }
-}
-
-// A part of a struct, or a pointer's cell, for which no row has room. LLVM's programs map it all the same
-// (decision 30).
-Mapping* Binder::obtain_part(const Row& row, HostRange wanted, const void* call, Lock& lock) {
-  Mapping* part = table_.find_for(row, wanted, lock);
-  if (!part && !sharing_.any() && row.has(kSection) && !is_lookup(row)) {
-    part = table_.obtain(row, wanted, call, lock);
-    lock.touch(*part).make_details().apart = true;
-  }
-  if (part && part->is_apart())
-    ++(row.has(kHold) ? part->holds : part->references);
-  if (!part && !sharing_.any() && !row.has(kImplicit))
-    say("the runtime ignores the row of %p (%lld bytes): no row that counts maps the struct of which it is part",
-        wanted.address(), static_cast<long long>(wanted.size()));
-  return part;
-}
-
-void Binder::bind_part(const Row& row, Binding& binding, const void* call, Lock& lock) {
-  Mapping*& place = (row.has(kPointer) ? binding.cell : binding.object).mapping;
-  const HostRange wanted = place_of(row);
-  if (wanted.size() > 0)
-    place = table_.pin(obtain_part(row, wanted, call, lock), lock);
-  else if (row.has(kSection))
-    place = table_.pin(table_.look_up_empty(row, lock), lock);
-}
-
-// Keeps account of which parts of a struct the program maps: the holes of a enclosing range hold nothing.
-void Binder::note_parts(Rows rows, std::size_t index, Bindings& bound, Lock& lock) {
-  const Row& row = rows[index];
-  const Binding& binding = bound[index];
-  if (!binding.object || is_lookup(row))
-    return;
-  Mapping& object = lock.touch(*binding.object);
-  const bool first_use =
-      binding.object.fresh && std::none_of(bound.begin(), bound.begin() + static_cast<std::ptrdiff_t>(index),
-                                           [&](const Binding& other) { return other.object == binding.object; });
-  const HostRange part = range_of(row);
-  if (const HostRange enclosing = first_use ? object.host : part; is_enclosing(rows, index, enclosing)) {
-    if (first_use && is_tight(rows, enclosing)) // else it is its creator's, who reads it without the lock
-      object.enclosing = true;
-    return;
-  }
-  if (!object.enclosing || part.size() == 0)
-    return;
-  std::vector<HostRange>& parts = object.make_details().parts;
-  if (std::none_of(parts.begin(), parts.end(), [&](const HostRange& known) { return known.contains(part); }))
-    parts.push_back(part);
-}
+// ---- all matches ----
 
 void Binder::bind(Rows rows, Held& held, Lock& lock) {
-  wait_until_none_leaves(rows, lock);
-  Bindings& bound = held.bound;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (rows[i].maps())
-      bind_counted(rows, i, bound[i], &bound, lock);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].has(kAttach))
-      bind_attached(rows[i], bound[i], lock);
-    else if (rows[i].maps() && !rows[i].has(kCounts))
-      bind_part(rows[i], bound[i], &bound, lock);
-    for (RowObject* const one : bound[i].both()) {
-      if (!*one)
-        continue;
-      const Mapping& mapping = lock.touch(**one);
-      one->fresh = one->fresh || mapping.creator == &bound;
-      held.creates = held.creates || one->fresh;
-      held.lacks = held.lacks || mapping.unusable;
-      held.awaits = held.awaits || (mapping.state != Mapping::State::kReady && mapping.creator != &bound);
-    }
-    if (rows[i].maps()) {
-      note_parts(rows, i, bound, lock);
-      bound[i].repeated = bound[i].object.fresh && is_repeated(rows, i, bound);
-    }
-  }
+  BindStep(table_, sharing_, rows, held, lock).bind();
 }
-
-// A pointer that is to be attached if either side of it is new: nothing is counted, and either may be
-// absent.
-void Binder::bind_attached(const Row& row, Binding& binding, Lock& lock) {
-  if (!row.base || !row.begin || row.size < kPointerSize)
-    return;
-  binding.pointer = pointer_value(row);
-  const Lookup cell = table_.look_up(HostRange::of(row.base, row.size), lock);
-  binding.cell.mapping = cell.overlap == Overlap::kWhole ? table_.pin(cell.mapping, lock) : nullptr;
-  binding.object.mapping = table_.pin(table_.look_up_empty(row, lock), lock);
-}
-
-// ---- what earlier calls have mapped ----
 
 // Lets go of what has been found: others may have changed it.
 void Binder::unbind(Held& held, Lock& lock) {
@@ -281,41 +448,15 @@ void Binder::unbind(Held& held, Lock& lock) {
   }
 }
 
-// Returns an object that another call is still filling: when that was done, others may have changed. Null: none is.
-Mapping* Binder::bind_known(const Row& row, Binding& binding, bool updates, Lock& lock) {
-  if (!row.maps() || (updates && row.size == 0))
-    return nullptr;
-  const HostRange wanted = row.size == 0 ? HostRange::of(empty_section(row), 0) : range_of(row);
-  binding.object.mapping =
-      table_.pin(row.size == 0 ? table_.look_up_empty(row, lock) : table_.find_known(row, wanted, lock), lock);
-  // For an update nothing less will do, even if the device can use the host's memory.
-  if (!binding.object && row.has(kPresent) && !(updates ? sharing_.is_only() : sharing_.any()))
-    throw absence(wanted, updates ? "motion" : "map type");
-  if (row.has(kPointer) && !updates) {
-    const Lookup found = table_.look_up(cell_of(row), lock);
-    if (found.overlap == Overlap::kWhole && (row.has(kCounts) || lock.touch(*found.mapping).is_apart()))
-      binding.cell.mapping = table_.pin(found.mapping, lock);
-  }
-  for (RowObject* const one : binding.both())
-    if (*one && lock.touch(**one).state == Mapping::State::kCreating)
-      return *one;
-  if (updates && binding.object) {
-    binding.host_current = binding.object->host_current;
-    binding.object->written = binding.object->written || row.has(kTo);
-  }
-  return nullptr;
-}
-
 void Binder::bind_known(Rows rows, Held& held, bool updates, Lock& lock) {
-  for (bool again = true; again;) {
-    again = false;
+  for (;;) {
     unbind(held, lock);
-    wait_until_none_leaves(rows, lock);
-    for (std::size_t i = 0; i < rows.size() && !again; ++i)
-      if (Mapping* const filled = bind_known(rows[i], held.bound[i], updates, lock)) {
-        lock.wait_for(*filled);
-        again = true;
-      }
+    BindStep step(table_, sharing_, rows, held, lock);
+    if (step.bind_known(updates))
+      return;
+    Object& blocking = step.blocking();
+    unbind(held, lock);
+    table_.wait_for(blocking, lock);
   }
 }
 

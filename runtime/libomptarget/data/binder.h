@@ -8,8 +8,6 @@
 #include "data/table/present_table.h"
 #include "data/table/row.h"
 
-#include <array>
-
 namespace omptool {
 
 class Binder {
@@ -26,10 +24,10 @@ public:
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (!rows[i].maps())
         continue;
-      const PresentTable::Entered entered = table_.enter(rows[i], may_create, &held.bound);
-      held.bound[i].object = {entered.object, entered.is_fresh};
-      held.creates = held.creates || entered.is_fresh;
-      if (!entered.object) [[unlikely]]
+      const Answer found = table_.enter(rows[i], may_create, held.call());
+      held.bound[i].object = {found.object, found.is(Answer::Kind::kNew)};
+      held.creates = held.creates || found.is(Answer::Kind::kNew);
+      if (!found.object) [[unlikely]]
         return false;
     }
     return true;
@@ -41,9 +39,10 @@ public:
     for (std::size_t i = 0; i < rows.size() && held.all_plain; ++i) {
       if (!rows[i].maps()) [[unlikely]]
         continue;
-      held.bound[i].object.mapping = table_.find(rows[i], updates);
-      if (!held.bound[i].object) [[unlikely]]
+      Object* const hinted = table_.hinted(rows[i]);
+      if (!hinted || !hinted->find(range_of(rows[i]), updates && rows[i].has(kTo))) [[unlikely]]
         return false;
+      held.bound[i].object.known = hinted;
     }
     return held.all_plain;
   }
@@ -51,21 +50,10 @@ public:
   void bind_known(Rows rows, Held& held, bool updates, Lock& lock);
 
 private:
-  static std::array<HostRange, 2> places_of(Rows rows, std::size_t index);
-  Mapping* find_leaving(Rows rows, Lock& lock);
-  void wait_until_none_leaves(Rows rows, Lock& lock);
   void unbind(Held& held, Lock& lock);
-  Mapping* bind_known(const Row& row, Binding& binding, bool updates, Lock& lock);
-  HostRange reserved_range(Rows rows, std::size_t index, Lock& lock);
   // Tells if each row may be an exact match. `may_create` becomes false where no row may create its object.
   bool needs_no_lock(Rows rows, bool& may_create) const;
   bool may_attach(const Row& pointer, Rows rows) const;
-  bool leads_to_host(const Row& row, Lock& lock);
-  void bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock);
-  Mapping* obtain_part(const Row& row, HostRange wanted, const void* call, Lock& lock);
-  void bind_part(const Row& row, Binding& binding, const void* call, Lock& lock);
-  void bind_attached(const Row& row, Binding& binding, Lock& lock);
-  void note_parts(Rows rows, std::size_t index, Bindings& bound, Lock& lock);
 
   PresentTable& table_;
   const Sharing& sharing_;

@@ -26,10 +26,7 @@ protected:
   // has been mapped where it creates some.
   void queue_behind(Held& held, CommandList& commands, Lock& lock);
   // Leaves what the constructs that come later are to come after.
-  void leave_event(Mapping& mapping, bool transfers, bool uses, CommandList& commands, Lock& lock);
-  // Takes an object that leaves out of the table at once, so that nobody waits for it there. Its bytes go back when all
-  // that uses it has ended, and who maps the memory again comes after that.
-  void depart(Mapping& mapping, Held& held, CommandList& commands, Lock& lock);
+  static void leave_event(Object& object, bool transfers, bool uses, CommandList& commands, Lock& lock);
   // Tells listeners of the rows, as their objects are now. No lock may be held: the sink would copy the rows.
   void report(Seen kind, Rows rows, Held& held);
 
@@ -38,9 +35,6 @@ protected:
   PresentTable& table_;
   DivergedCopies& diverged_;
   Binder binder_{table_, sharing_};
-
-private:
-  static bool forget_if_over(Mapping& mapping, Lock& lock);
 };
 
 } // namespace omptool

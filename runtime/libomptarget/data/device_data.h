@@ -26,9 +26,9 @@ struct DeviceData {
   Activity activity;
   PresentTable table{memory, activity, sharing};
   Presence presence{table, sharing};
-  Globals globals{table, activity};
+  Globals globals{table};
   Allocations allocations{memory};
-  Transfers transfers{memory, table, sharing};
+  Transfers transfers{memory, sharing};
   DivergedCopies diverged{memory, table, activity, transfers};
   HostSide host_side{memory, sharing, table, allocations, diverged};
   End ending{memory, sharing, table, diverged};

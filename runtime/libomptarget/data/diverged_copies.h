@@ -29,27 +29,26 @@ public:
   [[nodiscard]] std::unique_lock<Turn> lock() { return std::unique_lock(moving_); }
   // The host gets what the device has, but for `newer`; from now on the host version changes it there. The caller has
   // the turn.
-  bool give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostFallback& fallback);
+  bool give_to_host(Object& object, std::span<const HostRange> newer, const HostFallback& fallback);
   // The device gets what the host versions have written so far. Later writes of those that still run go there with the
   // next region that needs them. False: the device did not take part. The caller has the turn.
-  bool give_to_device(Mapping& mapping);
+  bool give_to_device(Object& object);
 
   // As Transfers::copy(), of an object whose copies may have diverged, or that only the host has.
-  bool copy(Direction direction, Mapping& mapping, HostRange range, CommandList& commands) {
+  bool copy(Direction direction, Object& object, HostRange range, CommandList& commands) {
     if (table_.any_host_current()) [[unlikely]]
-      return copy_diverged(direction, mapping, range, commands);
-    return transfers_.copy(direction, mapping, range, commands);
+      return copy_diverged(direction, object, range, commands);
+    return transfers_.copy(direction, object, range, commands);
   }
 
 private:
-  bool copy_diverged(Direction direction, Mapping& mapping, HostRange range, CommandList& commands);
+  bool copy_diverged(Direction direction, Object& object, HostRange range, CommandList& commands);
   enum class Toward { kHost, kBoth };
-  bool is_current_on_host(Mapping& mapping, bool& can_diverge);
-  bool let_host_win(Mapping& mapping, std::span<const HostRange> ranges);
-  std::vector<HostRange> shared_pieces(const Mapping& mapping, HostRange within);
-  bool fill_all(Mapping& mapping);
-  bool merge_copies(Mapping& mapping, HostRange within, Toward toward);
-  bool merge(Mapping& mapping, HostRange piece, Toward toward, std::span<std::byte> room);
+  bool let_host_win(Object& object, std::span<const HostRange> ranges);
+  std::vector<HostRange> shared_pieces(const Object& object, HostRange within);
+  bool fill_all(Object& object);
+  bool merge_copies(Object& object, HostRange within, Toward toward);
+  bool merge(Object& object, HostRange piece, Toward toward, std::span<std::byte> room);
 
   const DeviceMemory& memory_;
   PresentTable& table_;

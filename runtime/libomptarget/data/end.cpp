@@ -32,63 +32,62 @@ void End::release_in_order(Rows rows, Held& held, Release how, CommandList& comm
 }
 
 void End::release_in_order(Rows rows, Held& held, Release how, CommandList& commands, Lock& lock) {
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    for (RowObject* const one : held.bound[i].both())
-      if (*one)
-        lock.touch(**one);
   for (std::size_t i = rows.size(); i-- > 0;)
     if (rows[i].maps()) {
       if (held.bound[i].object)
-        drop_object(rows[i], *held.bound[i].object, how);
+        held.bound[i].object->uncount(of_object(rows[i], how));
       if (held.bound[i].cell) // DELETE is about the pointee: the pointer's cell goes by its count
-        drop(rows[i], *held.bound[i].cell, kCounts, false);
+        held.bound[i].cell->uncount({rows[i].has(kHold), rows[i].has(kCounts), false});
     }
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (RowObject* const one : held.bound[i].both()) {
-      one->leaves = *one && is_left(**one, held);
-      if (!one->leaves)
+      Object::Events pending;
+      const Object::Departure departure =
+          *one ? (*one)->leave_in_order(held.call(), held.leaves_events, commands.own_end(), pending)
+               : Object::Departure::kStays;
+      one->leaves = departure != Object::Departure::kStays;
+      held.any_leaves = held.any_leaves || one->leaves;
+      if (departure != Object::Departure::kDeparts)
         continue;
-      held.any_leaves = true;
-      bool is_queued = held.leaves_events;
-      (*one)->for_pending([&](const EventPtr& event) { is_queued = is_queued || event != commands.own_end(); });
-      if (is_queued)
-        depart(**one, held, commands, lock);
-      else
-        (*one)->state = Mapping::State::kLeaving;
+      // It leaves the table at once, so that nobody waits for it there. Its bytes go back when all that uses it has
+      // ended, and who maps the memory again comes after that.
+      for (EventPtr& event : pending)
+        commands.after(std::move(event));
+      table_.depart(**one, commands.ended(), lock);
+      held.departs = true;
     }
 }
 
 // ---- the copies back ----
 
 // Another construct may have ended meanwhile: what it has left to an abandoned region still holds its results.
-bool End::holds_results(const Mapping& object, Held& held) {
+bool End::holds_results(const Object& object, Held& held) {
   return std::none_of(held.bound.begin(), held.bound.end(),
                       [&](const Binding& one) { return one.object == &object && one.object.fresh; });
 }
 
-// Tells if the row that gives up the object copies the bytes of this one back.
-bool End::is_repeated(Rows rows, const Row& row, const Mapping& object, Held& held) {
+RangeSet End::copied_back(Rows rows, Held& held) {
+  RangeSet ranges;
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (held.bound[i].object.leaves && held.bound[i].object == &object && rows[i].has(kFrom) &&
-        range_of(rows[i]).contains(range_of(row)))
-      return true;
-  return false;
+    if (const RowObject& object = held.bound[i].object; object.leaves && rows[i].has(kFrom))
+      ranges.add(common(range_of(rows[i]), object->host()));
+  return ranges;
 }
 
-void End::fail(const Mapping& object, const CommandList& commands, std::string_view region) {
+void End::fail(const Object& object, const CommandList& commands, std::string_view region) {
   die("%s%s%scopying back %s failed%s", region.empty() ? "" : "region ", region_name(region).c_str(),
       region.empty() ? "" : ": ", describe(object).c_str(), commands.failure().c_str());
 }
 
 // ---- the end ----
 
-// The caller gives the objects up next.
+// The caller unmaps the objects next.
 void End::forget_departures(Held& held, const EventPtr& end) {
   Lock lock(table_);
   for (Binding& binding : held.bound)
     for (const RowObject* const one : binding.both())
       if (one->leaves)
-        table_.forget_departure((*one)->host, end, lock);
+        table_.forget_departure((*one)->host(), end, lock);
 }
 
 } // namespace omptool

@@ -5,7 +5,9 @@
 #pragma once
 
 #include "data/data_step.h"
+#include "data/table/range_set.h"
 
+#include <optional>
 #include <string_view>
 
 namespace omptool {
@@ -38,18 +40,24 @@ public:
   // Queues the copies back. A failure ends the program. `region` names the region that has run, for the message; "":
   // none has.
   void copy_back(Rows rows, Held& held, Release how, CommandList& commands, std::string_view region = {}) {
+    std::optional<RangeSet> by_leaving; // what rows that give up objects copy back
     for (std::size_t i = held.any_leaves || (held.flags & kAlways) ? rows.size() : 0; i-- > 0;) {
       const Row& row = rows[i];
-      Mapping* const object = held.bound[i].object;
+      Object* const object = held.bound[i].object;
       if (!object || !row.maps() || !row.has(kFrom) || row.size <= 0)
         continue;
+      const HostRange there = common(range_of(row), object->host());
       const bool is_last = held.bound[i].object.leaves;
-      const bool is_wanted = is_last || held.gives_up(*object)
-                                 ? (how == Release::kNormal || holds_results(*object, held)) &&
-                                       (is_last || !is_repeated(rows, row, *object, held))
-                                 : how == Release::kNormal && row.has(kAlways);
-      if (is_wanted && !diverged_.copy(Direction::kToHost, *object, common(range_of(row), object->host), commands))
-          [[unlikely]]
+      bool is_wanted = how == Release::kNormal;
+      if (is_last || held.gives_up(*object)) {
+        is_wanted = is_wanted || holds_results(*object, held);
+        if (!is_last && is_wanted && !by_leaving) [[unlikely]]
+          by_leaving = copied_back(rows, held);
+        is_wanted = is_wanted && (is_last || !by_leaving->contains(there));
+      } else {
+        is_wanted = is_wanted && row.has(kAlways);
+      }
+      if (is_wanted && !diverged_.copy(Direction::kToHost, *object, there, commands)) [[unlikely]]
         fail(*object, commands, region);
     }
   }
@@ -66,60 +74,44 @@ public:
     for (std::size_t i = 0; held.any_leaves && i < held.bound.size(); ++i)
       for (RowObject* const one : held.bound[i].both())
         if (one->leaves)
-          give_up(**one, region);
+          unmap(**one, region);
   }
 
 private:
   void place_in_order(Rows rows, Held& held, CommandList& commands);
-  // Takes away the row's reference, if it holds one: its flags have any of `counting`, or the object is apart. The
-  // caller holds the lock of the object's shard, here and below.
-  static void drop(const Row& row, Mapping& mapping, std::uint32_t counting, bool deletes) {
-    if (mapping.infinite && !row.has(kHold))
-      return;
-    std::int64_t& count = row.has(kHold) ? mapping.holds : mapping.references;
-    if (deletes)
-      count = 0;
-    else if (count > 0 && (row.any(counting) || mapping.is_apart()))
-      --count;
+  static Object::Uncount of_object(const Row& row, Release how) {
+    return {row.has(kHold), row.any(kCounts | kPointer), how == Release::kNormal && row.has(kDelete)};
   }
-  static void drop_object(const Row& row, Mapping& object, Release how) {
-    drop(row, object, kCounts | kPointer, how == Release::kNormal && row.has(kDelete));
-  }
-  // Tells if nobody refers to the object any more, and it is there.
-  static bool is_left(const Mapping& object, const Held& held) {
-    return !object.infinite && object.references == 0 && object.holds == 0 &&
-           (object.state == Mapping::State::kReady ||
-            (object.state == Mapping::State::kCreating && object.creator == &held.bound));
-  }
-  // Releases a row by the lock of one shard. `is_told`: those who listen have yet to see the object. False: the object
-  // is queued for, or the row has a cell, too, and nothing has been done.
-  bool release_at_once(const Row& row, Held& held, Binding& binding, Release how, bool is_told) {
+  // Releases a row by its object's lock alone. `is_told`: those who listen have yet to see the object. False:
+  // operations on the object are queued, or the row has a cell, too, and nothing has been done.
+  static bool release_at_once(const Row& row, Held& held, Binding& binding, Release how, bool is_told) {
     if (binding.cell) [[unlikely]]
       return false;
     if (!binding.object || !row.maps())
       return true;
-    Mapping& object = *binding.object;
-    const auto guard = table_.guard(object);
-    if (object.queued) [[unlikely]]
+    const bool is_over = !row.has(kAlways) && !is_told; // nothing more is done with it for this row, if it stays
+    switch (binding.object->uncount(of_object(row, how), is_over, held.call())) {
+    case Object::Left::kQueued:
       return false;
-    drop_object(row, object, how);
-    if (is_left(object, held)) {
-      object.state = Mapping::State::kLeaving;
+    case Object::Left::kLeaves:
       held.any_leaves = binding.object.leaves = true;
-    } else if (object.state == Mapping::State::kReady && !row.has(kAlways) && !is_told) {
-      --object.pins; // nothing more is done with it for this row
+      break;
+    case Object::Left::kUnpinned:
       binding.pinned = false;
+      break;
+    case Object::Left::kStays:
+      break;
     }
     return true;
   }
   [[gnu::noinline]] void release_in_order(Rows rows, Held& held, Release how, CommandList& commands);
-  static bool holds_results(const Mapping& object, Held& held);
-  static bool is_repeated(Rows rows, const Row& row, const Mapping& object, Held& held);
-  [[noreturn]] static void fail(const Mapping& object, const CommandList& commands, std::string_view region);
-  void give_up(Mapping& mapping, std::string_view region) {
-    const HostRange host = mapping.host; // a vacant record is anybody's
-    const std::ptrdiff_t padding = mapping.padding;
-    if (std::byte* const device = table_.leave(mapping, region))
+  static bool holds_results(const Object& object, Held& held);
+  static RangeSet copied_back(Rows rows, Held& held);
+  [[noreturn]] static void fail(const Object& object, const CommandList& commands, std::string_view region);
+  void unmap(Object& object, std::string_view region) {
+    const HostRange host = object.host(); // a vacant record is anybody's
+    const std::ptrdiff_t padding = object.padding();
+    if (std::byte* const device = table_.leave(object, region))
       memory_.release(device, host.address(), host.size(), region, padding);
   }
   void forget_departures(Held& held, const EventPtr& end);

@@ -4,18 +4,24 @@
 
 namespace omptool {
 
+Object* Globals::find_any(HostRange host, PresentTable::Lock& lock) {
+  const Answer found = table_.find(host, lock);
+  if (found.is(Answer::Kind::kPresent))
+    table_.unpin(*found.object, lock); // it stays in the table while that is locked
+  return found.object;
+}
+
 bool Globals::insert_infinite(HostRange host, void* device, const std::string& name, Sync sync,
                               PresentTable::Lock& lock) {
-  if (table_.look_up_any(host, lock).overlap != Overlap::kNone)
+  if (find_any(host, lock))
     return false;
-  auto mapping = std::make_unique<Mapping>(host, static_cast<std::byte*>(device), nullptr);
-  mapping->infinite = true;
-  if (!name.empty())
-    mapping->make_details().name = name;
-  mapping->own_value = sync == Sync::kNever;
-  mapping->written = sync != Sync::kLoaded;
-  mapping->born = activity_.birth();
-  table_.add(std::move(mapping), lock);
+  table_.insert({.host = host,
+                 .device = static_cast<std::byte*>(device),
+                 .infinite = true,
+                 .own_value = sync == Sync::kNever,
+                 .written = sync != Sync::kLoaded,
+                 .name = name},
+                lock);
   return true;
 }
 
@@ -26,32 +32,33 @@ bool Globals::map_global(HostRange host, void* device, const std::string& name, 
 
 HostRange Globals::unmap_global(HostRange host) {
   PresentTable::Lock lock(table_);
-  const Lookup found = table_.look_up_any(host, lock);
-  if (found.overlap != Overlap::kWhole || !found.mapping->is_named())
+  Object* const found = find_any(host, lock);
+  if (!found || !found->host().contains(host) || !found->is_named())
     return {};
-  table_.remove(*found.mapping, lock);
-  return found.mapping->host;
+  const HostRange unmapped = found->host();
+  table_.erase(*found, lock);
+  return unmapped;
 }
 
 bool Globals::associate(HostRange host, void* device) {
   PresentTable::Lock lock(table_);
-  const Lookup found = table_.look_up_any(host, lock);
-  if (found.overlap == Overlap::kNone)
+  const Object* const known = find_any(host, lock);
+  if (!known)
     return insert_infinite(host, device, {}, Sync::kCopied, lock);
-  const Mapping& known = *found.mapping;
-  return known.infinite && known.host.begin == host.begin && known.host.end == host.end && known.device == device;
+  return known->is_infinite() && known->host().begin == host.begin && known->host().end == host.end &&
+         known->device() == device;
 }
 
 const char* Globals::disassociate(const void* host) {
   PresentTable::Lock lock(table_);
-  Mapping* const found = table_.look_up_any(HostRange::of(host, 1), lock).mapping;
-  if (!found || found->host.address() != host)
+  Object* const found = find_any(HostRange::of(host, 1), lock);
+  if (!found || found->host().address() != host)
     return "Association not found";
-  if (found->holds != 0)
+  if (found->snapshot().holds != 0)
     return "Trying to disassociate a pointer with a non-zero hold reference count";
-  if (!found->infinite || found->is_named())
+  if (!found->is_infinite() || found->is_named())
     return "Trying to disassociate a pointer which was not mapped via omp_target_associate_ptr";
-  table_.remove(*found, lock);
+  table_.erase(*found, lock);
   return nullptr;
 }
 

@@ -16,7 +16,7 @@ enum class Sync { kLoaded, kCopied, kNever };
 
 class Globals {
 public:
-  Globals(PresentTable& table, Activity& activity) : table_(table), activity_(activity) {}
+  explicit Globals(PresentTable& table) : table_(table) {}
 
   // Returns false if something else is mapped there.
   bool map_global(HostRange host, void* device, const std::string& name, Sync sync);
@@ -30,9 +30,10 @@ public:
 
 private:
   bool insert_infinite(HostRange host, void* device, const std::string& name, Sync sync, PresentTable::Lock& lock);
+  // Returns one that shares a byte with the range, and is there or leaving; or null.
+  Object* find_any(HostRange host, PresentTable::Lock& lock);
 
   PresentTable& table_;
-  Activity& activity_;
 };
 
 } // namespace omptool

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <unordered_set>
 #include <utility>
 
 namespace omptool {
@@ -28,13 +29,13 @@ HostRange place_named_by(const Row& row) {
 } // namespace
 
 // The present objects that rows and globals name, and what their attached pointers lead to.
-Mappings HostSide::named(Rows rows, std::span<const HostRange> globals, Lock& lock) {
-  Mappings found;
+Objects HostSide::named(Rows rows, std::span<const HostRange> globals, Lock& lock) {
+  Objects found;
+  std::unordered_set<const Object*> known;
   const auto add = [&](HostRange range) {
-    for (Mapping* const mapping : table_.overlapping(range, lock))
-      if (lock.touch(*mapping).state != Mapping::State::kVacant &&
-          std::find(found.begin(), found.end(), mapping) == found.end())
-        found.push_back(mapping);
+    for (Object* const object : table_.overlapping(range, lock))
+      if (object->state() != Object::State::kVacant && known.insert(object).second)
+        found.push_back(object);
   };
   for (const Row& row : rows) {
     if (!row.maps())
@@ -46,20 +47,28 @@ Mappings HostSide::named(Rows rows, std::span<const HostRange> globals, Lock& lo
   for (const HostRange global : globals)
     add(global);
   for (std::size_t i = 0; i < found.size(); ++i) // grows while it runs
-    for (const auto& [cell, pointer] : found[i]->pointers())
-      add({pointer.pointee, pointer.pointee + 1});
+    for (const std::uintptr_t pointee : found[i]->pointees())
+      add({pointee, pointee + 1});
   return found;
 }
 
-// The same, once none of them is on its way in or out.
-Mappings HostSide::named_and_ready(Rows rows, std::span<const HostRange> globals, Lock& lock) {
-  for (;;) {
-    Mappings found = named(rows, globals, lock);
-    const auto unsettled = std::find_if(
-        found.begin(), found.end(), [](const Mapping* mapping) { return mapping->state != Mapping::State::kReady; });
-    if (unsettled == found.end())
-      return found;
-    lock.wait_for(**unsettled);
+// Pins the same, once none of them is on its way in or out.
+void HostSide::pin_named(Rows rows, std::span<const HostRange> globals, Pins& all) {
+  Lock lock(table_);
+  for (Object* unsettled = nullptr;;) {
+    for (Object* const object : named(rows, globals, lock)) {
+      const Object::State state = object->pin();
+      if (state == Object::State::kFilling || state == Object::State::kPresent)
+        all.add(table_, *object);
+      if (state != Object::State::kPresent) {
+        unsettled = object;
+        break;
+      }
+    }
+    if (!unsettled)
+      return;
+    all.clear();
+    table_.wait_for(*std::exchange(unsettled, nullptr), lock);
   }
 }
 
@@ -68,9 +77,9 @@ void HostSide::wait_until_resolved(const Pins& objects, Rows rows) {
   std::vector<EventPtr> events;
   {
     Lock lock(table_);
-    for (Mapping* const mapping : objects)
-      if (lock.touch(*mapping).queued && mapping->details()->written)
-        events.push_back(mapping->details()->written);
+    for (const Object* const object : objects)
+      if (EventPtr written = object->last_write())
+        events.push_back(std::move(written));
     for (const Row& row : rows)
       if (row.maps())
         for (EventPtr& ended : table_.departures(place_named_by(row), lock))
@@ -82,23 +91,25 @@ void HostSide::wait_until_resolved(const Pins& objects, Rows rows) {
 
 void HostSide::note_stale(Rows rows, std::span<const HostRange> globals, Held& held, CommandList& commands,
                           Lock& lock) {
-  Mappings all = named(rows, globals, lock);
+  Objects all = named(rows, globals, lock);
   for (const Row& row : rows)
     if (const std::uintptr_t address = possible_device_address(row)) { // is_device_ptr, or a pointer to nothing mapped
-      const Mappings there = table_.on_device(address, 1, lock);
+      const Objects there = table_.by_device_address(address, 1, lock);
       all.insert(all.end(), there.begin(), there.end());
       // use_device_ptr leaves the host's address of what the device did not take.
-      if (Mapping* const host = table_.look_up_any({address, address + 1}, lock).mapping;
-          host && lock.touch(*host).unusable)
-        all.push_back(host);
+      for (Object* const host : table_.overlapping({address, address + 1}, lock))
+        if (host->is_unusable())
+          all.push_back(host);
     }
-  for (Mapping* const mapping : all) {
-    if (lock.touch(*mapping).state != Mapping::State::kReady || !(mapping->host_current || mapping->unusable))
+  for (Object* const object : all) {
+    bool is_usable = true;
+    EventPtr written;
+    if (!object->pin_stale(is_usable, written))
       continue;
-    held.lacks = held.lacks || mapping->unusable;
-    if (mapping->queued && mapping->details()->written && !mapping->details()->written->is_done())
-      commands.after(mapping->details()->written);
-    held.stale.add(table_, *mapping, lock);
+    held.lacks = held.lacks || !is_usable;
+    if (written)
+      commands.after(std::move(written));
+    held.stale.add(table_, *object);
   }
 }
 
@@ -106,16 +117,16 @@ std::string HostSide::make_device_current(Held& held, std::span<const HostRange>
   Pins stale = std::exchange(held.stale, {});
   {
     Lock lock(table_);
-    const auto add = [&](Mapping* mapping) {
-      if (mapping && lock.touch(*mapping).host_current)
-        stale.add(table_, *mapping, lock);
+    const auto add = [&](Object* object) {
+      if (object && object->pin_newer_on_host())
+        stale.add(table_, *object);
     };
     for (Binding& binding : held.bound)
       for (RowObject* const one : binding.both())
         add(*one);
     for (const HostRange global : globals)
-      for (Mapping* const mapping : table_.overlapping(global, lock))
-        add(mapping);
+      for (Object* const object : table_.overlapping(global, lock))
+        add(object);
   }
   if (stale.empty())
     return {};
@@ -130,9 +141,13 @@ std::string HostSide::make_device_current(const void* device, std::size_t size) 
   Pins stale;
   {
     Lock lock(table_);
-    for (Mapping* const mapping : table_.on_device(reinterpret_cast<std::uintptr_t>(device), size, lock))
-      if (mapping->state == Mapping::State::kReady)
-        stale.add(table_, *mapping, lock);
+    for (Object* const object : table_.by_device_address(reinterpret_cast<std::uintptr_t>(device), size, lock)) {
+      const Object::State state = object->pin();
+      if (state == Object::State::kPresent)
+        stale.add(table_, *object);
+      else if (state == Object::State::kFilling)
+        table_.unpin(*object, lock);
+    }
   }
   wait_until_resolved(stale);
   return submit(stale);
@@ -142,15 +157,9 @@ std::string HostSide::make_device_current(const void* device, std::size_t size) 
 std::string HostSide::submit(const Pins& stale) {
   const observe::Postponed postponed;
   const std::unique_lock moving = diverged_.lock();
-  for (Mapping* const mapping : stale) {
-    {
-      const auto guard = table_.guard(*mapping);
-      if (!mapping->host_current || !mapping->device || mapping->unusable)
-        continue;
-    }
-    if (!diverged_.give_to_device(*mapping))
-      return "the device did not take a copy of " + describe(*mapping) + memory_.last_error();
-  }
+  for (Object* const object : stale)
+    if (object->needs_device_copy() && !diverged_.give_to_device(*object))
+      return "the device did not take a copy of " + describe(*object) + memory_.last_error();
   return {};
 }
 
@@ -187,19 +196,15 @@ std::string HostSide::make_host_current(Rows rows, std::span<const HostRange> gl
     if (row.maps() && row.has(kTo | kAlways) && row.size > 0)
       newer.push_back(range_of(row));
   Pins all;
-  {
-    Lock lock(table_);
-    for (Mapping* const mapping : named_and_ready(rows, globals, lock))
-      all.add(table_, *mapping, lock);
-  }
+  pin_named(rows, globals, all);
   wait_until_resolved(all, rows);
   const HostFallback fallback = HostFallback::begin();
-  for (Mapping* const mapping : all) {
+  for (Object* const object : all) {
     const observe::Postponed postponed;
     const std::unique_lock moving = diverged_.lock();
-    if (!diverged_.give_to_host(*mapping, newer, fallback))
+    if (!diverged_.give_to_host(*object, newer, fallback))
       die("region %s must run on the host, but copying %s from the device failed%s", region.c_str(),
-          describe(*mapping).c_str(), memory_.last_error().c_str());
+          describe(*object).c_str(), memory_.last_error().c_str());
   }
   all = {};
   forget_deleted(rows);
@@ -211,16 +216,16 @@ void HostSide::forget_deleted(Rows rows) {
   for (const Row& row : rows) {
     if (!row.maps() || !row.has(kDelete) || (row.size == 0 && !row.any(kCounts | kPointer)))
       continue;
-    const Lookup whole = row.size == 0 ? Lookup{} : table_.look_up(range_of(row), lock);
-    Mapping* const found = row.size == 0                      ? table_.look_up_empty(row, lock)
-                           : whole.overlap == Overlap::kWhole ? whole.mapping
-                                                              : nullptr;
-    if (!found || found->infinite || found->state != Mapping::State::kReady)
+    Answer found;
+    while ((found = row.size == 0 ? table_.find_section(empty_section(row), row.has(kSection), lock)
+                                  : table_.find(range_of(row), lock))
+               .is(Answer::Kind::kLeaving))
+      table_.wait_for(*found.object, lock);
+    if (!found.is(Answer::Kind::kPresent))
       continue;
-    (row.has(kHold) ? found->holds : found->references) = 0;
-    if (found->references != 0 || found->holds != 0)
-      continue;
-    table_.remove(*found, lock);
+    if (found.object->remove_counts(row.has(kHold) ? Count::kHold : Count::kReference))
+      table_.erase(*found.object, lock);
+    table_.unpin(*found.object, lock);
   }
 }
 
@@ -230,7 +235,7 @@ bool HostSide::is_out_of_reach(std::uintptr_t address) {
   if (allocations_.hold(address))
     return true;
   Lock lock(table_);
-  return !table_.on_device(address, 1, lock).empty();
+  return !table_.by_device_address(address, 1, lock).empty();
 }
 
 } // namespace omptool

@@ -38,8 +38,8 @@ public:
   std::string make_host_current(Rows rows, std::span<const HostRange> globals, const std::string& region);
 
 private:
-  Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
-  Mappings named_and_ready(Rows rows, std::span<const HostRange> globals, Lock& lock);
+  Objects named(Rows rows, std::span<const HostRange> globals, Lock& lock);
+  void pin_named(Rows rows, std::span<const HostRange> globals, Pins& all);
   std::string submit(const Pins& stale);
   void wait_until_resolved(const Pins& objects, Rows rows = {});
   std::string keep_on_device(Rows rows);

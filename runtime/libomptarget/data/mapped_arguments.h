@@ -8,19 +8,18 @@
 #include "data/table/row.h"
 #include "per_row.h"
 
-#include <algorithm>
 #include <array>
 
 namespace omptool {
 
 // An object that a row of a running call refers to, pinned until the call is over.
 struct RowObject {
-  Mapping* mapping = nullptr; // null: not present
-  bool fresh = false;         // created by this call
-  bool refused = false;       // the device did not take what this call owes to it
-  bool leaves = false;        // the row gives up the last reference
-  operator Mapping*() const { return mapping; }
-  Mapping* operator->() const { return mapping; }
+  Object* known = nullptr; // null: not present
+  bool fresh = false;      // created by this call
+  bool refused = false;    // the device did not take what this call owes to it
+  bool leaves = false;     // the row gives up the last reference
+  operator Object*() const { return known; }
+  Object* operator->() const { return known; }
 };
 
 // Binds one row of a running call to its objects.
@@ -44,13 +43,10 @@ struct Held {
       all_plain = all_plain && (is_plain(row) || row.has(kValue));
     }
   }
+  // Returns the address by which others know the construct.
+  const void* call() const { return &bound; }
   // Some row gives up the object: several may name it.
-  bool gives_up(const Mapping& object) {
-    const auto gives = [&](const RowObject& one) { return one.leaves && one == &object; };
-    return any_leaves && std::any_of(bound.begin(), bound.end(), [&](const Binding& binding) {
-             return gives(binding.object) || gives(binding.cell);
-           });
-  }
+  bool gives_up(const Object& object) const { return any_leaves && object.is_left_by(call()); }
 
   Bindings bound;
   std::uint32_t flags = 0;    // of all rows
@@ -66,9 +62,6 @@ struct Held {
 
 enum class Purpose { kData, kRegion };
 enum class Release { kNormal, kAbandoned };
-// kThrough: a construct releases its rows in the step in which it takes its position, so that it is decided what is
-// copied back (decision 24).
-enum class Passage { kIn, kThrough };
 enum class Direction { kToDevice, kToHost };
 
 } // namespace omptool

@@ -7,20 +7,20 @@ namespace omptool {
 // Null: nothing is mapped there, or it is leaving.
 void* Presence::mapped_address(const void* host) {
   PresentTable::Lock lock(table_);
-  const Mapping* const found = table_.look_up_any(HostRange::of(host, 1), lock).mapping;
-  const bool is_there = found && found->device && found->state != Mapping::State::kLeaving;
-  return is_there ? found->at(reinterpret_cast<std::uintptr_t>(host)) : nullptr;
+  const Answer found = table_.find(HostRange::of(host, 1), lock);
+  if (!found.is(Answer::Kind::kPresent))
+    return nullptr;
+  void* const there = found.object->device() ? found.object->at(reinterpret_cast<std::uintptr_t>(host)) : nullptr;
+  table_.unpin(*found.object, lock);
+  return there;
 }
 
 std::vector<MappedObject> Presence::objects() {
   PresentTable::Lock lock(table_);
   std::vector<MappedObject> all;
-  for (Mapping* const found : table_.overlapping({0, UINTPTR_MAX}, lock)) {
-    const Mapping& mapping = lock.touch(*found);
-    if (mapping.state != Mapping::State::kVacant)
-      all.push_back(
-          {mapping.host, mapping.device, mapping.references, mapping.holds, mapping.infinite, mapping.name()});
-  }
+  for (const Object* const object : table_.overlapping({0, UINTPTR_MAX}, lock))
+    if (const Object::Snapshot now = object->snapshot(); now.state != Object::State::kVacant)
+      all.push_back({now.host, now.device, now.references, now.holds, now.infinite, object->name()});
   return all;
 }
 

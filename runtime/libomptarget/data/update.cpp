@@ -16,7 +16,7 @@ void Update::place_in_order(Rows rows, Held& held, CommandList& commands) {
       leave_event(*held.bound[i].object, rows[i].has(kTo), rows[i].has(kFrom), commands, lock);
 }
 
-void Update::fail(Direction direction, const Mapping& object, const CommandList& commands) {
+void Update::fail(Direction direction, const Object& object, const CommandList& commands) {
   const std::string name = describe(object), why = commands.failure();
   if (direction == Direction::kToDevice)
     die("updating the device's copy of %s failed%s", name.c_str(), why.c_str());

@@ -31,9 +31,9 @@ public:
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const Binding& binding = held.bound[i];
       // An object that only the host has is not brought up to date.
-      if (!binding.object || (binding.host_current && !table_.is_usable(*binding.object))) [[unlikely]]
+      if (!binding.object || (binding.host_current && !binding.object->is_usable())) [[unlikely]]
         continue;
-      const HostRange there = common(range_of(rows[i]), binding.object->host);
+      const HostRange there = common(range_of(rows[i]), binding.object->host());
       if (rows[i].has(kTo) && !diverged_.copy(Direction::kToDevice, *binding.object, there, commands)) [[unlikely]]
         fail(Direction::kToDevice, *binding.object, commands);
       if (rows[i].has(kFrom) && !diverged_.copy(Direction::kToHost, *binding.object, there, commands)) [[unlikely]]
@@ -45,20 +45,22 @@ private:
   // Moves a few bytes while the object is found, so that nothing is left to copy, or to let go of.
   bool move_few(const Row& row) {
     constexpr std::int64_t kFew = 256;
-    return row.maps() && row.size <= kFew && memory_.moves_itself() &&
-           table_.use(row, true, [&](const Mapping& object) {
-             if (!object.device || object.own_value || object.details()) [[unlikely]]
-               return false;
-             const HostRange range = range_of(row);
-             const std::size_t size = static_cast<std::size_t>(row.size);
-             if (row.has(kTo))
-               std::memmove(object.at(range.begin), row.begin, size);
-             if (row.has(kFrom) && !read_only_memory.hold(range.begin))
-               std::memmove(row.begin, object.at(range.begin), size);
-             return true;
-           });
+    if (!row.maps() || row.size > kFew || !memory_.moves_itself())
+      return false;
+    const HostRange range = range_of(row);
+    Object* const object = table_.hinted(row);
+    return object && object->use(range, row.has(kTo), [&] {
+      if (!object->device() || object->has_own_value() || object->has_details()) [[unlikely]]
+        return false;
+      const std::size_t size = static_cast<std::size_t>(row.size);
+      if (row.has(kTo))
+        std::memmove(object->at(range.begin), row.begin, size);
+      if (row.has(kFrom) && !read_only_memory.hold(range.begin))
+        std::memmove(row.begin, object->at(range.begin), size);
+      return true;
+    });
   }
-  [[noreturn]] static void fail(Direction direction, const Mapping& object, const CommandList& commands);
+  [[noreturn]] static void fail(Direction direction, const Object& object, const CommandList& commands);
   void place_in_order(Rows rows, Held& held, CommandList& commands);
 };
 

@@ -17,7 +17,7 @@ class BeginConstruct final : public Construct {
 public:
   using Construct::Construct;
   Placed place() override {
-    device_.data.beginning.take_position(rows_, held_, Purpose::kData, Passage::kIn, commands_);
+    device_.data.beginning.take_position(rows_, held_, Purpose::kData, commands_);
     return placed();
   }
   bool settle(const Placed&, std::string&) override {

@@ -24,11 +24,10 @@ std::string no_private_copy(const Row& row, const std::string& why) {
 // ---- placed ----
 
 Placed Region::place() {
-  const Passage passage = use_ == CommandList::Use::kLater ? Passage::kThrough : Passage::kIn;
   if (device_.data.table.any_host_current()) [[unlikely]]
-    device_.data.beginning.take_position(rows_, held_, Purpose::kRegion, passage, commands_, kernel_.globals());
+    device_.data.beginning.take_position(rows_, held_, Purpose::kRegion, commands_, kernel_.globals());
   else
-    device_.data.beginning.take_position(rows_, held_, Purpose::kRegion, passage, commands_);
+    device_.data.beginning.take_position(rows_, held_, Purpose::kRegion, commands_);
   return placed();
 }
 

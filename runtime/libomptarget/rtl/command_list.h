@@ -60,8 +60,9 @@ public:
   // are done when they return.
   const void* keep(const void* bytes, std::size_t size);
 
+  bool is_later() const { return use_ == Use::kLater; }
   // To be asked under the lock under which the construct takes its place.
-  bool leaves_events() const { return use_ == Use::kLater || memory_.chains() || has_to_wait(); }
+  bool leaves_events() const { return is_later() || memory_.chains() || has_to_wait(); }
   const EventPtr& filled() { return made(chain().filled, Event::Kind::kFilled); }
   const EventPtr& ended() { return made(chain().ended, Event::Kind::kEnded); }
   // The event of ended(), if anybody has asked for it.

@@ -7,7 +7,7 @@
 #include "omptarget_rtl.h"
 #include "rtl/rtl.h"
 #include "scenario.h"
-#include "threads/biased_lock.h"
+#include "threads/spin_lock.h"
 #include "threads/turn.h"
 
 #include <chrono>
@@ -74,9 +74,9 @@ SCENARIO_OF(a_shared_mutex_is_read) {
   make_call();
   return 0;
 }
-SCENARIO_OF(a_biased_lock_is_held) {
-  BiasedLock biased;
-  const std::lock_guard lock(biased);
+SCENARIO_OF(a_spin_lock_is_held) {
+  SpinLock spin;
+  const std::lock_guard lock(spin);
   make_call();
   return 0;
 }
@@ -94,9 +94,10 @@ SCENARIO_OF(no_lock_is_held) {
   {
     const std::scoped_lock both(mutex, other);
   }
-  BiasedLock biased;
-  for (int i = 0; i < 2; ++i) // the second time by its bias
-    const std::lock_guard lock(biased);
+  SpinLock spin;
+  {
+    const std::lock_guard lock(spin);
+  }
   std::recursive_timed_mutex timed; // whoever waits for it goes on without it
   const std::unique_lock lock(timed, std::chrono::milliseconds(1));
   Turn turn;
@@ -112,7 +113,7 @@ TEST_CASE("a call that no lock may be held for ends a thread that holds one") {
     CAPTURE(call);
     const std::vector<std::string> environment{"CALL=" + call};
     for (const char* const scenario :
-         {"a_mutex_is_held", "a_mutex_was_tried", "a_shared_mutex_is_read", "a_biased_lock_is_held",
+         {"a_mutex_is_held", "a_mutex_was_tried", "a_shared_mutex_is_read", "a_spin_lock_is_held",
           "a_static_variable_is_initialised", "a_function_is_called_once"}) {
       CAPTURE(scenario);
       const Outcome outcome = run_scenario(scenario, environment);

@@ -13,7 +13,6 @@ using omptool::Action;
 using omptool::CommandList;
 using omptool::Device;
 using omptool::Held;
-using omptool::Passage;
 using omptool::Purpose;
 using omptool::Release;
 using omptool::Row;
@@ -53,8 +52,7 @@ struct Present {
 class Later {
 public:
   explicit Later(Present& present) : present_(present), commands_(present.device.memory, CommandList::Use::kLater) {
-    present_.device.data.beginning.take_position({&present_.row, 1}, held_, Purpose::kRegion, Passage::kThrough,
-                                                 commands_);
+    present_.device.data.beginning.take_position({&present_.row, 1}, held_, Purpose::kRegion, commands_);
   }
   ~Later() {
     std::string reason;

@@ -46,7 +46,7 @@ __attribute__((no_sanitize("thread"))) void write(int& place, int value) {
 class Step {
 public:
   explicit Step(Shared& shared) : shared_(shared), commands_(shared.device.memory), held_(shared.rows()) {
-    data().beginning.take_position(shared.rows(), held_, Purpose::kRegion, Passage::kIn, commands_);
+    data().beginning.take_position(shared.rows(), held_, Purpose::kRegion, commands_);
     std::string reason;
     CHECK(data().beginning.copy_in(shared.rows(), held_, Purpose::kRegion, commands_, reason));
   }

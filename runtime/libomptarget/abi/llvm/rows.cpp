@@ -3,6 +3,7 @@
 #include "abi/llvm/rows.h"
 
 #include "abi/info/info.h"
+#include "abi/llvm/attached_places.h"
 #include "abi/llvm/compilers.h"
 #include "abi/llvm/sections.h"
 #include "counted.h"
@@ -97,36 +98,6 @@ bool attaches_always() {
   return always;
 }
 
-HostRange range_of(const Component& part) {
-  return HostRange::of(part.begin, part.size);
-}
-HostRange pointer_of(const Component& part) {
-  return HostRange::of(part.base, sizeof(void*));
-}
-// Returns whether a user-defined mapper maps a part, which lies in `whole`.
-bool is_mapped_part(const Component& part, HostRange whole) {
-  constexpr std::int64_t kOther =
-      kTypePrivate | kTypeLiteral | kTypeAttach | kTypeNonContiguous | kTypePointerAndObject;
-  return !(part.type & kOther) && part.size > 0 && whole.contains(range_of(part));
-}
-
-// Returns the part of `whole` that should have room for a pointer that it attaches: the last before the pointer, or the
-// first behind it. Null where another part maps the pointer.
-const Component* neighbour_of(HostRange pointer, const Components& parts, HostRange whole) {
-  const Component *before = nullptr, *behind = nullptr;
-  for (const Component& part : parts) {
-    if (!is_mapped_part(part, whole))
-      continue;
-    if (range_of(part).contains(pointer))
-      return nullptr;
-    if (range_of(part).begin < pointer.begin)
-      before = !before || before->begin < part.begin ? &part : before;
-    else
-      behind = !behind || part.begin < behind->begin ? &part : behind;
-  }
-  return before ? before : behind;
-}
-
 class Translator {
 public:
   Translator(Action action, RowList& rows, const void* caller) : action_(action), rows_(rows), caller_(caller) {}
@@ -170,6 +141,8 @@ public:
     using Mapper = void (*)(void* handle, void* base, void* begin, std::int64_t size, std::int64_t type, void* name);
     Components components;
     reinterpret_cast<Mapper>(mapper)(&components, element.base, element.begin, element.size, element.type, nullptr);
+    const AttachedPlaces places(components, HostRange::of(element.begin, element.size));
+    const bool maps_in = is_region() || action_ == Action::kEnterData;
     const bool returns = slot && (element.type & kTypeReturn);
     for (Component component : components) {
       if (returns && is_place(element) && component.base == element.base)
@@ -179,8 +152,9 @@ public:
       component.type |= element.type & (kTypeAlways | kTypeDelete);
       if (const char* fault = add(component, nullptr))
         return fault;
-      if (is_region() || action_ == Action::kEnterData)
-        reserve_pointers(component, components, HostRange::of(element.begin, element.size));
+      if (maps_in)
+        for (void* const place : places.beside(component))
+          rows_.add({component.base, place, sizeof(void*), kReserve, nullptr});
       if (observe::heard()) [[unlikely]]
         info::name_rows(Rows(rows_).size(), static_cast<const char*>(component.name));
     }
@@ -192,17 +166,6 @@ public:
   }
 
 private:
-  // Makes room in a part of a struct for the pointers beside it that the mapper attaches. Clang 24's mappers map the
-  // members alone, and no memory for the pointers to the mapped sections; others map the whole struct (decision 30).
-  void reserve_pointers(const Component& part, const Components& parts, HostRange whole) {
-    if (!is_mapped_part(part, whole))
-      return;
-    for (const Component& other : parts)
-      if ((other.type & kTypeAttach) && whole.contains(pointer_of(other)))
-        if (const Component* const owner = neighbour_of(pointer_of(other), parts, whole);
-            owner && owner->begin == part.begin)
-          rows_.add({part.base, other.base, sizeof(void*), kReserve, nullptr});
-  }
   bool is_region() const { return action_ == Action::kRegion; }
   bool is_argument(std::int64_t type) const { return is_region() && (type & kTypeParameter); }
 

@@ -9,11 +9,11 @@
 namespace omptool {
 namespace {
 
-void report(HostRange wanted, const Mapping* present) {
+void report(HostRange wanted, const Object* present) {
   observe::RuleBroken broken{observe::Within::current(), wanted, {}, false};
   if (present) {
-    broken.present = present->host;
-    broken.is_counted = !present->infinite;
+    broken.present = present->host();
+    broken.is_counted = !present->is_infinite();
   }
   observe::report(broken);
 }
@@ -29,15 +29,15 @@ MappingFault absent(HostRange wanted, const char* modifier, std::string before) 
 
 } // namespace
 
-MappingFault extension(HostRange wanted, const Mapping& present, bool had_to_be_present) {
+MappingFault extension(HostRange wanted, const Object& present, bool had_to_be_present) {
   report(wanted, &present);
   char text[192];
   std::snprintf(
       text, sizeof text,
       "explicit extension not allowed: host address specified is 0x%016lx (%lld bytes), but device allocation "
       "maps to host at 0x%016lx (%lld bytes)",
-      wanted.begin, static_cast<long long>(wanted.size()), present.host.begin,
-      static_cast<long long>(present.host.size()));
+      wanted.begin, static_cast<long long>(wanted.size()), present.host().begin,
+      static_cast<long long>(present.host().size()));
   if (had_to_be_present)
     return absent(wanted, "map type", text);
   return {MappingFault::Kind::kExtension, text};

@@ -5,7 +5,7 @@
 // the ABI whose call it was knows what else its users expect to read.
 #pragma once
 
-#include "data/table/mapping_table.h"
+#include "data/table/object.h"
 
 #include <stdexcept>
 #include <string>
@@ -23,7 +23,7 @@ struct MappingFault : std::runtime_error {
 
 // OpenMP forbids mapping more of an object than is present; users know LLVM's words for it.
 // An object that had to be present is said to be absent, too.
-MappingFault extension(HostRange wanted, const Mapping& present, bool had_to_be_present = false);
+MappingFault extension(HostRange wanted, const Object& present, bool had_to_be_present = false);
 // `modifier` is "map type", or "motion" in an update.
 MappingFault absence(HostRange wanted, const char* modifier = "map type");
 

@@ -2,234 +2,149 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data/table/present_table.h"
 
-#include "data/table/mapping_fault.h"
-
 #include <algorithm>
-#include <bit>
 
 namespace omptool {
+using State = Object::State;
+
+PresentTable::Lock::~Lock() {
+  lock_.unlock();
+  for (Object* const one : gone_)
+    table_.records_.give_back(*one);
+}
+
 // ---- exact matches ----
 
-PresentTable::Entered PresentTable::create(const Row& row, const void* call) {
-  auto created = std::make_unique<Mapping>(range_of(row), nullptr, &memory_);
-  created->state = Mapping::State::kCreating;
-  created->creator = call;
-  created->references = 1;
-  created->pins = 1;
-  created->base = base_of(row);
-  if (!row.has(kTo))
-    created->born = activity_.birth();
+Answer PresentTable::create(const Row& row, const void* call) {
   Lock lock(*this);
-  if (!departures(created->host, lock).empty())
+  const HostRange host = range_of(row);
+  if (!departures(host, lock).empty())
     return {};
-  Mapping* const fresh = add(std::move(created), lock);
-  return {fresh, fresh != nullptr};
+  Object* const created = insert({.host = host,
+                                  .maker = call,
+                                  .base = base_of(row),
+                                  .references = 1,
+                                  .written = row.has(kTo)}, // once it is filled
+                                 lock);
+  return created ? Answer{Answer::Kind::kNew, created} : Answer{};
 }
 
-// ---- leaving ----
+// ---- all matches ----
 
-Mapping* PresentTable::pin(Mapping* mapping, Lock& lock) {
-  if (mapping)
-    ++lock.touch(*mapping).pins;
-  return mapping;
+Answer PresentTable::find(HostRange wanted, Lock& lock, Count count, Count if_separate) {
+  for (;;) {
+    const Lookup found = objects_.find(wanted);
+    if (found.overlap == Overlap::kNone)
+      return {};
+    const bool is_whole = found.overlap == Overlap::kWhole;
+    const State state = is_whole ? found.object->pin(count, if_separate) : found.object->state();
+    if (state == State::kLeaving)
+      return {Answer::Kind::kLeaving, found.object};
+    if (state != State::kVacant)
+      return {is_whole ? Answer::Kind::kPresent : Answer::Kind::kPartial, found.object};
+    if (found.object->end_vacancy()) // else it is being filled
+      erase(*found.object, lock);
+  }
 }
 
-void PresentTable::unpin(Mapping& mapping, Lock& lock) {
-  lock.give_up(last_pin(lock.touch(mapping)));
+Answer PresentTable::find_section(const void* address, bool is_meant, Lock& lock, Count count) {
+  if (!address)
+    return {};
+  if (!is_meant)
+    return find(HostRange::of(address, 1), lock, count);
+  for (;;) {
+    Object* const found = objects_.find_section(address);
+    if (!found)
+      return {};
+    const State state = found->pin(count);
+    if (state == State::kLeaving)
+      return {Answer::Kind::kLeaving, found};
+    if (state != State::kVacant)
+      return {Answer::Kind::kPresent, found};
+    if (found->end_vacancy()) // else it is being filled
+      erase(*found, lock);
+  }
 }
 
-// Gives up the object's place, if it has not departed, and its device memory, unless others look at it.
-std::byte* PresentTable::take_out(Mapping& mapping, std::string_view region) {
-  std::byte* device = nullptr;
-  Lock lock(*this);
-  lock.touch(mapping);
-  if (!is_last_user(mapping))
-    mapping.make_details().released_by = region;
-  else if (mapping.owner)
-    device = mapping.take_device();
-  if (mapping.state == Mapping::State::kLeaving)
-    remove(mapping, lock);
-  else
-    set_sound(mapping);
-  lock.give_up(last_pin(mapping));
-  return device;
-}
-
-// ---- objects ----
-
-// Waiting lets go of every shard, so that whoever is waited for can go on.
-void PresentTable::Lock::wait_for(Mapping& mapping) {
-  touch(mapping).awaited = true;
-  release_shards();
-  table_.changed_.wait(lock_);
-  observe::note_pause();
-}
-
-void PresentTable::Lock::release_shards() {
-  for (std::size_t word = 0; word < held_.size(); ++word)
-    for (; held_[word]; held_[word] &= held_[word] - 1)
-      table_.index_.shard(64 * word + static_cast<std::size_t>(std::countr_zero(held_[word]))).lock.unlock();
-}
-
-Mapping* PresentTable::add(std::unique_ptr<Mapping> mapping, Lock& lock) {
-  Mapping* const added = mapping.get();
-  if (!mappings_.insert(mapping))
-    return nullptr;
-  ObjectIndex::insert(lock.shard_of(*added), *added);
-  regions_.add(added->host);
-  return added;
-}
-
-void PresentTable::remove(Mapping& mapping, Lock& lock) {
-  set_sound(lock.touch(mapping));
-  take_from_table(mapping, lock);
-}
-
-void PresentTable::take_from_table(Mapping& mapping, Lock& lock) {
-  ObjectIndex::Shard& shard = lock.shard_of(mapping);
-  if (mapping.state == Mapping::State::kVacant)
-    --shard.vacant;
-  mapping.state = Mapping::State::kGone;
-  ObjectIndex::erase(shard, mapping);
-  regions_.remove(mapping.host);
-  std::unique_ptr<Mapping> own = mappings_.erase(mapping);
-  if (std::exchange(mapping.awaited, false))
-    changed_.notify_all();
-  if (mapping.pins > 0) // the last of those calls gives it up
-    static_cast<void>(own.release());
-  lock.give_up(std::move(own));
-}
-
-Mappings PresentTable::on_device(std::uintptr_t begin, std::size_t size, Lock& lock) {
-  Mappings found = overlapping({0, UINTPTR_MAX}, lock);
-  std::erase_if(found, [&](Mapping* mapping) {
-    const std::uintptr_t there = reinterpret_cast<std::uintptr_t>(lock.touch(*mapping).device.load());
-    const std::uintptr_t own_size = mapping->host.end - mapping->host.begin;
+Objects PresentTable::by_device_address(std::uintptr_t begin, std::size_t size, Lock& lock) const {
+  Objects found = overlapping({0, UINTPTR_MAX}, lock);
+  std::erase_if(found, [&](const Object* object) {
+    const std::uintptr_t there = reinterpret_cast<std::uintptr_t>(object->device());
+    const std::uintptr_t own_size = object->host().end - object->host().begin;
     // Differences: a sum of an address and a size may overflow.
     return !there || (there <= begin ? begin - there >= own_size : there - begin >= size);
   });
   return found;
 }
 
-bool PresentTable::is_there(Mapping& mapping, Lock& lock) {
-  lock.touch(mapping);
-  if (mapping.state == Mapping::State::kVacant)
-    remove(mapping, lock);
-  else if (mapping.state == Mapping::State::kLeaving)
-    lock.wait_for(mapping);
-  else
-    return true;
-  return false;
-}
+// ---- changes ----
 
-Lookup PresentTable::look_up(HostRange wanted, Lock& lock) {
-  for (;;) {
-    Lookup found = mappings_.find(wanted);
-    if (found.overlap == Overlap::kNone || is_there(*found.mapping, lock))
-      return found;
-  }
-}
-
-Lookup PresentTable::look_up_any(HostRange wanted, Lock& lock) {
-  for (;;) {
-    Lookup found = mappings_.find(wanted);
-    if (found.overlap == Overlap::kNone || lock.touch(*found.mapping).state != Mapping::State::kVacant)
-      return found;
-    remove(*found.mapping, lock);
-  }
-}
-
-Mapping* PresentTable::look_up_empty(const Row& row, Lock& lock) {
-  const void* const address = empty_section(row);
-  if (!address)
+Object* PresentTable::insert(Object::Beginning&& with, Lock&) {
+  const HostRange host = with.host;
+  Object& object = records_.take();
+  if (!objects_.insert(host, object)) {
+    records_.give_back(object);
     return nullptr;
-  if (!row.has(kSection))
-    return look_up(HostRange::of(address, 1), lock).mapping;
-  for (;;) {
-    Mapping* const found = mappings_.find_section(address);
-    if (!found || is_there(*found, lock))
-      return found;
   }
+  const std::uint64_t born = with.written ? 0 : activity_.birth();
+  object.begin(std::move(with), with.maker ? &memory_ : nullptr, born);
+  hints_.add(host.begin, object);
+  regions_.add(host);
+  return &object;
 }
 
-// The table has the first bytes of a variable, until a row names more. Null: something else is there.
-Mapping* PresentTable::grow(Mapping& variable, HostRange wanted, Lock& lock) {
-  const HostRange larger = enclosing_range(variable.host, wanted);
-  if (mappings_.overlapping(larger).size() > 1)
-    return nullptr;
-  auto grown = std::make_unique<Mapping>(larger, static_cast<std::byte*>(larger.address()), nullptr);
-  grown->infinite = grown->own_value = true;
-  grown->references = lock.touch(variable).references;
-  grown->holds = variable.holds;
-  grown->make_details().name = variable.name();
-  remove(variable, lock);
-  return add(std::move(grown), lock);
+void PresentTable::erase(Object& object, Lock& lock) {
+  if (take_from_table(object, true, lock))
+    lock.gone_.push_back(&object);
 }
 
-// The object that holds `wanted`, or null; it is a fault when the row maps more than is there, if that is a copy.
-Mapping* PresentTable::find_for(const Row& row, HostRange wanted, Lock& lock) {
-  const Lookup found = look_up(wanted, lock);
-  if (found.overlap == Overlap::kPartial && found.mapping->is_in_place())
-    return found.mapping->is_named() ? grow(*found.mapping, wanted, lock) : nullptr;
-  if (found.overlap == Overlap::kPartial && !row.has(kImplicit))
-    throw extension(wanted, *found.mapping, row.has(kPresent));
-  if (found.overlap == Overlap::kNone && row.has(kPresent) && sharing_.needs_copy(row))
-    throw absence(wanted);
-  return found.mapping;
+bool PresentTable::take_from_table(Object& object, bool is_over, Lock&) {
+  const bool is_kept = object.is_kept();
+  const Object::Removed removed = object.remove(is_over);
+  forget(object, is_kept, removed);
+  return removed.is_last;
 }
 
-Mapping* PresentTable::find_known(const Row& row, HostRange wanted, Lock& lock) {
-  const Lookup found = look_up(wanted, lock);
-  if (found.overlap == Overlap::kPartial && found.mapping->is_in_place())
-    return nullptr;
-  if (found.overlap == Overlap::kPartial && !row.any(kImplicit | kSection))
-    throw extension(wanted, *found.mapping);
-  if (found.overlap == Overlap::kWhole || (found.overlap == Overlap::kPartial && row.has(kImplicit)))
-    return found.mapping;
-  return nullptr;
+// Takes a record that is gone out of the books.
+void PresentTable::forget(const Object& object, bool is_kept, Object::Removed removed) {
+  kept_ -= is_kept ? 1 : 0;
+  hints_.erase(object.host().begin, object);
+  regions_.remove(object.host());
+  objects_.erase(object);
+  if (removed.is_awaited)
+    changed_.notify_all();
 }
 
-Mapping* PresentTable::obtain(const Row& row, HostRange wanted, const void* call, Lock& lock, std::ptrdiff_t padding) {
-  Mapping* const known = find_for(row, wanted, lock);
-  if (known || (sharing_.any() && mappings_.find(wanted).overlap != Overlap::kNone))
-    return known;
-  if (!sharing_.needs_copy(row)) {
-    auto in_place = std::make_unique<Mapping>(wanted, static_cast<std::byte*>(wanted.address()), nullptr);
-    in_place->own_value = true;
-    return add(std::move(in_place), lock);
-  }
-  auto created = std::make_unique<Mapping>(wanted, nullptr, &memory_);
-  created->padding = padding;
-  created->state = Mapping::State::kCreating;
-  created->creator = call;
-  created->born = activity_.birth();
-  return add(std::move(created), lock);
-}
-
-// The device did not take what the call created: it is for the host alone, unless it has left already.
-void PresentTable::break_object(Mapping& mapping) {
-  const auto guard = index_.guard(mapping);
-  if (mapping.state == Mapping::State::kGone)
+void PresentTable::wait_for(Object& object, Lock& lock) {
+  if (!object.await())
     return;
-  set_unusable(mapping);
-  set_host_current(mapping, true);
+  changed_.wait(lock.lock_);
+  observe::note_pause();
 }
 
-void PresentTable::note_written(Mapping* mapping) {
-  if (!mapping)
-    return;
-  const auto guard = index_.guard(*mapping);
-  mapping->written = true;
+// Gives up the object's place, if it has not departed, and its device memory, unless others look at it.
+std::byte* PresentTable::take_out(Object& object, std::string_view region) {
+  Lock lock(*this);
+  std::byte* device = nullptr;
+  if (kept_ < kMostKept)
+    if (const Object::Vacated vacated = object.keep_vacant(device); vacated != Object::Vacated::kNo) {
+      ++kept_;
+      if (vacated == Object::Vacated::kAwaited)
+        changed_.notify_all();
+      return device;
+    }
+  const bool is_kept = object.is_kept();
+  const Object::Parted parted = object.part(region);
+  if (parted.was_in_table)
+    forget(object, is_kept, parted.removed);
+  if (parted.removed.is_last)
+    lock.gone_.push_back(&object);
+  return parted.device;
 }
 
-bool PresentTable::is_host_current(const Mapping& mapping) {
-  const auto guard = index_.guard(mapping);
-  return mapping.host_current;
-}
-
-bool PresentTable::is_usable(const Mapping& mapping) {
-  const auto guard = index_.guard(mapping);
-  return mapping.device && !mapping.unusable;
+void PresentTable::depart(Object& object, const EventPtr& ended, Lock& lock) {
+  departures_.add(object.host(), ended, lock.over_);
+  take_from_table(object, false, lock);
 }
 
 void PresentTable::wake() {
@@ -237,12 +152,6 @@ void PresentTable::wake() {
     const std::lock_guard lock(mutex_); // whoever waits holds it until it sleeps
   }
   changed_.notify_all();
-}
-
-void PresentTable::set_unusable(Mapping& mapping) {
-  if (!mapping.unusable)
-    host_current_count_.fetch_add(1, std::memory_order_relaxed);
-  mapping.unusable = true;
 }
 
 } // namespace omptool

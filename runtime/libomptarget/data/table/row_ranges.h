@@ -4,8 +4,8 @@
 // The memory that a row names.
 #pragma once
 
-#include "data/table/mapping_table.h"
 #include "data/table/row.h"
+#include "host_range.h"
 
 #include <algorithm>
 

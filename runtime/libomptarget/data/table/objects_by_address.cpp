@@ -1,46 +1,17 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "data/table/mapping_table.h"
+#include "data/table/objects_by_address.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
+#include <utility>
 
 namespace omptool {
-
-std::string describe(HostRange range) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%p (%lld bytes)", range.address(), static_cast<long long>(range.size()));
-  return text;
-}
-
-std::string describe(const Mapping& mapping) {
-  return (mapping.is_named() ? mapping.name() + " at " : "the object at ") + describe(mapping.host);
-}
-
-Mapping::~Mapping() {
-  const std::unique_ptr<Details> own(details_.load(std::memory_order_relaxed));
-  if (owner && device)
-    owner->release(device, host.address(), host.size(), own ? own->released_by : std::string_view(), padding);
-}
-
-Mapping::Details& Mapping::make_details() {
-  if (!details())
-    details_.store(new Details, std::memory_order_release);
-  return *details_.load(std::memory_order_relaxed);
-}
-
-MappingTable::~MappingTable() {
-  for (const auto& [key, block] : blocks_)
-    for (const Entry& entry : block->all())
-      delete entry.mapping;
-}
-
 // ---- blocks ----
 
 // The first of its entries that begins past `address`; looks at the last one first, because programs map
 // memory in order.
-std::size_t MappingTable::Block::past(std::uintptr_t address) const {
+std::size_t ObjectsByAddress::Block::past(std::uintptr_t address) const {
   if (first == last || entries[last - 1].begin <= address)
     return last;
   const auto begin = entries.begin();
@@ -51,7 +22,7 @@ std::size_t MappingTable::Block::past(std::uintptr_t address) const {
 }
 
 // There is room; the shorter side moves, if it has any.
-void MappingTable::Block::insert(std::size_t at, const Entry& entry) {
+void ObjectsByAddress::Block::insert(std::size_t at, const Entry& entry) {
   Entry* const all_entries = entries.data();
   if (last == kMost || (first > 0 && at - first < last - at)) {
     std::move(all_entries + first, all_entries + at, all_entries + first - 1);
@@ -64,7 +35,7 @@ void MappingTable::Block::insert(std::size_t at, const Entry& entry) {
   entries[at] = entry;
 }
 
-void MappingTable::Block::erase(std::size_t at) {
+void ObjectsByAddress::Block::erase(std::size_t at) {
   Entry* const all_entries = entries.data();
   if (at - first < last - at) {
     std::move_backward(all_entries + first, all_entries + at, all_entries + at + 1);
@@ -79,14 +50,14 @@ void MappingTable::Block::erase(std::size_t at) {
 
 // The block that an address belongs to: the last whose key is not past it. There is one, but in an empty
 // table. The one used last is looked at first.
-MappingTable::Block& MappingTable::block_of(std::uintptr_t address) const {
+ObjectsByAddress::Block& ObjectsByAddress::block_of(std::uintptr_t address) const {
   if (last_used_ && last_used_->key <= address && (!last_used_->next || address < last_used_->next->key))
     return *last_used_;
   last_used_ = std::prev(blocks_.upper_bound(address))->second.get();
   return *last_used_;
 }
 
-MappingTable::Block& MappingTable::add_block(Block& before, std::uintptr_t key) {
+ObjectsByAddress::Block& ObjectsByAddress::add_block(Block& before, std::uintptr_t key) {
   Block& made = *blocks_.emplace(key, std::make_unique_for_overwrite<Block>()).first->second;
   made.key = key;
   made.previous = &before;
@@ -97,7 +68,7 @@ MappingTable::Block& MappingTable::add_block(Block& before, std::uintptr_t key) 
 }
 
 // The next block, for all that begins past the entries of this one.
-MappingTable::Block& MappingTable::room_after(Block& block) {
+ObjectsByAddress::Block& ObjectsByAddress::room_after(Block& block) {
   const std::uintptr_t key = block.entries[block.last - 1].end;
   if (!block.next || block.next->is_full())
     return add_block(block, key);
@@ -107,7 +78,7 @@ MappingTable::Block& MappingTable::room_after(Block& block) {
   return *block.next;
 }
 
-void MappingTable::make_room_at_end(Place& place) {
+void ObjectsByAddress::make_room_at_end(Place& place) {
   Block& block = *place.block;
   const std::size_t count = block.last - block.first;
   if (count <= Block::kMost / 2) {
@@ -122,7 +93,7 @@ void MappingTable::make_room_at_end(Place& place) {
 }
 
 // Makes room in the middle of a full block.
-void MappingTable::split(Place& place) {
+void ObjectsByAddress::split(Place& place) {
   constexpr std::size_t kKept = Block::kMost / 2;
   Block& lower = *place.block;
   Block& upper = add_block(lower, lower.entries[kKept].begin);
@@ -135,7 +106,7 @@ void MappingTable::split(Place& place) {
   }
 }
 
-void MappingTable::erase_block(Block& block) {
+void ObjectsByAddress::erase_block(Block& block) {
   block.previous->next = block.next;
   if (block.next)
     block.next->previous = block.previous;
@@ -145,7 +116,7 @@ void MappingTable::erase_block(Block& block) {
 
 // ---- finding ----
 
-MappingTable::Place MappingTable::place_of(std::uintptr_t address) const {
+ObjectsByAddress::Place ObjectsByAddress::place_of(std::uintptr_t address) const {
   if (blocks_.empty())
     return {};
   Block& block = block_of(address);
@@ -163,26 +134,26 @@ MappingTable::Place MappingTable::place_of(std::uintptr_t address) const {
 
 // kPartial is not a miss: the program maps more of an object than is present, which OpenMP forbids,
 // and only the caller can name the construct that did it.
-Lookup MappingTable::find(HostRange wanted) const {
+Lookup ObjectsByAddress::find(HostRange wanted) const {
   const Place place = place_of(wanted.begin);
   if (const Entry* const at = place.at_or_before; at && wanted.begin < at->end)
-    return {wanted.end <= at->end ? Overlap::kWhole : Overlap::kPartial, at->mapping};
+    return {wanted.end <= at->end ? Overlap::kWhole : Overlap::kPartial, at->object};
   if (place.after && place.after->begin < wanted.end)
-    return {Overlap::kPartial, place.after->mapping};
+    return {Overlap::kPartial, place.after->object};
   return {};
 }
 
-Mapping* MappingTable::find_section(const void* address) const {
+Object* ObjectsByAddress::find_section(const void* address) const {
   const std::uintptr_t sought = reinterpret_cast<std::uintptr_t>(address);
   const Place place = place_of(sought);
   if (const Entry* const at = place.at_or_before; at && sought < at->end)
-    return at->mapping;
-  return place.after && place.after->mapping->base <= sought ? place.after->mapping : nullptr;
+    return at->object;
+  return place.after && place.after->object->base() <= sought ? place.after->object : nullptr;
 }
 
-std::vector<Mapping*> MappingTable::overlapping(HostRange range) const {
-  std::vector<Mapping*> all;
-  find_overlapping(range, [&](Mapping* found) {
+std::vector<Object*> ObjectsByAddress::overlapping(HostRange range) const {
+  std::vector<Object*> all;
+  find_overlapping(range, [&](Object* found) {
     all.push_back(found);
     return false;
   });
@@ -191,8 +162,8 @@ std::vector<Mapping*> MappingTable::overlapping(HostRange range) const {
 
 // ---- changing ----
 
-bool MappingTable::insert(std::unique_ptr<Mapping>& mapping) {
-  const Entry entry{mapping->host.begin, mapping->host.end, mapping.get()};
+bool ObjectsByAddress::insert(HostRange host, Object& object) {
+  const Entry entry{host.begin, host.end, &object};
   if (blocks_.empty())
     blocks_.emplace(0, std::make_unique_for_overwrite<Block>());
   Place place = place_of(entry.begin);
@@ -203,19 +174,17 @@ bool MappingTable::insert(std::unique_ptr<Mapping>& mapping) {
   else if (place.block->is_full())
     split(place);
   place.block->insert(place.index, entry);
-  static_cast<void>(mapping.release());
   return true;
 }
 
-std::unique_ptr<Mapping> MappingTable::erase(Mapping& mapping) {
-  Block& block = block_of(mapping.host.begin);
+void ObjectsByAddress::erase(const Object& object) {
+  const std::uintptr_t begin = object.host().begin;
+  Block& block = block_of(begin);
   // Most leave in the order they came in.
-  const std::size_t at =
-      block.entries[block.first].mapping == &mapping ? block.first : block.past(mapping.host.begin) - 1;
+  const std::size_t at = block.entries[block.first].object == &object ? block.first : block.past(begin) - 1;
   block.erase(at);
   if (block.first == block.last && block.previous)
     erase_block(block);
-  return std::unique_ptr<Mapping>(&mapping);
 }
 
 } // namespace omptool

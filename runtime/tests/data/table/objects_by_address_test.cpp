@@ -1,10 +1,12 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table beside a plain map from each byte to the mapping that holds it.
-#include "data/table/mapping_table.h"
+// The objects by address beside a plain map from each byte to the object that holds it.
+#include "data/table/objects_by_address.h"
 
 #include <algorithm>
+#include <atomic>
+#include <deque>
 #include <doctest/doctest.h>
 #include <map>
 #include <random>
@@ -15,9 +17,9 @@ using namespace omptool;
 
 namespace {
 
-using Oracle = std::map<std::uintptr_t, std::uintptr_t>; // byte -> begin of its mapping
+using Oracle = std::map<std::uintptr_t, std::uintptr_t>; // byte -> begin of its object
 
-// Returns the bytes of the range that mappings hold.
+// Returns the bytes of the range that objects hold.
 auto held(const Oracle& oracle, HostRange range) {
   return std::ranges::subrange(oracle.lower_bound(range.begin), oracle.lower_bound(range.end));
 }
@@ -36,13 +38,23 @@ Overlap expected(const Oracle& oracle, HostRange wanted) {
   return owners == 0 ? Overlap::kNone : all && owners == 1 ? Overlap::kWhole : Overlap::kPartial;
 }
 
+struct Records {
+  std::atomic<std::int64_t> unsound{0};
+  std::deque<Object> all;
+  Object& make(HostRange range) {
+    all.emplace_back(unsound).begin({.host = range}, nullptr, 0);
+    return all.back();
+  }
+};
+
 } // namespace
 
-TEST_CASE("the mapping table agrees with a map of bytes on random ranges") {
+TEST_CASE("the table of objects agrees with a map of bytes on random ranges") {
   std::mt19937 random(20);
   std::uniform_int_distribution<std::uintptr_t> place(0x1000, 0x1200);
   std::uniform_int_distribution<std::uintptr_t> length(1, 40);
-  MappingTable table;
+  Records records;
+  ObjectsByAddress table;
   Oracle oracle;
   for (int step = 0; step < 20000; ++step) {
     const std::uintptr_t begin = place(random);
@@ -50,58 +62,56 @@ TEST_CASE("the mapping table agrees with a map of bytes on random ranges") {
     const Lookup found = table.find(range);
     REQUIRE(found.overlap == expected(oracle, range));
     if (found.overlap != Overlap::kNone) {
-      CHECK(owners_of(oracle, range).contains(found.mapping->host.begin));
+      CHECK(owners_of(oracle, range).contains(found.object->host().begin));
     }
     std::set<std::uintptr_t> overlapping;
-    for (const auto& mapping : table.overlapping(range))
-      overlapping.insert(mapping->host.begin);
+    for (const Object* const object : table.overlapping(range))
+      overlapping.insert(object->host().begin);
     REQUIRE(overlapping == owners_of(oracle, range));
     if (found.overlap == Overlap::kNone) {
-      auto made = std::make_unique<Mapping>(range, nullptr, nullptr);
-      REQUIRE(table.insert(made));
+      REQUIRE(table.insert(range, records.make(range)));
       for (std::uintptr_t at = range.begin; at < range.end; ++at)
         oracle[at] = range.begin;
     } else if (step % 3 == 1) {
-      auto refused = std::make_unique<Mapping>(range, nullptr, nullptr);
-      REQUIRE_FALSE(table.insert(refused));
-      REQUIRE(refused);
+      REQUIRE_FALSE(table.insert(range, records.make(range)));
     } else if (step % 3 == 0) {
-      const HostRange gone = found.mapping->host;
-      table.erase(*found.mapping);
+      const HostRange gone = found.object->host();
+      table.erase(*found.object);
       for (std::uintptr_t at = gone.begin; at < gone.end; ++at)
         oracle.erase(at);
     }
     const void* address = reinterpret_cast<const void*>(place(random));
     const auto holder = oracle.find(reinterpret_cast<std::uintptr_t>(address));
-    const Mapping* const held = table.find(HostRange::of(address, 1)).mapping;
+    const Object* const held = table.find(HostRange::of(address, 1)).object;
     REQUIRE((held != nullptr) == (holder != oracle.end()));
     if (held) {
-      CHECK(held->host.begin == holder->second);
+      CHECK(held->host().begin == holder->second);
     }
   }
   CHECK(!table.overlapping({0, UINTPTR_MAX}).empty());
 }
 
-TEST_CASE("the mapping table agrees with a plain map, whatever the order in which memory is mapped and unmapped") {
+TEST_CASE("the table of objects agrees with a plain map, whatever the order in which memory is mapped and unmapped") {
   std::mt19937 random(21);
-  MappingTable table;
-  std::map<std::uintptr_t, Mapping*> all;
+  Records records;
+  ObjectsByAddress table;
+  std::map<std::uintptr_t, Object*> all;
   const auto map = [&](std::uintptr_t begin) {
     if (all.contains(begin))
       return;
-    auto made = std::make_unique<Mapping>(HostRange{begin, begin + 8}, nullptr, nullptr);
-    all[begin] = made.get();
-    REQUIRE(table.insert(made));
+    const HostRange range{begin, begin + 8};
+    all[begin] = &records.make(range);
+    REQUIRE(table.insert(range, *all[begin]));
   };
   const auto unmap = [&](auto at) {
-    REQUIRE(table.erase(*at->second).get() == at->second);
+    table.erase(*at->second);
     all.erase(at);
   };
   const auto agree = [&] {
-    const std::vector<Mapping*> found = table.overlapping({0, UINTPTR_MAX});
+    const std::vector<Object*> found = table.overlapping({0, UINTPTR_MAX});
     REQUIRE(found.size() == all.size());
     REQUIRE(std::equal(found.begin(), found.end(), all.begin(), all.end(),
-                       [](const Mapping* one, const auto& other) { return one == other.second; }));
+                       [](const Object* one, const auto& other) { return one == other.second; }));
   };
   constexpr std::uintptr_t kMiddle = 1U << 20, kStep = 16;
   std::uintptr_t low = kMiddle, high = kMiddle;
