@@ -111,7 +111,7 @@ def _is_kernel(function: llvm.ValueRef) -> bool:
 
 
 def _with_integer_parameters(module: llvm.ModuleRef) -> llvm.ModuleRef:
-    """The module whose kernels take addresses as integers.
+    """Return the module with kernels that take addresses as integers.
 
     Intel's driver looks up the allocation of a pointer that it is given, and finds one that has
     been released and whose address was given out again.

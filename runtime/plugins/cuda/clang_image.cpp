@@ -3,8 +3,8 @@
 #include "clang_image.h"
 
 #include "common/calls.h"
-#include "region_name.h"
 #include "gpu/settings.h"
+#include "region_name.h"
 
 #include <algorithm>
 #include <cctype>

@@ -5,8 +5,8 @@
 // constructors and destructors of its variables.
 #pragma once
 
-#include "gpu/clang_kernel.h"
 #include "driver/context.h"
+#include "gpu/clang_kernel.h"
 #include "image_kind.h"
 #include "omptarget_rtl.h"
 

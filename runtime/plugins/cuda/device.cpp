@@ -5,8 +5,8 @@
 #include "common/calls.h"
 #include "common/description.h"
 #include "compile/compiled.h"
-#include "queue.h"
 #include "gpu/settings.h"
+#include "queue.h"
 
 #include <utility>
 

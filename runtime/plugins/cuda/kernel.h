@@ -4,8 +4,8 @@
 // A kernel of a loaded image: what the host's table has as its address.
 #pragma once
 
-#include "gpu/clang_kernel.h"
 #include "driver/context.h"
+#include "gpu/clang_kernel.h"
 #include "region_name.h"
 
 #include <atomic>
