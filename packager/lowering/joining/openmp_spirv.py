@@ -183,7 +183,7 @@ def _with_generic_reductions(text: str) -> str:
 
 
 def _with_casts(body: str, generic: set[str]) -> str:
-    """The function with generic pointers in its direct calls of functions that take such."""
+    """Return the function with generic pointers in its calls of functions that take them."""
     count = 0
 
     def call(found: re.Match[str]) -> str:
