@@ -100,6 +100,28 @@ TEST_CASE("what is to be close is a copy, unless the device has no memory but th
   }
 }
 
+SCENARIO_OF(llvm_many_elements) {
+  constexpr std::int64_t kHold = 0x2000; // such an element is not plain
+  constexpr int kCount = 100;
+  const Library<Record56> library = main_library<Record56>();
+  int values[2 * kCount] = {};
+  std::vector<Element> elements;
+  for (int i = 0; i < kCount; ++i)
+    elements.push_back({&values[2 * i], &values[2 * i], sizeof(int), i == 1 || i == 50 ? kTofrom | kHold : kTofrom});
+  data("__tgt_target_data_begin_mapper", elements);
+  for (int i = 0; i < kCount; ++i)
+    EXPECT(omp_target_is_present(&values[2 * i], 0) && !omp_target_is_present(&values[2 * i + 1], 0));
+  data("__tgt_target_data_end_mapper", elements);
+  for (int i = 0; i < kCount; ++i)
+    EXPECT(!omp_target_is_present(&values[2 * i], 0));
+  return 0;
+}
+
+TEST_CASE("a call may have many elements, plain and other ones") {
+  const Outcome outcome = run_scenario("llvm_many_elements", {"OMP_TARGET_OFFLOAD=MANDATORY"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
 SCENARIO_OF(llvm_mapper_by_pointer) {
   const Library<Record56> library = main_library<Record56>();
   int values[4] = {1, 2, 3, 4};
