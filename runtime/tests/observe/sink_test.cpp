@@ -14,7 +14,7 @@ using namespace omptool::observe;
 
 namespace {
 
-class Heard : public Listener {
+class Heard final : public Listener {
 public:
   explicit Heard(std::uint32_t what = kHeard | kBegins) { subscribe(*this, what); }
   ~Heard() { unsubscribe(*this); }

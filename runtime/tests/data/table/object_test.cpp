@@ -88,7 +88,7 @@ TEST_CASE("what is wrong with an object is counted until it leaves") {
 TEST_CASE("attached pointers are found in a range by address") {
   Made made;
   int pointee = 0;
-  for (const std::uintptr_t cell : {0x1020, 0x1008, 0x1030})
+  for (const std::uintptr_t cell : {0x1020U, 0x1008U, 0x1030U})
     CHECK(made.object.attach(cell, &pointee, 7, true) == Object::Attached::kNew);
   CHECK(made.object.attach(0x1008, &pointee, 9, true) == Object::Attached::kKnown);
   CHECK(made.object.attach(0x1008, nullptr, 9, true) == Object::Attached::kKnown);
