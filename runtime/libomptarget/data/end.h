@@ -46,18 +46,19 @@ public:
       Object* const object = held.bound[i].object;
       if (!object || !row.maps() || !row.has(kFrom) || row.size <= 0)
         continue;
-      const HostRange there = common(range_of(row), object->host());
+      // Read only of an object that is pinned: release_at_once() unpins others, and their records may be in use again.
+      const auto there = [&] { return common(range_of(row), object->host()); };
       const bool is_last = held.bound[i].object.leaves;
       bool is_wanted = how == Release::kNormal;
       if (is_last || held.gives_up(*object)) {
         is_wanted = is_wanted || holds_results(*object, held);
         if (!is_last && is_wanted && !by_leaving) [[unlikely]]
           by_leaving = copied_back(rows, held);
-        is_wanted = is_wanted && (is_last || !by_leaving->contains(there));
+        is_wanted = is_wanted && (is_last || !by_leaving->contains(there()));
       } else {
         is_wanted = is_wanted && row.has(kAlways);
       }
-      if (is_wanted && !diverged_.copy(Direction::kToHost, *object, there, commands)) [[unlikely]]
+      if (is_wanted && !diverged_.copy(Direction::kToHost, *object, there(), commands)) [[unlikely]]
         fail(*object, commands, region);
     }
   }
