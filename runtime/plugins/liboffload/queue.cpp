@@ -171,6 +171,9 @@ void Queue::take_in(const OperationPtr& operation, const char* call, ol_result f
     bool is_lost = false;
     {
       const Unlocked unlocked(lock);
+      { // an operation that enters the queue at this moment may be the guilty one
+        const std::lock_guard turn(operation->stream->mutex);
+      }
       is_lost = operation->stream->device.is_lost_by(reason);
     }
     return fail_from(operation, reason, is_lost);
