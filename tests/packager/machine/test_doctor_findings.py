@@ -260,17 +260,19 @@ def test_xnack(tmp_path: Path, arch: str, value: str, expected: set[str]) -> Non
 
 
 def test_spirv_without_the_device_library_runs_on_the_host(tmp_path: Path) -> None:
-    """Clang 22's, whose device link found no libomptarget-spirv.bc: OpenCL's driver refuses it."""
+    """OpenCL's driver refuses an image that was made without omptool's link."""
     (tmp_path / "program.c").write_text(OPENMP)
-    flags = ("-O1", "-fopenmp", "-fopenmp-targets=spirv64-intel", "-nogpulib")
-    run(*tool("22"), *flags, "-c", tmp_path / "program.c", "-o", tmp_path / "program.o")
-    runtime = linked_libraries("22")
-    host = ("cc", tmp_path / "program.o", *runtime, "-o", tmp_path / "program")
-    needs = "image 0 (spirv64-intel-unknown SPIR-V 1.4) needs __kmpc_"
-    unforced = omptool("link", "--", *host)
+    flags = ("-O1", "-fopenmp", "-fopenmp-targets=spirv64-intel", "-nogpulib", "-c")
+    host, image, out = (tmp_path / name for name in ("host.o", "image.spv", "program.o"))
+    for only, made in (("host", host), ("device", image)):
+        run(*tool("22"), *flags, f"--offload-{only}-only", tmp_path / "program.c", "-o", made)
+    words = ("bundle", host, "--image", f"spirv64-intel={image}", "-o", out)
+    unforced = omptool(*words)
     assert unforced.exit_code == 1
+    needs = "image 0 (spirv64-intel-unknown SPIR-V 1.4) needs __kmpc_"
     assert f"OMP114: {needs}" in unforced.stderr
-    assert omptool("link", "--force", "--", *host).exit_code == 0
+    assert omptool(*words, "--force").exit_code == 0
+    run("cc", out, *linked_libraries("22"), "-o", tmp_path / "program")
     binary = load(tmp_path / "program")
     accepted = [[Answer("opencl", True, "")]]
     found = diagnose(binary, Machine([], [], {"opencl": 1}, accepted, {}))

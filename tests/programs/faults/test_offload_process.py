@@ -145,7 +145,7 @@ def test_every_variable_of_ours_is_read_where_setuid_programs_have_none() -> Non
     Plugins of GPUs read theirs if there is a driver, and MPI's plugin if it is requested.
     """
     read = re.compile(r'(\w*getenv|own_setting)\("((?:OMPTOOL|LIBOMPTARGET)_\w+)"')
-    not_here = ("cuda", "opencl", "mpi")
+    not_here = ("cuda", "gpu", "liboffload", "opencl", "mpi")
     found = {
         (function, name, path.relative_to(folder).parts[0] in not_here)
         for folder in (ROOT / "runtime" / "libomptarget", ROOT / "runtime" / "plugins")
