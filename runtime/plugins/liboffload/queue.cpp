@@ -27,7 +27,7 @@ private:
 Stream::Stream(Device& its_device) : device(its_device), queue(its_device.take_queue()) {}
 
 Stream::~Stream() {
-  device.give_back(queue, is_broken);
+  device.give_back(queue, !failure.empty());
 }
 
 // False, with last_error set: one of them is no event. A dependence that has completed well needs no waiting for.
@@ -136,11 +136,13 @@ void Queue::end(const OperationPtr& operation, const std::string& failure, bool 
     lent_.emplace_back(&operation->stream->device, lent);
   operation->mark = nullptr;
   operation->failure = failure;
-  operation->stream->is_broken = operation->stream->is_broken || !failure.empty();
+  if (operation->stream->failure.empty())
+    operation->stream->failure = failure;
   events_.end(*operation, is_lost);
 }
 
-// The library says that something in the queue has failed, and not what: kernels fail, copies hardly ever.
+// Ends the operations of a queue in which something has failed; the library does not report what. Blames the first
+// failure that is known, else a kernel: kernels fail, copies hardly ever.
 void Queue::fail_from(const OperationPtr& operation, const std::string& reason, bool is_lost) {
   std::vector<OperationPtr> all; // of the queue, as far as they are not done
   for (const OperationPtr& one : going_)
@@ -149,7 +151,9 @@ void Queue::fail_from(const OperationPtr& operation, const std::string& reason, 
   auto guilty = std::find_if(all.begin(), all.end(), [](const OperationPtr& one) { return one->is_kernel; });
   if (guilty == all.end())
     guilty = std::find(all.begin(), all.end(), operation);
-  const std::string failure = guilty == all.end() ? reason : (*guilty)->what + ": " + reason;
+  std::string failure = operation->stream->failure;
+  if (failure.empty())
+    failure = guilty == all.end() ? reason : (*guilty)->what + ": " + reason;
   for (auto one = all.begin(); one != all.end(); ++one)
     end(*one, one < guilty ? "" : failure, one >= guilty && is_lost);
 }

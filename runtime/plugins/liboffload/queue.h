@@ -28,8 +28,8 @@ public:
 
   Device& device;
   const ol_queue queue;
-  std::mutex mutex;       // held while an operation enters the queue
-  bool is_broken = false; // under the lock of the events: something in it has failed
+  std::mutex mutex;    // held while an operation enters the queue
+  std::string failure; // first failure of an operation in it, or ""; under the lock of the events
 };
 
 // An event of the library's, which its stream outlives.
