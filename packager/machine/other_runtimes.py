@@ -30,7 +30,7 @@ DRIVERS: dict[Model, tuple[str, ...]] = {
 
 
 class Taken(NamedTuple):
-    """Whether a device accepts an image, with the rule that decides, and why none does."""
+    """Outcome of an image: taken by a device or not, the rule that decides, and the reason."""
 
     is_taken: bool
     rule: str

@@ -21,7 +21,7 @@ struct Outcome {
   std::int32_t result = 0;
   Buffer bytes = {};
   static Outcome failed(std::int32_t result, std::string_view why);
-  // As the plugin's last call on this thread says.
+  // Returns the outcome of the plugin's last call on this thread.
   static Outcome of(std::int32_t result, const Rtl& rtl);
 };
 

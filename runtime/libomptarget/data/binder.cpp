@@ -335,7 +335,7 @@ void BindStep::take_back() {
   }
 }
 
-// ---- what a construct has to know of its objects ----
+// ---- facts of a construct's objects ----
 
 // Keeps account of which parts of a struct the program maps: the holes of an enclosing range hold nothing.
 void BindStep::note_part(std::size_t index) {

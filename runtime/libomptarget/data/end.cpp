@@ -49,8 +49,8 @@ void End::release_in_order(Rows rows, Held& held, Release how, CommandList& comm
       held.any_leaves = held.any_leaves || one->leaves;
       if (departure != Object::Departure::kDeparts)
         continue;
-      // It leaves the table at once, so that nobody waits for it there. Its bytes go back when all that uses it has
-      // ended, and who maps the memory again comes after that.
+      // Remove the object from the table at once, so that no other construct waits for it there. The copy back comes
+      // after all pending uses, and a construct that maps the memory again comes after the copy.
       for (EventPtr& event : pending)
         commands.after(std::move(event));
       table_.depart(**one, commands.ended(), lock);

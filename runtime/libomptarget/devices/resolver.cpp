@@ -112,7 +112,7 @@ std::optional<LibraryContents> Resolver::examine(const Library& library) {
   return contents;
 }
 
-// Of threads that have examined the library, the first enlists it.
+// Enlists the library, unless another thread that has examined it was first.
 void Resolver::enlist(const std::shared_ptr<Library>& library, LibraryContents contents) {
   const char* const remark = contents.remark;
   {

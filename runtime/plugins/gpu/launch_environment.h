@@ -38,7 +38,7 @@ struct LaunchRecord {
 };
 LaunchRecord record_of(const ClangKernel& clang, const Loan& loan, const MemoryPromise& memory, std::uint64_t address);
 
-// As grid_of(), where a kernel of clang's may do without the memory that it asks for, or with other memory.
+// Returns the grid of a kernel of clang's that may do without the memory that it asks for, or with other memory.
 std::optional<Grid> grid_for(const std::optional<ClangKernel>& clang, const ClangSettings& settings,
                              const tgt_launch_shape& asked, const KernelFacts& facts, const DeviceLimits& device,
                              MemoryPromise& memory);

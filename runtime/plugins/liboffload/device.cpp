@@ -199,7 +199,7 @@ std::int32_t Device::run(void* kernel, plugin::Arguments arguments, const tgt_la
   return result;
 }
 
-// Its event stands for what is before it.
+// Enqueues an operation whose event completes after its dependences.
 std::int32_t Device::queue_nothing(const plugin::Dependences& order) {
   return queue_.add(*this, order, "an operation that joins others", false, [](ol_queue, void*&) { return 0; });
 }

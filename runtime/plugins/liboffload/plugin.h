@@ -17,7 +17,7 @@ class Plugin : public plugin::Plugin {
 public:
   // Opens the library, where there may be a GPU for it.
   void find();
-  // Of AMD's GPUs.
+  // Returns the architectures of AMD's GPUs.
   std::vector<std::string> architectures() const;
 
   void await(const plugin::EventPtr& event, plugin::Events::Lock& lock) override;

@@ -57,7 +57,7 @@ struct Operation : plugin::Event {
 };
 using OperationPtr = std::shared_ptr<Operation>;
 
-// Of one process.
+// Queues of all devices of one process, with their operations in flight.
 class Queue {
 public:
   using Lock = plugin::Events::Lock;

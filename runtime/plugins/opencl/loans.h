@@ -35,7 +35,7 @@ private:
   std::vector<std::byte> record_;
 };
 
-// Of a device.
+// Memory of one device that kernels borrow for a launch.
 class Loans {
 public:
   // Null, with last_error set: there is no memory.

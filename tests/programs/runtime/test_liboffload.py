@@ -15,6 +15,7 @@ import liboffload
 import pytest
 from clangs import UNPACKED, compiled
 from fixture_programs import OMPTOOL, call
+from machine import lacks
 from outcomes import ENVIRONMENT
 from places import ROOT, TESTS
 from products import Products
@@ -139,7 +140,7 @@ def test_a_machine_without_the_library_names_the_package() -> None:
 
 def test_the_real_library_says_why_it_has_no_device() -> None:
     if not liboffload.real(22).exists():
-        pytest.skip("scripts/compilers.sh 22 has not unpacked liboffload-22")
+        lacks("scripts/compilers.sh 22 has not unpacked liboffload-22")
     row = _devices(OMPTOOL_LIBOFFLOAD_PATH=str(liboffload.real(22)))
     assert row["state"] == "no devices"
     assert re.search(r"no AMD GPU: there is no /dev/kfd.*\(liboffload 22\)", str(row["reason"]))
@@ -151,7 +152,7 @@ def test_the_real_library_of_24_says_why_it_has_no_device(tmp_path: Path) -> Non
     usr = UNPACKED / "24" / "usr"
     loaders = list(usr.parent.glob("**/ld-linux-x86-64.so.2"))
     if not loaders or not liboffload.real(24).exists():
-        pytest.skip("scripts/compilers.sh 24 has not unpacked liboffload-24")
+        lacks("scripts/compilers.sh 24 has not unpacked liboffload-24")
     call("gcc", TESTS / "support" / "sources" / "ask_plugin.c", "-o", tmp_path / "ask", "-ldl")
     folders = {path.parent for path in usr.parent.glob("**/*.so.*")}
     done = subprocess.run(
@@ -242,7 +243,7 @@ def test_our_types_are_the_header_s(release: int) -> None:
     """Sizes, offsets, numbers and parameters, by a compiled check."""
     include = liboffload.header(release)
     if not (include / "offload" / "OffloadAPI.h").exists():
-        pytest.skip(f"scripts/compilers.sh {release} has not unpacked liboffload-{release}-dev")
+        lacks(f"scripts/compilers.sh {release} has not unpacked liboffload-{release}-dev")
     own = f"-I{liboffload.RUNTIME / 'plugins' / 'liboffload'}"
     form = (f"-DRELEASE={release}", own, f"-I{include}")
     call("g++", "-std=c++20", "-fsyntax-only", *form, CHECK)

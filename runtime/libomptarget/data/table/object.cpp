@@ -177,7 +177,7 @@ void Object::set_unusable() {
   put(kUnusable, true);
 }
 
-// It leaves: what was wrong with it matters no more.
+// Clears the host-current and unusable marks of an object that leaves the table.
 void Object::set_sound() {
   set_newer(false);
   if (has(kUnusable))

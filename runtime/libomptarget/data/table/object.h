@@ -265,7 +265,7 @@ public:
       return Vacated::kNo;
     return become_vacant(device);
   }
-  // As vacate(); from now on the table keeps the record while it is vacant.
+  // Makes the object vacant like vacate(), and marks its record as one that the table keeps while it is vacant.
   Vacated keep_vacant(std::byte*& device);
   bool is_kept() const { return has(kKept); }
   // Makes a vacant record one that is gone, for the holder of the table's lock. False: it is not vacant any more.

@@ -46,7 +46,7 @@ private:
     std::uintptr_t begin, end;
     Object* object;
   };
-  // Its entries have room on both sides, because programs unmap from the front as well.
+  // Block of entries with room on both sides, because programs unmap from the front as well.
   struct Block {
     static constexpr std::size_t kMost = 128;
     std::uintptr_t key = 0; // no entry begins before; the first block's is 0
