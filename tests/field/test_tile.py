@@ -30,7 +30,7 @@ PYTHON = (3, 11)
 def test_bytecode_of_cuda_tile(tmp_path: Path) -> None:
     if sys.version_info[:2] != PYTHON:
         pytest.skip(f"the listed wheel is for Python {PYTHON[0]}.{PYTHON[1]}")
-    with zipfile.ZipFile(fetched(TILE)) as wheel:
+    with fetched(TILE) as package, zipfile.ZipFile(package) as wheel:
         wheel.extractall(tmp_path / "package")
     out = tmp_path / "k.tilebc"
     program = Path(__file__).with_name("tile_kernel.py")

