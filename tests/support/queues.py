@@ -3,8 +3,8 @@
 
 A test that starts programs on the runtime is marked `offloads` and runs both ways; in `make test`
 those of the rooms ROOMS alone, as the others start programs to see what became of a file. There a
-sweep takes turns: each of its cases runs one way, the next the other way. Any other
-test has no device: one that needs it fails, and gets the mark.
+sweep takes turns: each of its cases runs one way, the next the other way. So do all tests of the
+rooms TAKING_TURNS. Any other test has no device: one that needs it fails, and gets the mark.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ ROOMS = (
     *("applications", "book", "checking", "faults", "fortran", "messages", "observing", "openmp"),
     "runtime",
 )
+# Rooms of tests about what a run prints: each test takes its turn there as a sweep's case does.
+TAKING_TURNS = ("observing",)
 LIST = TESTS / "not_over_queues.txt"
 # Parameters of sweeps over compilers; tests with many cases are sweeps, too.
 SWEPT = {"build", "version"}
@@ -54,7 +56,8 @@ def take_turns(items: Iterable[pytest.Item]) -> None:
     counts: dict[Path, int] = {}
     for cases in _cases_both_ways(items).values():
         for both in cases:
-            if len(cases) < MANY and not SWEPT & _parameters(both[0]).keys():
+            is_swept = len(cases) >= MANY or SWEPT & _parameters(both[0]).keys()
+            if not is_swept and both[0].path.parent.name not in TAKING_TURNS:
                 continue
             at = counts.get(both[0].path, 0)
             counts[both[0].path] = at + 1

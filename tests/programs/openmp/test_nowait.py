@@ -40,7 +40,7 @@ def test_tasks_end_with_intels_libomp(tmp_path: Path) -> None:
 
 
 RUNS = [
-    pytest.param(20, id="20-runs", marks=pytest.mark.repeated),
+    pytest.param(8, id="8-runs", marks=pytest.mark.repeated),
     pytest.param(300, id="300-runs", marks=[pytest.mark.exhaustive, pytest.mark.repeated]),
 ]
 

@@ -15,6 +15,14 @@ pytestmark = pytest.mark.slow
 
 # Two classes of processors; nvcc groups the images of each.
 MIXED = ("sm_80", "sm_90", "sm_100", "sm_103a")
+NAMES = ("k", "eight888", "k.ninety9")
+FLAGS = ("--compress-mode=size", "--compress-mode=speed", "-G")
+# `make test` takes each name and each flag once.
+NAMES_AND_FLAGS = [
+    pytest.param(name, flag, marks=() if at == turn else pytest.mark.exhaustive)
+    for at, name in enumerate(NAMES)
+    for turn, flag in enumerate(FLAGS)
+]
 TILE = "__tile_global__ void tiled(float *p) {}"
 
 
@@ -24,8 +32,7 @@ def digests(path: Path) -> dict[str, str]:
     return {image["sha256"]: image["arch"] for image in file["images"]}
 
 
-@pytest.mark.parametrize("name", ["k", "eight888", "k.ninety9"])
-@pytest.mark.parametrize("flag", ["--compress-mode=size", "--compress-mode=speed", "-G"])
+@pytest.mark.parametrize(("name", "flag"), NAMES_AND_FLAGS)
 def test_images_that_are_compressed_as_one(tmp_path: Path, name: str, flag: str) -> None:
     """Names of sources and options of any size follow the headers of the members."""
     options = ("--concat", flag, *cuda.code_for(*MIXED), "-fatbin")
