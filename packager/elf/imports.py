@@ -10,6 +10,8 @@ from packager.elf.headers import (
     DT_NEEDED,
     DT_RPATH,
     DT_RUNPATH,
+    DT_STRSZ,
+    DT_STRTAB,
     SHT_DYNSYM,
     SHT_GNU_VERNEED,
     SHT_GNU_VERSYM,
@@ -98,6 +100,41 @@ def defines(elf: Elf, name: str) -> bool:
         if any(s.is_defined and names[s.name_at] == name for s in elf.symbols(table) if s.name_at):
             return True
     return False
+
+
+class Dynamic:
+    """The dynamic segment of a file, found by program headers as the loader does.
+
+    Sections may be stripped.
+    """
+
+    def __init__(self, elf: Elf) -> None:
+        self._elf = elf
+        self._values = elf.dynamic()
+
+    def __contains__(self, tag: int) -> bool:
+        return tag in self._values
+
+    def texts(self, tag: int) -> tuple[str, ...]:
+        """Return the strings of all dynamic entries with this tag, in order."""
+        if tag not in self._values or DT_STRTAB not in self._values:
+            return ()
+        at = self._strings_at()
+        return tuple(self._elf.data.string(at + n, "dynamic string") for n in self._values[tag])
+
+    def strings(self) -> bytes:
+        """Return the dynamic string table; b"" if its size is unknown."""
+        if DT_STRTAB not in self._values or DT_STRSZ not in self._values:
+            return b""
+        size = self._values[DT_STRSZ][0]
+        return self._elf.data.bytes(self._strings_at(), size, "dynamic strings")
+
+    def _strings_at(self) -> int:
+        address = self._values[DT_STRTAB][0]
+        at = self._elf.offset(address, 1)
+        if at is None:
+            raise FormatError(f"dynamic string table at {address:#x} is in no segment")
+        return at
 
 
 class _Versions:

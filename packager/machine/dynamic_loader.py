@@ -17,8 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from packager.elf import headers
-from packager.elf.dynamic import Dynamic
 from packager.elf.headers import DT_NEEDED, DT_RELR, DT_RPATH, DT_RUNPATH, DT_SONAME, DT_VERNEED
+from packager.elf.imports import Dynamic
 from packager.errors import FormatError
 from packager.files.reader import open_reader
 from packager.processes.programs import tool_environment, which

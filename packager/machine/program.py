@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from packager.elf import headers
-from packager.elf.dynamic import Dynamic
 from packager.elf.headers import DT_NEEDED
+from packager.elf.imports import Dynamic
 from packager.files.reader import Reader
 from packager.records import NamedTuple
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from packager.abi import release_of
 from packager.elf import headers
-from packager.elf.dynamic import Dynamic
+from packager.elf.imports import Dynamic
 from packager.files.reader import open_reader
 from packager.formats.device_images.comment import clang_releases, llvm_releases
 from packager.machine.dynamic_loader import Library, find_library, libraries
