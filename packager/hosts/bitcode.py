@@ -10,7 +10,7 @@ from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.formats.containers import offload_binary
 from packager.formats.containers.payload import Damage
-from packager.formats.device_images.bitcode import embedded, producer
+from packager.formats.device_images.bitcode import bitstream, embedded
 from packager.formats.device_images.bitcode.module import host_regions
 from packager.formats.device_images.bitcode.module import machine as machine_of
 from packager.formats.device_images.known import from_payload
@@ -40,7 +40,7 @@ def read_host(path: str, data: Reader) -> tuple[FatBinary, list[Reader]] | None:
                     continue
                 images.append(from_payload(item, len(images), offload_binary.NAME, None))
                 found.append(item.image)
-        release = producer.release(data)
+        release = bitstream.release(data)
     except FormatError as error:
         if not images:
             return None

@@ -13,7 +13,7 @@ from packager.files.reader import Reader, called, open_reader
 from packager.files.temporary import store
 from packager.formats.containers import archive, llvm_offloading, offload_binary
 from packager.formats.device_images.bitcode import module as bitcode
-from packager.formats.device_images.bitcode.producer import Release, release
+from packager.formats.device_images.bitcode.bitstream import Release, release
 from packager.lowering.joining.request import Device, Part
 from packager.model import NO_ARCH
 from packager.records import NamedTuple

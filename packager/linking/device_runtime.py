@@ -10,7 +10,7 @@ from pathlib import Path
 from packager.errors import FormatError, UsageError
 from packager.files.reader import open_reader
 from packager.formats.device_images.bitcode import module as bitcode
-from packager.formats.device_images.bitcode.producer import Release
+from packager.formats.device_images.bitcode.bitstream import Release
 from packager.generations import is_newer, of_release
 from packager.linking.bitcode_files import library_parts, release_of, suits
 from packager.linking.host_command import DEVICE_LIBRARIES

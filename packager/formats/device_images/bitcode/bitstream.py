@@ -6,13 +6,14 @@ Blocks can be skipped by the size in their headers, so the instructions of a mod
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from struct import Struct
 
 from packager.errors import FormatError
 from packager.files.reader import Reader
-from packager.formats.device_images.bitcode.magic import MAGIC, WRAPPER_MAGIC
+from packager.formats.device_images.bitcode.magic import MAGIC, WRAPPER_MAGIC, probe
 from packager.records import NamedTuple
 
 WORD = 32
@@ -31,6 +32,9 @@ MAX_OPERANDS = 1 << 20  # most operands of a record; an index of metadata has on
 MAX_ABBREVIATIONS = 1 << 12
 MAX_ITEMS = 1 << 20  # most items of a stream
 WINDOW = 1 << 16  # bytes that are in memory at one time
+IDENTIFICATION, PRODUCER = 13, 1  # a block, and its record of the release: "LLVM19.1.7"
+LLVM_RELEASE = re.compile(r"(?:APPLE_\w+|LLVM)(\d+)\.")
+Release = str  # "19"; "": not recorded
 
 
 class Operand(NamedTuple):
@@ -293,3 +297,18 @@ def _blob(cursor: Cursor) -> Reader:
     cursor.at += size * 8
     cursor.align()
     return found
+
+
+def release(data: Reader) -> Release:
+    """Return the release; "" if the file does not record it. Raises FormatError."""
+    if not probe(data):
+        return ""
+    stream, whole = outermost(data)
+    for block in items(stream, whole):
+        if not isinstance(block, Block) or block.number != IDENTIFICATION:
+            return ""
+        for record in items(stream, block):
+            if isinstance(record, Record) and record.code == PRODUCER:
+                found = LLVM_RELEASE.match(record.text())
+                return found[1] if found else ""
+    return ""

@@ -11,8 +11,13 @@ from collections.abc import Iterator, Sequence
 
 from packager.errors import FormatError
 from packager.files.reader import Reader
-from packager.formats.device_images.bitcode.bitstream import Block, Record, items, outermost
-from packager.formats.device_images.bitcode.producer import release
+from packager.formats.device_images.bitcode.bitstream import (
+    Block,
+    Record,
+    items,
+    outermost,
+    release,
+)
 
 WRONG_RELEASE = 22
 MARK = "omptool-openmp-opt"  # name of a function attribute
