@@ -8,7 +8,7 @@ import click
 
 def triples(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Return the triples that omptool builds for and that begin so."""
-    from packager.lowering.targets.families import FAMILIES
+    from packager.lowering.targets import FAMILIES
 
     return [triple for triple in FAMILIES if triple.startswith(incomplete)]
 

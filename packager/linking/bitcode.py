@@ -26,8 +26,7 @@ from packager.lowering.joining.request import Device, JoinAnswer, JoinRequest, P
 from packager.lowering.linker import link_code_object, link_shared
 from packager.lowering.lower import Target
 from packager.lowering.request import Answer, Emit
-from packager.lowering.targets.families import family_of
-from packager.lowering.targets.family import Family
+from packager.lowering.targets import Family, family_of
 from packager.model import NO_ARCH, ImageKind
 from packager.records import NamedTuple
 

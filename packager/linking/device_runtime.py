@@ -17,7 +17,7 @@ from packager.linking.host_command import DEVICE_LIBRARIES
 from packager.lowering import joining
 from packager.lowering.joining.request import Device, JoinRequest, Part
 from packager.lowering.libdevice import libdevice
-from packager.lowering.targets.family import Family
+from packager.lowering.targets import Family
 from packager.processes.programs import which
 from packager.records import NamedTuple
 

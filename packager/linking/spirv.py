@@ -14,7 +14,7 @@ from packager.linking.device_runtime import OwnLibraries
 from packager.linking.inputs import Part
 from packager.lowering.joining.request import JoinAnswer
 from packager.lowering.joining.request import Part as Module
-from packager.lowering.targets.family import Family
+from packager.lowering.targets import Family
 from packager.naming.demangle import demangled
 
 PORTABLE = "spirv64-unknown-unknown"  # target of portable kernels, and LLVM's for its output

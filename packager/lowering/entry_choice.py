@@ -13,7 +13,7 @@ from packager.errors import UsageError
 from packager.lowering.entry_table import Entry
 from packager.lowering.library.device_library import EXPORTED
 from packager.lowering.rewriting.team_variables import is_team_variable
-from packager.lowering.targets.family import Family
+from packager.lowering.targets import Family
 
 _VISIBLE = {
     llvm.Linkage.external,

@@ -15,8 +15,7 @@ from packager.lowering.child import LIMITS, Limits, run_worker
 from packager.lowering.libdevice import libdevice
 from packager.lowering.linker import link_code_object, link_shared
 from packager.lowering.request import Answer, Emit, Request
-from packager.lowering.targets.families import family_of
-from packager.lowering.targets.family import Family
+from packager.lowering.targets import Family, family_of
 from packager.records import NamedTuple
 
 _FEATURES = re.compile(r"([+-][\w.-]+)(,[+-][\w.-]+)*", re.ASCII)

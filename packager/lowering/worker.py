@@ -35,8 +35,7 @@ from packager.lowering.rewriting.team_variables import (
     team_kernels_text,
     team_variables,
 )
-from packager.lowering.targets.families import family_of
-from packager.lowering.targets.family import Family
+from packager.lowering.targets import Family, family_of
 from packager.records import NamedTuple
 
 _LIBDEVICE = "@__nv_"

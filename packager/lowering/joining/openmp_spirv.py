@@ -127,7 +127,7 @@ def _with_integer_parameters(module: llvm.ModuleRef) -> llvm.ModuleRef:
 
 def link_mathematics(module: llvm.ModuleRef, undefined: list[str]) -> None:
     """Link what the module calls of <math.h>: OpenCL has it under other names."""
-    from packager.lowering.targets.spirv import MATHEMATICS
+    from packager.lowering.targets import MATHEMATICS
 
     wanted = MATHEMATICS.functions & set(undefined)
     if wanted:

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Targets that `lower` supports, a module each."""
