@@ -10,9 +10,7 @@ from collections.abc import Callable, Collection, Iterator
 from inspect import getdoc
 
 from packager.checks import (
-    addresses,
     archives,
-    containers,
     images,
     loading,
     pairs,
@@ -40,7 +38,7 @@ CHECKS: dict[str, Check] = {
     "OMP108": pairs.duplicated,
     "OMP109": pairs.mismatched,
     "OMP110": images.mislabelled,
-    "OMP111": containers.malformed,
+    "OMP111": images.malformed,
     "OMP112": structure.same_target_twice,
     "OMP113": loading.wrapped,
     "OMP114": loading.unlinked,
@@ -57,7 +55,7 @@ CHECKS: dict[str, Check] = {
     "OMP125": loading.shared_memory_without_xnack,
     "OMP126": structure.rebuilt_apart,
     "OMP127": structure.other_device_numbers,
-    "OMP130": addresses.folded,
+    "OMP130": registration.folded,
     "OMP131": structure.newer_compiler,
     "OMP132": structure.host_only,
     "OMP133": structure.regions_without_entry,

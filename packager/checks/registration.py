@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Check that the entries of a file reach a runtime at all."""
+"""Check that the entries of a file reach a runtime, each by an address of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from packager import layouts
 from packager.abi import DOCUMENTS
-from packager.model import Abi, Descriptor, EntryTable, FatBinary, Finding
+from packager.model import Abi, Descriptor, EntryTable, FatBinary, Finding, OffloadEntry
 from packager.pairing import needs_device
 
 REGISTER = "__tgt_register_lib"
@@ -19,6 +19,9 @@ GCC = (
     "without -foffload=disable"
 )
 LIBTARGET_FIRST = "link with -lomptarget before -ltarget"
+UNFOLDED = "link with --icf=safe or --icf=none, or make the host versions differ"
+# Most names in a message: a table may have a thousand empty stubs.
+SHOWN = 4
 ADDED = "put one in with `omptool edit --add`"
 CLANG = (
     "give clang its offload flags (-fopenmp-targets=, --offload-arch=) at the link too, or put "
@@ -184,3 +187,37 @@ def _range(descriptor: Descriptor, binary: FatBinary) -> Iterator[Finding]:
     entries = f"entries of {table.name} at {start:#x}..{start + table.size:#x}"
     message = f"{spans}: {shared} of the {len(table.entries)} {entries}"
     yield Finding("OMP103", "error", message, EDITED)
+
+
+def folded(binary: FatBinary) -> Iterator[Finding]:
+    """Kernels of different names whose host versions have one address: host addresses fold.
+
+    The runtime gets the address of a region's host version and looks the kernel up by it. So
+    regions that share an address all run the same kernel, which is wrong for all but one. Linkers
+    fold functions of equal code, such as empty or trivial host versions, when identical code
+    folding is on (--icf=all). Two names for one function have the same effect.
+
+    Cure: link with --icf=safe or --icf=none, or make the host versions differ.
+    """
+    for table in binary.tables:
+        for same in _of_one_address(table):
+            yield _shared_address(same)
+
+
+def _of_one_address(table: EntryTable) -> Iterator[list[OffloadEntry]]:
+    """Yield the kernels of a table that share an address: one list for each address."""
+    groups: dict[tuple[str | None, int], dict[str, OffloadEntry]] = {}
+    for entry in table.entries:
+        if entry.kind == "kernel" and entry.target is not None:
+            groups.setdefault(entry.target, {}).setdefault(entry.label, entry)
+    return (list(group.values()) for group in groups.values() if len(group) > 1)
+
+
+def _shared_address(same: Sequence[OffloadEntry]) -> Finding:
+    names = ", ".join(entry.label for entry in same[:SHOWN])
+    more = f" and {len(same) - SHOWN} more" if len(same) > SHOWN else ""
+    first = same[0]
+    where = first.symbol if first.address is None else f"{first.address:#x}"
+    at = f" ({where})" if where else ""
+    message = f"kernels {names}{more} share one host address{at}: all their regions run one kernel"
+    return Finding("OMP130", "error", message, UNFOLDED, same[1].number)
