@@ -146,6 +146,59 @@ def test_the_real_library_says_why_it_has_no_device() -> None:
     assert re.search(r"no AMD GPU: there is no /dev/kfd.*\(liboffload 22\)", str(row["reason"]))
 
 
+# Run a command where AMD's device file has some mode, without the right to override modes.
+WITH_DEVICE_FILE = """
+mount -t tmpfs none /dev && : >/dev/null && : >/dev/kfd && chmod "$1" /dev/kfd
+shift
+exec setpriv --bounding-set=-all --inh-caps=-all "$@"
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "has_driver", "reason"),
+    [
+        ("0", False, "/dev/kfd: Permission denied; the user needs the group that owns it (render)"),
+        ("666", False, "AMD's library cannot be opened (libhsa-runtime64.so: "),
+        ("666", True, "it finds no AMD GPU"),
+    ],
+)
+def test_the_real_library_with_a_device_file(
+    tmp_path: Path, mode: str, *, has_driver: bool, reason: str
+) -> None:
+    """The order of causes is the kernel's driver, the user's rights, then AMD's library."""
+    if not liboffload.real(22).exists():
+        lacks("scripts/compilers.sh 22 has not unpacked liboffload-22")
+    own_dev = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--mount",
+        "sh",
+        "-c",
+        WITH_DEVICE_FILE,
+        "sh",
+    ]
+    if subprocess.run([*own_dev, "0", "true"], capture_output=True, check=False).returncode != 0:
+        lacks("this machine gives users no namespace of their own")
+    if has_driver:
+        call("gcc", "-shared", "-x", "c", "/dev/null", "-o", tmp_path / "libhsa-runtime64.so")
+    done = subprocess.run(
+        [*own_dev, mode, sys.executable, "-m", "omptool", "devices", "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ
+        | {
+            "LD_LIBRARY_PATH": str(tmp_path),
+            "OMPTOOL_PLUGINS": "liboffload",
+            "OMPTOOL_LIBOFFLOAD_PATH": str(liboffload.real(22)),
+        },
+    )
+    (row,) = json.loads(done.stdout)["plugins"]
+    assert row["state"] == "no devices"
+    assert reason in row["reason"]
+
+
 @pytest.mark.exhaustive
 def test_the_real_library_of_24_says_why_it_has_no_device(tmp_path: Path) -> None:
     """The library needs a newer C library than this machine's; a small program uses that one."""
