@@ -17,9 +17,9 @@ namespace omptool {
 // the program's end.
 [[gnu::format(printf, 2, 3)]] void tell(const char* prefix, const char* format, ...) noexcept;
 
-// Dies: prints one line, whatever the settings, and raises SIGABRT.
+// Prints one line, whatever the settings, and raises SIGABRT.
 [[noreturn, gnu::format(printf, 1, 2)]] void die(const char* format, ...) noexcept;
-// Prints a line in LLVM's form, then SIGABRT. The line begins with `place` in the source, unless that is "", and has
+// Prints a line in LLVM's form, and raises SIGABRT. The line begins with `place` in the source, unless that is "", and has
 // LLVM's number of the error.
 [[noreturn, gnu::format(printf, 3, 4)]] void die_at(const char* place, int number, const char* format, ...) noexcept;
 

@@ -28,7 +28,7 @@ constexpr std::uint32_t kOnThread = 8;     // to constructs on the threads of th
 constexpr std::uint32_t kDifferences = 16; // to the differences of global variables that a construct does not copy
 extern std::atomic<std::uint32_t> the_sink;
 
-// Somebody listens, or may want to.
+// Returns whether there is a listener, or may be one.
 inline bool may_be_heard() {
   return the_sink.load(std::memory_order_acquire) != 0;
 }
