@@ -19,8 +19,8 @@ namespace omptool {
 
 // Prints one line, whatever the settings, and raises SIGABRT.
 [[noreturn, gnu::format(printf, 1, 2)]] void die(const char* format, ...) noexcept;
-// Prints a line in LLVM's form, and raises SIGABRT. The line begins with `place` in the source, unless that is "", and has
-// LLVM's number of the error.
+// Prints a line in LLVM's form, and raises SIGABRT. The line begins with `place` in the source, unless that is "", and
+// has LLVM's number of the error.
 [[noreturn, gnu::format(printf, 3, 4)]] void die_at(const char* place, int number, const char* format, ...) noexcept;
 
 } // namespace omptool
