@@ -241,7 +241,7 @@ SCENARIO_OF(launch_before_loaded) {
   char region[32];
   std::snprintf(region, sizeof region, "TEST_REGION=%p", static_cast<void*>(&second));
   ::putenv(region);
-  // The first library's image launches a region of the second, whose image comes after it.
+  // Launching library: its image launches a region of the second, whose image is loaded later.
   Program launching({image_file("launching")}, {{&first, "first"}});
   Program later({image_file("answer2")}, {{&second, "second"}});
   int value = 0;

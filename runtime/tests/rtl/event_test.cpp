@@ -24,7 +24,7 @@ tgt_callback_fct call_back = nullptr;
 int of_plugin = 0;
 const tgt_event_t kNative = &of_plugin;
 
-// No file: only the functions that events call are there.
+// Fake plugin without a file: it has only the functions that events call.
 struct FakePlugin {
   FakePlugin() : plugin("fake", "/nowhere") {
     released.clear();

@@ -19,7 +19,7 @@ Outcome run_on(const std::string& fake, const std::string& scenario, const std::
   return run_scenario(scenario, {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/" + fake, "OMPTOOL_PLUGINS=" + fake, more});
 }
 
-// As fakewhole says it.
+// Returns the shape as fakewhole prints it.
 std::string shape(const std::string& trip, const std::string& teams, const std::string& threads,
                   const std::string& dynamic = "0", const std::string& flags = "0") {
   return "FAKE: size 48 flags " + flags + " trip " + trip + " dynamic " + dynamic + " teams " + teams + " threads " +

@@ -20,7 +20,7 @@ inline const Environment kPlugins[] = {
     {"OMPTOOL_HOST_QUEUES=1"},
     {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail"},
     {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakesync", "OMPTOOL_PLUGINS=fakesync"},
-    // Its queues do not order what the core could not wait for without them.
+    // Fails each enforce_dep: the core has to wait for dependences itself.
     {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail", "OMPTOOL_HOST_QUEUES=1",
      "FAKEFAIL_IN=enforce_dep", "FAKEFAIL_EVERY=1"},
     {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail", "OMPTOOL_HOST_QUEUES=1"},

@@ -29,7 +29,8 @@ struct Heard {
   bool can_finalize = false;
 };
 
-// A worker that has thrown has threads that still work: each is there until the process ends, as the worker is.
+// Setup that is never destroyed: a worker that has thrown has threads that still work, and both stay until the process
+// ends.
 struct Setup {
   explicit Setup(std::uint64_t heartbeat) : server(mpi, {{}, {heartbeat}}, backend) {}
   FakeJob job{kRanks};

@@ -42,7 +42,8 @@ template <typename Record> int environment_of(std::uint32_t version, Wrapping wr
 
 void* const kRegion = &host::add_one;
 
-// As clang's for `declare mapper(Values v) map(v)`: a section that a pointer leads to has a first component for itself.
+// Maps values as clang's code for `declare mapper(Values v) map(v)`: a section that a pointer leads to has a first
+// component for itself.
 void map_values(void* handle, void* base, void* begin, std::int64_t size, std::int64_t type, void*) {
   using Push = void (*)(void*, void*, void*, std::int64_t, std::int64_t, void*);
   static const Push push = reinterpret_cast<Push>(versioned("__tgt_push_mapper_component"));
@@ -383,7 +384,7 @@ TEST_CASE("requirements that contradict each other end the program") {
   CHECK(outcome.has("! The clause is absent in the program, and present in the code that registered before\n"));
 }
 
-// A library without images that requires something, registered and gone before anything asks for a device.
+// Passes by: registers a library without images, with requirements, and unregisters it before a device is needed.
 template <typename Record> static void pass_by(std::initializer_list<std::uint32_t> masks, std::uint16_t version) {
   std::vector<Record> records;
   for (const std::uint32_t mask : masks) {

@@ -15,7 +15,7 @@ using namespace llvm_abi;
 
 namespace {
 
-// Its image and the version of its calls come from the environment.
+// Caller whose image and version of calls come from the environment.
 struct Caller {
   const char* const image = std::getenv("TEST_IMAGE");
   const std::uint32_t version = static_cast<std::uint32_t>(std::atoi(std::getenv("TEST_VERSION")));

@@ -29,7 +29,7 @@ std::vector<std::byte> records_56(std::size_t count) {
   return bytes;
 }
 
-// And of LLVM 19 and earlier.
+// Returns records of 32 bytes, as LLVM 19 and earlier write them.
 std::vector<std::byte> records_32(std::size_t count) {
   std::vector<std::byte> bytes(count * 32);
   for (std::size_t at = 0; at < bytes.size(); at += 32) {

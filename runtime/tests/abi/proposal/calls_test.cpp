@@ -15,7 +15,7 @@
 #include <initializer_list>
 #include <thread>
 
-// Of libomptarget.so, which this program is linked with, too.
+// Declares a routine of libomptarget.so, which this program is linked with, too.
 extern "C" int omp_target_is_present(const void* address, int device);
 
 // proposal_beside.cpp, which is written for omptarget.h.
@@ -58,7 +58,7 @@ private:
   std::vector<tgt_map_type> type_;
 };
 
-// The host's side of images/proposal.c: addresses that stand for the host versions, and a variable.
+// Host side of images/proposal.c: addresses that stand for the host versions, such as add_one, and a variable.
 char add_one, add_counter, sum6, absent;
 int counter = 40;
 
@@ -98,7 +98,7 @@ void check_on_both(const char* scenario, std::vector<std::string> environment = 
   }
 }
 
-// The scenario on a plugin that fails.
+// Runs a scenario on a plugin that fails.
 Outcome run_failing(const char* scenario, const std::string& function, const std::string& more = "FAKEPROPOSAL_AT=1") {
   return run_scenario(scenario, {kFake, "OMPTOOL_PLUGINS=fakeproposal", "FAKEPROPOSAL_IN=" + function, more});
 }

@@ -41,7 +41,7 @@ SCENARIO_OF(whole_life) {
   return 0;
 }
 
-// The same by the asynchronous functions, in two streams.
+// Life of a device by the asynchronous functions, in two streams.
 SCENARIO_OF(queued_life) {
   const OutsideOfTests asserts;
   RTL(__tgt_rtl_init_dep)([](tgt_event_t) {});
@@ -280,7 +280,7 @@ SCENARIO_OF(child_after_fork) {
   return 0;
 }
 
-// The driver's own errors, and those that end a context.
+// Results that the driver fails with, some of which end a context.
 constexpr const char* kResults[] = {"FAKE_CUDA_FAIL_WITH=2", "FAKE_CUDA_FAIL_WITH=700", "FAKE_CUDA_FAIL_WITH=4"};
 #ifdef SANITIZED
 constexpr int kStep = 11;

@@ -21,7 +21,7 @@ using namespace omptool::mpi;
 
 namespace {
 
-// A program with two workers, which the test plays.
+// Job of a program with two workers, which the test plays.
 struct Job {
   static constexpr int kOne = 1, kOther = 2;
   plugin::Events events;

@@ -12,7 +12,7 @@ namespace fake_cuda {
 enum class Kind { kDevice, kPinned, kRegistered, kVariable };
 
 void add_range(void* begin, std::size_t size, Kind kind);
-// False, after a word on stderr, where no range of the kind begins there.
+// Removes a range. Returns false, after a line on stderr, if no range of the kind begins there.
 bool remove_range(void* begin, Kind kind);
 // Returns whether all of it is the device's; else prints a word on stderr.
 bool is_on_device(unsigned long long begin, std::size_t size);

@@ -12,7 +12,7 @@ constexpr int kUnits = 4, kMostThreads = 1024, kThreadsOfUnit = 2048, kUsualMemo
 
 int device_count();
 int architecture();
-// Of the calling thread; -1: none.
+// Current device of the calling thread; -1: none.
 int current_device();
 // Returns what a kernel that has faulted has left, or success.
 CUresult fault_now();
