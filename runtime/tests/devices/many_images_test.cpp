@@ -1,9 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs that compile while they run register an image for each region, and unregister it when the code goes. Nothing
-// of an image stays: memory, file descriptors, mappings and loaded objects are counted over a thousand of them, or
-// as many as OMPTOOL_MANY_IMAGES says. And others make none slower.
+// Tests programs that compile while they run: they register an image for each region, and unregister it with its code.
+// No resources of an image remain: memory, file descriptors, mappings and loaded objects are counted over a thousand
+// images, or over OMPTOOL_MANY_IMAGES. Nor do many images slow down new ones.
 #include "llvm_calls.h"
 
 #include <algorithm>

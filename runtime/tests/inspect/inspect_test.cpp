@@ -99,7 +99,7 @@ std::string stretched(std::string file) {
   return file;
 }
 
-// Returns what the helper says of a cubin of which memory of `room` bytes has both ends.
+// Returns the helper's result for a cubin of which `room` bytes contain both ends.
 std::string said_of_ends(const std::string& file, std::uint64_t room) {
   const std::string kept = room < file.size() ? ends(file, room) : file;
   const auto bytes = copy_of(kept);
@@ -194,7 +194,7 @@ TEST_SUITE("inspect") {
     }
   }
 
-  // Words of headers and tables, where a byte seldom makes a number that is large, or just past an end.
+  // Changes words of headers and tables, because changed bytes seldom make a number that is large, or just past an end.
   TEST_CASE("files with other numbers") {
     std::mt19937 random(41);
     for (const char* const name : kCubins) {

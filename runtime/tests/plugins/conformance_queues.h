@@ -94,7 +94,7 @@ inline std::int32_t count_of(const auto& all) {
   return static_cast<std::int32_t>(all.size());
 }
 
-// A function of the plugin, which has been told what to call before the first operation.
+// Function of the plugin, looked up after the plugin's callback was set, which precedes its first operation.
 template <typename Function> Function after_init_dep(Function function) {
   static const bool is_told = [] {
     REQUIRE(init_device(0) == 0);

@@ -1,7 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Events of the core: their states, who is told and where, and that the plugin's event goes with them.
+// Tests events of the core: their states, their callbacks and the threads of those, and that the plugin's event is
+// released with them.
 #include "rtl/completions.h"
 #include "rtl/event.h"
 

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shape that a plugin is told of each call, and what becomes of it where the plugin is told none.
+// Tests the shape that a plugin receives with each call, and the effect of a plugin that receives none.
 #include "llvm_calls.h"
 
 #include <cstdio>

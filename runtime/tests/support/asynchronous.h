@@ -31,7 +31,7 @@ inline Environment with(Environment all, const Environment& more) {
   return all;
 }
 
-// Runs the scenario on each plugin; it ends well, and says nothing.
+// Runs the scenario on each plugin, and expects success without output.
 inline void check_everywhere(const std::string& name, const Environment& more = {}) {
   for (const Environment& plugin : kPlugins) {
     const Outcome outcome = run_scenario(name, with(plugin, more));

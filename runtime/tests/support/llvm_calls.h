@@ -42,7 +42,7 @@ template <typename T> Element element(T& object, std::int64_t type) {
 }
 Element literal(std::uintptr_t value);
 
-// Aborts where there is no such function of that version.
+// Returns the function of that version, or aborts if there is none.
 void* versioned(const char* name);
 // Version of the kernel arguments whose last element stands for the launch environment; launch() adds that element.
 constexpr std::uint32_t kLastEnvironment = 5;

@@ -35,7 +35,7 @@ struct Scenario {
   static int name();                                                                                                   \
   static const Scenario scenario_##name(#name, name);                                                                  \
   static int name()
-// In a scenario: says what did not hold, and fails.
+// Fails a scenario, with the condition that does not hold.
 #define EXPECT(condition)                                                                                              \
   do {                                                                                                                 \
     if (!(condition)) {                                                                                                \

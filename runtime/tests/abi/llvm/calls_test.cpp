@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The calls of clang's programs where clang itself is not at hand to make them: every version of the
-// kernel arguments, records of both sizes, wrapped images, attached pointers. tests/programs/openmp has the rest.
+// Calls as clang's programs make them, without clang: every version of the kernel arguments, records of both sizes,
+// wrapped images, attached pointers. tests/programs/openmp has the rest.
 #include "llvm_calls.h"
 
 #include <algorithm>
@@ -470,7 +470,7 @@ TEST_CASE("a negative number of arguments is named and the call is ignored") {
   CHECK(outcome.has("there are -1 arguments; the call is ignored"));
 }
 
-// An environment before the arguments is none that the program knows of.
+// Environment before the arguments: the program does not set that word.
 SCENARIO_OF(llvm_number_in_device_memory) {
   const Library<Record56> library = main_library<Record56>();
   void* const memory = omp_target_alloc(64, 0);

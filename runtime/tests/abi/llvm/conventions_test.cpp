@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of every generation, and images of every generation: the call says which record it is and where the launch
-// environment is, the image how its kernels are called.
+// Calls and images of every generation. A call has the version of its record and the place of the launch environment;
+// an image decides how its kernels are called.
 #include "llvm_calls.h"
 
 #include <algorithm>

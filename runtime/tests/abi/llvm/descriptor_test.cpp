@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LLVM's records, byte by byte: which size they have, and what they say.
+// Tests LLVM's records, byte by byte: their sizes and contents.
 #include "abi/llvm/descriptor.h"
 
 #include <cstring>

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of clang's programs that reach past what is there: parts of structs, and rows that nobody wrote.
+// Rows of clang's programs that exceed present objects: parts of structs, and implicit rows.
 #include "llvm_calls.h"
 
 #include <doctest/doctest.h>

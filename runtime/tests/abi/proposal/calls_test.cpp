@@ -472,7 +472,8 @@ TEST_CASE("what fails once a kernel has started ends the program with the reason
   CHECK(freed.has("(__tgt_rtl_data_delete returned 7)"));
 }
 
-// Nothing is agreed of it there, whatever it means elsewhere (OMPTARGET_RTL_NOT_STARTED).
+// Tests that the results of a failed run have no special meaning there, whatever they mean elsewhere
+// (OMPTARGET_RTL_NOT_STARTED).
 TEST_CASE("of a run that fails, all errors of a plugin of 2013 are the same") {
   const Outcome outcome = run_failing("proposal_one", "run", "FAKEPROPOSAL_ERROR=2");
   CHECK(outcome.signal == SIGABRT);

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Images with what clang's OpenMP code for nvptx has beside its kernels. The fake driver runs nothing of them.
+// Images with the data that clang's OpenMP code for nvptx has beside its kernels. The fake driver does not run them.
 #include "calls.h"
 #include "clang_image.h"
 #include "conformance.h"

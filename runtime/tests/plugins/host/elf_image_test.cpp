@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Images are whatever a file holds: truncated and changed ones are told from sound ones, and never
-// read past their end (AddressSanitizer watches: each is in memory of exactly its size).
+// Tests images with any content: truncated and changed ones are detected, and never read past their end
+// (AddressSanitizer checks that: each is in memory of exactly its size).
 #include "elf_image.h"
 
 #include "machine.h"

@@ -237,7 +237,7 @@ TEST_CASE("several threads wait for one event, and one that is released meanwhil
 
 namespace {
 
-// A random program of one thread: each operation notes that what it depends on has ended, and that nothing of its
+// Random program of one thread: each operation checks that its dependences have ended, and that nothing else of its
 // stream runs.
 struct RandomProgram {
   struct Done {

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An MPI within one process: a test plays the other ranks, and says which of them MPI reports errors about.
+// Fakes an MPI within one process: a test plays the other ranks, and chooses the ranks that MPI reports as failed.
 #pragma once
 
 #include "mpi/transport/link.h"

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reports for a fake, beside what the host plugin says of its events, that some of them failed.
+// Makes chosen events fail for a fake, on top of the host plugin's results.
 #pragma once
 
 #include "forward.h"
