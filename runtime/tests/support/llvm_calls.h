@@ -114,5 +114,8 @@ private:
     void *first, *last;
   } descriptor_{};
 };
+template <typename Record> Library<Record> main_library(Wrapping wrapping = Wrapping::kRaw) {
+  return {image_file("main"), main_entries(), wrapping};
+}
 
 } // namespace llvm_abi
