@@ -1,5 +1,5 @@
-/* What a launch on OpenCL's first device costs by our runtime, and by the driver's own calls, in turn; bench/opencl_launch.py
- * makes and runs it.
+/* Times a launch on OpenCL's first device by our runtime, and by the driver's own calls, in turn;
+ * bench/opencl_launch.py compiles and runs this program.
  *
  * Usage: opencl SPIRV LAUNCHES BATCHES
  *
