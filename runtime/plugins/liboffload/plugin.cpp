@@ -19,8 +19,10 @@ namespace omptool::liboffload {
 void Plugin::find() {
   if (library_path().empty() && wanted_backends() == std::vector<std::uint32_t>{OL_BACKEND_AMDGPU})
     reason = fault_of_node(kNode);
-  if (reason.empty())
+  if (reason.empty()) {
     reason = library.open();
+    has_failed = !reason.empty() && !library_path().empty();
+  }
   if (!reason.empty())
     return;
   Everything all = find_devices(library, reason);
