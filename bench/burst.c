@@ -2,17 +2,12 @@
 //
 // Prints what a region that maps 64 bytes takes, in nanoseconds: in the fastest of 200 bursts of 600, with a pause
 // before each. In so short a time few other processes come between, and what a trace is to write fits into its buffer.
+#include "timing.h"
+
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { kBursts = 200, kRegions = 600, kFirst = 20, kPause = 3000 };
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
 
 static void run(int regions) {
   double x[8] = {0};

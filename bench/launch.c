@@ -7,6 +7,8 @@
  * constructs are of the fastest of several batches, which no other process has interrupted, those of
  * objects are of the processor. */
 #define _GNU_SOURCE
+#include "timing.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
@@ -14,24 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 /* Of the processor, which other processes do not lengthen. */
 static double used(void) {
   struct timespec t;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int ascending(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return (x > y) - (x < y);
 }
 
 static double median(double* values, int count) {
@@ -80,24 +70,9 @@ static void update(void) {
 #pragma omp target update to(one)
 }
 
-enum { kBatches = 25 };
-
 static void measure(const char* name, void (*construct)(void)) {
-  double times[kBatches];
-  for (int i = 0; i < 200; ++i)
-    construct();
-  const double start = now();
-  for (int i = 0; i < 200; ++i)
-    construct();
-  const int rounds = (int)(2e6 / ((now() - start) / 200)) + 1; /* batches of 2 ms */
-  for (int batch = 0; batch < kBatches; ++batch) {
-    const double begin = now();
-    for (int i = 0; i < rounds; ++i)
-      construct();
-    times[batch] = (now() - begin) / rounds;
-  }
-  qsort(times, kBatches, sizeof *times, ascending);
-  printf("%s %.2f\n", name, times[0]);
+  const struct pacing pacing = {.warm_up = 200, .probes = 200, .batches = 25};
+  printf("%s %.2f\n", name, fastest(construct, pacing));
 }
 
 static void constructs(void) {

@@ -4,16 +4,10 @@
  *
  * Prints lines of "name figure": the nanoseconds of what the row's function does, in the fastest of several batches,
  * which no other process has interrupted. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "timing.h"
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
+#include <stdio.h>
+#include <string.h>
 
 enum { kMany = 64, kLarge = 262144, kMiddle = 20000, kSmall = 256, kOverlapped = 8 };
 static double one[8], many[kMany], values[kLarge], more[kMiddle];
@@ -137,28 +131,9 @@ static void within_parallel(void) {
   loop(kSmall, values, 1600);
 }
 
-static int ascending(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return (x > y) - (x < y);
-}
-
 static void measure(const char* name, void (*construct)(void)) {
-  enum { kBatches = 25 };
-  double times[kBatches];
-  for (int i = 0; i < 50; ++i)
-    construct();
-  const double start = now();
-  for (int i = 0; i < 20; ++i)
-    construct();
-  const int rounds = (int)(2e6 / ((now() - start) / 20)) + 1; /* batches of 2 ms */
-  for (int batch = 0; batch < kBatches; ++batch) {
-    const double begin = now();
-    for (int i = 0; i < rounds; ++i)
-      construct();
-    times[batch] = (now() - begin) / rounds;
-  }
-  qsort(times, kBatches, sizeof *times, ascending);
-  printf("%s %.2f\n", name, times[0]);
+  const struct pacing pacing = {.warm_up = 50, .probes = 20, .batches = 25};
+  printf("%s %.2f\n", name, fastest(construct, pacing));
 }
 
 static const struct {

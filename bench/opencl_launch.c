@@ -1,13 +1,14 @@
-/* What a launch on OpenCL's first device costs by our runtime, and by the driver's own calls, in turn; bench/opencl_launch.py
- * makes and runs it.
+/* Times a launch on OpenCL's first device by our runtime, and by the driver's own calls, in turn;
+ * bench/opencl_launch.py compiles and runs this program.
  *
  * Usage: opencl SPIRV LAUNCHES BATCHES
  *
  * Prints "ours NANOSECONDS" and "bare NANOSECONDS" of one launch and the wait for it, medians of the batches. */
+#include "timing.h"
+
 #include <omptarget.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* Of OpenCL 2.1, as the Khronos Group's headers declare it. */
 typedef void* handle;
@@ -30,17 +31,6 @@ static void nothing(int64_t* place, int64_t value) {
   *place = value;
 }
 OMPTARGET_KERNEL(nothing);
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static int ascending(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return (x > y) - (x < y);
-}
 
 static int64_t place;
 

@@ -14,19 +14,14 @@ int region(void) {
   return is_done;
 }
 #else
+#include "timing.h"
+
 #include <dlfcn.h>
 #include <omp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static void* allocated(size_t bytes) {
   void* const memory = malloc(bytes);
@@ -128,31 +123,13 @@ static void update_strided(void) {
 
 /* ---- measuring ---- */
 
-enum { kBatches = 15 };
-
-static int ascending(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return (x > y) - (x < y);
-}
-
-static double fastest(void (*construct)(void)) {
-  double times[kBatches];
-  const double start = now();
-  for (int i = 0; i < 20; ++i)
-    construct();
-  const int rounds = (int)(2e6 / ((now() - start) / 20)) + 1; /* batches of 2 ms */
-  for (int batch = 0; batch < kBatches; ++batch) {
-    const double begin = now();
-    for (int i = 0; i < rounds; ++i)
-      construct();
-    times[batch] = (now() - begin) / rounds;
-  }
-  qsort(times, kBatches, sizeof *times, ascending);
-  return times[0];
+static double fastest_of(void (*construct)(void)) {
+  const struct pacing pacing = {.warm_up = 0, .probes = 20, .batches = 15};
+  return fastest(construct, pacing);
 }
 
 static void measure(const char* name, void (*construct)(void)) {
-  printf("%s %.2f\n", name, fastest(construct));
+  printf("%s %.2f\n", name, fastest_of(construct));
 }
 
 /* The fastest of some trials of phases that undo each other. */
@@ -300,7 +277,7 @@ static void small_host(void) {
 static void launches(void) {
 #pragma omp target data map(tofrom : small)
   {
-    const double launch = fastest(small_launch), host = fastest(small_host);
+    const double launch = fastest_of(small_launch), host = fastest_of(small_host);
     printf("small-launch %.2f\nsmall-host %.2f\n", launch, host);
   }
 }

@@ -15,7 +15,7 @@ from omptool.errors import reported
 from omptool.options.colour import colour_option
 from omptool.probes import workers
 from omptool.probes.ask import ask_plugins
-from packager.machine.facts import FAILS
+from packager.machine.facts import FAILS, FOLDERS
 
 WRONG_USAGE = 2
 
@@ -50,11 +50,21 @@ def command(ctx: click.Context, with_workers: bool, as_json: bool) -> None:
         click.echo(json.dumps({"schema": 1, "plugins": plugins}, indent=2))
     else:
         echo(_table(plugins))
+    for plugin in plugins:
+        if plugin["state"] == "refused":
+            echo(f"Warning: {_refusal(plugin)}", err=True)
     fatal = [plugin for plugin in plugins if plugin["state"] == FAILS]
     for plugin in fatal:
         what = f"plugin {plugin['name']} ({plugin['path']})"
         echo(f"Error: {what} ends programs: {plugin['reason']}", err=True)
     ctx.exit(0 if not fatal and any(plugin["devices"] for plugin in plugins) else 3)
+
+
+def _refusal(plugin: dict[str, Any]) -> str:
+    """Return why the runtime does not use a plugin, or a folder of plugins."""
+    if plugin["name"] == FOLDERS:
+        return f"{FOLDERS} names {plugin['path']}, which cannot be read: {plugin['reason']}"
+    return f"plugin {plugin['name']} was refused: {plugin['reason']}"
 
 
 def _table(plugins: list[dict[str, Any]]) -> str:

@@ -35,7 +35,8 @@ def store(path: Path, pieces: Iterable[bytes]) -> None:
 
 def unused(folder: Path, name: str) -> Path:
     """Return a path in `folder` that no file has."""
-    return folder / f"{len(os.listdir(folder))}-{name}"  # noqa: PTH208 - a link has many files
+    # iterdir() would make a Path for each file, and a link has thousands.
+    return folder / f"{len(os.listdir(folder))}-{name}"  # noqa: PTH208
 
 
 class MemoryFile:

@@ -1,10 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Paces a thread that looks again and again at something which gets on only when it is looked at. It gives way to
-// other threads between two looks, as what it waits for may need its core, and then naps. The measured costs decide: it
-// gives way as long as that is cheaper than a nap, and a nap lasts a small part of the time waited, so that it adds
-// little to it. Where giving way does not pay, it looks at once for some microseconds. One thread uses it.
+// Paces a thread that polls for progress which only its own calls make. Between two polls it yields its core, which the
+// awaited work may need, and later it naps. Measured costs decide: it yields as long as that is cheaper than a nap, and
+// a nap lasts a small part of the time waited, so that it adds little. Where yielding does not pay, it polls without a
+// pause for some microseconds. An object is used by one thread.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,10 @@ public:
   using Time = std::chrono::nanoseconds;
 
   static constexpr Time kUsual = std::chrono::milliseconds(1);
-  // `longest` nap: who has waited for seconds takes longer ones than usual, which cost less.
+  // Explicit limit for naps: a thread that has waited for seconds may nap longer than usual, which costs less CPU time.
   explicit Backoff(Time longest = kUsual) : longest_(longest) {}
 
-  // Something has come, or more is waited for: the next may come soon.
+  // Resets the waiting time after progress, because more may follow soon.
   void reset() { began_ = {}; }
 
   // Comes between two looks. Returns false if it is time for a nap.
@@ -58,7 +58,7 @@ public:
     });
   }
 
-  // Returns the time that the shortest nap takes here, as measured lately.
+  // Returns the cost of the shortest nap on this machine, as measured recently.
   static Time cost_of_nap() { return Time(nap_cost.load(std::memory_order_relaxed)); }
 
 private:
@@ -68,7 +68,8 @@ private:
   static constexpr int kRarely = 32; // times as long as another thread has had the core, this one does not give way
 
   static inline constinit std::atomic<Time::rep> nap_cost{60'000};
-  // A busy thread had the core while this process gave way: that paid only if it happens rarely.
+  // Time before which this process does not yield: a busy thread had the core after the last yield, and yielding pays
+  // only if that is rare.
   static inline constinit std::atomic<Time::rep> no_yield_before{0}; // by the clock
 
   static void yield(Clock::time_point began) {

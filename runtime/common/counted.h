@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers in messages, with the word for what is counted.
+// Formats numbers in messages, with the word for the counted things.
 #pragma once
 
 #include <concepts>
@@ -9,7 +9,7 @@
 
 namespace omptool {
 
-// "1 entry", "2 entries", "0 devices".
+// Returns a counted noun: "1 entry", "2 entries", "0 devices".
 template <std::integral Number> std::string counted(Number number, std::string one) {
   if (number != 1 && one.ends_with("ry"))
     one.replace(one.size() - 1, 1, "ies");

@@ -13,7 +13,7 @@
 
 namespace omptool {
 
-// Nothing: it is no ELF file.
+// Returns the ELF header, or nothing if the file is no ELF file.
 inline std::optional<Elf64_Ehdr> elf_header(Bytes file) {
   const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(file, 0);
   return header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 ? header : std::nullopt;

@@ -6,8 +6,8 @@
 
 namespace omptool {
 
-// Lets the signals of faults reach their handlers on the calling thread, which runs kernels. A thread inherits what the
-// one that started it had blocked, and a fault whose signal is blocked ends the program without a word.
+// Unblocks the fault signals on the calling thread, which runs kernels. A thread inherits the signal mask of its
+// creator, and a fault whose signal is blocked ends the program without a message.
 inline void receive_fault_signals() {
   sigset_t faults;
   ::sigemptyset(&faults);

@@ -27,7 +27,7 @@ public:
 
   explicit operator bool() const { return number_ >= 0; }
   int number() const { return number_; }
-  // For a descriptor that is no longer ours.
+  // Forgets a descriptor that another owner closes.
   void forget() { number_ = -1; }
 
   bool write(Bytes bytes) const {

@@ -1,10 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The generations of LLVM's offloading ABI, as data. `packager/generations.py` has the same rows, and a test compares
-// the two: a new generation is a new row in both.
+// Generations of LLVM's offloading ABI, as data. `packager/generations.py` has the same rows, and a test compares the
+// two: a new generation is a new row in both.
 //
-// Three things are no properties of a generation. A call says the version of its record and the place of the launch
+// Three facts are no properties of a generation. A call has the version of its record and the place of the launch
 // environment; the compiler of an image decides how kernels for a CPU are called.
 #pragma once
 
@@ -19,7 +19,7 @@ enum class Registration : std::uint8_t {
 };
 enum class Pairing : std::uint8_t { kByPosition, kByName };
 
-// The properties that programs of some releases of clang share.
+// Generation: the properties shared by programs of several clang releases.
 struct Generation {
   const char* name;
   int first_release, last_release;

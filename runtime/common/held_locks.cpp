@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiled without sanitizers, since their own start passes here. Of locks with a time limit only the release does: who
-// waits for one of these goes on without it.
+// Compiled without sanitizers, because their own start-up code calls these functions. Of locks with a time limit only
+// the release is checked: a thread that waits for such a lock continues without it after the limit.
 #include "held_locks.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ void release(void* memory) {
   ::munmap(memory, sizeof(Held));
 }
 
-// Null: the thread has not held a lock yet.
+// Returns null if the thread has not held a lock yet.
 Held* known() {
   const unsigned made = key.load(std::memory_order_acquire);
   return made == kNone ? nullptr : static_cast<Held*>(::pthread_getspecific(made));

@@ -19,11 +19,11 @@ constexpr std::size_t kPage = std::size_t{1} << 12;
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 constexpr std::size_t kVeryLarge = 2 * kHugePage;
 constexpr std::size_t kMostKept = std::size_t{1} << 26; // bytes: as many as the C library keeps at most
-// Lines from where a block's object begins to where the next one's does, and of all places: any 64 in turn begin in
-// different lines of a page, any 1024 in different ones of 64 KiB.
+// Step between the starts of neighbouring objects, in cache lines, and the number of places. Any 64 consecutive objects
+// start in different lines of a page, any 1024 in different lines of 64 KiB.
 constexpr std::size_t kStep = 17, kPlaces = 1024;
 
-// In the line before an object.
+// Header in the cache line in front of an object.
 struct alignas(kAlignment) Header {
   void* block;
   std::size_t mapped; // bytes; 0: the block is the C library's
@@ -34,11 +34,11 @@ void unmap(const Header* header) {
   ::munmap(header->block, header->mapped);
 }
 
-// Very large blocks that were released, the oldest first. A thread that finds another thread here, or a thread of the
-// parent of its process, goes on without them.
+// Kept blocks: very large ones that were released, the oldest first. A thread that finds the lock held, possibly by a
+// thread of the parent process, continues without them.
 class Kept {
 public:
-  // The latest that has the room, and at most twice as much; null when there is none.
+  // Takes the latest block with enough room, and at most twice as much, or returns null.
   Header* take(std::size_t room) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     for (std::size_t i = lock ? count_ : 0; i-- > 0;)
@@ -46,7 +46,7 @@ public:
         return remove(i);
     return nullptr;
   }
-  // False when it is to be unmapped.
+  // Keeps the block, or returns false if the caller has to unmap it.
   bool keep(Header* header) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock || header->room > kMostKept)

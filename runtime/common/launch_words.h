@@ -13,7 +13,8 @@ namespace omptool {
 
 using Dimensions = std::array<std::uint64_t, 3>;
 
-// `in_dimensions`: the program is of LLVM 20 or later, whose plugins name each dimension. Those before name products.
+// Launch size in the words of LLVM's plugin. `in_dimensions`: the program is of LLVM 20 or later, whose plugins print
+// each dimension. Earlier plugins print products.
 inline std::string launch_words(const Dimensions& blocks, const Dimensions& threads, bool in_dimensions) {
   const auto words = [&](const Dimensions& each) {
     if (!in_dimensions)

@@ -16,7 +16,7 @@ namespace omptool {
 // const.
 template <typename T> class NumberMap {
 public:
-  // Null: it has none.
+  // Finds the value of a number. Returns null if there is none.
   const T* find(std::uintptr_t number) const {
     const Place& place = places_[place_of(number)];
     return number != 0 && place.number == number ? &place.value : nullptr;
@@ -62,7 +62,7 @@ private:
   }
   std::size_t next(std::size_t place) const { return (place + 1) & (places_.size() - 1); }
   std::size_t distance(std::size_t from, std::size_t to) const { return (to - from) & (places_.size() - 1); }
-  // Returns where the number is, or else is to be.
+  // Returns the place of the number, or the place to insert it.
   std::size_t place_of(std::uintptr_t number) const {
     std::size_t at = first_place(number);
     while (places_[at].number != 0 && places_[at].number != number)

@@ -11,7 +11,7 @@
 
 namespace omptool {
 
-// Room on the stack for what one call needs per row; only long calls reach the heap.
+// Per-row data of one call, on the stack; only long calls allocate.
 template <typename T, std::size_t kInline = 16> class PerRow {
 public:
   explicit PerRow(std::size_t count) : items_(room_for(count)), size_(count) {

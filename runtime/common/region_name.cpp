@@ -39,7 +39,7 @@ struct Parts {
   std::string_view function, line, suffix;
 };
 
-// "work_l5", "work_l5_2": a second region of one line, "work_l5_ctor".
+// Parts of a region's name: "work_l5", "work_l5_2" for a second region in one line, "work_l5_ctor".
 std::optional<Parts> parts_of(std::string_view rest) {
   const std::size_t at = rest.rfind("_l");
   if (at == std::string_view::npos || at == 0)
@@ -85,7 +85,8 @@ std::string_view without_result(std::string_view function) {
   return function.substr(start);
 }
 
-// A function in the parameters' place ends where the last closing parenthesis opened.
+// Returns the function's name without parameter types. A function among the parameters ends where the last closing
+// parenthesis opened.
 std::string_view without_types(std::string_view function) {
   const std::size_t last = function.rfind(')');
   std::size_t depth = 0;
@@ -182,7 +183,7 @@ std::string demangled(std::string_view function, Length length) {
   return found;
 }
 
-// The demangler takes some 70 bytes of the stack for each character.
+// Longest name demangled on the stack: the demangler needs some 70 bytes of stack for each character.
 constexpr std::size_t kLongestOnStack = 256;
 
 void append_demangled(std::string_view function, BoundedText& to) noexcept {

@@ -19,8 +19,8 @@ std::string region_name(std::string_view kernel);
 // names.
 std::map<std::string, std::string> region_names(const std::set<std::string>& kernels);
 
-// Returns a kernel's name by region_name() without the heap, for signal handlers. The name is in `memory`, and cut off
-// where that is too small. A mangled function of 256 or more characters stays mangled.
+// Returns a kernel's name by region_name() without allocating, for signal handlers. The name is stored in `memory`, and
+// cut off if it is too long. A mangled function of 256 or more characters stays mangled.
 std::string_view region_name(std::string_view kernel, std::span<char> memory) noexcept;
 
 } // namespace omptool

@@ -31,7 +31,7 @@ inline void refuse(const Setting& setting, const std::string& used, const std::s
                  setting.value.c_str(), used.c_str(), known.c_str());
 }
 
-// Returns what the setting's word stands for; the first of `words` is the default.
+// Returns the meaning of the setting's word; the first of `words` is the default.
 template <typename Meaning>
 Meaning choice(const Setting& setting, std::initializer_list<std::pair<const char*, Meaning>> words) {
   std::string known;
@@ -46,7 +46,7 @@ Meaning choice(const Setting& setting, std::initializer_list<std::pair<const cha
   return meaning;
 }
 
-// Nothing where the word is no such number.
+// Returns the number in a setting, or nothing if the word is no number in the range.
 inline std::optional<long> number_in(const Setting& setting, long least, long most) {
   char* end = nullptr;
   const long number = std::strtol(setting.word.c_str(), &end, 10);

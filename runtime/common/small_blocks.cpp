@@ -31,7 +31,7 @@ struct Piece {
 // Free pieces that no thread has, and memory that has not been divided yet.
 class Common {
 public:
-  // Up to `most` free pieces of the size, linked; null when there is no memory.
+  // Takes up to `most` free pieces of the size, linked, or returns null if there is no memory.
   Piece* take(std::size_t size, std::uint32_t most, std::uint32_t& count) {
     const std::lock_guard lock(mutex_);
     Piece* first = nullptr;
@@ -50,7 +50,7 @@ public:
     last->next = free_[size];
     free_[size] = first;
   }
-  // A child of fork() has this lock to itself.
+  // Locks the pool while the process forks, so that the child finds it unlocked by others.
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
   bool owns(const void* memory) const {

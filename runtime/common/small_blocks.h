@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory in pieces that are aligned to cache lines and lie close together. Small ones, which come and go with what
-// programs map, are taken from lists of free pieces of their size, one list for each thread.
+// Allocates memory in pieces that are aligned to cache lines and close together. Small pieces, whose number follows
+// what programs map, come from free lists by size, one list for each thread.
 #pragma once
 
 #include "large_blocks.h"
@@ -14,11 +14,11 @@ namespace omptool::small_blocks {
 
 constexpr std::size_t kAlignment = large_blocks::kAlignment;
 
-// Null when there is none. A size of 0 is one of 1.
+// Allocates memory, or returns null. A size of 0 counts as 1.
 void* allocate(std::size_t size);
 void release(void* memory);
 
-// Objects of classes derived from this one are such pieces.
+// Base class: objects of derived classes are allocated as such pieces.
 struct Allocated {
   static void* operator new(std::size_t size) {
     void* const memory = allocate(size);

@@ -27,7 +27,7 @@ bool Workers::start_thread(Role first) {
   return true;
 }
 
-// Something waits, and all that serve are at work.
+// Starts the watch, or wakes it: work waits, and all serving threads are busy.
 bool Workers::start_watch() {
   if (!has_watch_)
     return start_thread(Role::kWatches);

@@ -19,8 +19,8 @@
 
 namespace omptool {
 
-// Never destroyed once it has run something: its threads wait for more until end() or the process's end. A child of
-// fork() has none of them, and needs new Workers.
+// Workers are never destroyed once they have run something: the threads wait for more until end() or the process's end.
+// A child of fork() has none of the threads, and needs a new object.
 class Workers {
 public:
   explicit Workers(unsigned most) : Workers(most, most) {}
@@ -33,10 +33,10 @@ public:
   // the system grants not even one thread, this one does it: the caller holds no lock.
   void run(std::function<void()> work);
 
-  // For a process that exits: ends the threads, and returns when they are gone; waits half a second for one that is at
-  // work, and not for the caller. A thread that has run a kernel may have reserved threads of libomp's, which libomp
-  // takes away with it. If it were still there when libomp ends, these could wake up in libomp's freed memory. Work
-  // that comes later is the caller's.
+  // Ends the threads of a process that exits, and returns when they are gone. Waits half a second for a busy thread,
+  // and not for the caller. A thread that has run a kernel may have reserved threads of libomp, which libomp removes
+  // with it. If it still existed when libomp ends, those threads could wake up in freed memory of libomp. Work that
+  // arrives later runs on its caller.
   void end();
 
   // Returns whether the calling thread is one of these.
@@ -52,10 +52,10 @@ private:
   enum class Role { kServes, kWatches };
 
   void serve(Worker& mine, Role first);
-  // With the lock held, which is given up in between:
+  // Require the lock, and release it while they wait:
   void look_out(Lock& lock);
   void watch(Lock& lock);
-  // With the lock held:
+  // Require the lock:
   bool start_thread(Role first);
   bool start_watch();
   std::size_t serving() const { return all_.size() - (has_watch_ ? 1 : 0); }

@@ -15,7 +15,7 @@
 
 #define DEVICERTL_EXPORT extern "C" [[gnu::visibility("protected")]]
 
-// For the host plugin, which looks both up when it loads the image (plugins/host/kernels/thread_state.h).
+// Exported for the host plugin, which looks up both when it loads the image (plugins/host/kernels/thread_state.h).
 DEVICERTL_EXPORT const omptool_thread_state* (*__omptool_thread_state)();
 const omptool_thread_state* (*__omptool_thread_state)() = nullptr;
 DEVICERTL_EXPORT const std::int32_t __omptool_device_runtime;
@@ -67,8 +67,8 @@ void run_thread(std::int32_t* gtid, std::int32_t* bound_tid, const Parallel* reg
   std::abort();
 }
 
-// A block of __kmpc_alloc_shared. Flang 24 may free one in each iteration of a loop that it allocated once in front of
-// the loop, so the blocks of a kernel's own thread stay until the kernel ends.
+// Shared block of __kmpc_alloc_shared. Flang 24 may free a block in each iteration of a loop although it allocated it
+// once in front of the loop, so the blocks of a kernel's own thread stay until the kernel ends.
 struct alignas(16) SharedBlock {
   SharedBlock* next;
   bool is_kernels;
@@ -89,7 +89,7 @@ void free_shared_blocks() {
   std::abort();
 }
 
-// Fortran's runtime in the image has a buffer of its own for standard output.
+// Flushes standard output of Fortran's runtime in the image, which has a buffer of its own.
 void flush_output() {
   constexpr std::int32_t kStandardOutput = 6;
   if (_FortranAioBeginFlush && _FortranAioEndIoStatement)
@@ -179,8 +179,8 @@ DEVICERTL_LOOPS(8u, std::uint64_t)
 
 // ---- reductions ----
 
-// Each thread adds its own part, one after the other. libomp's own take no lock in a team of one thread, and so would
-// let teams in at once.
+// Reduces by adding each thread's part, one after the other. libomp's own reduction does not lock in a team of one
+// thread, and so would let several teams in at once.
 std::int32_t __kmpc_reduce_nowait(ident_t* where, std::int32_t gtid, std::int32_t, std::int64_t, void*,
                                   void (*)(void*, void*), void* lock) {
   __kmpc_critical(where, gtid, lock);
@@ -215,7 +215,7 @@ void __kmpc_free_shared(void* memory, std::uint64_t) {
   if (block && !block->is_kernels)
     std::free(block);
 }
-// Wrappers of parallel regions call it. A GPU's threads need such wrappers; here they call the regions themselves.
+// Called by wrappers of parallel regions, which GPU threads need. On a CPU the threads call the regions themselves.
 void __kmpc_get_shared_variables(void***) {
   ::dprintf(STDERR_FILENO, "omptarget: the device runtime for CPUs calls no wrapper of a parallel region\n");
   std::abort();

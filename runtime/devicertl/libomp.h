@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Declares what an image takes from elsewhere: libomp's functions, and those of Fortran's own runtime.
+// Declares functions that an image imports: those of libomp and of Fortran's runtime.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ void __kmpc_end_critical(ident_t* where, std::int32_t gtid, void* name);
 int omp_get_thread_num();
 int omp_get_max_threads();
 
-// Null in an image without Fortran's input and output.
+// Flush function, or null in an image without Fortran's input and output.
 [[gnu::weak]] void* _FortranAioBeginFlush(std::int32_t unit, const char* file, std::int32_t line);
 [[gnu::weak]] std::int32_t _FortranAioEndIoStatement(void* statement);
 }

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shares the iterations of a loop among teams and their threads. Small and without calls, so that a compiler that knows
+// Shares the iterations of a loop among teams and their threads. Small and without calls, so that a compiler that sees
 // the body makes one loop of both.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace omptool::devicertl {
 
-// Number `mine` of `all`, which is 1 or more, takes the blocks mine, mine + all, … of [0, count), and calls
-// each(begin, end) for each of them. Blocks of 0: one for each.
+// Calls each(begin, end) for the blocks of [0, count) that belong to sharer `mine` of `all`: the blocks mine, mine +
+// all, …. `all` is 1 or more. A block size of 0 stands for one block for each sharer.
 template <typename Count, typename Each>
 inline void take_blocks(Count count, Count block, Count all, Count mine, const Each& each) {
   if (count == 0)
@@ -27,14 +27,14 @@ inline void take_blocks(Count count, Count block, Count all, Count mine, const E
   }
 }
 
-// One of several that share work.
+// Sharer: one of several threads or teams that share a loop.
 template <typename Count> struct Sharer {
   Count all;
   Count mine;
   Count block;
 };
 
-// Teams take blocks of the loop, and within each the threads of the team take blocks of that.
+// Shares a loop twice: teams get blocks of the loop, and the threads of a team get blocks of each.
 template <typename Count>
 [[gnu::always_inline]] inline void share_loop(void (*body)(Count, void*), void* argument, Count count,
                                               Sharer<Count> team, Sharer<Count> thread) {

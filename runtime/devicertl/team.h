@@ -31,8 +31,8 @@ inline std::int32_t threads_for(std::int32_t asked) {
   return std::min(threads > 0 ? threads : omp_get_max_threads(), current.thread_limit);
 }
 
-// Answers a query of OpenMP's. Kernels of other compilers in the same image have libomp's teams: libomp answers for
-// those, or nobody, and then it is `otherwise`.
+// Runs a query of OpenMP. Kernels of other compilers in the same image run in teams of libomp; libomp answers for
+// those. Without libomp the result is `otherwise`.
 class LibompsQuery {
 public:
   constexpr LibompsQuery(const char* name, int otherwise) : name_(name), otherwise_(otherwise) {}

@@ -20,8 +20,8 @@ struct Block {
   std::atomic<std::size_t> size;       // 0: the block is freed
 };
 
-// A table of addresses. Allocators give the same ones again, so that it seldom fills up; what finds no place is not
-// remembered.
+// Number of blocks in the table, which is indexed by address. Allocators reuse addresses, so the table rarely fills up.
+// A block without a place is not recorded.
 constexpr std::size_t kBlocks = 1 << 22; // places; those that nobody uses take no memory
 constexpr std::size_t kMostSteps = 64;
 
@@ -40,7 +40,7 @@ Block* blocks() {
   return known;
 }
 
-// Null: it is not there, and where `is_new` no place is left.
+// Finds the record of a block, or makes one if `is_new`. Returns null if there is none, or no free place.
 Block* find(const void* block, bool is_new) {
   Block* const all = block ? blocks() : nullptr;
   const auto address = reinterpret_cast<std::uintptr_t>(block);

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Python calls these functions with numbers and gets a number; -1 leaves the answer to the twin.
+// Exports functions for Python, which pass and return numbers; -1 makes the caller use the Python twin.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-// The image's beginning takes six eighths of the memory, its end the last eighth. The bytes between them pass through
-// the eighth that remains. helper.py knows this layout, too.
+// Image in a buffer: the image's start has six eighths of the memory, its end the last eighth, and the bytes between
+// them pass through the eighth that remains. helper.py has the same layout.
 template <class Byte> struct Image {
   Byte* begin;
   std::uint64_t room, size;

@@ -1,9 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For packager/formats/device_images/compiled.py: the kernels and variables that a cubin has for a host. It answers for
-// cubins with nothing unusual in them. Every other one it leaves to device_elf.py,
-// its twin in Python, which says what is wrong, and which this must agree with.
+// Reads the kernels and variables of a cubin for packager/formats/device_images/compiled.py. Returns -1 for a cubin
+// with anything unusual in it; then device_elf.py, its Python twin, reads the file and reports the fault. Both must
+// agree.
 #include "compatibility.h"
 #include "exported.h"
 #include "image.h"
@@ -31,10 +31,10 @@ constexpr std::string_view kInfo = ".nv.info", kShared = ".nv.shared.";
 constexpr std::string_view kOfLinkers[] = {"_init",       "_fini",  "_edata",       "_end",
                                            "__bss_start", "_start", "__data_start", "."};
 
-// As helper.py has them. Damage is looked for at each depth, and undefined names.
+// Depth of a reading, numbered as in helper.py. Each depth checks for damage and undefined names.
 enum Depth : std::int32_t { kDamage, kSymbols, kResources };
 
-// As compiled.py unpacks it.
+// Record in the layout that compiled.py unpacks.
 struct Record {
   std::uint64_t size = 0, code = 0, code_size = 0, is_kernel = 0, has_code = 0, has_resources = 0;
   std::int64_t registers = -1, shared = 0, stack = -1; // -1: not said
@@ -68,7 +68,7 @@ struct Section {
   bool has_bytes;
 };
 
-// The headers of a cubin.
+// Cubin: its ELF headers.
 class Cubin {
 public:
   explicit Cubin(Image<const std::uint8_t> file) : file_(file), header_(part(0, sizeof header_).get<Elf64_Ehdr>(0)) {
@@ -140,7 +140,7 @@ private:
   Elf64_Ehdr header_;
 };
 
-// Its symbols, and what kernels need.
+// Reading of a cubin's symbols, and of the resources that its kernels need.
 class Reading {
 public:
   Reading(Image<const std::uint8_t> file, std::int32_t depth, std::uint64_t room)
@@ -176,7 +176,7 @@ private:
     });
   }
 
-  // Of kernels by the number of their symbol, off `.nv.info`; shared memory by the size of a section.
+  // Reads the kernels' needs: registers from `.nv.info` by symbol index, shared memory from the size of its section.
   void read_needs() {
     registers_.assign(count_, -1);
     stack_.assign(count_, -1);
@@ -277,8 +277,8 @@ private:
 
 } // namespace
 
-// Returns the number of bytes written to `out`; -1 leaves the cubin to the twin. The memory at `bytes` has the cubin,
-// or both ends of one that is larger.
+// Inspects a cubin and returns the number of bytes written to `out`, or -1 for the Python twin. `bytes` has the cubin,
+// or both ends of a larger one.
 OMPTOOL_EXPORTED omptool_inspect_cubin(const std::uint8_t* bytes, std::uint64_t room, std::uint64_t size,
                                        std::int32_t depth, std::uint8_t* out, std::uint64_t out_room) noexcept {
   try {

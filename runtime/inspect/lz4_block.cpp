@@ -12,8 +12,8 @@
 
 namespace {
 
-// A block of LZ4. Near its ends it answers only for what lz4's own reader takes: the last match begins 12 bytes before
-// the end, and the last 5 bytes are literals.
+// Block of LZ4. Near its end it accepts only what lz4's own reader accepts: the last match begins 12 bytes before the
+// end, and the last 5 bytes are literals.
 class Block {
 public:
   Block(const std::uint8_t* bytes, std::uint64_t stored, Image<std::uint8_t> image, bool is_beginning)
@@ -43,7 +43,7 @@ private:
   static constexpr std::uint64_t kWide = 16, kLastMatch = 12, kLastLiterals = 5, kLastInput = 8;
   static constexpr std::uint64_t kFarthest = 1 << 16, kSmallestRoom = 16 * kFarthest; // matches begin closer than that
   static constexpr unsigned kLong = 15, kShortestMatch = 4; // a length of kLong goes on in the next bytes
-  // A sequence without long lengths reads and writes at most so many bytes, in wide copies.
+  // Short-sequence limits: a sequence without long lengths reads and writes at most so many bytes, in wide copies.
   static constexpr std::uint64_t kShortInput = 1 + kWide + 2 + kLastInput, kShortOutput = 2 * kWide + 2 + kLastMatch;
 
   std::uint64_t room() const { return static_cast<std::uint64_t>(out_end_ - out_) + later_; }
@@ -86,7 +86,8 @@ private:
     std::memcpy(image_.tail_begin() + (at - tail - count), out_ - count, count);
   }
 
-  // Most of a block, where no end is near: up to 14 literals, and up to 18 bytes of a match.
+  // Copies short sequences, which are most of a block, while no end is near: up to 14 literals, and up to 18 bytes of a
+  // match.
   void copy_short_sequences() {
     const std::uint8_t* in = in_;
     std::uint8_t* out = out_;
@@ -178,8 +179,8 @@ private:
 } // namespace
 
 // Inflates a block of LZ4 to an image of `size` bytes, in `room` bytes at `out`: to the whole image, or to both ends of
-// a larger one. Returns the number of bytes of the image; -1 leaves the block to the twin. For a beginning it fills the
-// room, and less only where the block has no more.
+// a larger one. Returns the number of bytes of the image, or -1 for the Python twin. Fills the room with the image's
+// start, and less only if the block has no more.
 OMPTOOL_EXPORTED omptool_lz4_image(const std::uint8_t* bytes, std::uint64_t stored, std::uint8_t* out,
                                    std::uint64_t room, std::uint64_t size, std::int32_t is_beginning) noexcept {
   try {

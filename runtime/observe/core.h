@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The core that has opened this library. Its functions have their own names here (core.cpp): observers include the
-// core's headers, and call say(), observe::subscribe() and the like.
+// Functions of the core that has opened this library, under their own names (core.cpp): observers include the core's
+// headers, and call say(), observe::subscribe() and the like.
 #pragma once
 
 #include "observe/observers.h"

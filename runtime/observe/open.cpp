@@ -36,7 +36,7 @@ constinit All all;
 
 } // namespace
 
-// The library's one function: its name is in observers.h.
+// Opens the observers: the library's one function, whose name is in observers.h.
 extern "C" [[gnu::visibility("default")]] Observers* omptool_observe_open(const Core& core) {
   return take_core(core) ? &all : nullptr;
 }

@@ -28,7 +28,8 @@ class Table {
 public:
   explicit Table(SharedTable<ReportRecord> records) : records_(records) {}
 
-  // Null where the table is full. Two threads that come with one subject get one record.
+  // Finds or adds the record of a subject. Returns null if the table is full. Two threads that add one subject get one
+  // record.
   ReportRecord* record_of(const Subject& subject) const { return record_of(subject, ::getpid()); }
 
   // Adds a file that this process has loaded. Processes that load the same files share the records.

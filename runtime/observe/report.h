@@ -24,7 +24,7 @@ struct ReportRecord {
 };
 static_assert(sizeof(ReportRecord) == 2048);
 
-// Listens if the environment asks for it, from the first call on.
+// Reports regions if the environment asks for it, from the first call on.
 void report_regions();
 // Called when the process ends. A library that was compiled without -fopenmp-targets never calls the runtime: `omptool
 // doctor --run` looks for regions in the files that are loaded now, which include those that the program opened.

@@ -1,10 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels that never end. One that is done when its function returns is watched from its begin; one that is queued,
-// from when somebody waits for its queue: before, nobody can tell whether it has ended. One for which nobody waits is
-// watched from when it is queued, as its device says when it has ended; but while others on that device end, it may be
-// their turn, and not its own.
+// Watches for kernels that never end. A kernel that is done when its function returns is watched from its begin. A
+// queued kernel is watched from the first wait for its queue, because its state is not known before. A queued kernel
+// without a waiter is watched from the enqueue on, because its device reports its end; but while other kernels on that
+// device end, its own turn may still be to come.
 #include "watchdog.h"
 
 #include "observe/events/sink.h"
@@ -71,7 +71,7 @@ private:
     return since + std::chrono::seconds(timeout);
   }
 
-  // Deadlines only become later, and those of what begins meanwhile are no earlier.
+  // Watches the deadlines. Deadlines only move later, and new ones are never earlier.
   void watch() {
     std::unique_lock lock(mutex_);
     for (;;) {

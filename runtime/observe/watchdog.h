@@ -4,8 +4,8 @@
 
 namespace omptool::observe {
 
-// Ends the program by a line that names the kernel which takes longer than that many seconds (OMPTOOL_KERNEL_TIMEOUT);
-// 0: kernels may take forever. Listens from the first call on.
+// Watches kernels, and ends the program by a line that names the kernel which runs longer than that many seconds
+// (OMPTOOL_KERNEL_TIMEOUT); 0: no limit. Listens from the first call on.
 void watch_kernels(unsigned seconds);
 
 } // namespace omptool::observe

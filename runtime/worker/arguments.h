@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Turns the numbers of an operation into what the functions of a plugin take.
+// Converts the numbers of an operation to arguments of plugin functions.
 #pragma once
 
 #include "mpi/transport/wire.h"
@@ -19,14 +19,14 @@ inline void* pointer(std::uint64_t address) {
   return reinterpret_cast<void*>(address);
 }
 
-// The bytes of a copy that come with its answer.
+// Size of the bytes of a copy that are sent with its answer.
 inline std::size_t size_with_answer(const mpi::Operation& operation) {
   if (operation.size > kMostWithAnswer)
     throw mpi::Malformed("a copy of " + std::to_string(operation.size) + " bytes is to come with its answer");
   return operation.size;
 }
 
-// The plugin gets these for a kernel.
+// Kernel arguments in the form for the plugin.
 struct KernelArguments {
   std::vector<void*> words;
   void** first = nullptr; // among the words

@@ -76,7 +76,7 @@ const void* add_host_tables(const Own& own, const std::vector<mpi::Entry>& entri
 
 } // namespace
 
-// The plugin for workers is for programs.
+// Opens the worker's plugins. The plugin for workers is only for programs.
 Backend::Backend() {
   for (std::unique_ptr<Rtl>& rtl : find_rtls()) {
     if (rtl->name() == "mpi" || !rtl->refusal().empty())
@@ -176,7 +176,7 @@ Outcome Backend::fill(const Device& device, const Operation& operation) const {
   return Outcome::of(result, *device.rtl);
 }
 
-// Between two plugins, or where the plugin cannot, through this process.
+// Copies between two plugins directly, or through this process if the plugin cannot.
 Outcome Backend::copy(const Device& device, const Operation& operation) const {
   Operation reading = operation;
   reading.device = operation.value;

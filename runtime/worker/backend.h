@@ -20,7 +20,7 @@ class Backend {
 public:
   Backend();
 
-  // `rank` is this process's, `node` its machine.
+  // Describes the devices of this process. `rank` is its rank, `node` its machine.
   std::vector<mpi::DeviceOfWorker> describe(int rank, const std::string& node) const;
   // Performs everything but copies whose bytes travel alone, which have the two functions below.
   Outcome perform(const Operation& operation);
@@ -32,7 +32,7 @@ public:
   void add_image(std::uint64_t number, Buffer bytes);
 
 private:
-  // An image as its plugin knows it: by the address of the record.
+  // Loaded image; its plugin identifies it by the address of the record.
   struct LoadedImage {
     std::shared_ptr<const Buffer> bytes;
     std::vector<mpi::Entry> entries;

@@ -15,8 +15,7 @@ using mpi::Buffer;
 using mpi::Operation;
 using mpi::View;
 
-// The end of an operation: the number that the plugin's function returned, and the bytes that it gave; the reason,
-// where the number is not 0.
+// Outcome of an operation: the result of the plugin's function, and its bytes; if the result is not 0, the reason.
 struct Outcome {
   std::int32_t result = 0;
   Buffer bytes = {};

@@ -17,7 +17,7 @@ std::string text_of(const Buffer& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A fault ends the operation, not the worker.
+// Calls `work` and catches its exceptions: a fault ends the operation, not the worker.
 Outcome safely(const std::function<Outcome()>& work) {
   try {
     return work();
@@ -28,7 +28,7 @@ Outcome safely(const std::function<Outcome()>& work) {
 
 } // namespace
 
-// Its threads wait for work until the process ends.
+// Graph with workers that are never destroyed: their threads wait for work until the process ends.
 Graph::Graph(Backend& backend) : backend_(backend), workers_(*new Workers(environment().in_flight)) {}
 
 void Graph::add(std::vector<TaskPtr> tasks) {
@@ -85,7 +85,7 @@ void Graph::start(TaskPtr task) {
   }
 }
 
-// With the lock held. True: the task is for the queue that has the other one, and is to be handed over behind it.
+// Requires the lock. Returns true if the task can follow the other one in its queue; then it is enqueued behind it.
 bool Graph::follow(Task& task, const Task& before) const {
   if (!task.is_for_queue || !before.queued || !backend_.queues().can_follow(task.operation, *before.queued))
     return false;
@@ -94,7 +94,7 @@ bool Graph::follow(Task& task, const Task& before) const {
   return true;
 }
 
-// With the lock held. True: one of its leaders goes on, and the task is waited for behind it.
+// Requires the lock. Returns true if one of the task's leaders is unfinished; then the task waits for it.
 bool Graph::has_leader(const TaskPtr& task) {
   while (!task->leaders.empty()) {
     const TaskPtr found = unfinished_.find(task->leaders.back());
@@ -182,7 +182,7 @@ std::vector<TaskPtr> Graph::finish(const TaskPtr& task) {
   return ready;
 }
 
-// With the lock held: to the thread that calls MPI.
+// Requires the lock. Passes the task to the thread that calls MPI.
 void Graph::give(std::vector<TaskPtr>& to, const TaskPtr& task, bool is_awaited) {
   const bool is_first = turn_.done.empty() && turn_.for_mpi.empty();
   to.push_back(task);

@@ -29,7 +29,7 @@ struct Task {
   Buffer bytes = {};       // of a copy whose bytes travel alone, where they are not the device's own
   mpi::Span ran = {};      // by this process's clock; its end is known once it is done
   bool is_awaited = false; // nothing that came with it follows it: the program may be waiting
-  // Under the lock of the graph.
+  // Guarded by the lock of the graph.
   std::size_t before = 0; // tasks that it follows and that are not done
   std::vector<std::shared_ptr<Task>> after = {};
   bool is_for_queue = false;
@@ -46,8 +46,9 @@ public:
 
   // Takes the operations of one message, in their order. Throws mpi::Malformed.
   void add(std::vector<TaskPtr> tasks);
-  // For the thread that calls MPI: tasks that are done, and tasks whose bytes travel alone and whose turn it is. Waits
-  // at most that long for one. Without time it leaves those that nobody awaits for a while: others may come to them.
+  // Turn of the thread that calls MPI: finished tasks, and tasks whose bytes travel alone and whose turn it is. Waits
+  // at most the given time for one. With a time of zero it holds back tasks that the program does not wait for, so that
+  // others can join them.
   struct Turn {
     std::vector<TaskPtr> done, for_mpi;
   };

@@ -33,7 +33,8 @@ std::uintptr_t image_of(const void* address) {
   return ::dladdr(address, &found) ? reinterpret_cast<std::uintptr_t>(found.dli_fbase) : 0;
 }
 
-// Images come and go rarely: somebody may still read the ones before, so they stay.
+// Changes the tables by a copy. Images come and go rarely, and readers may still use the earlier tables, so those are
+// never freed.
 void change(const std::function<void(All&)>& how) {
   static auto& kept = *new std::vector<std::unique_ptr<const All>>;
   const std::lock_guard lock(mutex);
@@ -100,8 +101,8 @@ std::uintptr_t own_address(std::uintptr_t address, const void* caller) {
 
 } // namespace omptool::worker
 
-// Code of clang 23 and later for a CPU calls the second before each virtual call. Images that `omptool link` has linked
-// have their own, which asks the first (packager/linking/cpu/indirect_calls.py).
+// Exports functions for code of clang 23 and later for a CPU, which calls the second before each virtual call. Images
+// linked by `omptool link` have their own, which calls the first (packager/linking/cpu/indirect_calls.py).
 extern "C" [[gnu::visibility("default"), gnu::noinline]] void* omptool_own_address(void* address) {
   return reinterpret_cast<void*>(
       omptool::worker::own_address(reinterpret_cast<std::uintptr_t>(address), __builtin_return_address(0)));

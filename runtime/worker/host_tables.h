@@ -1,9 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The host's virtual tables, and those of the images on CPUs of this process. An object that the host made leads to a
-// table of the host's. Code of clang 23 and later asks for the image's own before each virtual call. Earlier code reads
-// at the host's address: where that faults, a line says why.
+// Maps the host's virtual tables to those of the images on CPUs of this process. An object that the host made points to
+// a table of the host. Code of clang 23 and later asks for the image's own table before each virtual call. Earlier code
+// reads at the host's address: if that faults, a message explains it.
 //
 // Any thread may call these functions.
 #pragma once
@@ -23,7 +23,7 @@ struct HostTable {
 
 // Returns whether the address is in an image or a library of this process.
 bool is_in_image(const void* address);
-// For calls of the image that has `entry`, an address in it, until remove_tables(entry).
+// Adds the tables for calls of the image that contains the address `entry`, until remove_tables(entry).
 void add_tables(const void* entry, const std::vector<HostTable>& tables);
 void remove_tables(const void* entry);
 // Returns the address in the image's own table that corresponds to an address in the host's, else the address itself.

@@ -29,13 +29,13 @@ int complain(const std::string& what) {
   return 1;
 }
 
-// Without MPI_Finalize, and whatever other threads do.
+// Exits without MPI_Finalize, whatever other threads do.
 [[noreturn]] void leave(int exit_code) {
   std::fflush(stdout);
   ::_exit(exit_code);
 }
 
-// Without its domain.
+// Returns the node's name without its domain.
 std::string node() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0 || !name[0])
@@ -44,7 +44,8 @@ std::string node() {
   return whole.substr(0, whole.find('.'));
 }
 
-// MPI's handlers show a stack, and a plugin that says which kernel is at fault leaves alone what another handles.
+// Resets MPI's fault handlers, which print a stack: a plugin that names the kernel at fault skips signals that another
+// library handles.
 void leave_faults_to_plugins() {
   for (const machine::FaultSignal& signal : machine::kFaultSignals)
     std::signal(signal.number, SIG_DFL);
@@ -62,7 +63,7 @@ void dismiss(mpi::Mpi& mpi) {
     backoff.pause();
 }
 
-// Serves the program. Ends the process where the program is lost, or its job: others may go on.
+// Serves the program. Ends the process if the program or its job is lost; other jobs continue.
 void serve(mpi::Mpi& mpi, bool is_split) {
   Backend backend;
   const std::string name = node();

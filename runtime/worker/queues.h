@@ -11,7 +11,7 @@
 
 namespace omptool::worker {
 
-// An operation that the queue of a device has.
+// Queued operation: one that a device's queue has accepted.
 class Queued {
 public:
   Queued(const Rtl& rtl, std::int32_t device, tgt_event_t event, std::vector<void*> arguments)
@@ -24,7 +24,7 @@ public:
   tgt_event_t event() const { return event_; }
   // Returns what the operation's end is.
   std::int32_t wait() const { return rtl_.call().wait_event(event_); }
-  // True for the first that asks: its operation is the next in the stream of this one.
+  // Returns true for the first caller: its operation is the next in the stream of this one.
   bool takes_next() const { return !has_next_.exchange(true); }
 
 private:
@@ -41,9 +41,9 @@ class Queues {
 public:
   explicit Queues(const Devices& devices) : devices_(devices) {}
 
-  // Returns whether the device's queue takes the operation: then hand_over() and await() are called in place of it.
+  // Returns whether the device's queue accepts the operation: then hand_over() and await() are called in place of it.
   bool has_queue_for(const Operation& operation) const;
-  // Returns whether the queue that takes the operation has the other one.
+  // Returns whether the queue for the operation also has the other one.
   bool can_follow(const Operation& operation, const Queued& before) const;
   // Queues the operation behind others of its device. `outcome`, into which it copies, stays until it has ended. Null:
   // the outcome is that it has failed.

@@ -17,7 +17,8 @@ constexpr std::chrono::milliseconds kFarewell{500}; // for the last message
 constexpr Backoff::Time kLongestNap = std::chrono::milliseconds(4);
 constexpr int kPatience = 3; // periods without a sign of the program
 
-// Bytes that travel alone have been announced. The program does not wait for more once it has said goodbye.
+// Returns whether the task is answered already: its bytes travel alone and were announced, or it is the goodbye, after
+// which the program does not wait.
 bool is_answered(const Task& task) {
   const Operation& operation = task.operation;
   return operation.kind == mpi::Kind::kGoodbye ||
@@ -58,7 +59,7 @@ bool Server::serve() {
   return can_finalize_;
 }
 
-// The program need not find out by itself, if it is there and takes it.
+// Tells the program why this worker ends, if the program still receives messages.
 void Server::tell_end(const std::string& why) {
   write(link_.records_for(mpi::kProgram), mpi::Answer{0, 1, 0, std::as_bytes(std::span(why))});
   link_.post();
@@ -66,7 +67,7 @@ void Server::tell_end(const std::string& why) {
     std::this_thread::sleep_for(kHeld);
 }
 
-// False: nothing was to be done.
+// Makes one step. Returns false if there was nothing to do.
 bool Server::step(std::chrono::nanoseconds time) {
   Graph::Turn turn = graph_.next(time);
   for (const TaskPtr& task : turn.for_mpi)
@@ -207,8 +208,8 @@ void Server::come(const TaskPtr& task) {
   transfers_.push_back({task, from, link_.receive(place, from, operation.tag)});
 }
 
-// Bytes go, when they are at a place that MPI can use; the answer says so to the program. Another worker gets some in
-// any case, since it waits for them.
+// Starts sending the bytes, if MPI can use their memory; the answer then says so to the program. Another worker always
+// gets some bytes, because it waits for them.
 void Server::go(const TaskPtr& task) {
   const Operation& operation = task->operation;
   const bool is_for_program = operation.kind == mpi::Kind::kRetrieve;

@@ -1,13 +1,13 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The worker's conversation with its program: operations come, answers go. All calls of MPI are made here, on one
-// thread.
+// Serves a program: receives operations, and sends answers. All calls of MPI are made here, on one thread.
 //
-// Answers are gathered: one that nothing follows leaves at once, with all that are there; others wait for it a while.
+// Answers are gathered: an answer without a follower leaves at once, with all that are there; the others wait for it a
+// while.
 //
-// Kernels run on other threads, so that a ping is answered whatever they do. A program that pings for three periods no
-// more is lost, and its worker ends.
+// Kernels run on other threads, so that a ping is answered at any time. A program that has not pinged for three periods
+// is lost, and its worker ends.
 #pragma once
 
 #include "graph.h"
@@ -23,14 +23,14 @@ class Server {
 public:
   Server(mpi::Mpi& mpi, const mpi::Met& met, Backend& backend);
 
-  // Until the program says goodbye. False: a worker is lost, and MPI_Finalize would wait for it. Throws std::exception:
-  // the program is lost, or says what it must not; it has then been told.
+  // Serves until the program says goodbye. Returns false if a worker is lost, because MPI_Finalize would wait for it.
+  // Throws std::exception if the program is lost, or sent a malformed message; the program has then been informed.
   bool serve();
 
 private:
   using Clock = std::chrono::steady_clock;
 
-  // A copy whose bytes are on their way.
+  // Transfer of a copy whose bytes are on their way.
   struct Transfer {
     TaskPtr task;
     int with; // the other's rank

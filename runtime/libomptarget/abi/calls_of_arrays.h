@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The calls of the two documents: rows come in arrays that may be malformed, and a call with such a row
-// is said and ignored, or its region runs on the host.
+// Calls of the two documents: rows come in arrays that may be malformed. A call with a malformed row is reported and
+// ignored, or its region runs on the host.
 #pragma once
 
 #include "abi/exports.h"
@@ -24,14 +24,14 @@ inline const char* fault_of_memory(const void* address, std::int64_t size) {
   return nullptr;
 }
 
-// Returns what `body(rows, fault)` returns; `fault` says what is wrong with the call, or is "". In place of a malformed
-// row stands one that names no more than the object around its base. Of Arrays is asked
+// Returns the result of `body(rows, fault)`; `fault` describes a malformed call, or is "". A malformed row is replaced
+// by one that names only the object around its base. Arrays provides
 //   kAbi
-//   count, what the program says
-//   known_device(): the device, as the core has it, and fault(): what is wrong with the call but for its rows, or ""
+//   count, as the program passes it
+//   known_device(): the device in the core's numbering, and fault(): a fault of the call outside of its rows, or ""
 //   complete(): whether all arrays are there, and kHowMany: "four"
-//   fault_of(i): what is wrong with row `i`, or null
-//   row(i): what it is; of a malformed one the base; and type(i)
+//   fault_of(i): a fault of row `i`, or null
+//   row(i): its row; of a malformed one the base; and type(i)
 template <typename Arrays, typename Body> auto with_rows(const Arrays& arrays, const Body& body) {
   if (arrays.count < 0 || (arrays.count > 0 && !arrays.complete()))
     return body(Rows(),
@@ -56,7 +56,7 @@ template <typename Arrays, typename Body> auto with_rows(const Arrays& arrays, c
   return body(Rows(rows.data(), rows.size()), first_fault);
 }
 
-// `later`: what an asynchronous call has beside its rows; null: the call waits.
+// Runs a data call. `later` has the dependences and the event of an asynchronous call; null: the call waits.
 template <typename Arrays>
 void on_data(Action action, const char* function, const void* code, const Arrays& arrays,
              const Later* later = nullptr) {
@@ -74,7 +74,7 @@ void on_data(Action action, const char* function, const void* code, const Arrays
   });
 }
 
-// `shape`: of one team, or what the call asks for.
+// Runs a region. `shape` is that of the call, by default one team.
 template <typename Arrays>
 std::int32_t on_region(const char* function, const void* code, const void* entry, const Arrays& arrays,
                        const LaunchShape& shape = {}, const Later* later = nullptr) {

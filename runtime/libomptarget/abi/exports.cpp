@@ -27,7 +27,7 @@ void ReportedCall::begin(observe::Call call, std::optional<std::int64_t> device)
   kernel_ = call.entry ? kernel_of(call.entry) : nullptr;
   if (kernel_)
     call.region = kernel_->name;
-  // A routine that calls another is the one that the program calls.
+  // Outer call: if a routine calls another one, the program has called the outer one.
   const observe::Begun* const outer = observe::Within::innermost();
   if (device || !outer || outer->call.action != Action::kRoutine)
     construct_.emplace(call);

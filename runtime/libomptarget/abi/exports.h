@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exports functions from this library: visible, without an exception, and, where one name has two meanings, under an
-// explicit symbol version (exports.map names the versions). Shared by the ABIs: constructs are announced to those who
-// listen, and libraries register.
+// explicit symbol version (exports.map names the versions). Shared by the ABIs: reports constructs to listeners, and
+// registers libraries.
 #pragma once
 
 #include "data/table/mapping_fault.h"
@@ -44,8 +44,8 @@ template <typename Body> auto guarded(const char* call, const Body& body) noexce
 // Announces a call while it lasts, if anybody listens.
 class ReportedCall {
 public:
-  // `device`: as the program gives it; the call's own is set to its number. Without it the call is for none. A call for
-  // a number that no device has is not reported.
+  // Explicit report of a call. `device` is the program's number; the call's own device becomes that device's number.
+  // Without a device the call has none. A call with a number of no device is not reported.
   explicit ReportedCall(const observe::Call& call, std::optional<std::int64_t> device = std::nullopt) {
     if (observe::may_be_heard()) [[unlikely]]
       begin(call, device);

@@ -11,14 +11,14 @@
 
 namespace omptool {
 
-// Work for every device, done when a device is first used (device number -2).
+// Deferred work for every device, done at the device's first use (device number -2).
 struct Deferred {
   std::function<void(Device&)> run;
   const void* host_address = nullptr; // of a region; null for data
   std::vector<HostRange> memory = {}; // that it uses: gone with the library that it is part of
 };
 
-// The deferred work of a process, in the order of the calls. Each device counts what it has done.
+// Deferred work of a process, in the order of the calls. Each device counts the items that it has done.
 class DeferredWork {
 public:
   void add(Deferred work);

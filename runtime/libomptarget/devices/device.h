@@ -18,7 +18,7 @@ namespace omptool {
 struct Device {
   Device(int its_number, Rtl& its_rtl, std::int32_t its_rtl_id)
       : number(its_number), rtl(its_rtl), rtl_id(its_rtl_id) {}
-  // The reason for the message of a region that cannot run here.
+  // Describes the device in the message of a region that cannot run on it.
   std::string describe() const { return "device " + std::to_string(number) + " (" + rtl.title_of(rtl_id) + ")"; }
 
   const int number;
@@ -29,10 +29,11 @@ struct Device {
   DeviceData data{memory};
   SpecialMemory special{memory};
 
-  // The turn to map the variables of loaded images, to run their constructors and to run deferred work. Recursive:
-  // constructors of device variables may call this library.
+  // Serialises preparing: mapping the variables of loaded images, running their constructors, and deferred work.
+  // Recursive, because constructors of device variables may call this library.
   std::recursive_timed_mutex preparing;
-  // The turn to initialise the device or to load images, so that threads that come at once don't each do it.
+  // Serialises loading: initialisation of the device and loading of images, so that threads that arrive at the same
+  // time do it once.
   std::recursive_timed_mutex loading;
   std::mutex knowing;                         // of `failure` and of writers of `usable`
   std::string failure;                        // why it cannot be used, once that is known

@@ -15,11 +15,11 @@
 
 namespace omptool {
 
-// The plugins of a process and its devices by number.
+// Device numbers of a process, and its plugins.
 class DeviceNumbers {
 public:
   int count() const { return count_.load(std::memory_order_acquire); }
-  // Null when there is no such number.
+  // Returns null if no device has the number.
   Device* device(int number) const {
     if (number < 0 || number >= count())
       return nullptr;

@@ -32,7 +32,8 @@ std::string Kernel::ambiguity() const {
   return {};
 }
 
-// The linker gives one address to what has one name, and kernels of one file that was compiled twice have.
+// Returns whether several objects have the kernel. The linker merges equal names to one address, and a file that was
+// compiled twice has equal names.
 bool Kernel::in_several_objects() const {
   return std::any_of(owners.begin(), owners.end(), [&](const LibraryEntry& owner) {
     return owner.library->home.object.begin != owners.front().library->home.object.begin;
@@ -159,7 +160,7 @@ void KernelTable::remove(const std::shared_ptr<Library>& library) {
   publish(std::move(changed));
 }
 
-// A fresh record takes the place of a known one, so that a region that is running keeps what it was resolved to.
+// Replaces a kernel's record by a new one, so that a running region keeps the record that it has resolved.
 void KernelTable::replace(KernelIndex& index, const void* address, std::vector<LibraryEntry> owners) {
   const std::shared_ptr<Kernel> known = index.find(address);
   if (known)

@@ -14,7 +14,7 @@
 
 namespace omptool {
 
-// The time that something took lately. It falls to a shorter time at once and grows by a quarter each time, so that one
+// Recent duration of an operation. It falls to a shorter duration at once and grows by a quarter each time, so that one
 // that waited for a processor, or for its image to be loaded, does not count.
 class RecentTime {
 public:
@@ -32,8 +32,8 @@ private:
   std::atomic<Time::rep> time_{0};
 };
 
-// A kernel as the host knows it. Several libraries may list one host address: bundled objects of one
-// executable share its entry table, each with its own images.
+// Kernel by its host address. Several libraries may list one host address: bundled objects of one executable share its
+// entry table, each with its own images.
 struct Kernel {
   struct Loaded {
     int device = -1;
@@ -48,7 +48,7 @@ struct Kernel {
   const std::string name;
   std::string title() const; // in messages: "work:5"
   const std::vector<LibraryEntry> owners;
-  // The findings so far: written under the lock of the table of kernels, read without it.
+  // Loaded findings: written under the lock of the table of kernels, read without it.
   mutable std::atomic<const Loaded*> loaded{nullptr};
   mutable std::forward_list<Loaded> kept; // all that `loaded` ever led to; under that lock
   const Loaded* on(int device) const {
@@ -70,15 +70,15 @@ struct Kernel {
   };
   // Searches the images of a device, by its number. The caller holds the lock of the table, here and below.
   Found search(int device) const;
-  // Keeps what was found, unless another thread has.
+  // Keeps the findings, unless another thread has stored some, and returns the stored ones.
   const Loaded* keep(int device, const Found& found) const;
 
 private:
-  // Returns why the address does not say which kernel is meant, or "".
+  // Returns why the address fits several kernels, or "".
   std::string ambiguity() const;
 };
 
-// A kernel on a device. Valid as long as the KernelUse that it comes from.
+// Resolved kernel on a device. Valid as long as the KernelUse that it comes from.
 struct Resolved {
   void* function = nullptr; // null: it is not there
   Launching how;
@@ -89,7 +89,7 @@ struct Resolved {
 // those on the way to the change: programs that compile while they run register libraries all the time.
 class KernelIndex {
 public:
-  // Null: none is there.
+  // Finds the kernel of an address, or null.
   const std::shared_ptr<Kernel>& find(const void* address) const {
     const Node* node = &root_;
     for (std::uint64_t hash = hash_of(address);; hash <<= kBits) {
@@ -101,7 +101,7 @@ public:
       node = slot.below.get();
     }
   }
-  // Null: takes away what is there.
+  // Sets the kernel of an address; null removes it.
   void set(const void* address, std::shared_ptr<Kernel> kernel) { set(root_, 0, address, std::move(kernel)); }
 
 private:
@@ -156,7 +156,8 @@ public:
   const std::atomic<const KernelIndex*>& published() const { return published_; }
   // Indexes and kernels that launches may still use.
   Retired& retired() { return retired_; }
-  // Several libraries have a kernel of one name, with one address: some address has to be asked for.
+  // Returns whether several libraries have a kernel with one name and one address: then regions look up their libraries
+  // by address.
   bool any_shared_name() const { return any_shared_name_.load(std::memory_order_acquire); }
 
   // Returns the kernel alone: its name and its library.

@@ -27,7 +27,7 @@ public:
   bool has_known(const void* address);
   // Returns whether nothing else is registered.
   bool is_last(const void* descriptor);
-  // Every library that registered is gone: the program is ending, or has unloaded all of them.
+  // Returns whether all registered libraries are gone: the program is ending, or has unloaded them.
   bool is_over();
   // Calls `use` with each library, under the lock.
   template <typename Use> void each(Use use) {
@@ -46,9 +46,9 @@ public:
   std::string ignored();
   // Ends the wait of a library with its contents.
   void enlist(const std::shared_ptr<Library>& library, LibraryContents contents);
-  // The lock of the libraries' own memory: held while that is read.
+  // Lock for reading the libraries' own memory.
   std::mutex& reading() { return reading_; }
-  // Returns when nobody reads the memory of a removed library any more.
+  // Waits until no thread reads the memory of a removed library.
   void await_readers() { const std::lock_guard nobody_reads(reading_); }
 
   // Number of changes that a device has to catch up with.

@@ -24,7 +24,7 @@ bool has_name(const __tgt_offload_entry& record) {
   return record.name && *record.name;
 }
 
-// An entry that the image lacks needs no name.
+// Returns whether entries pair by name. An entry that the image lacks needs no name.
 bool pairs_by_name(Records there, Records host) {
   return std::all_of(host.begin(), host.end(), has_name) &&
          std::all_of(there.begin(), there.end(), [](const auto& record) { return !record.addr || has_name(record); });
@@ -66,7 +66,8 @@ bool Library::copy_if_unloadable(__tgt_device_image& its_image, std::vector<char
   const std::lock_guard lock(reading);
   if (removed)
     return false;
-  // With the container's header, which plugins look for. The image stays as aligned as memory of the heap.
+  // Bytes in front of the image: the container's header, which plugins read. The image keeps the alignment of heap
+  // memory.
   const std::vector<std::byte> before = bytes_before(its_image.ImageStart);
   const std::size_t header = before.size() - before.size() % alignof(std::max_align_t);
   const auto* const first = reinterpret_cast<const char*>(before.data() + before.size() - header);
@@ -130,7 +131,7 @@ std::string LoadedImage::run_all(EntryKind kind) const {
     const std::int32_t result =
         function ? device.rtl.call().run_target_team_region(device.rtl_id, function, nullptr, 0, 1, 1) : -1;
     observe::report(observe::ImageFunctionRan{device.number, name_of(entries()[i]), result != 0});
-    // NVIDIA's driver ends before the program's last functions run, and takes the variables with it.
+    // Destructors may fail here: NVIDIA's driver ends before the program's last functions run, and frees the variables.
     if (result == OMPTARGET_RTL_NOT_STARTED && kind == EntryKind::kDestructor && library->home.permanent)
       return {};
     if (result != 0)

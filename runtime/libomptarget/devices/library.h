@@ -15,7 +15,7 @@ namespace omptool {
 
 struct LoadedImage;
 
-// One executable or shared library that has registered. Its contents are read when a device is first needed.
+// Library: an executable or shared library that has registered. Its contents are read when a device is first needed.
 struct Library : LibraryContents {
   // A device that has loaded what it could of the library.
   struct OnDevice {
@@ -31,8 +31,7 @@ struct Library : LibraryContents {
   const LoadedObject home;           // that the descriptor is part of
   std::atomic<bool> removed = false; // written under the lock of Libraries
 
-  // Calls `use` with what the device has loaded of the library, under the library's lock; not at all if it has loaded
-  // nothing.
+  // Calls `use` with the library's images on the device, under the library's lock; not at all if it has none there.
   template <typename Use> void on(int device, Use use) {
     const std::lock_guard lock(mutex_);
     if (const auto there = on_device_.find(device); there != on_device_.end())
@@ -55,8 +54,8 @@ struct Library : LibraryContents {
     const std::lock_guard lock(mutex_);
     return std::exchange(on_device_, {});
   }
-  // Copies the image's bytes, unless they are the program's own: a plugin looks at them without a lock, and the library
-  // may be unloaded meanwhile. Returns false if it has been unregistered, which takes the lock `reading`.
+  // Copies the image's bytes, unless the program itself contains them: a plugin reads them without a lock, and the
+  // library may be unloaded meanwhile. Returns false if it is unregistered, which locks `reading`.
   bool copy_if_unloadable(__tgt_device_image& image, std::vector<char>& bytes, std::mutex& reading) const;
 
 private:
@@ -78,14 +77,14 @@ struct LoadedImage {
   LoadedImage& operator=(const LoadedImage&) = delete;
 
   const std::vector<HostEntry>& entries() const { return library->table.entries; }
-  // Has the plugin load it: `table` stays null where that fails. False: the library has been unregistered, which takes
-  // the lock `reading`.
+  // Loads the image in the plugin: `table` stays null if that fails. Returns false if the library is unregistered,
+  // which locks `reading`.
   bool load(std::mutex& reading);
   // Pairs the plugin's table with the host's (decision 26): fills `addresses`. Returns why the tables do not belong
   // together, as the end of a message, or "".
   std::string pair_entries();
-  // Runs the functions of that kind, which take no arguments, in table order, destructors backwards. The name of the
-  // first that could not run, or "".
+  // Runs the functions of one kind, which have no parameters, in table order, destructors backwards. Returns the name
+  // of the first that could not run, or "".
   std::string run_all(EntryKind kind) const;
   Passing passing(EnvironmentPlace of_call) const { return passings[static_cast<std::size_t>(of_call)]; }
   // Returns why its kernels cannot be called with this environment.

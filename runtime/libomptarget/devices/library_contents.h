@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Holds what an executable or shared library registers, in the core's own terms. Each ABI reads its descriptor into
-// this; the core knows no ABI's records.
+// Contents of a registered executable or shared library, in the core's terms. Each ABI converts its descriptor to this
+// form; the core sees no records of an ABI.
 #pragma once
 
 #include "bytes.h"
@@ -74,19 +74,19 @@ struct EntryTable {
     if (const HostRange variable = variable_behind(entry); variable.size() > 0)
       globals.push_back(variable);
   }
-  // One of the documents' records.
+  // Adds one record of the documents' ABI.
   void add(const __tgt_offload_entry& record) {
     add({record.addr, record.name, record.size, record.size == 0 ? EntryKind::kKernel : EntryKind::kGlobal,
          record.size});
   }
 };
 
-// The compilers of an image, as far as they are known.
+// Origin of an image: its compilers, as far as they are known.
 struct ImageOrigin {
   KernelForm form = KernelForm::kAsCalled;
   bool is_old = false;  // see passings_of()
   std::string compiler; // the newest one, with its version; "": not known
-  // LLVM's runtime for programs with these entries names teams and threads in three dimensions.
+  // Since LLVM 20: LLVM's runtime for programs with these entries prints teams and threads in three dimensions.
   bool is_since_20 = false;
 };
 
@@ -105,10 +105,11 @@ struct LibraryContents {
   bool globals_required = false; // an image that lacks a global cannot be used
   bool host_memory = false;      // the library asks for devices that use host addresses
   const char* remark = nullptr;  // what its user should know
-  // Adds to the fault who caused it, by an address in the library; null: the fault is complete. Called without a lock.
+  // Explains the fault: appends which file caused it, found by an address in the library. Null: the fault is complete.
+  // Called without a lock.
   std::string (*explain)(const std::string& fault, const void* address) = nullptr;
 
-  // Returns the image as plugins know it.
+  // Returns the image as a record for plugins.
   __tgt_device_image raw(const RegisteredImage& image) const {
     auto* const first = const_cast<__tgt_offload_entry*>(table.records.data());
     return {image.begin, image.end, first, first + table.records.size()};
@@ -118,7 +119,7 @@ struct LibraryContents {
 // Reads a registered descriptor. Returns why it cannot be used, or "".
 using LibraryReader = std::string (*)(const void* descriptor, LibraryContents& contents);
 
-// More is a damaged descriptor, not a program.
+// Most images of a library. A higher number shows a damaged descriptor.
 constexpr std::uint32_t kMostImages = 1U << 16;
 
 // Adds the images in a descriptor's list. Returns why the list is damaged, or "".

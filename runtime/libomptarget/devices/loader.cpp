@@ -15,14 +15,14 @@ namespace omptool {
 
 namespace {
 
-// A thread inside dlopen() or dlclose() has the dynamic linker locked, and another one, which calls a plugin, may wait
-// for that. So nobody waits for its turn without end.
+// Patience of a thread that waits for its turn. A thread inside dlopen() or dlclose() holds the dynamic linker's lock,
+// and the thread that it waits for calls a plugin, which may wait for that lock.
 constexpr std::chrono::seconds kPatience{1}; // to initialise a device or to load images, which two threads may both do
 constexpr std::chrono::seconds kPatienceForOnce{10}; // for what must be done once
 
 } // namespace
 
-// Two threads may both initialise the device: the first one's answer counts.
+// Starts the device. Two threads may both initialise it; the first result counts.
 bool Loader::start(Device& device) {
   if (device.usable.load(std::memory_order_acquire))
     return true;
@@ -95,8 +95,8 @@ std::string Loader::reason_of(Device& device) const {
   return device.failure;
 }
 
-// Loads what the library has for the device. Where two threads load the same images, the first to be done is published,
-// and the other's images are unloaded. Returns false if another thread has not finished what must be done once.
+// Loads the library's images for the device. If two threads load the same images, the first to finish publishes them,
+// and the other's images are unloaded. Returns false if another thread has not finished the steps that happen once.
 bool Loader::load(const std::shared_ptr<Library>& library, Device& device) {
   Images images; // unloaded without a lock: destructors may call this library
   std::string failure;
@@ -156,7 +156,7 @@ void map_global(const LoadedImage& image, std::size_t index) {
     globals.map_in_place(variable, name_of(entry));
 }
 
-// The plugin says when it compiled the image that it has loaded last, or has failed to load.
+// Reports the compilation of an image, which the plugin describes after it has loaded the image, or has failed to.
 void report_compilation(const LoadedImage& image, std::size_t size) {
   using Clock = std::chrono::steady_clock;
   const auto last_compilation = image.device.rtl.call().last_compilation;
@@ -169,7 +169,7 @@ void report_compilation(const LoadedImage& image, std::size_t size) {
 
 } // namespace
 
-// No lock is held: an image's constructors may call this library.
+// Loads the images without a lock, because their constructors may call this library.
 Loader::Images Loader::load_images(const std::shared_ptr<Library>& library, Device& device, std::string& failure) {
   Images images;
   for (const RegisteredImage& image : library->images) {
@@ -190,8 +190,8 @@ Loader::Images Loader::load_images(const std::shared_ptr<Library>& library, Devi
   return images;
 }
 
-// Gives the library the images that can be used, and leaves the others to be unloaded. Caller has the turn
-// device.preparing, so that constructors run once and before any region.
+// Publishes usable images in the library; the others are unloaded. The caller holds device.preparing, so that
+// constructors run once and before any region.
 void Loader::publish(Library& library, Device& device, const Images& images, std::string failure) {
   Images complete;
   for (const std::shared_ptr<LoadedImage>& image : images)

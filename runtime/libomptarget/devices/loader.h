@@ -18,7 +18,7 @@ public:
 
   // Initialises the device. Returns false if it cannot be used, see reason_of().
   bool start(Device& device);
-  // Also loads the images of every resolved library and runs deferred work.
+  // Prepares the device: starts it, loads the images of every resolved library and runs deferred work.
   bool prepare(Device& device);
   // Returns whether nothing is left to prepare.
   bool is_prepared(const Device& device) const {

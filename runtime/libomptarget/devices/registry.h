@@ -1,10 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Knows what is registered and which devices there are. Registering only notes a descriptor; the first call that needs
-// to know asks the plugins which images they accept and numbers their devices, and the first call that uses a device
-// initialises it and loads its images. libraries.h has the lists, device_numbers.h the plugins and devices, resolver.h
-// examines what has registered, loader.h gets devices ready.
+// Registry of libraries and devices. Registering only notes a descriptor. The first call that needs devices asks the
+// plugins which images they accept, and numbers their devices; the first call that uses a device initialises it and
+// loads its images. libraries.h has the lists, device_numbers.h the plugins and devices, resolver.h examines registered
+// libraries, loader.h prepares devices.
 #pragma once
 
 #include "devices/loader.h"
@@ -17,14 +17,14 @@ class Registry {
 public:
   // The registry of this process, or null before the first registration and after fork().
   static Registry* current() noexcept { return PerProcess<Registry>::known(); }
-  // Makes one where there is none.
+  // Obtains the registry, and makes it if there is none.
   static Registry& obtain() { return PerProcess<Registry>::get(); }
-  // The parent's, where the process is a child of fork() and nothing has registered anew; else null. Nobody but this
-  // process looks into what it got, and it has no other thread that would change it.
+  // Lost registry of the parent process, in a child of fork() that has registered nothing; else null. No other process
+  // or thread changes it.
   static Registry* lost() noexcept { return current() ? nullptr : PerProcess<Registry>::parents(); }
   Registry() { request_barriers(); }
 
-  // `read` says what is at the address; called when a device is first needed, from any thread, until
+  // Adds a library. `read` reads the contents at the address, when a device is first needed, on any thread, until
   // remove() has returned.
   void add(const void* descriptor, LibraryReader read);
   void remove(const void* descriptor);
@@ -37,13 +37,13 @@ public:
     resolver_.resolve_pending();
     return numbers_.count();
   }
-  // Null when there is no such number.
+  // Returns null if no device has the number.
   Device* device(int number) const { return numbers_.device(number); }
   std::string reason_for_none() { return resolver_.reason_for_none(); }
 
   // Initialises the device. Returns false if it cannot be used, see reason_of().
   bool start(Device& device) { return loader_.start(device); }
-  // Also loads the images of every library and runs deferred work.
+  // Prepares the device: starts it, loads the images of every library and runs deferred work.
   bool prepare(Device& device) {
     resolver_.resolve_pending();
     return is_prepared(device) || loader_.prepare(device);
@@ -113,7 +113,8 @@ private:
 class KernelUse {
 public:
   KernelUse(Registry& registry, const void* host_address) : registry_(registry), mine_(my_hazard_pointer()) {
-    // Locals stay in registers; a store to a hazard pointer could change a member, for all that the compiler knows.
+    // Published index, in a local variable, which stays in a register: the compiler must assume that a store to a
+    // hazard pointer changes members.
     const std::atomic<const KernelIndex*>& published = registry.kernels_.published();
     HazardPointer& mine = mine_;
     const KernelIndex* index = nullptr;
@@ -136,7 +137,7 @@ public:
       return;
     mine_.record.store(nullptr, std::memory_order_release);
     light_barrier(); // collect() sees that, or this that something was retired before it
-    // The child of a kernel that forked does not know who holds what.
+    // Skips retired items in the child of a kernel that forked: the child cannot see which are in use.
     if (registry_.kernels_.retired().any() && Registry::current() == &registry_) [[unlikely]]
       registry_.kernels_.retired().collect();
   }

@@ -67,7 +67,8 @@ void Resolver::resolve() {
 
 // Examines the library, and enlists it if its plugins have counted their devices. Returns the plugins that have not.
 std::vector<Rtl*> Resolver::enlist_if_counted(const std::shared_ptr<Library>& library) {
-  // Not longer: this thread may have the dynamic linker locked, for which a plugin waits that another one has called.
+  // Patience to examine a library: this thread may hold the dynamic linker's lock, and a plugin that another thread has
+  // called may wait for that lock.
   constexpr std::chrono::seconds kPatienceToExamine{10};
   const std::unique_lock turn(examining_, kPatienceToExamine);
   std::optional<LibraryContents> contents = libraries_.is_pending(*library) ? examine(*library) : std::nullopt;
@@ -128,8 +129,8 @@ void Resolver::enlist(const std::shared_ptr<Library>& library, LibraryContents c
     say("%s %s", library->home.name().c_str(), remark);
 }
 
-// Notes all plugins that accept the image (decision 34), or what each has against it, as far as they say. Of an image
-// for another CPU that is the reason, whatever each plugin says. Returns false if the library is unregistered
+// Finds all plugins that accept the image (decision 34), or the reason of each that refuses, if it has one. For an
+// image of another CPU that is the reason, whatever the plugins report. Returns false if the library is unregistered
 // meanwhile.
 bool Resolver::find_owners(const Library& library, const LibraryContents& contents, RegisteredImage& image) {
   std::vector<char> bytes;

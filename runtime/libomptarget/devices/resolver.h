@@ -17,7 +17,7 @@ class Resolver {
 public:
   Resolver(Libraries& libraries, DeviceNumbers& numbers) : libraries_(libraries), numbers_(numbers) {}
 
-  // Gives the devices of all plugins numbers, whether or not a library has images for them; after fork() too.
+  // Numbers the devices of all plugins, whether or not a library has images for them; after fork() again.
   void number_all();
   // Resolves, in order, what has registered since the last call.
   void resolve_pending() {

@@ -21,8 +21,8 @@ struct Decision {
   std::condition_variable made;
 };
 
-// A thread that waits may be a constructor's, whose linker's lock whoever starts the tool waits for. Such a thread goes
-// on, unheard.
+// Patience of a thread that waits for a tool's start. The thread may run a constructor, with the dynamic linker's lock,
+// for which the starting thread may wait. After that time its events are not reported.
 constexpr std::chrono::seconds kPatience{1};
 
 } // namespace

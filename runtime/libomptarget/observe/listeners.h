@@ -4,10 +4,11 @@
 
 namespace omptool::observe {
 
-// Finds out who wants to listen, once. No lock may be held: a tool may call this library while it starts.
+// Finds the listeners that the environment asks for, once. Called without a lock, because a tool may call this library
+// while it starts.
 void find_listeners();
-// Starts a tool, where nobody has yet found out who listens. libomp counts devices, too, while it starts one, and
-// connects nobody then: this decides nothing.
+// Starts a tool, if the listeners have not been found yet. libomp counts devices, too, while it starts a tool, and
+// connects no library then, so this call decides nothing.
 void start_tools();
 
 } // namespace omptool::observe

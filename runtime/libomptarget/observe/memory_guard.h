@@ -21,10 +21,10 @@ struct MemoryRequest {
 
 class MemoryGuard {
 public:
-  // Returns whether it guards the objects of a device. The plugin says by `in_kernel` whether the calling thread is in
-  // a kernel; null: its kernels do not run in this process, or have no memory of their own.
+  // Returns whether objects of the device are guarded. `in_kernel` returns whether the calling thread runs a kernel;
+  // null: kernels do not run in this process, or have no memory of their own.
   virtual bool guards(int device, std::int32_t (*in_kernel)()) = 0;
-  // Returns null for a request that it leaves to the plugin.
+  // Allocates guarded memory. Returns null for a request that is left to the plugin.
   virtual std::byte* allocate(const MemoryRequest& request) = 0;
   // Returns false for memory of the plugin.
   virtual bool release(void* memory) = 0;

@@ -30,9 +30,9 @@ struct Core {
 // Called without a lock. Each function may be called again, by several threads at a time.
 class Observers {
 public:
-  // Subscribes those that count registrations, too: the report and the summary.
+  // Starts those that also count registrations: the report and the summary.
   virtual void start_early() = 0;
-  // Subscribes all that the environment asks for.
+  // Starts all that the environment asks for.
   virtual void start() = 0;
   // Returns null if the environment asks for no guard.
   virtual MemoryGuard* memory_guard() = 0;
@@ -43,7 +43,7 @@ protected:
   ~Observers() = default;
 };
 
-// The type of the library's one function. It returns null for a core of another build.
+// Opens observers: type of the library's one function. The function returns null for a core of another build.
 using OpenObservers = Observers*(const Core& core);
 inline constexpr const char* kOpenObservers = "omptool_observe_open";
 inline constexpr const char* kObserversFile = "libomptool_observe.so";

@@ -78,7 +78,8 @@ Observers* open(std::string& why) {
   return function(PerProcess<const OwnCore>::get());
 }
 
-// Returns null where the variable is null, or the library cannot be opened: then one line names both.
+// Opens the observers for a variable. Returns null if the variable is not set, or if the library cannot be opened; then
+// one line names both.
 Observers* observers_for(const char* variable) {
   if (Observers* const known = opened.load(std::memory_order_acquire); known || !variable || is_refused)
     return known;

@@ -26,7 +26,7 @@ static_assert(sizeof(DependInfo) == 24);
 using ThreadNumber = std::int32_t(void* location);
 using WaitDeps = void(void* location, std::int32_t thread, std::int32_t count, DependInfo* infos, std::int32_t, void*);
 
-// LLVM's own runtime passes this where there is no source location.
+// Location that LLVM's own runtime passes if there is no source location.
 struct Location {
   std::int32_t reserved1 = 0, flags = 2, reserved2 = 0, reserved3 = 0;
   const char* source = ";unknown;unknown;0;0;;";
@@ -34,15 +34,14 @@ struct Location {
 
 // ---- the default device ----
 
-// libomp's own routines; null where it is not there, or nobody has looked.
+// Addresses of libomp's own routines. Null if libomp is missing, or was not looked up yet.
 constinit std::atomic<int (*)()> libomps_get{nullptr};
 constinit std::atomic<void (*)(int)> libomps_set{nullptr};
 constinit std::atomic<bool> has_looked{false};
 
-// libomp has routines of the same names as ours, so they are looked up in its own file, which only
-// libomp's __kmpc_ calls can tell.
-// No lock while the linker is asked, not even that of a static: the caller may be a constructor that
-// runs with the linker locked, and would wait for a thread that waits for the linker.
+// Looks up libomp's routines, in libomp's own file, because this library exports the same names. Only libomp's __kmpc_
+// calls identify that file. No lock is held while the linker is called, not even that of a static: the caller may be a
+// constructor that runs with the linker's lock, and would block a thread that waits for the linker.
 void look_for_libomp() {
   if (has_looked.load(std::memory_order_acquire))
     return;
@@ -59,9 +58,9 @@ void look_for_libomp() {
 
 constinit std::atomic<int> own_default{-1}; // negative: the environment's
 
-// Libomp takes in every thread that asks it, and aborts when one does while it is ending. So this
-// library's exit handler, which runs before libomp's, ends the asking and waits for who is at it: their
-// hazard pointers hold `libomps_get`, and are let go by a store that releases: what libomp did for them is done.
+// Set when asking is over. libomp registers every thread that calls it, and aborts if a thread does so while it ends.
+// So this library's exit handler, which runs before libomp's, stops such calls and waits for those in progress: their
+// hazard pointers hold `libomps_get`, and are cleared by a release store, after the work in libomp.
 constinit std::atomic<bool> asking_is_over{false};
 
 void stop_asking() {
@@ -90,7 +89,7 @@ int ask_libomp() {
   return last_answer;
 }
 
-// The first time in a thread.
+// Begins to ask libomp, at a thread's first query.
 [[gnu::noinline]] int begin_to_ask() {
   static constinit std::atomic<bool> arranged{false};
   look_for_libomp();
@@ -108,8 +107,8 @@ int ask_libomp() {
 
 } // namespace
 
-// A library that the program opens has a libomp that nobody else sees, and this one, if it was preloaded,
-// neither.
+// Finds a function in libomp. A library that the program opens has a libomp outside of the global scope, and so this
+// library cannot find it there, even if it was preloaded.
 void* find_in_libomp(const char* name) {
   if (void* const found = ::dlsym(RTLD_DEFAULT, name))
     return found;

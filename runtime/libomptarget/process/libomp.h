@@ -8,7 +8,7 @@
 
 namespace omptool {
 
-// The default device: libomp keeps it where that is loaded, this library otherwise.
+// Default device: stored by libomp if that is loaded, by this library otherwise.
 int default_device();
 void set_default_device(int number);
 // Calls use this number for it.
@@ -16,10 +16,10 @@ inline constexpr std::int64_t kDefaultDevice = -1;
 [[gnu::always_inline]] inline std::int64_t device_number(std::int64_t device_id) {
   return device_id == kDefaultDevice ? default_device() : device_id;
 }
-// A library has been loaded that may have brought libomp with it.
+// Looks for libomp again, after a library was loaded that may have brought libomp with it.
 void look_for_libomp_again();
 
-// The function of that name, or null. Asks the dynamic linker.
+// Finds a function of libomp by name, or null. Calls the dynamic linker.
 void* find_in_libomp(const char* name);
 template <typename Function> Function* find_in_libomp(const char* name) {
   return reinterpret_cast<Function*>(find_in_libomp(name));

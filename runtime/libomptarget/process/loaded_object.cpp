@@ -12,7 +12,7 @@
 namespace omptool {
 namespace {
 
-// Pages that are not mapped for writing, or not any more once the dynamic linker has been there.
+// Constant pages: those not mapped for writing, or no more after relocation.
 std::vector<HostRange> constants_of(const dl_phdr_info& info) {
   const std::uintptr_t page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   std::vector<HostRange> all;

@@ -10,7 +10,7 @@
 
 namespace omptool {
 
-// The executable or shared library that a descriptor is part of.
+// Loaded object: the executable or shared library that contains a descriptor.
 struct LoadedObject {
   const void* descriptor;
   HostRange object;                   // empty: none of them

@@ -18,7 +18,7 @@
 namespace omptool {
 namespace {
 
-// A message may hold what an image or the environment says, which is anything: no byte of it commands the terminal.
+// Makes a message printable. It may contain any bytes of an image or the environment; no byte may control the terminal.
 void make_printable(char* text, std::size_t size) noexcept {
   for (std::size_t i = 0; i < size;) {
     const std::size_t length = character_at({text + i, size - i});
@@ -39,7 +39,7 @@ void write_line(const char* prefix, const char* format, std::va_list arguments) 
   const std::size_t length = std::min(wanted, sizeof line - 1);
   make_printable(line, length);
   line[length] = '\n'; // over the terminating zero
-  // Nobody is left to tell when stderr cannot be written.
+  // Written bytes are not checked: if stderr fails, there is nowhere to report it.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line, length + 1);
 }
 
@@ -50,7 +50,7 @@ void write_once(const char* format, std::va_list arguments) noexcept {
     tell(kPrefix, "%s", line);
 }
 
-// At the end of the process, however it comes.
+// Reports repetitions at every kind of process end that runs destructors.
 [[gnu::destructor]] void report_repetitions() noexcept {
   if (RepeatedLines* const lines = PerProcess<RepeatedLines>::known())
     lines->take([](const char* line, std::uint64_t repetitions) {

@@ -13,13 +13,14 @@ namespace omptool {
 // Prints a line as say() does, also under OMPTOOL_QUIET=1.
 [[gnu::format(printf, 1, 2)]] void warn(const char* format, ...) noexcept;
 
-// One line behind `prefix` that nothing silences, each time: what the user asked for, or what explains the end.
+// Prints one line behind `prefix`, each time, whatever the settings: output that the user asked for, or the reason of
+// the program's end.
 [[gnu::format(printf, 2, 3)]] void tell(const char* prefix, const char* format, ...) noexcept;
 
-// One line that nothing silences, then SIGABRT.
+// Prints one line, whatever the settings, and raises SIGABRT.
 [[noreturn, gnu::format(printf, 1, 2)]] void die(const char* format, ...) noexcept;
-// Prints a line in LLVM's form, then SIGABRT. The line begins with `place` in the source, unless that is "", and has
-// LLVM's number of the error.
+// Prints a line in LLVM's form, and raises SIGABRT. The line begins with `place` in the source, unless that is "", and
+// has LLVM's number of the error.
 [[noreturn, gnu::format(printf, 3, 4)]] void die_at(const char* place, int number, const char* format, ...) noexcept;
 
 } // namespace omptool

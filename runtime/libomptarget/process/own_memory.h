@@ -16,7 +16,7 @@
 
 namespace omptool {
 
-// kForbidden: the system lets nobody look.
+// Result of reading a string. kForbidden: the system forbids access to the memory.
 enum class StringAt { kThere, kNotThere, kForbidden };
 
 // Returns kThere if a terminated string of fewer than `most` bytes begins at the address.

@@ -1,10 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An object that a process has once, made when it is first asked for. Never destroyed: threads go on while the process
-// exits. A child of fork() makes its own, for the lock of its parent's may be held by a thread that is gone. It keeps
-// what is const, which has no lock. Without the lock of a static's initialisation, for the same reason: of threads that
-// make one at the same time, the first to finish counts.
+// An object that a process has once, made at its first use. Never destroyed, because threads run on while the process
+// exits. A child of fork() makes its own, because a thread that does not exist there may hold the lock of its parent's
+// object. The child keeps a const object, which has no lock. The lock of a static's initialisation is avoided for the
+// same reason: if several threads make the object at the same time, the first to finish counts.
 #pragma once
 
 #include <atomic>
@@ -19,15 +19,16 @@ public:
     Object* const known = the_one.load(std::memory_order_acquire);
     return known ? *known : make();
   }
-  // Null: this process has not made it.
+  // Returns null if this process has not made the object.
   static Object* known() { return the_one.load(std::memory_order_acquire); }
 
-  // Returns what the process had that forked this one, or one before it: given up unlocked and unfreed.
+  // Returns the object of the parent process, or of an earlier ancestor: neither unlocked nor freed.
   static Object* parents() { return the_parents.load(std::memory_order_acquire); }
 
 private:
   [[gnu::noinline, gnu::cold]] static Object& make() {
-    // Before anybody can have one: a thread may fork at once. To watch twice does no harm.
+    // Registers the fork handler before the object is published, because a thread may fork at once. Registering it
+    // twice does no harm.
     static constinit std::atomic<bool> is_watching{std::is_const_v<Object>};
     if (!is_watching) {
       ::pthread_atfork(nullptr, nullptr, [] {

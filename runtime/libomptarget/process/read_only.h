@@ -16,13 +16,13 @@
 
 namespace omptool {
 
-// Asked with every such object of every region: no lock. More ranges than there is room for are not known, nor those at
-// addresses of more than 48 bits. A library is opened before a region maps its memory, by the program's own order; of
-// libraries that come and go meanwhile, a range is one word, so that nobody reads the begin of one and the end of
-// another.
+// Read-only memory of loaded objects, queried for every such object of every region, without a lock. Ranges beyond the
+// table's capacity are not recorded, nor are those at addresses of more than 48 bits. The program opens a library
+// before a region maps its memory. Other libraries may come and go meanwhile, so a range is one word, and no reader
+// sees the begin of one and the end of another.
 class ReadOnlyMemory {
 public:
-  // Of one library. The ranges are whole pages.
+  // Adds the ranges of one library, which are whole pages.
   void add(const std::vector<HostRange>& ranges) {
     for (const HostRange range : ranges) {
       const std::size_t needed = std::min(replace(0, word_of(range)) + 1, words_.size());
@@ -56,7 +56,7 @@ private:
     return first <= UINT64_MAX >> kCountBits && count <= kMostPages ? first << kCountBits | count : 0;
   }
 
-  // Puts the second in the place of the first. Returns where that was; past the end: it is not there.
+  // Replaces the first value by the second. Returns its index, or the size if the value is absent.
   std::size_t replace(std::uint64_t before, std::uint64_t after) {
     std::size_t at = 0;
     for (std::uint64_t known = before;
@@ -66,8 +66,8 @@ private:
     return at;
   }
 
-  // Each a range; 0: none. Without a lock: a child of fork() would wait forever for one that another thread of its
-  // parent held.
+  // Words with one range each, or 0. Lock-free, because a child of fork() would wait forever for a lock that another
+  // thread of its parent held.
   std::array<std::atomic<std::uint64_t>, 64> words_{};
   std::atomic<std::size_t> used_ = 0;
 };

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 4096;
 
-// Addresses in a file's own numbering.
+// Table of a file, with addresses in the file's numbering.
 struct Table {
   std::uint64_t begin, size;
 };

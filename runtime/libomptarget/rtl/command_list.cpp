@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kUsualLinks = 4; // of a region: a copy each way, the kernel, and one to spare
 
-// As the end of a sentence.
+// Describes a failure, as the end of a sentence.
 std::string describe_failure(const observe::Operation& failed, const DeviceMemory& memory, const std::string& why) {
   char object[64] = "";
   std::snprintf(object, sizeof object, "the object at %p (%lld bytes)", failed.host,
@@ -74,7 +74,7 @@ std::int32_t CommandList::run_in_order(KernelCall kernel, const std::string& nam
       return run_by(rtl.async_run_shaped, rtl.async_run_target_team_region, rtl.async_run_target_region, kernel,
                     chained...);
     };
-    // A queued kernel that the plugin has not taken has not begun.
+    // Returns NOT_STARTED for a queued kernel that the plugin has refused, because that has not begun.
     return link(std::move(reported), queue) == 0 ? 0 : OMPTARGET_RTL_NOT_STARTED;
   }
   if (!wait_for_others() || !done(!memory_.is_lost()))
@@ -112,7 +112,7 @@ std::int32_t CommandList::link(observe::Operation reported, const Call& call, co
   return 0;
 }
 
-// Reports an operation of this list, where somebody listens.
+// Begins to report an operation of this list, if there is a listener.
 void CommandList::begin(observe::Operation& operation) {
   if (!observe::heard()) [[likely]]
     return;
@@ -155,7 +155,7 @@ bool CommandList::wait_for_others() {
                       [&](const EventPtr& event) { return has_failed(event->wait_for_operations()); });
 }
 
-// Notes why an operation has failed, or "".
+// Records why an operation has failed, and returns whether it has: `why` is not "".
 bool CommandList::has_failed(const std::string& why) {
   if (!why.empty())
     chain_->failure = " (" + why + ")";
@@ -170,7 +170,7 @@ const EventPtr& CommandList::made(EventPtr& event, Event::Kind kind) const {
   return event;
 }
 
-// Gives the event what follows the queue as it is now.
+// Hands the event over: it completes when the queue's present operations have.
 void CommandList::hand_over(Event& event) {
   if (has_to_wait() && !memory_.chains())
     wait_for_others();
@@ -235,8 +235,8 @@ std::string CommandList::failure_of_others() const {
   return {};
 }
 
-// There is a chain, whose end somebody has seen. set_ended() makes the objects of a failed copy unusable before others
-// hear of it.
+// Ends a chain whose end another thread has seen. set_ended() makes the objects of a failed copy unusable before other
+// constructs are informed.
 std::string CommandList::has_ended(const std::string& why) {
   Completions& completions = Completions::of(memory_.rtl());
   const bool is_good = !has_failed(why);

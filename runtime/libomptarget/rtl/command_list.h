@@ -1,11 +1,11 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The operations of one construct on one device, in their order. Where the plugin has the asynchronous calls they
-// are a chain of its events, and only wait() blocks; elsewhere each is done when its function returns.
+// Operations of one construct on one device, in order. On a plugin with the asynchronous calls they form a chain of its
+// events, and only wait() blocks; elsewhere each operation is done when its function returns.
 //
-// A construct whose operations go on when its next line runs, or that has yet to wait for another's, leaves two
-// events for those who use its objects: filled(), when its copies to the device have ended, and ended().
+// A construct whose operations continue after its call, or that has yet to wait for another construct's, leaves two
+// events for later users of its objects: filled(), when its copies to the device have ended, and ended().
 #pragma once
 
 #include "observe/events/sink.h"
@@ -28,7 +28,7 @@ public:
   // kLater: what it does goes on when the call that made it returns, on any device.
   enum class Use { kNow, kLater };
   explicit CommandList(const DeviceMemory& memory, Use use = Use::kNow) : memory_(memory), use_(use) {}
-  // Nothing of it may be going on; events that have not been set are done.
+  // Ends events that have not been set, as done. No operation may be pending.
   ~CommandList() {
     if (chain_) [[unlikely]]
       end_events({});
@@ -42,15 +42,16 @@ public:
   // The events of others that have yet to be waited for.
   std::vector<EventPtr> awaited() const { return chain_ ? chain_->awaited : std::vector<EventPtr>(); }
 
-  // False: the device did not take it, or what it had to come after has failed; failure() says why. The bytes have to
-  // stay until the queue has ended.
+  // Submits a copy. Returns false if the device refused it, or an operation that it follows has failed; failure() has
+  // the reason. The bytes have to stay until the queue has ended.
   [[nodiscard]] bool submit(void* device, const void* host, std::int64_t size) {
     return is_immediate() ? done(memory_.submit(device, host, size)) : submit_in_order(device, host, size);
   }
   [[nodiscard]] bool retrieve(void* host, const void* device, std::int64_t size) {
     return is_immediate() ? done(memory_.retrieve(host, device, size)) : retrieve_in_order(host, device, size);
   }
-  // 0: handed to the device. OMPTARGET_RTL_NOT_STARTED: it has not begun, and does not. Else: it may have begun.
+  // Runs a kernel. Returns 0: handed to the device; OMPTARGET_RTL_NOT_STARTED: it has not begun, and does not; else it
+  // may have begun.
   [[nodiscard]] [[gnu::always_inline]] std::int32_t run(const KernelCall& kernel, const std::string& name) {
     return is_immediate() && !observe::heard() ? run_now(kernel) : run_in_order(kernel, name);
   }
@@ -61,13 +62,13 @@ public:
   const void* keep(const void* bytes, std::size_t size);
 
   bool is_later() const { return use_ == Use::kLater; }
-  // To be asked under the lock under which the construct takes its place.
+  // Returns whether this list leaves events. Called under the lock under which the construct gets its position.
   bool leaves_events() const { return is_later() || memory_.chains() || has_to_wait(); }
   const EventPtr& filled() { return made(chain().filled, Event::Kind::kFilled); }
   const EventPtr& ended() { return made(chain().ended, Event::Kind::kEnded); }
   // The event of ended(), if anybody has asked for it.
   EventPtr own_end() const { return chain_ ? chain_->ended : nullptr; }
-  // The last copy to the device has been handed over, or has failed: `failure`.
+  // Sets the event filled(): the last copy to the device has been handed over, or has failed with `failure`.
   void set_filled(std::string_view failure = {}) {
     if (chain_) [[unlikely]]
       tell_filled(failure);
@@ -77,13 +78,13 @@ public:
     if (chain_) [[unlikely]]
       hand_over_events();
   }
-  // All is done, or has failed: `failure`.
+  // Sets the event ended(): all is done, or has failed with `failure`.
   void set_ended(std::string_view failure = {}) {
     if (chain_) [[unlikely]]
       end_events(failure);
   }
 
-  // Nothing goes on, is awaited, or has failed.
+  // Returns whether nothing is pending, awaited, or failed.
   bool is_done() const { return !chain_; }
   // Blocks until all that was handed over has ended. "", or what has failed and why, as the end of a sentence. More may
   // follow.
@@ -93,17 +94,17 @@ public:
   std::string failure_of_others() const;
   // The plugin's event after which all has ended; null: it has, or it is no chain.
   tgt_event_t last() const { return chain_ && !chain_->links.empty() ? chain_->links.back().native : nullptr; }
-  // All that was handed over has ended, as somebody else has found out; `why` is "" or why it failed. As wait().
+  // Ends the list, whose end another thread has found; `why` is "" or the failure. Returns what wait() would.
   std::string has_ended(const std::string& why);
 
 private:
-  // An operation that may not have ended.
+  // Link: an operation that may not have ended.
   struct Link {
     tgt_event_t native;
     bool is_given;           // to an event of the chain
     observe::Operation what; // begun, where somebody listens
   };
-  // Operations that go on, or that come after others'.
+  // Chain of pending operations, or of operations that follow those of others.
   struct Chain {
     std::vector<EventPtr> awaited; // of others, not waited for yet
     std::vector<EventPtr> behind;  // of others, which the links come after
@@ -116,7 +117,8 @@ private:
     std::string failure;      // why the last operation failed
   };
 
-  // The transport of a device without queues, and of a construct that nobody has to wait for: all is done at once.
+  // Returns whether operations are immediate: on a device without queues, for a construct that has to wait for no
+  // other.
   bool is_immediate() const { return !chain_ && !memory_.chains(); }
   bool has_to_wait() const { return chain_ && !chain_->awaited.empty(); }
   Chain& chain() {
@@ -141,7 +143,7 @@ private:
     done(result == 0);
     return result;
   }
-  // By the functions of one transport; asynchronous ones take `more`.
+  // Runs a kernel by the functions of one transport; asynchronous ones get `more`.
   template <typename Shaped, typename Teams, typename Plain, typename... More>
   [[gnu::always_inline]] std::int32_t run_by(Shaped shaped, Teams teams, Plain plain, const KernelCall& kernel,
                                              More... more) const {

@@ -28,8 +28,8 @@ constexpr std::chrono::seconds kIdle{1}; // of a thread that calls a plugin: the
 
 // ---- one per plugin ----
 
-// A plugin gives its callback the event alone, and two plugins may use one address: each has its own function. A child
-// of fork() begins anew: the parent's plugins have no threads there.
+// All callbacks. A plugin passes the event alone, and two plugins may use one address, so each plugin has its own
+// function. A child of fork() starts anew, because the parent's plugins have no threads there.
 struct Completions::All {
   std::array<std::atomic<Completions*>, kSlots> slots{};
 
@@ -57,8 +57,8 @@ Completions& Completions::of(const Rtl& rtl) {
   return known ? *known : begin(rtl);
 }
 
-// A thread waits while another one names the callback, but not without end: that one may wait for the dynamic linker,
-// which this one may have locked. Then both name the same callback.
+// Begins callbacks of a plugin. A thread waits for a limited time while another one sets the callback, because that one
+// may wait for the dynamic linker, whose lock this one may hold. After that time both set the same callback.
 Completions& Completions::begin(const Rtl& rtl) {
   static constexpr auto kCallbacks = All::callbacks(std::make_index_sequence<kSlots>());
   constexpr std::chrono::seconds kPatience{1};
@@ -219,7 +219,7 @@ bool Completions::any_kernel_here() {
          });
 }
 
-// A plugin that gets on when it is called gets a thread that calls it, since the program need not.
+// Keeps a plugin going that progresses only when it is called: a thread calls it, because the program need not.
 void Completions::keep_going() {
   if (!progress())
     return;

@@ -1,12 +1,12 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Takes in what a plugin with asynchronous functions says of its events. The plugin's callback may come before the call
-// that made the event has returned, on any thread, with the plugin's locks held. It is therefore only noted here, and
-// the core's workers do what follows.
+// Receives the completions of a plugin with asynchronous functions. The plugin's callback may come before the call that
+// made the event has returned, on any thread, with the plugin's locks held. So the callback only notes the event, and
+// the core's workers do the rest.
 //
-// The plugin may give the address of a released event to a new one. So that a callback always means the event that
-// has the address, none is released before it has been called back.
+// The plugin may reuse the address of a released event. No event is released before its callback, so that a callback
+// always means the event with that address.
 #pragma once
 
 #include "number_map.h"
@@ -28,11 +28,11 @@ class Completions {
 public:
   using Then = std::function<void(std::string failure)>; // "" or why the operation failed
 
-  // The first to ask names the callback to the plugin: to be asked before its first asynchronous operation. Never
-  // destroyed, as plugins are not.
+  // Returns the completions of a plugin. The first caller sets the plugin's callback, so this precedes its first
+  // asynchronous operation. Never destroyed, as plugins are not.
   static Completions& of(const Rtl& rtl);
 
-  // The plugin has called back.
+  // Called by the plugin when an event has completed.
   void completed(tgt_event_t native);
   // Runs `then` once, on a worker, when the event has completed. Once per event, which lives until then.
   void when_done(tgt_event_t native, Then then);
@@ -40,15 +40,16 @@ public:
   std::string wait(tgt_event_t native);
   // Returns 0, or the plugin's error. The event has completed.
   std::int32_t result_of(tgt_event_t native) const;
-  // Has the begin and the end of an operation whose event has completed; the clock's zero: nobody has noted it.
+  // Times of an operation whose event has completed: begin and end. The clock's zero: not recorded.
   struct Times {
     std::chrono::steady_clock::time_point began = {}, ended = {};
   };
   Times times_of(tgt_event_t native);
-  // The core has no more use for these events, which may go on. Changes their array.
+  // Releases events that the core no longer uses; their operations may continue. Changes the array.
   void release(std::span<tgt_event_t> natives);
   void release(tgt_event_t native) { release({&native, 1}); }
-  // Lets the plugin make progress on what when_done() waits for. False: nothing is waited for, or it gets on by itself.
+  // Makes progress in the plugin on events of when_done(). Returns false if nothing is awaited, or the plugin
+  // progresses by itself.
   bool progress();
   // Lets all plugins make progress.
   static void progress_all();

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Threads of the core's, for what is to be done when a call has returned. Two pools, so that kernels which wait for
-// the host never take the threads of what the host waits for. In a child of fork() what was given is lost.
+// Threads of the core, for work after a call has returned. Two pools, so that kernels that wait for the host never use
+// up the threads that the host waits for. A child of fork() loses pending work.
 #pragma once
 
 #include "process/environment.h"
@@ -14,7 +14,7 @@
 
 namespace omptool::core_workers {
 
-// Two threads do what follows when operations have ended: it is short, but for the callbacks of programs and tools.
+// Pools: two threads run the work after an operation's end, which is short except for callbacks of programs and tools.
 struct Pools {
   Workers operating{environment().in_flight}, finishing{environment().in_flight, 2};
 };

@@ -1,9 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The memory of one device: the plugin's data functions, with the device's number in front. Where
-// those take no action, which a plugin for shared memory may choose, this does what is left to do:
-// variables of an image have addresses of their own even there.
+// Memory of one device: the plugin's data functions, with the device's number in front. If those do nothing, which a
+// plugin for shared memory may choose, this class copies where needed, because variables of an image have addresses of
+// their own even then.
 #pragma once
 
 #include "observe/events/sink.h"
@@ -29,8 +29,9 @@ public:
 
   // Inline: most objects are small, and a call costs as much as moving them.
 
-  // Null when the device has no room, and for sizes below one byte. `host` is whose copy it is for, if anything's.
-  // `padding`: bytes to leave before the memory; free() wants the same. `alignment`: the least that a guard leaves.
+  // Allocates memory. Returns null if the device has no room, and for sizes below one byte. `host` is the host memory
+  // that it is a copy of, if any. `padding`: bytes in front of the memory, the same for free(). `alignment`: the least
+  // for a guarded block.
   std::byte* allocate(std::int64_t size, const void* host = nullptr, std::ptrdiff_t padding = 0,
                       std::size_t alignment = 1) const {
     if (size <= 0)
@@ -56,7 +57,7 @@ public:
     return reported(Kind::kFromDevice, host, device, size,
                     [=, this] { return move_now(kRetrieve, host, device, size); });
   }
-  // False when the device could not free it.
+  // Frees the memory. Returns false if the device could not free it.
   bool free(void* device, std::ptrdiff_t padding = 0) const {
     return reported(Kind::kFree, nullptr, device, 0, [=, this] {
       if (observe::MemoryGuard* const guard = guard_; guard && guard->release(device)) [[unlikely]]
@@ -81,7 +82,7 @@ public:
   bool copy_from(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const;
   // Returns whether one function may copy a rectangle; null is the host.
   static bool copies_rectangles(const DeviceMemory* to, const DeviceMemory* from);
-  // By that function. Nothing: not this one.
+  // Copies a rectangle by the plugin's function. Returns nothing if there is no such function for this copy.
   static std::optional<bool> copy_rectangle(const DeviceMemory* to, void* target, const DeviceMemory* from,
                                             const void* source, const tgt_rectangle& rectangle);
   // Returns whether host addresses are device addresses: asks the plugin, and sends a few bytes there and back, which
@@ -90,7 +91,7 @@ public:
   bool shares_host_memory();
   // Asks the guard, if there is one, to allocate the objects. `is_shared` is the answer of shares_host_memory().
   void guard_objects(bool is_shared);
-  // The device has been asked for an operation.
+  // Notes an operation that the device was asked for.
   void note(const observe::Operation& operation) const {
     const bool writes =
         operation.kind == Kind::kToDevice || operation.kind == Kind::kFill || operation.kind == Kind::kBetweenDevices;
@@ -98,7 +99,7 @@ public:
     if (observe::MemoryGuard* const guard = guard_; guard && (reads || writes))
       guard->note_use(operation.there, static_cast<std::size_t>(operation.size), writes);
   }
-  // Returns whether the core tells the plugin the shape of kernels that an OpenMP compiler made.
+  // Returns whether the plugin gets the shape of kernels by OpenMP compilers.
   bool takes_shapes() const { return takes_shapes_; }
   // Returns whether this thread makes each copy itself, at once.
   bool moves_itself() const { return moves_itself_; }
@@ -137,7 +138,7 @@ public:
 private:
   using Kind = observe::Operation::Kind;
 
-  // Runs the work between two events. Out of line: where no listener is, it costs nothing.
+  // Runs the work between two events. Out of line, so that it costs nothing without a listener.
   template <typename Work>
   [[gnu::noinline]] std::invoke_result_t<Work> run_reported(Kind kind, const void* host, const void* there,
                                                             std::int64_t size, Work work, int from) const {
@@ -151,7 +152,7 @@ private:
     observe::end(operation, result);
     return result;
   }
-  // A plugin's function that moves bytes.
+  // Mover: a plugin function that moves bytes.
   using Mover = decltype(RtlFunctions::data_submit) RtlFunctions::*;
   static constexpr Mover kSubmit = &RtlFunctions::data_submit, kRetrieve = &RtlFunctions::data_retrieve;
   // Copies bytes without an event.
@@ -169,7 +170,7 @@ private:
     return result == OMPTARGET_RTL_NOT_STARTED ? std::nullopt : std::optional(took(result));
   }
   bool copy_through_host(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const;
-  // Returns what the plugin says of the device by a function that it may lack.
+  // Returns the plugin's answer about the device, by an optional function.
   template <typename Question> bool says(const Question& asked, bool otherwise = false) const {
     return asked ? asked(rtl_id_) != 0 : otherwise;
   }

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The completion of a construct that leaves work behind when its call returns. It is placed when the construct
-// takes its place among the others, queued once the device has all its operations, and done when they have ended.
+// Completion of a construct whose work continues after its call. The event is placed when the construct gets its
+// position among the others, queued once the device has all its operations, and done when they have ended.
 #pragma once
 
 #include "rtl/rtl.h"
@@ -22,13 +22,14 @@ namespace omptool {
 class Event;
 using EventPtr = std::shared_ptr<Event>;
 
-// Any thread that owns one may call anything. The last owner gives the plugin's event back, so it holds no lock of the
-// core's then.
+// Event, callable on any thread that owns it. The last owner releases the plugin's event, and so must hold no lock of
+// the core.
 class Event {
 public:
-  // The event stands for all operations of a construct, or for its copies to the device alone.
+  // Kind: the event stands for all operations of a construct, or for its copies to the device alone.
   enum class Kind : std::uint8_t { kEnded, kFilled };
-  // Placed. `rtl` is null for a construct that no device does; `rtl_id` is the device's number there.
+  // Explicit start in the state placed. `rtl` is null for a construct that runs on no device; `rtl_id` is the device's
+  // number in the plugin.
   explicit Event(const Rtl* rtl = nullptr, std::int32_t rtl_id = 0, Kind kind = Kind::kEnded)
       : rtl_(rtl), rtl_id_(rtl_id), kind_(kind) {}
   ~Event();
@@ -40,7 +41,7 @@ public:
   // The plugin's event of the last operation; null before it is queued, and where the construct never was.
   tgt_event_t native() const { return native_.load(std::memory_order_acquire); }
 
-  // In this order; the first may be left out. `native` is this event's from now on.
+  // Setters, called in this order; the first one is optional. The event owns `native` from now on.
   void set_handed_over(tgt_event_t native) {
     native_.store(native, std::memory_order_release);
     reach(State::kQueued, {});
@@ -51,7 +52,7 @@ public:
 
   void wait_queued() { wait_until(State::kQueued); } // or done
   void wait() { wait_until(State::kDone); }
-  // Until its operations have ended, which the construct may say later. "" or why they failed.
+  // Waits for the operations to end, even if the construct reports that later. Returns "" or the reason of a failure.
   std::string wait_for_operations();
   // Runs `then` once, with no lock held: now, on this thread, if it is so already, else on the one that sets it.
   void when_queued(std::function<void()> then) { when(State::kQueued, at_queued_, std::move(then)); } // or done

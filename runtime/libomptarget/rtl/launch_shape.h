@@ -14,7 +14,7 @@
 namespace omptool {
 
 struct LaunchShape {
-  // The maker of the call, which says what a kernel relies on.
+  // Origin of the call, on which the rules of its kernels depend.
   enum class Origin : std::uint8_t {
     kRegion,   // the documents' __tgt_target: one team of one thread
     kTeams,    // the documents' __tgt_target_teams: the device starts each team's threads
@@ -24,7 +24,7 @@ struct LaunchShape {
   EnvironmentPlace environment = EnvironmentPlace::kNone;
   tgt_launch_shape asked{sizeof(tgt_launch_shape), 0, 0, 0, {1, 1, 1}, {1, 1, 1}};
 };
-// The shape that a call asks for, made only where the core tells the plugin: most plugins need none.
+// Shape of a call in the plugin's form, made only for plugins that use it: most need none.
 struct AskedShape {
   AskedShape(LaunchShape::Origin whose, EnvironmentPlace place, const void* what, LaunchShape (*maker)(const void*))
       : origin(whose), environment(place), call(what), make(maker) {}
@@ -33,8 +33,8 @@ struct AskedShape {
       : AskedShape(shape.origin, shape.environment, &shape,
                    [](const void* whole) { return *static_cast<const LaunchShape*>(whole); }) {}
   LaunchShape whole() const { return make(call); }
-  // Returns whether the core passes it to a plugin. `takes_compilers`: the plugin takes those of all kernels of
-  // OpenMP's compilers.
+  // Returns whether the core passes the shape to a plugin. `takes_compilers`: the plugin wants the shapes of all
+  // kernels by OpenMP compilers.
   bool goes_to_plugin(bool takes_compilers, Launching kernel) const {
     return origin == LaunchShape::Origin::kTeams ||
            (origin == LaunchShape::Origin::kCompiler && (takes_compilers || kernel.takes_shape)) ||
@@ -47,7 +47,7 @@ struct AskedShape {
   LaunchShape (*make)(const void* call);
 };
 
-// A kernel of a device, its arguments in the form in which it takes them, and the shape that is asked for.
+// Kernel call: a kernel of a device, its arguments in the kernel's form, and the shape of the launch.
 struct KernelCall {
   void* function;
   void** arguments;
@@ -56,7 +56,7 @@ struct KernelCall {
   Launching how;
 };
 
-// Negative numbers, which no clause can say, leave the choice to the device, as 0 does.
+// Shape of teams. Negative numbers, which no clause can have, leave the choice to the device, as 0 does.
 constexpr LaunchShape shape_of_teams(std::int32_t num_teams, std::int32_t thread_limit) {
   LaunchShape shape{LaunchShape::Origin::kTeams};
   shape.asked.teams[0] = static_cast<std::uint32_t>(std::max(num_teams, 0));
@@ -64,8 +64,8 @@ constexpr LaunchShape shape_of_teams(std::int32_t num_teams, std::int32_t thread
   return shape;
 }
 
-// Returns the shape with the flags that tell a plugin where the environment is, what it makes of the arguments, and how
-// it names the shape.
+// Returns the shape with flags for a plugin: where the environment is, how the kernel uses its arguments, and how
+// messages print the shape.
 constexpr LaunchShape with_flags(LaunchShape shape, Launching kernel) {
   const Passing how = kernel.how;
   if (kernel.names_dimensions)
@@ -79,13 +79,13 @@ constexpr LaunchShape with_flags(LaunchShape shape, Launching kernel) {
   return shape;
 }
 
-// Returns whether the core tells the plugin the shape of kernels that an OpenMP compiler made.
+// Returns whether the plugin gets the shape of kernels by OpenMP compilers.
 inline bool takes_compilers_shapes(const RtlFunctions& rtl, std::int32_t rtl_id) {
   return (rtl.run_shaped || rtl.async_run_shaped) && !(rtl.kernels_make_teams && rtl.kernels_make_teams(rtl_id) != 0);
 }
 
-// Runs a kernel by the function that can say most of its shape: `shaped`, which may be null, or `teams`. Asynchronous
-// ones take `more`. Returns the result of the function.
+// Runs a kernel by the function with the richest shape: `shaped`, which may be null, or `teams`. Asynchronous ones get
+// `more`. Returns the result of the function.
 template <typename Shaped, typename Teams, typename... More>
 std::int32_t run_in_shape(Shaped shaped, Teams teams, std::int32_t rtl_id, void* function, void** arguments,
                           std::int32_t count, const tgt_launch_shape& asked, More... more) {

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides how a kernel gets its arguments, from what the call and the image say of it.
+// Decides how a kernel receives its arguments, by properties of the call and the image.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace omptool {
 
-// Where a call has the environment of the launch, a word that the program knows nothing of, among the arguments.
+// Environment's place among a call's arguments. The launch environment is a word that the program does not set.
 enum class EnvironmentPlace : std::uint8_t {
   kNone,
   kFirstIfTaken, // compilers write the same record for kernels that take one and for those that do not
@@ -27,7 +27,7 @@ enum class KernelForm : std::uint8_t {
   kArray, // the environment last. On a CPU the only parameter is the address of an array of the arguments' addresses
 };
 
-// The way to call the kernel.
+// Passing: the way to call the kernel.
 enum class Passing : std::uint8_t {
   kPlain,      // the arguments alone
   kFirst,      // the environment, then the arguments
@@ -47,8 +47,9 @@ struct Launching {
 // By EnvironmentPlace.
 using Passings = std::array<Passing, kEnvironments>;
 
-// `old`: kernels whose callers are of the kind kFirstIfTaken take no environment. Kernels of other devices than a CPU
-// say of themselves what they take, each for itself. `is_separate`: kernels cannot read the host's memory.
+// Passings of a kernel. `old`: kernels whose callers are of the kind kFirstIfTaken have no environment parameter.
+// Kernels on devices other than a CPU describe their parameters, each for itself. `is_separate`: kernels cannot read
+// the host's memory.
 constexpr Passings passings_of(KernelForm form, bool old, bool on_cpu, bool is_separate) {
   using enum Passing;
   const Passing last = !on_cpu ? kLast : is_separate ? kArrayThere : kArray;
@@ -65,8 +66,8 @@ constexpr Passings passings_of(KernelForm form, bool old, bool on_cpu, bool is_s
   return {kPlain, old ? kPlain : kFirst, kFirst, last};
 }
 
-// Returns how a kernel of a CPU image is called that may have been written for a device runtime, as flang's are: such a
-// kernel takes its arguments as parameters, whatever clang's kernels do.
+// Returns how to call a CPU kernel that may be compiled for a device runtime, as flang's are: such a kernel has its
+// arguments as parameters, whatever clang's kernels have.
 constexpr Passing for_kernel(Passing how, bool has_device_runtime) {
   const bool is_array = how == Passing::kArray || how == Passing::kArrayThere;
   return has_device_runtime && is_array ? Passing::kLast : how;

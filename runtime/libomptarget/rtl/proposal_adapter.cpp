@@ -25,7 +25,7 @@ struct Table {
   const Entry* end;
 };
 
-// The functions of section 5; libtarget_rtl.h says what it leaves open.
+// Functions of section 5; libtarget_rtl.h settles what that section leaves open.
 struct Functions {
   int (*device_type)(int) = nullptr;
   int (*number_of_devices)() = nullptr;
@@ -39,8 +39,8 @@ struct Functions {
   int (*run_target_team_region)(int, void*, void*) = nullptr;
 };
 
-// Says why the last call on this thread failed, or ""; the plugin itself has no words for it. Without a destructor: the
-// thread that ends the process makes its last calls in exit handlers, when its variables are gone.
+// Reason of the last failure on this thread, or "": the plugin itself reports none. Has no destructor, because the
+// thread that ends the process makes its last calls in exit handlers, after its variables are destroyed.
 thread_local constinit std::array<char, 256> reason{};
 
 void set_reason(std::string_view text) {
@@ -74,14 +74,14 @@ std::optional<int> machine_of(const __tgt_device_image& image) {
   return bytes[kMachineAt + is_big] | bytes[kMachineAt + !is_big] << 8;
 }
 
-// A plugin's table with the host's names, for as long as the image is loaded: for ever.
+// Loaded table of a plugin, with the host's names. Kept forever, as the image is.
 struct Loaded {
   std::vector<__tgt_offload_entry> entries;
   tgt_target_table table{};
   Loaded* next = nullptr;
 };
 
-// Made once for each plugin, never freed: devices outlive every library.
+// Plugin data, made once for each plugin and never freed, because devices outlive every library.
 struct Plugin {
   void* handle;
   Functions call = {};
@@ -100,8 +100,8 @@ std::string fault_of(const Plugin& plugin, const __tgt_device_image& image) {
   return {};
 }
 
-// Returns what is wrong with the plugin's table, or "". The plugin may say how large an entry is; a size other than the
-// host's shows that the two tables do not belong together.
+// Returns the fault of the plugin's table, or "". A table may have entry sizes; a size other than the host's shows that
+// the two tables do not match.
 std::string fault_of(const Table* table, const __tgt_device_image& image) {
   const auto wanted = static_cast<std::size_t>(image.EntriesEnd - image.EntriesBegin);
   if (!table)
@@ -145,7 +145,7 @@ std::int32_t move(const char* name, int (*call)(int, void*, void*, int), std::in
   return fits_int(size) ? result_of(name, call(device, to, from, static_cast<int>(size))) : 1;
 }
 
-// The plugin does not learn the count, so what it may read goes on behind the arguments.
+// Runs a kernel. The plugin does not get the count, so the words that it may read continue behind the arguments.
 std::int32_t run(const char* name, int (*call)(int, void*, void*), std::int32_t device, void* entry, void** variables,
                  std::int32_t count) {
   constexpr std::size_t kReadable = 8;
@@ -156,7 +156,8 @@ std::int32_t run(const char* name, int (*call)(int, void*, void*), std::int32_t 
   return result == OMPTARGET_RTL_NOT_STARTED ? 1 : result; // there, it is an error as any other
 }
 
-// The core calls plain functions, which must know their plugin by themselves: each place has its own.
+// Most plugins: the core calls plain functions, which cannot carry their plugin, so each place has functions of its
+// own.
 constexpr std::size_t kMostPlugins = 8;
 std::array<std::atomic<Plugin*>, kMostPlugins> plugins{};
 
@@ -211,8 +212,8 @@ bool is_plugin(void* handle) {
   return ::dlsym(handle, "__tgt_rtl_device_type") && !::dlsym(handle, "__tgt_rtl_is_valid_binary");
 }
 
-// Without a lock, which a child of fork() might find held; threads that come at once with the same plugin get the same
-// place.
+// Adapts a plugin without a lock, which a child of fork() might find held. Threads that adapt the same plugin at the
+// same time get the same place.
 std::string adapt(void* handle, RtlFunctions& functions) {
   auto mine = std::make_unique<Plugin>(handle);
   RtlSymbols symbols{handle};

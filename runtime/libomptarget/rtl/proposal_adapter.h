@@ -9,7 +9,8 @@
 
 namespace omptool::proposal {
 
-// The descriptor that programs of libtarget.so register (section 4): entries without names, and images without a table.
+// Entry of the descriptor that programs of libtarget.so register (section 4): entries have no names, and images no
+// table.
 struct Entry {
   void* address;
   int size; // bytes of a global variable; 0: a kernel

@@ -25,7 +25,7 @@ constexpr std::string_view kPrefix = "libomptarget.rtl.";
 constexpr std::string_view kSuffix = ".so";
 constexpr std::string_view kOwnName = "libomptarget.so";
 
-// "libomptarget.rtl.host.so" -> "host"; empty for any other file.
+// Extracts a plugin's name: "libomptarget.rtl.host.so" -> "host"; empty for any other file.
 std::string plugin_name(const std::string& file) {
   const std::string_view name = file;
   if (name.size() <= kPrefix.size() + kSuffix.size() || !name.starts_with(kPrefix) || !name.ends_with(kSuffix))
@@ -64,7 +64,7 @@ template <typename First, typename Second> void both_or_neither(First& first, Se
 } // namespace
 
 Rtl::Rtl(std::string name, std::string path) : name_(std::move(name)), path_(std::move(path)) {
-  // Never closed: a plugin may have threads, and devices outlive every library.
+  // Opens the plugin for good: it may have threads, and devices outlive every library.
   void* handle = ::dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle)
     bind(handle);
@@ -91,7 +91,7 @@ void Rtl::bind(void* handle) {
   bind_queues(handle);
 }
 
-// Decision 11: all or nothing.
+// Binds the asynchronous functions, all or none (decision 11).
 void Rtl::bind_queues(void* handle) {
   RtlSymbols symbols{handle};
   RtlFunctions functions = functions_;

@@ -71,7 +71,7 @@ namespace omptool {
   X(async_run_shaped)                                                                                                  \
   X(async_data_fill)
 
-// In builds that check locks, each checks that its caller holds none.
+// Functions of a plugin. In builds that check locks, each asserts that its caller holds none.
 struct RtlFunctions {
 #ifdef OMPTOOL_CHECK_LOCKS
 #define OMPTOOL_RTL_NAMED(function, symbol)                                                                            \
@@ -90,7 +90,7 @@ struct RtlFunctions {
 #undef OMPTOOL_RTL_NAMED
 };
 
-// The functions of a plugin's file, by name.
+// Symbols of a plugin's file, by name.
 struct RtlSymbols {
   void* handle;
   std::string missing = {}; // the required ones that are not there
@@ -125,7 +125,7 @@ class Completions;
 
 class Rtl {
 public:
-  // Opens the file and checks its symbols; `refusal()` says what is wrong with it.
+  // Opens the file and checks its symbols; `refusal()` returns a fault of it.
   Rtl(std::string name, std::string path);
 
   const std::string& name() const { return name_; }
@@ -134,23 +134,24 @@ public:
   const std::string& refusal() const; // empty: usable
   // Returns whether it has the asynchronous functions.
   bool has_queues() const { return functions_.async_dep != nullptr; }
-  // The asynchronous functions that are not there, where others are: none is used.
+  // Asynchronous functions that are missing while others exist; then none is used.
   const std::string& queues_lack() const { return queues_lack_; }
 
   // The number of devices, asked for when first needed: a GPU's driver is not woken for a program
   // without images for it. Threads that come at once may each ask, since the driver may need the dynamic
   // linker and a constructor that calls this has it locked; the first answer counts.
   int device_count();
-  // Returns why it has none, as far as the plugin says: " (reason)" or "". Once they are counted.
+  // Returns why the plugin has no devices, if it reports that: " (reason)" or "". Valid once they are counted.
   const std::string& why_none() const { return why_none_; }
-  // Returns whether it cannot have devices that the user asked for; refusal() says why. Once they are counted.
+  // Returns whether the plugin cannot provide devices that the user asked for; refusal() has the reason. Valid once
+  // they are counted.
   bool has_failed() const { return counted() && has_failed_; }
   bool counted() const { return counted_.load(std::memory_order_acquire); }
-  // Returns what it says of one of its devices. Nothing: it says nothing.
+  // Describes a device in the plugin's terms. Returns nothing if the plugin has no description.
   std::optional<tgt_device_description> describe(std::int32_t rtl_id) const;
   // Returns what people are shown of one of its devices: the plugin's name, or of another process's device its title.
   std::string title_of(std::int32_t rtl_id) const;
-  // Returns why the last call on this thread failed, as far as the plugin says: " (reason)" or "".
+  // Returns why the last call on this thread failed, if the plugin reports that: " (reason)" or "".
   std::string last_error() const;
 
 private:
@@ -174,13 +175,13 @@ private:
   mutable std::atomic<Completions*> completions_{nullptr}; // `own_`, once the plugin has the callback
 };
 
-// A folder of OMPTOOL_PLUGIN_PATH that nobody can look into, and why.
+// Folder of OMPTOOL_PLUGIN_PATH that cannot be read, and the reason.
 struct UnreadFolder {
   std::string path;
   std::string reason;
 };
 
-// The file of a plugin, which nobody has opened yet.
+// Plugin file, not opened yet.
 struct PluginFile {
   std::string name;
   std::string path;
@@ -190,10 +191,10 @@ struct PluginFile {
 // If OMPTOOL_PLUGINS is set, it names the plugins and their order.
 std::vector<PluginFile> plugin_files(std::vector<UnreadFolder>* unread = nullptr);
 
-// The plugins in these files.
+// Finds the plugins in these files.
 std::vector<std::unique_ptr<Rtl>> find_rtls(std::vector<UnreadFolder>* unread = nullptr);
 
-// For a process without any plugin: the folders that were searched, and what to do.
+// Returns why a process has no plugin: the folders that were searched, and the remedy.
 std::string why_no_plugin();
 
 } // namespace omptool

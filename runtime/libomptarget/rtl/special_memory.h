@@ -22,13 +22,14 @@ public:
 
   // Returns whether allocate() may give any.
   bool has_kinds() const { return memory_.call().memory_alloc != nullptr; }
-  // OMPTARGET_MEMORY_...; null: there is none. The first time a line tells why.
+  // Allocates memory of the kind OMPTARGET_MEMORY_.... Returns null if there is none; the first time, a line has the
+  // reason.
   void* allocate(std::int64_t size, std::int32_t kind);
   // Returns whether the device could free it. Nothing: allocate() has not given it.
   std::optional<bool> free(void* memory);
 
-  // The address by which kernels use it; null: it cannot be locked, or a part of it is. Memory that lies within locked
-  // memory is locked once more. Where the plugin locks nothing, the address stays.
+  // Page-locks host memory, and returns its address for kernels; null: it cannot be locked, or only in part. Memory
+  // within locked memory is locked once more. If the plugin locks nothing, the address is the host's.
   void* lock(void* host, std::size_t size);
   // Unlocks what was locked with this address within it. False: the device could not, or nothing is locked there.
   bool unlock(void* host);

@@ -27,10 +27,12 @@ void heavy_barrier() {
     return;
   if (now == Barriers::kOnRequest && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
     return;
-  // The program has forbidden it since (seccomp). Light barriers are ordinary ones from now on. When the wait is over,
-  // the stores that threads made before a light barrier that was no ordinary one have long been seen. Everyone who
-  // comes until then waits, too. C++ says that a store is seen "in a reasonable amount of time" ([atomics.order]), and
-  // processors empty their store buffers by themselves, in microseconds; an interrupted thread's are empty.
+  // Long enough for all stores before a light barrier to be visible, in microseconds. The program has forbidden
+  // membarrier(2) since the request (seccomp), so light barriers are ordinary ones from now on. When this wait is over,
+  // the stores that threads made before a light barrier without a fence have long been visible. All threads that come
+  // here before then wait, too. C++ requires that a store becomes visible "in a reasonable amount of time"
+  // ([atomics.order]), and processors empty their store buffers by themselves, in microseconds; an interrupted thread's
+  // are empty.
   constexpr unsigned kLong = 10000; // microseconds
   barriers.store(Barriers::kGivenUp, std::memory_order_seq_cst);
   ::usleep(kLong);

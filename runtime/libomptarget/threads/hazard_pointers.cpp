@@ -14,7 +14,8 @@ static constinit ThreadRecords<HazardPointer> all_hazard_pointers;
 std::vector<const void*> published_items() {
   std::vector<const void*> all;
   for (HazardPointer* one = all_hazard_pointers.first(); one; one = one->next)
-    // In this order: who finds a record by the index writes the record first and clears the index then.
+    // Clears the index before the record: a thread that finds a record by the index writes the record first and clears
+    // the index then.
     for (std::atomic<const void*>* place : {&one->index, &one->record})
       if (const void* address = place->load(std::memory_order_acquire))
         all.push_back(address);
@@ -22,7 +23,7 @@ std::vector<const void*> published_items() {
   return all;
 }
 
-// Gives the thread's hazard pointer to the next thread. A kernel that calls pthread_exit() is still in use.
+// Releases the hazard pointer for the next thread. A kernel that calls pthread_exit() is still in use.
 static void release_hazard_pointer(void*) {
   if (!hazard_pointer_here || hazard_pointer_here->record.load(std::memory_order_relaxed))
     return;
@@ -52,7 +53,7 @@ void Retired::collect() {
       return;
     heavy_barrier(); // the other half of those of KernelUse and ask_libomp()
     const std::vector<const void*> used = published_items();
-    // Items of an index may be found there and published as long as the index is searched.
+    // First item without users. Items of an index may be found and published while the index is searched.
     const auto first = std::partition(items_.begin(), items_.end(), [&](const std::shared_ptr<const void>& item) {
       return item.use_count() > 1 || std::binary_search(used.begin(), used.end(), item.get());
     });

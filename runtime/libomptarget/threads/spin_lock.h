@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A lock of one byte for a few instructions' worth of work, across which nobody calls a plugin or sleeps.
+// Lock of one byte for a few instructions' worth of work, without plugin calls or sleeps.
 #pragma once
 
 #include "held_locks.h"
@@ -25,7 +25,7 @@ public:
   }
 
 private:
-  // The holder may have lost its processor to another thread, perhaps to this one.
+  // Waits with a yield, because the holder may have lost its processor to another thread, perhaps to this one.
   [[gnu::noinline, gnu::cold]] void wait() const {
     constexpr int kSpins = 64;
     for (int i = 0; taken_.load(std::memory_order_relaxed); ++i)

@@ -1,20 +1,20 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Records that threads have one of each, and that other threads look at. Never freed, so that the list
-// can be walked at any time; a thread that ends leaves its own to the next. Without locks: a child of
-// fork() would wait forever for one that another thread held.
+// Records of threads, one for each, which other threads read. Never freed, so that the list can be walked at any time;
+// a thread that ends passes its record to the next. Lock-free, because a child of fork() would wait forever for a lock
+// that another thread held.
 #pragma once
 
 #include <atomic>
 
 namespace omptool {
 
-// Record has `std::atomic<bool> taken{true}` and `Record* next`.
+// Records of all threads, in a list. Record has `std::atomic<bool> taken{true}` and `Record* next`.
 template <typename Record> class ThreadRecords {
 public:
   Record* first() const { return first_.load(std::memory_order_seq_cst); }
-  // For the calling thread, until it gives it back.
+  // Takes a record for the calling thread, until that releases it.
   Record& take() {
     for (Record* one = first(); one; one = one->next)
       if (!one->taken.exchange(true, std::memory_order_acquire))

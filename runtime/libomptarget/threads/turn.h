@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Serialises work that calls plugins. Nothing else is a turn: a thread that waits for one waits until that work is
-// done, as it waits for a kernel, and held_locks.h does not count it as a lock. To unregister a library takes none.
+// done, as it waits for a kernel, and held_locks.h does not count it as a lock. Unregistering a library needs no turn.
 #pragma once
 
 #include "held_locks.h"

@@ -4,7 +4,7 @@
 
 namespace omptool::machine {
 
-// Tells the processor that this is a loop that waits: `yield` does nothing on most of them, `isb` takes a while.
+// Pauses in a loop that waits: `yield` does nothing on most processors, and `isb` delays for a while.
 inline void pause() {
   __asm__ volatile("isb" ::: "memory");
 }

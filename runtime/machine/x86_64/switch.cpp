@@ -7,8 +7,8 @@
 
 #include <cstring>
 
-// Leaves by a jump, not by a return: what the processor predicts for returns is about another stack. CMakeLists.txt has
-// this file compiled as one that does not go with shadow stacks, which hold those returns.
+// Switches by a jump, not by a return, because the processor's return predictions belong to the other stack.
+// CMakeLists.txt has this file compiled as incompatible with shadow stacks, which hold those return addresses.
 __asm__(R"(
         .text
         .p2align 4
@@ -54,8 +54,8 @@ extern "C" void omptool_host_begin() noexcept;
 namespace omptool::machine {
 
 std::byte* first_frame(std::byte* top, void (*main)(void*), void* argument) {
-  // r15 to r12, rbx, rbp and where to go on, as omptool_host_switch takes them. It leaves the stack aligned to 16
-  // bytes.
+  // Words for r15 to r12, rbx, rbp and the address to resume at, in the order that omptool_host_switch pops them. It
+  // leaves the stack aligned to 16 bytes.
   const auto word = [](auto* value) { return reinterpret_cast<std::uintptr_t>(value); };
   const std::array<std::uintptr_t, 8> frame{0, 0, 0, word(argument), word(main), 0, word(&omptool_host_begin), 0};
   std::byte* const position = top - 16 - sizeof frame + sizeof(std::uintptr_t);

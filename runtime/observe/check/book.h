@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The objects on devices, as the checker has heard of them.
+// Book of the objects on devices, from the events that the checker receives.
 #pragma once
 
 #include "host_range.h"
@@ -12,7 +12,7 @@
 
 namespace omptool::check {
 
-// Says where an object came from: its variable's name and the construct's source location, by their numbers.
+// Origin of an object: the name of its variable and the construct's source location, by the numbers of their texts.
 struct Origin {
   std::uint32_t variable = 0, source = 0;
   const void* call = nullptr;

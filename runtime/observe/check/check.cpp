@@ -36,13 +36,13 @@ HostRange range_of(const RowSeen& row) {
   return HostRange::of(row.begin, row.size);
 }
 
-// A member of a structure, as its name says it; array sections have a base as well.
+// Returns whether the name is that of a structure's member; array sections have a base as well.
 bool is_member(std::string_view name) {
   return name.find('[') == std::string_view::npos &&
          (name.find('.') != std::string_view::npos || name.find("->") != std::string_view::npos);
 }
 
-// A loop creates an object again and again; three constructs of a program do not make one.
+// Least number of objects created again, so that a loop is reported but three constructs of a program are not.
 constexpr unsigned kLeastAgain = 3;
 
 // Nobody looks for pointers in larger objects.
@@ -101,7 +101,7 @@ public:
       record_title(event.device, event.title);
   }
 
-  // The program has come to its end.
+  // Ends the check at the program's end.
   void on(const observe::DevicesFinish&) {
     book_.for_each([this](int device, const Object& object) {
       Finding finding{Code::kStillMapped, {}, variable_of(object)};
@@ -218,7 +218,7 @@ private:
 
   // ---- rules ----
 
-  // Rows of which one contains the other may be a structure and its member.
+  // Looks for overlapping rows. Rows of which one contains the other may be a structure and its member.
   void look_for_overlaps(const RowsSeen& event, const observe::Call& here) {
     constexpr std::size_t kMostRows = 64; // each is compared with each
     const auto is_meant = [](const RowSeen& row) { return row.is_map && !row.is_implicit && row.size > 0; };
@@ -234,7 +234,8 @@ private:
       }
   }
 
-  // The block begins where the pointer leads, or where the section does.
+  // Looks for a section with a wrong length: the heap block begins where the pointer points, or where the section
+  // begins.
   void look_for_length(const RowSeen& row, const observe::Call& here) {
     for (const void* const block : {row.is_pointer ? row.pointer : row.base, row.begin}) {
       const std::size_t size = block ? allocated_at(block) : 0;
@@ -250,7 +251,7 @@ private:
       look_for_memory(row, here);
   }
 
-  // A copy of memory that is not there faults, before anybody could say why.
+  // Looks for unmapped host memory: a copy of such memory faults before the runtime could explain it.
   void look_for_memory(const RowSeen& row, const observe::Call& here) {
     const std::optional<std::uintptr_t> end = first_unreadable(range_of(row));
     if (!end)
@@ -261,7 +262,7 @@ private:
              ") is longer than the memory that the host has there" + ": it cannot read " + hex(*end));
   }
 
-  // Nothing is copied of a variable that is on the device for good.
+  // Reports a variable that differs on the device: it is there for good, so nothing is copied.
   void tell_of_difference(const RowSeen& row, const observe::Call& here) {
     const observe::Difference& differs = *row.difference;
     const std::string_view own = name_of(here, row.begin);
@@ -274,7 +275,7 @@ private:
              number_text(differs.device, differs.size) + "): use `target update to(" + variable + ")`");
   }
 
-  // The other rows of the construct may copy back what this one does not.
+  // Looks for the rest of the construct's rows, which may copy back what this row does not.
   void look_for_rest(const RowSeen& row, const RowsSeen& event, const observe::Call& here) {
     const HostRange object = row.object->host;
     const auto is_its = [&](const RowSeen& other) {
@@ -293,7 +294,8 @@ private:
              ", and the rest of the device's bytes is thrown away");
   }
 
-  // The kernel gets one address for the structure, and finds the other member at the wrong place.
+  // Looks for siblings on the device: a kernel gets one address for the structure, and would read the other member at
+  // the wrong place.
   void look_for_siblings(const Object& object, std::string_view variable, int device, const observe::Call& here) {
     if (!object.is_of_region || !object.base || !is_member(variable))
       return;
@@ -305,7 +307,7 @@ private:
              at(source_of(other->origin)) + ": the region does not find that member");
   }
 
-  // Of a region, whose kernel may follow them.
+  // Checks the pointers of a region's row, which its kernel may follow.
   void look_at_pointers(const RowSeen& row, int device, const observe::Call& here) {
     // Nobody wrote an implicit row: the region uses the pointer. Names that begin with a point are the compiler's.
     if (row.is_implicit && row.is_map && row.size == 0 && !row.object && row.begin && !is_own(row.begin) &&
@@ -345,7 +347,7 @@ private:
     return or_memory(variable) + " takes the host's address " + hex(value) + " to the device, ";
   }
 
-  // Memory of omp_target_alloc, which has one address alone.
+  // Returns whether the memory is from omp_target_alloc, which has a device address alone.
   bool is_own(const void* address) const {
     auto after = own_.upper_bound(address);
     if (after == own_.begin())

@@ -4,7 +4,8 @@
 
 namespace omptool::check {
 
-// OMPTOOL_CHECK=FILE, for `omptool run --check`: looks for mistakes of mapping. Listens from the first call on.
+// Starts the checker of OMPTOOL_CHECK=FILE, for `omptool run --check`: looks for mistakes of mapping. Listens from the
+// first call on.
 void start();
 
 } // namespace omptool::check

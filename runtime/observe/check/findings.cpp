@@ -25,7 +25,7 @@ observe::SharedHeader* map_table() {
   return header;
 }
 
-// Null: nobody asks for findings.
+// Table of findings, or null without `--check`.
 observe::SharedHeader* table() {
   static observe::SharedHeader* const only = map_table();
   return only;

@@ -12,8 +12,8 @@
 
 namespace omptool::check {
 
-// The number behind OMP. packager/machine/run_check/check_codes.py explains each code; a code never changes its
-// meaning.
+// Codes of findings: the number behind OMP. packager/machine/run_check/check_codes.py explains each code; a code never
+// changes its meaning.
 enum class Code : std::uint32_t {
   // Errors: OpenMP forbids it.
   kExtension = 301,   // a row maps more of an object than is present
@@ -59,7 +59,7 @@ struct Finding {
   std::uint64_t bytes = 0; // in all: of this one; the record has the sum
 };
 
-// The record of a device of another rank has this in place of a code, and its title as the message.
+// Device-title record: describes a device of another rank, with this in place of a code and the title as message.
 constexpr Code kDeviceTitle{1};
 
 // A finding with texts of its own, for a caller that holds a lock now and records it later.
@@ -82,7 +82,7 @@ private:
   const std::string message_, variable_, entry_, source_;
 };
 
-// Lies in the table of findings, which omptool/probes/reports/finding_report.py reads by the same layout.
+// Finding record in the table of findings. omptool/probes/reports/finding_report.py has the same layout.
 struct FindingRecord {
   std::atomic<std::uint64_t> key;          // of code, texts but the message, and places; 0: nobody has taken the record
   std::atomic<std::uint64_t> count, bytes; // how often, and the sum
@@ -101,10 +101,10 @@ struct FindingRecord {
 };
 static_assert(sizeof(FindingRecord) == 2048);
 
-// Of all levels: constructs and operations; kFull: what kernels and the host do with memory, too.
+// Level of the check. kEvents: constructs and operations; kFull: also accesses to memory by kernels and the host.
 enum class Level : std::uint32_t { kNone, kEvents, kFull };
 
-// As OMPTOOL_CHECK=FILE asks, whose table says the level. Finds it out once.
+// Level that OMPTOOL_CHECK=FILE asks for, read from its table once.
 Level level();
 // Records a finding. The caller holds no lock: the dynamic linker names the place. A signal handler may call it.
 void record(const Finding& finding);

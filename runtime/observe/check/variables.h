@@ -22,8 +22,8 @@ inline std::string_view name_in(const void* text) {
   return name == "unknown" ? std::string_view() : name;
 }
 
-// Returns the name of what begins there; "": the program has no debug information. Of a structure and its first member,
-// the member. For as long as the call lasts.
+// Returns the variable that begins at an address, or "" without debug information. Of a structure and its first member,
+// returns the member. Valid during the call.
 inline std::string_view variable_of(const observe::Arguments& arguments, const void* begin) {
   for (std::uint32_t i = arguments.begin && arguments.names ? arguments.count : 0; i-- > 0;)
     if (arguments.begin[i] == begin)

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Puts what the checker knows into the words of its messages.
+// Formats the checker's data for messages.
 #pragma once
 
 #include "host_range.h"
@@ -54,7 +54,7 @@ inline std::string number_text(std::uint64_t bits, std::size_t size) {
 inline std::string or_memory(std::string_view variable) {
   return variable.empty() ? "memory" : std::string(variable);
 }
-// " at file:line:column", where that is known.
+// Returns " at file:line:column", if the place is known.
 inline std::string at(std::string_view source) {
   const std::string place = observe::place_of(source);
   return place.empty() ? "" : " at " + place;

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers the texts of events. A number takes less room than a text, and two are compared at once.
+// Numbers the texts of events. A number is smaller than a text, and faster to compare.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace omptool::observe {
 
-// Texts that many events have, by numbers from 1 on; 0 is no text.
+// Names: texts that many events have, numbered from 1 on; 0 is no text.
 class Names {
 public:
   std::uint32_t number(std::string_view text) {
@@ -26,7 +26,7 @@ public:
       texts_.push_back(&at->first);
     return at->second;
   }
-  // "": of 0. Lives as long as this.
+  // Returns the text of a number, "" for 0. Valid as long as this object.
   std::string_view text(std::uint32_t number) {
     const std::lock_guard lock(mutex_);
     return number == 0 ? std::string_view() : std::string_view(*texts_[number - 1]);

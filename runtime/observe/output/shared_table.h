@@ -36,12 +36,13 @@ template <std::size_t size> void set_text(char (&place)[size], std::string_view 
   text.copy(place, size - 1); // the rest of the file is zeros
 }
 
-// Each record begins with its key (0: nobody has taken it) and has a number: 1 for the first; 0: it is not filled in.
+// Shared table of records. Each record begins with its key (0: the record is free) and has a number: 1 for the first;
+// 0: the record is not filled in.
 template <typename Record> class SharedTable {
 public:
   explicit SharedTable(SharedHeader& header) : header_(&header), records_(reinterpret_cast<Record*>(&header + 1)) {}
 
-  // `fill` gets a new one. Null where the table is full.
+  // Finds or adds the record of a key; `fill` fills in a new one. Returns null if the table is full.
   template <typename Fill> Record* record_of(std::uint64_t key, const Fill& fill) const {
     for (std::uint32_t i = 0; i < header_->records; ++i) {
       Record& record = records_[(key + i) % header_->records];

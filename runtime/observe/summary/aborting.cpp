@@ -9,7 +9,7 @@
 namespace omptool::observe {
 namespace {
 
-// The thread that aborts may hold the lock of the heap, or any other that the function needs.
+// Patience with the function: the thread that aborts may hold the heap's lock, or any other that the function needs.
 constexpr unsigned kPatience = 2; // seconds
 
 struct sigaction program_action;

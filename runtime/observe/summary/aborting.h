@@ -4,8 +4,8 @@
 
 namespace omptool::observe {
 
-// Calls the function when SIGABRT is about to end the process: by abort(), by the runtime, or from outside. The process
-// then ends as it would have. A handler that the program sets later takes the place of this one.
+// Calls the function before SIGABRT ends the process: by abort(), by the runtime, or from outside. The process then
+// ends as it would have. A handler that the program sets later replaces this one.
 void call_before_abort(void (*function)());
 
 } // namespace omptool::observe

@@ -59,7 +59,7 @@ struct Sums {
   }
 };
 
-// A construct or routine that is no region.
+// Site of a construct or routine that is no region.
 struct Site {
   std::string place;     // "file:line:column"; "": not known
   std::string construct; // "target update", or the name of the function

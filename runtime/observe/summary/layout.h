@@ -20,11 +20,11 @@ struct Table {
   std::vector<std::string> lines(std::size_t width) const;
 };
 
-// Returns the names in at most `room` characters each. The arguments of functions and templates go first, then the
-// first scopes, and then the middle. Names stay different where there is room for that.
+// Returns the names in at most `room` characters each. Removes first the arguments of functions and templates, then the
+// first scopes, and then the middle. Names stay different if there is room for that.
 std::vector<std::string> fitted(const std::vector<std::string>& names, std::size_t room);
 
-// Three digits and a unit: "12.3 ms", "64 B", "1.00 GB".
+// Formats a value in three digits and a unit: "12.3 ms", "64 B", "1.00 GB".
 std::string time_text(double nanoseconds);
 std::string bytes_text(double bytes);
 

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keeps what a construct did until it ends, because only its launch says which region it is.
+// Stores the events of a construct until it ends, because only the launch shows which region it is.
 #include "summary/summary.h"
 
 #include "bytes.h"
@@ -144,7 +144,7 @@ std::size_t columns() {
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsual;
 }
 
-// Each process has a file of its own. One that is cut off is no JSON, and so whoever reads it sees that.
+// Writes the document to a file of this process. A truncated file is no valid JSON, so readers notice it.
 void write_document(const std::string& folder, const Contents& contents) {
   const std::string path = folder + "/" + std::to_string(::getpid()) + ".json";
   const std::string text = summary_document(contents);

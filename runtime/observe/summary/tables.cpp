@@ -129,7 +129,7 @@ private:
                        " on the host: " + reason);
     add_some(more, "regions ran on the host");
   }
-  // Regions of registered libraries that no call asked for.
+  // Adds regions of registered libraries that were never launched.
   void add_not_launched() {
     std::vector<std::string> more;
     for (const std::string& name : contents_.not_launched())

@@ -21,7 +21,7 @@ public:
   virtual void end(std::string& out) = 0;
 };
 
-// Chrome's trace events. Times count from `start`.
+// Format of Chrome's trace events, in JSON. Times count from `start`.
 std::unique_ptr<Format> json_format(Names& names, std::uint64_t start);
 // Perfetto's protobuf.
 std::unique_ptr<Format> perfetto_format(Names& names, std::uint64_t start);

@@ -16,7 +16,7 @@
 namespace omptool::trace {
 namespace {
 
-// Appends a line to a text that has room for all of it: a string would look for room with each piece.
+// Line appended to a text with reserved room: a string would check its room for each piece.
 class Line {
 public:
   Line(std::string& out, std::size_t most) : out_(out), begin_(out.size()) {
@@ -36,7 +36,7 @@ public:
     at_ = std::to_chars(at_, out_.data() + out_.size(), number, base).ptr;
     return *this;
   }
-  // Microseconds, with the nanoseconds behind the point.
+  // Adds a time in microseconds, with three digits for nanoseconds.
   Line& add_time(std::uint64_t nanoseconds) {
     *this << nanoseconds / 1000;
     const auto rest = static_cast<unsigned>(nanoseconds % 1000);
@@ -99,14 +99,14 @@ public:
     line << "}},\n";
   }
 
-  // The event behind the last comma says that nothing is missing.
+  // Ends the array. The event behind the last comma shows that the file is complete.
   void end(std::string& out) override {
     out += R"({"ph":"M","pid":1,"name":"trace_end","args":{}}]
 )";
   }
 
 private:
-  // Of a device of another rank: that rank and its node, as arguments; else "".
+  // Rank of a device: for a device of another rank, that rank and its node, as arguments; else "".
   std::string_view rank_of(int device) const {
     const auto found = ranks_.find(device);
     return found == ranks_.end() ? std::string_view() : std::string_view(found->second);

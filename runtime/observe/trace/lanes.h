@@ -1,9 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Says where a viewer draws an event: constructs on the host's lanes, operations on those of their device. Each thread
-// has a lane for what it does itself. Spans that go on when their call has returned get as many lanes as it takes for
-// none to overlap.
+// Chooses where a viewer draws an event: constructs on the host's lanes, operations on those of their device. Each
+// thread has a lane for its synchronous operations. Spans that continue after their call get as many lanes as are
+// needed so that none overlap.
 #pragma once
 
 #include "trace/record.h"
@@ -41,7 +41,7 @@ public:
   }
 
 private:
-  // The first of these lanes on which nothing goes on any more when the span begins.
+  // Free lane: the first of these lanes whose last span has ended when the record begins.
   std::uint64_t free_lane(int process, const Record& record) {
     std::vector<std::uint64_t>& ends = ends_[process];
     std::size_t i = 0;

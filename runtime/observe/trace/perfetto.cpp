@@ -35,7 +35,7 @@ void add(std::string& out, unsigned field, std::string_view bytes) {
   out.append(both, put_varint(put_varint(both, field << 3 | 2), bytes.size())).append(bytes);
 }
 
-// A message of few numbers, or the beginning of one.
+// Small message of few numbers, or the start of a message.
 class Small {
 public:
   void add(unsigned field, std::uint64_t number) { end_ = put_varint(put_varint(end_, field << 3), number); }
@@ -43,7 +43,7 @@ public:
     begin(field, message.text().size());
     end_ = std::copy_n(message.bytes_.data(), message.text().size(), end_);
   }
-  // A message of so many bytes follows.
+  // Begins a message of `size` bytes.
   void begin(unsigned field, std::size_t size) { end_ = put_varint(put_varint(end_, field << 3 | 2), size); }
   std::string_view text() const { return {bytes_.data(), static_cast<std::size_t>(end_ - bytes_.data())}; }
 
@@ -82,7 +82,7 @@ enum Argument : unsigned {
 constexpr const char* kArguments[] = {"",       "bytes",  "construct", "references", "host", "source",
                                       "reason", "failed", "device",    "entry",      "rank", "node"};
 
-// Those of Names that the file has.
+// Interned names: those that the file has already.
 class Interned {
 public:
   // Returns whether the file lacks it; from then on it does not.
@@ -146,7 +146,8 @@ private:
     add(entry, kName, name);
     return entry;
   }
-  // Small numbers are short. The host's process is 1; those of devices are even, lanes are odd.
+  // Process track: small, because small numbers are short in the file. The host's process is 1; those of devices are
+  // even, lanes are odd.
   static std::uint64_t process_track(int process) { return process == 1 ? 1 : 2 * static_cast<std::uint64_t>(process); }
   std::uint64_t track_of(const Lane& lane) {
     const auto [at, is_new] = tracks_.try_emplace({lane.process, lane.number}, 3 + 2 * tracks_.size());

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Says which process of an MPI job this is. Its launcher tells it by a variable, so that nothing is asked of MPI.
+// Finds the rank of this process in an MPI job, from the launcher's variables, so that MPI is not called.
 #pragma once
 
 #include <cstdlib>
@@ -11,7 +11,7 @@
 
 namespace omptool::trace {
 
-// The number, or "" outside a job. Slurm's comes last: it may have started another launcher.
+// Rank, or "" outside a job. Slurm's variable comes last, because Slurm may have started another launcher.
 inline std::string rank_of_process() {
   for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
     if (const char* const rank = ::secure_getenv(name); rank && *rank && rank[std::strspn(rank, "0123456789")] == '\0')

@@ -32,7 +32,7 @@ enum class Kind : std::uint8_t {
   kJoin,
   kFill,
   kBetweenDevices,
-  // The rest.
+  // Other kinds of records.
   kCompile,
   kLoad,
   kMapped,
@@ -64,7 +64,7 @@ constexpr std::array<std::string_view, kKinds> kNames{"target",
                                                       "fallback",
                                                       "device"};
 
-// A span of time, or an instant where both times are one. Numbers that an event lacks are 0.
+// Record of a span of time, or of an instant if both times are equal. Numbers that an event lacks are 0.
 struct Record {
   std::uint64_t began = 0, ended = 0; // nanoseconds of the monotonic clock
   std::uint64_t construct = 0;        // that it is part of, or is
@@ -82,9 +82,9 @@ struct Record {
   bool failed = false;
 
   bool is_of_object() const { return kind == Kind::kMapped || kind == Kind::kReleased; }
-  // The object's address.
+  // Host address of the object.
   std::uint64_t host() const { return is_of_object() ? place : 0; }
-  // 0: the thread did it itself, from begin to end.
+  // Queue of the operation. 0: the thread waited for it, from begin to end.
   std::uint64_t queue() const { return is_of_object() ? 0 : place; }
 };
 static_assert(sizeof(Record) == 64); // a line of the cache, which goes from the thread's to that of who writes

@@ -18,7 +18,7 @@ public:
   using Make = std::string (*)(std::string_view name);
   Texts(Names& names, Make make) : names_(names), make_(make) {}
 
-  // Lives until another is asked for.
+  // Text of a number, valid until the next call.
   const std::string& of(std::uint32_t number) {
     if (number >= made_.size())
       made_.resize(number + 1);

@@ -66,7 +66,7 @@ bool asks_for_perfetto(const std::string& path) {
   return asked == "pftrace";
 }
 
-// LIBOMPTARGET_PROFILE is the variable of LLVM's runtime, whose file is JSON, too.
+// Reads the environment. LIBOMPTARGET_PROFILE is the variable of LLVM's runtime, whose file is JSON, too.
 Wanted read_environment() {
   const std::string own = variable("OMPTOOL_TRACE"), profile = variable("LIBOMPTARGET_PROFILE");
   const bool is_perfetto = asks_for_perfetto(own);
@@ -81,21 +81,22 @@ Wanted read_environment() {
 
 // ---- the records of threads ----
 
-// A ring of records, of one thread at a time, which the writing thread empties.
+// Buffer: a ring of records, filled by one thread at a time, and emptied by the writing thread.
 class Buffer {
 public:
   static constexpr std::size_t kRoom = 1 << 14;   // records
   static constexpr std::size_t kMany = kRoom / 8; // to wake the writing thread takes its time
 
-  // Of the thread alone. `fill` fills in the next record, where it is: a copy would wait for what has just been
-  // written. Returns how many records wait to be written.
+  // Adds a record; called by the buffer's thread. `fill` fills in the record in place, because a copy would stall on
+  // the fresh stores. Returns how many records wait to be written.
   template <typename Fill> std::size_t add(const Fill& fill) {
     const std::size_t end = end_.load(std::memory_order_relaxed);
     fill(*std::construct_at(&at(end)));
     end_.store(end + 1, std::memory_order_release); // behind the record, which take() then sees
     return end + 1 - begin_.load(std::memory_order_acquire);
   }
-  // Of one thread at a time: passes on what waits, in one or two pieces. Returns how many records have come meanwhile.
+  // Takes the waiting records, in one or two pieces; called by one thread at a time. Returns how many records were
+  // added meanwhile.
   template <typename Write> std::size_t take(const Write& write) {
     const std::size_t end = end_.load(std::memory_order_acquire);
     for (std::size_t from = begin_.load(std::memory_order_relaxed); from != end;) {
@@ -107,7 +108,7 @@ public:
     return end_.load(std::memory_order_relaxed) - end;
   }
 
-  // Of the thread alone:
+  // Name cache for the buffer's thread alone.
   NameCache names;
   std::uint32_t thread = 0;
 
@@ -137,7 +138,7 @@ public:
       begin_to_write();
   }
 
-  // Adds a record of what took the time. `fill` fills in the rest of it.
+  // Adds a record with a duration. `fill` fills in its other fields.
   template <typename Fill> void add(const Span& span, const Fill& fill) {
     if (is_over_.load(std::memory_order_relaxed) || is_left_out(span))
       return;
@@ -157,7 +158,8 @@ public:
   }
   std::uint32_t name(std::string_view text) { return buffer().names.number(names, text); }
 
-  // Writes what all threads have. Returns whether one of them has many again: it wakes nobody for these.
+  // Writes the records of all threads. Returns whether a thread has many records again, because such a thread wakes the
+  // writer only once.
   bool write() {
     const std::lock_guard lock(writing_);
     bool has_many = false;
@@ -180,7 +182,7 @@ public:
   Names names;
 
 private:
-  // Instants, but of regions that fall back, go with the spans.
+  // Returns whether the span is left out: instants go with the spans, except fallbacks of regions.
   static bool is_left_out(const Span& span) {
     return span.ended - span.began < std::chrono::nanoseconds(asked_for.least) && span.kind < Kind::kFallback;
   }

@@ -17,7 +17,7 @@ std::string with(std::string path, const char* placeholder, const std::string& n
     path.replace(at, 2, number);
   return path;
 }
-// Without a job, the process is the only one of its program.
+// Returns the path with the process's numbers. Without a job, the process is the only one of its program.
 std::string with_numbers(const std::string& path) {
   const std::string rank = rank_of_process();
   return with(with(path, "%p", std::to_string(::getpid())), "%r", rank.empty() ? "0" : rank);
@@ -28,7 +28,8 @@ File make(const std::string& path) {
   return File(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 }
 
-// A link is none: who made it may want another file to be written. Keeps errno.
+// Returns whether the path is a regular file. A symlink is not: its owner may want to have another file overwritten.
+// Keeps errno.
 bool is_regular(const std::string& path) {
   const int error = errno;
   struct stat status{};

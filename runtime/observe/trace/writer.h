@@ -13,7 +13,7 @@
 
 namespace omptool::trace {
 
-// The trace as the environment wants it.
+// Wanted trace, from the environment.
 struct Wanted {
   std::string path; // with %p for the number of the process, %r for its rank
   bool is_perfetto = false;
@@ -23,7 +23,7 @@ struct Wanted {
 
 class Writer {
 public:
-  // Makes the file, which nobody else has. Where it cannot be made, one line says why, and nothing is written.
+  // Creates the file exclusively. If that fails, prints one line with the reason, and writes nothing.
   Writer(const Wanted& wanted, Names& names, std::uint64_t start);
 
   void write(std::span<const Record> records);

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A device of a plugin: what each has of it is a class that derives from this one.
+// Base class of a plugin's devices. Each plugin derives its own class.
 #pragma once
 
 #include "events.h"
@@ -15,12 +15,13 @@ namespace omptool::plugin {
 
 using Arguments = std::span<void*>; // of a kernel
 
-// The functions that each plugin's device has of its own: `OMPTOOL_DEVICE_FUNCTIONS(virtual, = 0)` declares those of
-// the interface, `OMPTOOL_DEVICE_FUNCTIONS(, override)` those of a plugin's class.
+// Declares the functions that each plugin's device implements: `OMPTOOL_DEVICE_FUNCTIONS(virtual, = 0)` in the base
+// class, `OMPTOOL_DEVICE_FUNCTIONS(, override)` in a plugin's class.
 //
-// `kind` is one of OMPTARGET_MEMORY_.... Functions whose names begin with queue_ queue what the others have done when
-// they return. No size is 0. No shape: one team of one thread. The last two functions also answer for a device that has
-// not started (omptarget_rtl.h); where reaches_host_memory() is false, last_error may have the reason.
+// `kind` is one of OMPTARGET_MEMORY_.... Functions whose names begin with queue_ enqueue the operation that their
+// namesakes complete before they return. No size is 0. Without a shape a kernel runs as one team of one thread. The
+// last two functions also answer for a device that has not started (omptarget_rtl.h); if reaches_host_memory() returns
+// false, last_error may have the reason.
 #define OMPTOOL_DEVICE_FUNCTIONS(before, behind)                                                                       \
   before tgt_target_table* load(const __tgt_device_image& image) behind;                                               \
   before std::int32_t unload(const __tgt_device_image& image) behind;                                                  \
@@ -43,9 +44,9 @@ using Arguments = std::span<void*>; // of a kernel
   before bool reaches_host_memory() const behind;                                                                      \
   before std::int32_t describe(tgt_device_description& description) const behind
 
-// The exported functions (exports.cpp) have checked what the core gives: sizes, kinds of memory and numbers of
-// arguments. Functions that return a number return 0, or a failure, with last_error set; those that return an address
-// return null then.
+// A device of a plugin. The exported functions (exports.cpp) have checked the core's values: sizes, kinds of memory and
+// numbers of arguments. Functions that return a number return 0, or a failure with last_error set; functions that
+// return an address return null on failure.
 class Device {
 public:
   Device() = default;
@@ -53,13 +54,13 @@ public:
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  // Comes before everything but questions, until it has succeeded.
+  // start() is called before every other function except queries, until it succeeds.
   virtual bool has_started() const { return true; }
   virtual std::int32_t start() { return 0; }
 
   OMPTOOL_DEVICE_FUNCTIONS(virtual, = 0);
 
-  // Questions, which a device that has not started answers, too: omptarget_rtl.h has them.
+  // Queries, which a device answers before it has started, too: omptarget_rtl.h describes them.
   virtual bool shares_host_memory() const { return false; }
   virtual bool memory_is_addressable() const { return false; }
   virtual bool moves_like_memmove() const { return false; }

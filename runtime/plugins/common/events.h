@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The events of the asynchronous functions: omptarget_rtl.h says what they are. A plugin has one table of them, and one
-// lock, which is that of all that the plugin keeps of its operations, too.
+// Events of the asynchronous functions; omptarget_rtl.h defines them. A plugin has one table of events, and one lock,
+// which also guards all other data about the plugin's operations.
 #pragma once
 
 #include "number_map.h"
@@ -17,7 +17,7 @@
 
 namespace omptool::plugin {
 
-// The order that an asynchronous function gets, and the place of the event that it makes.
+// Dependences of an asynchronous function, and the place for the event that it makes.
 struct Dependences {
   std::span<const tgt_event_t> before; // some of them null
   tgt_event_t& made;
@@ -33,7 +33,7 @@ struct Event {
   tgt_event_t handle() const { return reinterpret_cast<tgt_event_t>(number); }
 
   const std::uintptr_t number; // never that of another event, in this process or in its parents
-  // Under the lock of the table.
+  // Guarded by the lock of the table.
   bool is_done = false;
   bool is_released = false;
   std::string failure;  // why it fails, or ""; final once it is done
@@ -43,16 +43,16 @@ struct Event {
 };
 using EventPtr = std::shared_ptr<Event>;
 
-// 0, or what a call returns that asks for an event which has failed, with last_error set.
+// Returns 0, or for a failed event the result of calls that ask for it, with last_error set.
 std::int32_t result_of(const Event& event);
 
-// A process has one. A child of fork() has a table of its own, in which no event of its parent's is.
+// Table of the events of one process. A child of fork() has its own table, without the parent's events.
 class Events {
 public:
   using Lock = std::unique_lock<std::mutex>;
   Lock lock() { return lock_shortly(mutex_); }
 
-  // With the lock held. Null, with last_error set: the event is released, or none of this plugin's.
+  // Requires the lock. Returns null, with last_error set, if the event is released or belongs to another plugin.
   template <typename Operation = Event> std::shared_ptr<Operation> find(tgt_event_t event) const {
     const EventPtr* const known = find_event(event);
     return known ? std::static_pointer_cast<Operation>(*known) : nullptr;
@@ -62,12 +62,12 @@ public:
     const EventPtr* const known = find_event(event);
     return known ? static_cast<const Operation*>(known->get()) : nullptr;
   }
-  // With the lock held. From now on it is found, and valid until release().
+  // Requires the lock. find() returns the event from now on, until release().
   void add(const EventPtr& event) { events_[event->number] = event; }
-  // With the lock held: the operation has completed, well or with the event's failure, which is called back once.
+  // Requires the lock. Marks the operation as complete, by success or by the event's failure, and calls back once.
   void end(Event& event, bool is_lost);
 
-  // The operation goes on. 0, or 1, with last_error set.
+  // Releases the event; its operation continues. Returns 0, or 1 with last_error set.
   std::int32_t release(tgt_event_t event);
   bool is_live(tgt_event_t event);
 

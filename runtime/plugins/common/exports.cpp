@@ -52,7 +52,7 @@ template <typename Move> std::int32_t move_now(std::int32_t device_id, std::int6
   });
 }
 
-// A kernel that is called with `arguments`.
+// Call of a kernel with `arguments`.
 struct Call {
   void* kernel;
   void** arguments;
@@ -68,7 +68,7 @@ std::int32_t run_now(std::int32_t device_id, const Call& call, const tgt_launch_
   });
 }
 
-// Dependences, as the core gives them.
+// Order of an operation: the dependences as the core passes them.
 struct Order {
   std::int32_t count;
   tgt_event_t* events;
@@ -84,7 +84,7 @@ template <typename Queue> std::int32_t queued(std::int32_t device_id, const Orde
   });
 }
 
-// A size of 0 is an operation, too.
+// Enqueues a move. A size of 0 makes an operation without a move.
 template <typename Move>
 std::int32_t move_later(std::int32_t device_id, std::int64_t size, const Order& order, const Move& move) noexcept {
   return queued(device_id, order, [&](Device& device, const Dependences& known) -> std::int32_t {

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel that faults on a CPU ends the program by a signal. Plugins say which kernel it was; the signal then does
-// what it did.
+// Reports kernels that fault on a CPU. Such a kernel ends the program by a signal; the plugin names the kernel, and
+// then the signal has its usual effect.
 #pragma once
 
 namespace omptool {
@@ -14,10 +14,10 @@ struct Fault {
   const void* code;
 };
 
-// From now on `tell` hears of each of machine::kFaultSignals, in the signal handler: it takes neither the heap nor a
-// stream, and writes nothing where no kernel of its own is at fault. A signal that the program handles, or
-// ignores, is left alone; not so one that another plugin handles, or the library that `driver` is in: they come next.
-// Once in each plugin.
+// Calls `tell` for each of machine::kFaultSignals, in the signal handler. The function must not allocate, must not use
+// a stream, and writes nothing if no kernel of its plugin is at fault. Signals that the program handles or ignores stay
+// with the program. Handlers of other plugins, and of the library that contains `driver`, run after this one. Called
+// once in each plugin.
 void watch_faults(void (*tell)(const Fault& fault), const void* driver = nullptr);
 
 } // namespace omptool

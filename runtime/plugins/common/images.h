@@ -23,7 +23,7 @@ public:
     all_[&image] = std::move(loaded);
     return table;
   }
-  // Null, with last_error set: it is not loaded.
+  // Removes the image and returns it, or returns null with last_error set if it is not loaded.
   std::unique_ptr<Image> take(const __tgt_device_image& image) {
     const std::lock_guard lock(mutex_);
     const auto at = all_.find(&image);

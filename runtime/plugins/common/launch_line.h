@@ -12,7 +12,8 @@
 
 namespace omptool {
 
-// `device`: as the plugin numbers it. Only the plugin knows the numbers of teams and threads.
+// Prints the line about a launch: the plugin alone has the final numbers of teams and threads. `device` is the plugin's
+// device number.
 inline void tell_launch(std::int32_t device, const std::string& kernel, const std::string& words, const char* mode) {
   std::fprintf(stderr, "%s\n", launch_line(device, kernel, words, mode).c_str());
 }

@@ -24,14 +24,15 @@ inline tgt_launch_shape shape_of(std::int32_t num_teams, std::int32_t thread_lim
   return shape;
 }
 
-// The record may be of an earlier or a later core: what it lacks is 0, what it has more is not looked at.
+// Returns the fields of a record that this release has. The record may come from an older or newer core: missing fields
+// become 0, and unknown fields are ignored.
 inline tgt_launch_shape known_part(const tgt_launch_shape& record) {
   tgt_launch_shape known{};
   std::memcpy(&known, &record, std::min<std::size_t>(record.size, sizeof known));
   return known;
 }
 
-// Dimensions one after the other. 0 leaves it to the device.
+// Shape of a launch with its dimensions multiplied. 0: the device chooses.
 struct FlatShape {
   std::int32_t teams;
   std::int32_t threads;
@@ -40,7 +41,8 @@ struct FlatShape {
   std::uint32_t flags = 0;       // of the record
 };
 
-// Nothing, with last_error set: `device` ("the CPU") does not launch so. No shape: one team of one thread.
+// Returns nothing, with last_error set, if `device` ("the CPU") cannot launch this shape. Without a shape: one team of
+// one thread.
 inline std::optional<FlatShape> flat_shape(const tgt_launch_shape* asked, const std::string& device) {
   if (!asked)
     return FlatShape{1, 1, 0};

@@ -25,8 +25,8 @@ void forget_after_fork() {
 
 constinit std::atomic<Plugin*> the_plugin{nullptr};
 
-// No lock: a thread that loads libraries may come here, and drivers load some, too; and one that forks meanwhile must
-// not leave a lock behind. The first stays.
+// Makes the plugin without a lock: a thread may come here while it loads a library, drivers load libraries, too, and a
+// fork must not copy a locked lock. The first plugin stays.
 [[gnu::noinline, gnu::cold]] Plugin& make_the_plugin() {
   static std::once_flag watching;
   std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, forget_after_fork); });

@@ -18,8 +18,8 @@
 
 namespace omptool::plugin {
 
-// Never destroyed: threads may still run kernels while the process exits. A child of fork() gets a new one, since no
-// thread of its parent's is in it.
+// Plugin of this process. Never destroyed, because threads may still run kernels while the process exits. A child of
+// fork() gets a new one, because no thread of its parent exists there.
 class Plugin {
 public:
   Plugin() = default;
@@ -35,11 +35,11 @@ public:
     return nullptr;
   }
 
-  // With the lock of the events held, which they may give up in between: waits until the event is done; and takes its
-  // operation on as far as that goes without waiting.
+  // Requires the lock of the events, which it may release and acquire again. Waits until the event is done, then
+  // advances its operation as far as possible without waiting.
   virtual void await(const EventPtr& event, Events::Lock& lock) = 0;
   virtual void look_at(const EventPtr&, Events::Lock&) {}
-  // Does what __tgt_rtl_process_dep shall do: tells whether something is left.
+  // Implements __tgt_rtl_process_dep: advances operations, and returns whether some are pending.
   virtual bool process() { return false; }
   // Tells whether operations of `to` can wait for events of `from`.
   virtual bool can_order(const Device&, const Device&) const { return true; }
@@ -58,13 +58,13 @@ private:
 // the drivers, and none works in this one.
 std::unique_ptr<Plugin> make_plugin(bool is_child);
 constexpr char kIsChild[] = "the process has forked since it has used the driver"; // Plugin::reason for that
-// Says why the bytes are no image for the plugin, or "". Opens no driver: that would hold registration up.
+// Returns why the bytes are no image for the plugin, or "". Opens no driver, because that would slow registration down.
 std::string fault_of_image(Bytes image);
 
 extern std::atomic<Plugin*> the_plugin;
 Plugin& make_the_plugin();
 
-// Null before anything is asked for that needs devices.
+// Returns the plugin, or null before the first call that needs devices.
 inline Plugin* known_plugin() {
   return the_plugin.load(std::memory_order_acquire);
 }

@@ -13,7 +13,7 @@ struct Wrapper {
   std::uint32_t magic, version, offset, size;
 };
 
-// The LLVM Bitcode File Format, "Bitstream Format" and "MODULE_BLOCK Contents".
+// Begins of bitstream records (LLVM Bitcode File Format, "Bitstream Format" and "MODULE_BLOCK Contents").
 enum Begins : std::uint64_t { kEndBlock, kEnterBlock, kDefineAbbreviation, kUnabbreviated };
 constexpr std::uint64_t kModuleBlock = 8, kTripleRecord = 2, kMostLetters = 256;
 
@@ -32,7 +32,7 @@ public:
     return value;
   }
 
-  // Groups of `width` bits, of which the highest says that more follow.
+  // Reads groups of `width` bits. The highest bit of a group shows whether another group follows.
   std::uint64_t variable(unsigned width) {
     const std::uint64_t more = std::uint64_t{1} << (width - 1);
     std::uint64_t value = 0;
@@ -69,7 +69,7 @@ Block enter_block(Bits& bits) {
   return {number, width, bits.fixed(32)};
 }
 
-// The operands of an unabbreviated record, as characters, if it is the triple.
+// Returns the triple from an unabbreviated record, if the record is one of a triple.
 std::string triple_in_record(Bits& bits) {
   const std::uint64_t code = bits.variable(6), count = bits.variable(6);
   std::string letters;

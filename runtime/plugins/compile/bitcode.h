@@ -11,10 +11,10 @@
 
 namespace omptool::compile {
 
-// By how it begins, in its wrapper or without.
+// Returns whether the image begins as bitcode does, with or without its wrapper.
 bool is_bitcode(Bytes image);
 
-// The target triple that the module names; "" where it names none, or is damaged before it does.
+// Returns the module's target triple, or "" if the module names none, or is damaged in front of it.
 std::string triple_of(Bytes image);
 
 } // namespace omptool::compile

@@ -26,7 +26,7 @@ constexpr std::size_t kKeyLength = 64;
 constexpr std::string_view kWorkplaces = "build-";
 constexpr std::time_t kForgotten = 24 * 60 * 60; // seconds: a workplace whose process was killed
 
-// Precedes the image in its file.
+// Header in front of the image in a file of the cache.
 struct Header {
   std::array<char, 8> magic;
   std::uint64_t size;
@@ -162,7 +162,7 @@ std::string Cache::store(const std::string& key, Bytes image) const {
   return fault;
 }
 
-// Others may do the same at the same time: what is gone is gone.
+// Deletes old images. Another process may do the same at the same time, so a missing file is no error.
 void Cache::trim(const std::string& kept) const {
   std::vector<Entry> entries;
   std::vector<std::string> forgotten;
@@ -189,7 +189,7 @@ void Cache::trim(const std::string& kept) const {
   }
 }
 
-// A child of fork() may hold the file open for ever, so nobody waits without end.
+// Waits for a limited time, because a child of fork() may keep the file open forever.
 Cache::Lock::Lock(const Cache& cache, const std::string& key) : cache_(cache), name_(key + ".lock"), file_(-1) {
   constexpr std::chrono::seconds kPatience{700}; // `omptool lower` ends within 600
   constexpr std::chrono::milliseconds kPause{10};
@@ -212,7 +212,7 @@ Cache::Lock::Lock(const Cache& cache, const std::string& key) : cache_(cache), n
   }
 }
 
-// Unlocked for copies of the number, too.
+// Unlocks the file also for copies of the descriptor in child processes.
 Cache::Lock::~Lock() {
   if (!file_)
     return;

@@ -24,16 +24,17 @@ class Cache {
 public:
   static constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
 
-  // Makes the folder where it is not there.
+  // Makes the folder if it does not exist.
   explicit Cache(std::string path, std::uint64_t most = kMost);
   const std::string& fault() const { return fault_; } // why it cannot be used, or ""
 
-  // Returns what was stored under the key. Deletes a damaged file, and one that somebody else may have written.
+  // Returns the data stored under the key. Deletes a damaged file, and a file that another user may have written.
   std::optional<std::vector<std::byte>> find(const std::string& key) const;
   // Returns why the image could not be stored, or "".
   std::string store(const std::string& key, Bytes image) const;
 
-  // One for each key at a time, in all processes. Taken without the lock after kPatience, or where there are none.
+  // Lock for one key, across processes. After kPatience, or on a file system without locks, the caller continues
+  // without it.
   class Lock {
   public:
     Lock(const Cache& cache, const std::string& key);
@@ -47,7 +48,7 @@ public:
     File file_;
   };
 
-  // A folder in it for what is being made; it goes with what is in it.
+  // Workplace: a folder in the cache for files in the making. The destructor removes it and its files.
   class Workplace {
   public:
     explicit Workplace(const Cache& cache);

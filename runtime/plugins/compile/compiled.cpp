@@ -46,7 +46,7 @@ std::string key_of(Bytes image, const Target& target, const std::string& helper)
   return in_hexadecimal(hash.finish());
 }
 
-// The last line that the helper wrote, without its own file's name.
+// Returns the last line that the helper wrote, without the name of the helper's own file.
 std::string said_in(const std::vector<std::byte>& log, const std::string& image) {
   std::string text(reinterpret_cast<const char*>(log.data()), log.size());
   text.erase(text.find_last_not_of("\n ") + 1);

@@ -23,7 +23,7 @@ struct Target {
   std::string identity; // what more tells its devices apart, where `cpu` does not
 };
 
-// The image itself, or what has been made of its bitcode.
+// Compiled code: the image itself, or the result of compiling its bitcode.
 struct Compiled {
   Bytes bytes;
   std::string fault; // why there is nothing, or ""

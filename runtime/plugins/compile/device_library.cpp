@@ -1,8 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where packager/lowering/libdevice.py looks for NVIDIA's libdevice, and in its order. It takes the first; all are
-// hashed, so that no difference between the two searches goes unseen as long as this one looks at no fewer places.
+// Searches for NVIDIA's libdevice in the folders of packager/lowering/libdevice.py, in the same order. `omptool lower`
+// uses the first file that it finds. All files are hashed: a difference between the two searches then changes the hash,
+// as long as this search covers at least the same folders.
 #include "device_library.h"
 
 #include "file.h"
@@ -30,7 +31,7 @@ void add_matching(const std::string& pattern, Folders& folders) {
   ::globfree(&found);
 }
 
-// For glob(7).
+// Escapes the characters that glob(7) would expand.
 std::string literally(const std::string& path) {
   std::string pattern;
   for (const char letter : path) {
@@ -41,7 +42,7 @@ std::string literally(const std::string& path) {
   return pattern;
 }
 
-// Two levels above what the path leads to: PREFIX of PREFIX/bin/tool. "" where there is none.
+// Returns the folder two levels above a symlink's target: PREFIX of PREFIX/bin/tool. Returns "" if there is none.
 std::string prefix_of(const std::string& tool) {
   char* const real = ::realpath(tool.c_str(), nullptr);
   std::string path = real ? real : "";

@@ -1,14 +1,14 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The libraries that `omptool lower` links in without being told to: what it makes depends on them.
+// Libraries that `omptool lower` links by default, so its output depends on them.
 #pragma once
 
 #include <string>
 
 namespace omptool::compile {
 
-// A hash of every file that the helper may take for this triple, in its order; "" where it takes none.
+// Returns a hash of every file that the helper may link for this triple, in the helper's order, or "" if it links none.
 std::string identity_of_libraries(const std::string& triple, const std::string& helper);
 
 } // namespace omptool::compile

@@ -26,7 +26,7 @@ std::string key_of_failure(const std::string& key, const std::string& helper) {
 Failures::Failures(const Cache& cache, const std::string& key, const std::string& helper, std::time_t now)
     : cache_(cache), key_(key_of_failure(key, helper)), now_(now) {}
 
-// The time is before the reason: the file's own is that of its last use.
+// Reads the time from the file's content, because the file's own time is that of its last use.
 std::string Failures::find() const {
   const std::optional<std::vector<std::byte>> kept = cache_.find(key_);
   const std::optional<std::time_t> when = kept ? omptool::read<std::time_t>(*kept, 0) : std::nullopt;

@@ -17,10 +17,10 @@ class Failures {
 public:
   static constexpr std::chrono::seconds kLifetime{600};
 
-  // Of what has this key, by this helper as it is now.
+  // Failures to compile the image with this key, by the helper in its present version.
   Failures(const Cache& cache, const std::string& key, const std::string& helper, std::time_t now = ::time(nullptr));
 
-  // The reason, with its age, or "".
+  // Finds the reason of a recorded failure, with its age, or "".
   std::string find() const;
   // Returns why the reason could not be stored, or "".
   std::string store(const std::string& reason) const;

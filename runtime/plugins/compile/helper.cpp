@@ -26,14 +26,16 @@ bool is_program(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
-// Found out while this library is loaded: later the dynamic linker's lock may be held by who waits for the caller.
+// Path of this library, read while it is loaded: later another thread may hold the dynamic linker's lock and wait for
+// the caller.
 const char* const own_library = [] {
   static const char here = 0;
   Dl_info info{};
   return ::dladdr(&here, &info) ? info.dli_fname : nullptr;
 }();
 
-// From PREFIX/lib/pythonX.Y/site-packages/omptool/_runtime/lib, and, of `pip install --target`, DIR/omptool/….
+// Finds the omptool of an installation that has this library at PREFIX/lib/pythonX.Y/site-packages/omptool/_runtime/lib
+// or, after `pip install --target`, at DIR/omptool/….
 std::string of_own_installation() {
   const std::string library = own_library ? own_library : "";
   const std::string folder = library.substr(0, library.rfind('/') + 1);
@@ -58,7 +60,8 @@ std::string of_path() {
   return {};
 }
 
-// The program's own, without what would load this runtime, or a tool of the program's, into the helper.
+// Passes the program's environment on, without the variables that would load this runtime or the program's tools into
+// the helper.
 std::vector<char*> passed_environment() {
   std::vector<char*> kept;
   for (char** one = environ; one && *one; ++one) {
@@ -70,7 +73,7 @@ std::vector<char*> passed_environment() {
   return kept;
 }
 
-// All files but the standard streams. Before glibc 2.34: those that are open now.
+// Closes all files but the standard streams. Before glibc 2.34: those that are open now.
 void close_others(posix_spawn_file_actions_t& files) {
 #if __GLIBC_PREREQ(2, 34)
   ::posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
@@ -115,7 +118,7 @@ public:
   posix_spawnattr_t attributes_;
 };
 
-// SIGCHLD waits until the child is waited for, as with system(): a handler on this thread finds none.
+// Blocks SIGCHLD until the child is reaped, as system() does, so that a handler on this thread finds no child.
 class ChildSignalHeld {
 public:
   ChildSignalHeld() {
@@ -132,7 +135,8 @@ private:
   sigset_t before_{};
 };
 
-// Prints a line when the child takes long, unless the kernel is older than 5.3, which cannot wait for a while.
+// Prints a line when the child runs long. Kernels older than 5.3 cannot wait with a timeout, so no line is printed
+// there.
 void report_if_slow(pid_t child, const Job& job) {
   constexpr int kSlow = 3000;       // milliseconds
   constexpr int kMostSeconds = 600; // packager/lowering/child.py ends it then

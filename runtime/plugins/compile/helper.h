@@ -1,14 +1,14 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `omptool lower`, in a process of its own: where it is, and one run of it.
+// Runs `omptool lower` in a process of its own: finds the command, and runs it once.
 #pragma once
 
 #include <string>
 
 namespace omptool::compile {
 
-// The omptool of the installation that this library is part of, else one on PATH; "": neither is there.
+// Finds the omptool of this library's installation, else one on PATH. Returns "" if neither exists.
 std::string find_helper();
 
 struct Job {
@@ -26,7 +26,7 @@ struct End {
   int exit_code = -1; // where it is known
 };
 
-// The caller looks for the output in any case: how a child ended is not to be known where the program ignores SIGCHLD.
+// Runs the helper. The caller checks for the output in any case: a program that ignores SIGCHLD hides the exit status.
 End run_helper(const std::string& helper, const Job& job);
 
 } // namespace omptool::compile

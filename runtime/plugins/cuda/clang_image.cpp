@@ -17,7 +17,7 @@
 namespace omptool::cuda {
 namespace {
 
-// As clang 18 and later have it; earlier ones have its beginning.
+// Device environment of clang 18 and later. Earlier releases have a prefix of it.
 struct DeviceEnvironment {
   std::uint32_t debug, devices, device, dynamic_memory;
   std::uint64_t clock_frequency;
@@ -26,8 +26,8 @@ struct DeviceEnvironment {
 };
 constexpr char kEnvironment[] = "__omp_rtl_device_environment";
 
-// A host's address and the device's. Kernels find a row by the very address: the table is in the order of the host's,
-// and has one for each word of a virtual table, since objects point into theirs.
+// Indirect call: a host address and its device address. Kernels look up the exact address, so the table is sorted by
+// host addresses and has one row for each word of a virtual table, because objects point into their tables.
 struct IndirectCall {
   std::uint64_t host, device;
   bool operator==(const IndirectCall& other) const = default;
@@ -175,7 +175,8 @@ bool ClangImage::set_indirect_calls(std::span<const IndirectEntry> entries, CUde
          write(environment + offsetof(DeviceEnvironment, indirect_calls), words, sizeof words, kEnvironment);
 }
 
-// The compiler leaves an address for each function, and the kernel that calls what an array has. The array is ours.
+// Runs an image's constructors or destructors. The compiler stores one address for each function, and a kernel that
+// calls the functions of an array. This function makes that array.
 bool ClangImage::run_functions(const char* which, const std::vector<std::string>& names) {
   const Driver& driver = context_.driver;
   const std::string variable = std::string("__") + which + "_array";

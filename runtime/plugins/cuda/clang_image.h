@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gives clang's OpenMP code for nvptx what it needs once its image has been loaded: the device's environment, and the
-// constructors and destructors of its variables.
+// Prepares a loaded image of clang's OpenMP code for nvptx: sets the device environment, and runs constructors and
+// destructors of variables.
 #pragma once
 
 #include "driver/context.h"
@@ -20,7 +20,7 @@ namespace omptool::cuda {
 
 using namespace gpu;
 
-// A function or a virtual table, which the host names by its own address.
+// Indirect entry: a function or virtual table that host code names by its host address.
 struct IndirectEntry {
   const char* name;
   std::uint64_t host;
@@ -34,14 +34,16 @@ class ClangImage {
 public:
   ClangImage(const Context& context, CUmodule module) : context_(context), module_(module) {}
 
-  // Stores what the image wants to know of the device, if it does: `number` is the device's among `count`.
+  // Sets the image's device environment, if the image has one. `number` is the device's number among `count`.
   bool set_environment(const DeviceLimits& device, std::int32_t number, std::int32_t count, bool& is_clangs);
-  // Nothing: `name` is a portable kernel, or one that is taken as it is.
+  // Reads what clang stored about a kernel. Sets nothing if `name` is a portable kernel, or one that is called as it
+  // is.
   bool read_kernel(const std::string& name, std::optional<ClangKernel>& kernel);
-  // Clang 18 and later: kernels find the functions of `declare target indirect`, and since clang 22 virtual tables, by
-  // the host's addresses. `table` is the memory that this takes, or 0, whatever is returned.
+  // Sets the table by which kernels of clang 18 and later find functions of `declare target indirect` by host address,
+  // and since clang 22 virtual tables. `table` becomes the table's device memory, or 0, also on failure.
   bool set_indirect_calls(std::span<const IndirectEntry> entries, CUdeviceptr& table);
-  // Clang 18 and later. `names` are those of __init_array_object_..., or __fini_array_object_..., in the image.
+  // Runs functions of an image by clang 18 or later. `names` are those of its __init_array_object_... or
+  // __fini_array_object_....
   bool run_functions(const char* which, const std::vector<std::string>& names);
 
 private:

@@ -40,7 +40,8 @@ void Completion::end(Operation& operation, std::string failure, bool is_lost) {
   events_.end(operation, is_lost);
 }
 
-// The driver reports a failure without its operation. Queued copies do not fail, so that the first kernel is named.
+// Ends the operations up to `last`. The driver reports a failure without its operation. Queued copies do not fail, so
+// the first kernel is named.
 void Completion::end_until(const std::shared_ptr<Chain>& chain, const OperationPtr& last, Outcome outcome) {
   if (last->is_done)
     return;

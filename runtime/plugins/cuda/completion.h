@@ -11,13 +11,13 @@
 
 namespace omptool::cuda {
 
-// Ends operations and knows which chains have any. Its functions need the lock of the events.
+// Ends operations, and lists the chains with pending operations. Its functions require the lock of the events.
 class Completion {
 public:
   explicit Completion(plugin::Events& events) : events_(events) {}
 
   plugin::Events& events() const { return events_; }
-  // Notified when the user of a chain is done with it.
+  // Changes of a chain: notified when its user has finished with it.
   std::condition_variable& changed() { return changed_; }
   const std::vector<std::shared_ptr<Chain>>& busy() const { return busy_; } // chains that are not idle
   void note_busy(const std::shared_ptr<Chain>& chain);

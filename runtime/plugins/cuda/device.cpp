@@ -46,7 +46,7 @@ Outcome Device::find_limits() {
   return {"cuDeviceGetAttribute", CUDA_SUCCESS};
 }
 
-// Programs ask LLVM's plugin for these limits, too.
+// Sets the limits that programs may ask of LLVM's plugin, too.
 Outcome Device::set_limits() {
   Outcome outcome{"cuCtxSetLimit", CUDA_SUCCESS};
   const std::pair<CUlimit, std::optional<std::uint64_t>> wanted[] = {{CU_LIMIT_STACK_SIZE, stack_of_threads()},
@@ -108,7 +108,7 @@ std::int32_t Device::release(void* memory, std::int32_t kind) {
   return kind == OMPTARGET_MEMORY_DEVICE ? memory_.release(address(memory)) : host_memory_.release(memory, kind);
 }
 
-// A GPU with the host's page tables copies from all memory of the host by itself.
+// Stages a copy, unless the GPU uses the host's page tables: such a GPU copies from all host memory by itself.
 std::optional<Outcome> Device::stage(CUstream stream, Staging::Way way, const void* device, const void* host,
                                      std::size_t size) {
   return shares_page_tables_ ? std::nullopt
@@ -224,7 +224,8 @@ std::int32_t Device::queue_run(void* kernel, plugin::Arguments arguments, const 
   return queue_.add(*this, order, operation);
 }
 
-// Heaps and stacks; concurrent access to managed memory is about no more than what cuMemAllocManaged gives.
+// Returns whether kernels reach heaps and stacks. Concurrent access to managed memory promises little more than memory
+// of cuMemAllocManaged.
 bool Device::reaches_host_memory() const {
   const Driver& driver = context_.driver;
   int pageable = 0, managed = 0;

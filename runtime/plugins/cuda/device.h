@@ -58,7 +58,7 @@ private:
   Outcome find_limits();
   Outcome set_limits();
 
-  // The context is the stream's.
+  // Stages a copy. The stream's context must be current.
   std::optional<Outcome> stage(CUstream stream, Staging::Way way, const void* device, const void* host,
                                std::size_t size);
   Outcome submit_in(CUstream stream, void* target, const void* source, std::size_t size);

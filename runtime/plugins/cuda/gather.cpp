@@ -34,7 +34,8 @@ Outcome Gather::send(CUstream stream) const {
       [&] { return OMPTOOL_CUDA(context.driver, cuMemcpyHtoDAsync_v2, begin_, bytes_.data(), bytes_.size(), stream); });
 }
 
-// The transfer skips bytes of others that lie between the pieces: their owners may write them.
+// Adds a piece, unless bytes of other owners lie between it and the other pieces: those owners may write them
+// meanwhile.
 bool Scatter::add(const Piece& piece) {
   Memory& memory = device_.memory();
   const CUdeviceptr its_end = piece.device + piece.size;

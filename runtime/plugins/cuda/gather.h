@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies of few bytes that go in one transfer: those of a construct's small objects, which are neighbours on the device
-// (driver/slab.h). Between two of them lie bytes that are nobody's.
+// Small copies that share one transfer: copies of a construct's small objects, which are neighbours on the device
+// (driver/slab.h). The bytes between two neighbours belong to no object.
 #pragma once
 
 #include "device.h"
@@ -13,7 +13,7 @@
 
 namespace omptool::cuda {
 
-// One side of a copy is the host's.
+// Piece of a transfer; one side of its copy is host memory.
 struct Piece {
   CUdeviceptr device = 0;
   std::byte* host = nullptr;
@@ -22,7 +22,7 @@ struct Piece {
 constexpr std::size_t kLargestGathered = Slab::kLargestPiece;
 constexpr std::size_t kMostGathered = 1 << 16; // bytes of a transfer
 
-// Some that go to the device, in the order in which they are added.
+// Gathers pieces for one transfer to the device, in the order of add().
 class Gather {
 public:
   // Begins with the first, which is_in_one_slab().
@@ -40,12 +40,13 @@ private:
   std::vector<std::byte> bytes_; // the driver has read them when send() returns
 };
 
-// Some that come from the device: each is where it belongs once the transfer has ended and land() was called.
+// Scatters one transfer from the device to several pieces: each is in place once the transfer has ended and land() was
+// called.
 class Scatter {
 public:
   Scatter(Device& device, const Piece& first)
       : device_(device), begin_(first.device), end_(first.device + first.size) {}
-  // False: its transfer would be another.
+  // Adds a piece. Returns false if it needs another transfer.
   bool add(const Piece& piece);
   Outcome fetch(CUstream stream);
   void land(const Piece& piece) const;

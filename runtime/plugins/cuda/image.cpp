@@ -20,7 +20,7 @@ Bytes bytes_of(const __tgt_device_image& image) {
   return {static_cast<const std::byte*>(image.ImageStart), static_cast<const std::byte*>(image.ImageEnd)};
 }
 
-// The driver's compiler writes lines: they become one.
+// Joins the lines of the driver's compiler to one.
 std::string in_one_line(const char* log) {
   std::string line;
   for (; *log; ++log) {

@@ -24,13 +24,13 @@ struct DevicePlace {
   const DeviceLimits& limits;
 };
 
-// Of each entry: how many bytes of the host's its pointer leads to, or 0 (omptarget_rtl.h, load_indirect). May be
-// empty.
+// Extents: for each entry, the number of bytes of host memory that its pointer leads to, or 0 (omptarget_rtl.h,
+// load_indirect). May be empty.
 using Extents = std::span<const std::int64_t>;
 
 class Image {
 public:
-  // Null, with last_error set, when it cannot be loaded or does not fit the host's table.
+  // Loads an image. Returns null, with last_error set, if that fails or if the image does not fit the host's table.
   static std::unique_ptr<Image> load(const Context& context, const __tgt_device_image& image, Extents extents,
                                      const DevicePlace& device);
   explicit Image(const Context& context) : context_(context) {}
@@ -50,7 +50,8 @@ private:
   bool set_device_number(std::int32_t number);
   bool set_indirect_calls(const __tgt_device_image& image, Extents extents);
   Outcome close(); // in its context
-  // False, with last_error set: the driver failed. An address of 0: the image has no such variable.
+  // Finds a variable. Returns false, with last_error set, if the driver fails. An address of 0: the image has no such
+  // variable.
   bool find_variable(const char* name, CUdeviceptr& address, std::size_t& size) const;
 
   const Context& context_;

@@ -18,7 +18,7 @@ constexpr std::uint64_t kArchitectureOnly = 0x100000; // of an entry for sm_90a 
 constexpr std::uint64_t kFamilyOnly = 0x200000;       // for sm_100f and the like
 constexpr std::size_t kHead = 1 << 16;                // of PTX: where its directives begin
 
-// Not documented; read off what nvcc, fatbinary and clang write.
+// Header of a fat binary: undocumented, read from files by nvcc, fatbinary and clang.
 struct FatbinHeader {
   std::uint32_t magic;
   std::uint16_t version, header_size;
@@ -83,7 +83,7 @@ std::string fault_of_ptx(std::string_view text, int driver) {
          name_of_version(driver / 1000, driver % 1000 / 10);
 }
 
-// Of ".target sm_90a", which is near the beginning.
+// Reads the target line of PTX, such as ".target sm_90a", which is near the beginning.
 std::vector<Code> code_of_ptx(std::string_view text) {
   const std::size_t target = text.find(".target");
   const std::size_t at = target == std::string_view::npos ? target : text.find("sm_", target);
@@ -116,8 +116,8 @@ bool has_specific_record(Bytes image) {
   return false;
 }
 
-// CUDA 13 writes the number elsewhere than those before it, and the flag of code for one architecture alone. Code of
-// NVIDIA's libraries for older GPUs has the flag for another reason.
+// Reads the architecture of a cubin. CUDA 13 stores it in another field than earlier releases, with a flag for code of
+// one architecture alone. Older GPUs' code in NVIDIA's libraries has that flag for another reason.
 std::vector<Code> code_of_cubin(Bytes image) {
   const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(image, 0);
   if (!header)

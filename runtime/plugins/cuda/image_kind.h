@@ -20,7 +20,7 @@ struct Code {
   int number = 0;
   char variant = '\0'; // 'a': for exactly this one; 'f': for its family
 };
-// Empty where the bytes do not tell.
+// Returns the codes of an image, or none if the bytes do not show them.
 std::vector<Code> codes_of(Bytes image);
 
 // Returns whether a GPU of compute capability `number` runs the code.
@@ -29,8 +29,8 @@ bool runs_on(const Code& code, int number);
 // Returns why the bytes are no image for any NVIDIA GPU, or "".
 std::string fault_of_bytes(Bytes image);
 
-// Returns why none of the devices runs the image, or "". The driver, whose version is that of CUDA (12040 is 12.4, 0 is
-// unknown), judges images that do not tell.
+// Returns why none of the devices runs the image, or "". `driver` is the driver's version, numbered as CUDA's (12040 is
+// 12.4, 0 is unknown). Images without a visible architecture are left to the driver.
 std::string fault_of(Bytes image, const std::vector<int>& devices, int driver);
 
 } // namespace omptool::cuda

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel of a loaded image: what the host's table has as its address.
+// Kernel of a loaded image. The host's table has its address.
 #pragma once
 
 #include "driver/context.h"
@@ -26,11 +26,12 @@ public:
   const std::string& name() const { return name_; }
   std::string title() const { return region_name(name_); } // in messages
   CUfunction function() const { return function_; }
-  // Nothing: a portable one.
+  // Returns nothing for a portable kernel.
   const std::optional<ClangKernel>& clang() const { return clang_; }
-  // Null, with last_error set: the driver does not tell.
+  // Returns the kernel's limits, or null with last_error set if the driver call fails.
   const KernelFacts* facts(const Context& context);
-  // Blocks may have more memory of their own than is usual: says so to the driver, once. False, with last_error set.
+  // Allows blocks more shared memory than the default, by one call of the driver. Returns false, with last_error set,
+  // if that fails.
   bool allow_memory(const Context& context, unsigned size);
 
 private:

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kArgument = sizeof(void*);
 using Place = ClangKernel::Environment;
 
-// A kernel reads its parameters whether they were given or not.
+// Checks the number of arguments: a kernel reads all its parameters, even those that were not passed.
 bool has_all(const KernelFacts& facts, const Kernel& kernel, std::size_t given) {
   if (!facts.parameters_are_known || given >= facts.parameters)
     return true;
@@ -43,8 +43,8 @@ Outcome start_in(const Driver& driver, Launch& launch, CUstream stream) {
                       threads[1], threads[2], memory, stream, each.data());
 }
 
-// The address of what a kernel is lent, or a word that it is nothing; 0, with last_error set: there is no memory for
-// it.
+// Lends memory to a kernel and returns its address, or the word for no memory. Returns 0, with last_error set, if the
+// allocation fails.
 CUdeviceptr lend(const Launcher& launcher, const Launch& launch, CUstream stream, CUdeviceptr& lent) {
   const ClangKernel& clang = *launch.kernel->clang();
   const Loan loan = loan_of(clang, launch.grid, launch.memory);
@@ -96,7 +96,7 @@ std::optional<Launch> prepare(const Launcher& launcher, void* handle, plugin::Ar
   const std::size_t size = words.size() * kArgument;
   if (!grid || !has_all(*facts, kernel, size) || !kernel.allow_memory(launcher.context, grid->memory))
     return std::nullopt;
-  // The driver takes no more than the parameters.
+  // Passes only as many arguments as the kernel has parameters.
   return Launch{&kernel,          *grid,
                 std::move(words), facts->parameters_are_known ? facts->parameters : size,
                 memory,           (asked.flags & OMPTARGET_SHAPE_NAMES_DIMENSIONS) != 0};

@@ -17,7 +17,7 @@
 
 namespace omptool::cuda {
 
-// The device's parts that a launch uses.
+// Launcher: the parts of a device that a launch uses.
 struct Launcher {
   std::int32_t device;
   const Context& context;
@@ -25,7 +25,7 @@ struct Launcher {
   Memory& memory;
 };
 
-// A launch that is right, as far as that can be told before the driver is asked: it may wait for its turn.
+// Launch that has passed all checks that need no driver call: it may wait for its turn.
 struct Launch {
   Kernel* kernel;
   Grid grid;
@@ -35,11 +35,11 @@ struct Launch {
   bool names_dimensions = false; // in the line for the user
 };
 
-// Nothing, with last_error set: the kernel does not run so.
+// Prepares a launch. Returns nothing, with last_error set, if the kernel cannot run in this shape.
 std::optional<Launch> prepare(const Launcher& launcher, void* handle, plugin::Arguments arguments,
                               const tgt_launch_shape* shape);
-// Queues the kernel and returns true. False: the kernel certainly does not begin, and last_error says why. `lent` is
-// memory that the caller releases when the kernel has ended, or 0.
+// Queues the kernel and returns true. Returns false if the kernel certainly does not begin, with the reason in
+// last_error. `lent` is memory that the caller releases when the kernel has ended, or 0.
 bool start(const Launcher& launcher, Launch& launch, CUstream stream, CUdeviceptr& lent);
 
 } // namespace omptool::cuda

@@ -21,12 +21,13 @@ struct Chain;
 using Lock = plugin::Events::Lock;
 using MarkPtrs = std::vector<MarkPtr>;
 
-// All but what it does is under the lock of the events.
+// Operation of the queue. The events' lock guards all fields but `work`.
 struct Operation : plugin::Event {
   enum class State : std::uint8_t { kKept, kGiven };
-  // A copy of few bytes, which may go in one transfer with its neighbours: to the device, or from it.
+  // Small copies, which may share a transfer with their neighbours: to the device, or from it.
   enum class Small : std::uint8_t { kNo, kIn, kOut };
-  // Hands it to the driver: 0, or a failure, with last_error set, and it does not run.
+  // Work: hands the operation to the driver. Returns 0, or a failure with last_error set; then the operation does not
+  // run.
   using Work = std::function<std::int32_t(CUstream, CUdeviceptr& lent)>;
 
   const char* what = "";          // of a copy, and how much
@@ -48,20 +49,21 @@ struct Operation : plugin::Event {
   bool is_kept() const { return !is_done && state == State::kKept; }
   bool is_given() const { return !is_done && state == State::kGiven; }
 };
-// "kernel saxpy", "a copy to the GPU of 8 bytes".
+// Returns a name such as "kernel saxpy" or "a copy to the GPU of 8 bytes".
 std::string name_of(const Operation& operation);
 using OperationPtr = std::shared_ptr<Operation>;
 
 // `move(stream)` hands it to the driver.
 using Move = std::function<Outcome(CUstream)>;
 OperationPtr move_operation(const Context& context, const char* what, std::size_t size, Move move);
-// More is known of copies between the host and the device.
+// Sets the operation to a copy between host and device, which needs more fields than other operations.
 void set_copy_in(Operation& operation, Device& device, void* target, const void* host);
 void set_copy_out(Operation& operation, Device& device, void* host, const void* source);
 
-// The stream goes back to the device when nobody can add to it any more.
+// Chain of operations in one stream. The stream returns to the device when no thread can append any more.
 struct Chain {
-  // The thread that hands something over: none, one that is ready at once, or one that waits for earlier operations.
+  // User: the thread that enqueues in the chain. kNone; kBrief for an operation that is ready; kLong for one that waits
+  // for earlier operations.
   enum class User : std::uint8_t { kNone, kBrief, kLong };
 
   explicit Chain(Device& its_device) : device(its_device) {}

@@ -82,8 +82,8 @@ std::unique_ptr<Plugin> make_plugin(bool is_child) {
   return made;
 }
 
-// The devices are looked at as soon as they are known. Without any, the image stays this plugin's, which says why there
-// are none.
+// Checks the image, and reads the devices if they have been found. Without devices the plugin still accepts the image,
+// and then reports why there are none.
 std::string fault_of_image(Bytes image) {
   std::string fault = compile::fault_of(image, "nvptx64", cuda::fault_of_bytes(image));
   const auto* const known = static_cast<const cuda::Plugin*>(known_plugin());

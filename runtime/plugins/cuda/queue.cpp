@@ -8,8 +8,8 @@
 
 namespace omptool::cuda {
 
-// Finds the operation's chain and what it has to wait for: events that have ended well are left out. Returns false,
-// with last_error set, if one of the dependences is no event.
+// Finds the operation's chain and the events that it waits for, without those that have succeeded. Returns false, with
+// last_error set, if one of the dependences is no event.
 bool Queue::take_dependences(Device& device, const plugin::Dependences& order, Operation& operation) const {
   for (const tgt_event_t& dependence : order.before) {
     const OperationPtr known = dependence ? events_.find<Operation>(dependence) : nullptr;

@@ -1,17 +1,17 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The operations of the asynchronous functions (submission.h, progress.h, completion.h): omptarget_rtl.h says what
-// streams and events are. A chain of them is a stream of the driver's, which runs them in order, and is asked as a
-// whole: one wait for the last of a chain tells of all. An event of the driver's is recorded only where another stream
-// has to wait.
+// Queue of asynchronous operations (submission.h, progress.h, completion.h); omptarget_rtl.h defines streams and
+// events. A chain of operations is one stream of the driver, which runs it in order, so one wait for a chain's last
+// operation covers the whole chain. The plugin records a driver event only where another stream has to wait.
 //
-// Copies of few bytes to the GPU with which a chain begins are gathered (small_copies.h) until something else is
-// submitted, or somebody asks for them.
+// Small copies to the GPU at the start of a chain are gathered (small_copies.h) until another operation is submitted,
+// or a caller waits for them.
 //
-// Copies from the GPU to memory that is not page-locked, and large ones from it, are kept back while something is
-// before them, since the driver returns from them when all of that has ended; and what depends on them is, too. They go
-// on in calls that wait, and in __tgt_rtl_process_dep: small ones that are kept one behind the other in one transfer.
+// Copies from the GPU to memory that is not page-locked, and large copies from the GPU, are held back while operations
+// before them are pending, because the driver returns from such copies only when those have ended. Operations that
+// depend on a held copy are held, too. Calls that wait, and __tgt_rtl_process_dep, submit them; adjacent small copies
+// share one transfer.
 #pragma once
 
 #include "progress.h"
@@ -20,7 +20,7 @@
 
 namespace omptool::cuda {
 
-// The asynchronous operations of one process.
+// Queue of the asynchronous operations of one process.
 class Queue {
 public:
   explicit Queue(plugin::Events& events) : events_(events) {}

@@ -6,9 +6,9 @@
 
 namespace omptool::cuda {
 
-// Small copies that go in one transfer (gather.h): copies to the GPU with which a chain begins, until something else is
-// handed over or somebody waits for them, and neighbouring copies from the GPU. Its functions need the lock of the
-// events, and give it up in between.
+// Small copies that share one transfer (gather.h): copies to the GPU at the start of a chain, until another operation
+// is submitted or a thread waits for them, and neighbouring copies from the GPU. Its functions require the lock of the
+// events, and release it while they call the driver.
 class SmallCopies {
 public:
   explicit SmallCopies(Completion& completion) : completion_(completion) {}

@@ -6,8 +6,8 @@
 
 namespace omptool::cuda {
 
-// Hands operations to the driver's streams. Its functions need the lock of the events; those that take it give it up in
-// between.
+// Submits operations to the driver's streams. Its functions require the lock of the events; those with a lock parameter
+// release it while they wait.
 class Submission {
 public:
   Submission(Completion& completion, SmallCopies& small_copies)

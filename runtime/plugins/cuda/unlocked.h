@@ -11,7 +11,7 @@
 
 namespace omptool::cuda {
 
-// Somebody's use of a chain. It begins and ends with the lock held.
+// Turn: one thread's use of a chain. It begins and ends with the lock held.
 class Turn {
 public:
   Turn(Chain& chain, Chain::User user, std::condition_variable& changed, bool is_own = true)

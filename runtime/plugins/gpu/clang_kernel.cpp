@@ -26,7 +26,8 @@ std::uint32_t threads_of(const ClangKernel& clang, std::uint32_t asked, std::uin
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(asked + own, most));
 }
 
-// For a loop that teams and threads share. Short loops take fewer threads for each team, so that there are more teams.
+// Teams for a loop that teams and threads share. Short loops get fewer threads for each team, so that there are more
+// teams.
 std::uint64_t teams_for_spmd(std::uint64_t trips, const ClangSettings& settings, bool is_asked,
                              std::uint32_t& threads) {
   const std::uint64_t few = std::min<std::uint64_t>(threads, settings.least_threads);

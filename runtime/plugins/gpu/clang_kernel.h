@@ -1,9 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels that clang's OpenMP made for nvptx, versions 14 to 23: what they say of themselves, and the blocks and
-// threads that they expect. The rules are those of LLVM's plugin, so that such a kernel runs here in the shape that it
-// was tested in.
+// Kernels by OpenMP of clang 14 to 23 for nvptx: their records in the image, and the numbers of blocks and threads that
+// they expect. The rules are those of LLVM's plugin, so a kernel runs here in the shape that it was tested in.
 #pragma once
 
 #include "gpu/shape.h"
@@ -14,7 +13,7 @@
 
 namespace omptool::gpu {
 
-// Of clang 18 and later; what the compiler stores in the image as <kernel>_kernel_environment begins so.
+// Kernel environment of clang 18 and later: the prefix of the constant <kernel>_kernel_environment in the image.
 struct KernelEnvironment {
   std::uint8_t generic_state_machine;
   std::uint8_t nested_parallelism;
@@ -51,7 +50,8 @@ struct ClangKernel {
   std::uint64_t team_reduction_size = 0; // and for each
 };
 const char* name_of(ClangKernel::Mode mode); // as LLVM's plugin says it
-// `size`: of the whole record, which says whose it is. Else only unknown_environment is set.
+// Reads a clang kernel's record. `size` is that of the whole record, which shows its version. Sets only
+// unknown_environment for an unknown size.
 ClangKernel clang_kernel_of(const KernelEnvironment& environment, std::size_t size);
 ClangKernel clang_kernel_of(std::uint8_t mode); // of clang 14 to 17: <kernel>_exec_mode
 
@@ -63,7 +63,7 @@ struct ClangSettings {
   std::uint64_t memory = 0; // of each team's own, at least
 };
 
-// Nothing, with last_error set, where the device lacks what is asked for.
+// Computes the grid. Returns nothing, with last_error set, if the device cannot launch what the call asks for.
 std::optional<Grid> grid_of(const ClangKernel& clang, const ClangSettings& settings, const tgt_launch_shape& asked,
                             const KernelFacts& kernel, const DeviceLimits& device);
 

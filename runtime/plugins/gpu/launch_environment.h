@@ -21,17 +21,17 @@ struct MemoryPromise {
   std::uint8_t fallback = 0; // as LaunchEnvironment23 has it
 };
 
-// Bytes of one block of device memory, in this order. All 0: the kernel needs none.
+// Loan: the sizes of the parts of one block of device memory, in this order. All 0: the kernel needs none.
 struct Loan {
   std::uint64_t environment, buffer, memory;
   std::uint64_t size() const { return environment + buffer + memory; }
 };
 Loan loan_of(const ClangKernel& clang, const Grid& grid, const MemoryPromise& memory);
 
-// Argument of a kernel that is lent nothing.
+// Nothing-lent argument, for a kernel that gets no memory.
 constexpr std::uint64_t kNothingLent = ~std::uint64_t{0};
 
-// Content of the block's beginning, once the block is at `address`.
+// Record at the start of the block, computed when the block's address is known.
 struct LaunchRecord {
   std::array<std::byte, 40> bytes;
   std::size_t size;
@@ -43,7 +43,7 @@ std::optional<Grid> grid_for(const std::optional<ClangKernel>& clang, const Clan
                              const tgt_launch_shape& asked, const KernelFacts& facts, const DeviceLimits& device,
                              MemoryPromise& memory);
 
-// Puts the word for the environment where the kernel takes it, wherever the call has it, if at all.
+// Places the word for the environment where the kernel expects it. The call may have that word elsewhere, or lack it.
 void place_environment(ClangKernel::Environment place, std::uint32_t flags, std::vector<void*>& values);
 
 } // namespace omptool::gpu

@@ -22,7 +22,7 @@ struct DeviceLimits {
   bool cooperates = false; // blocks may wait for each other
 };
 
-// Facts that the driver knows of a kernel. The plugin asks for them at the kernel's first launch: programs have many
+// Kernel facts from the driver. The plugin queries them at the kernel's first launch, because programs have many
 // kernels that they never run.
 struct KernelFacts {
   int most_threads = 0;       // of a block

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kAligned = 8;
 constexpr std::uint64_t kMostStrings = 64;
 
-// LLVM's OffloadBinary: versions 1 to 3 differ in the last field, and in the records of strings.
+// Header of LLVM's OffloadBinary. Versions 1 to 3 differ in the last field and in the string records.
 struct Header {
   std::uint32_t magic, version;
   std::uint64_t size, entries, entry_size;

@@ -33,7 +33,7 @@ std::int32_t copy(void* target, const void* source, std::size_t size) {
 
 Device::Device(std::int32_t number, Plugin& all) : launcher_{number, all.pool, all.crews}, queue_(all.queue) {}
 
-// Memory of every kind is the host's here, and every device reaches all of it.
+// Returns true: memory of every kind is host memory, and every device reaches all of it.
 bool Device::reaches_host_memory() const {
   return true;
 }

@@ -16,8 +16,8 @@ const char* for_another_machine() {
   return said.c_str();
 }
 
-// Entries of this project, with names and without, and of LLVM until 19. Images of later LLVM export
-// every name, so that nobody needs their tables.
+// Entry sections: this project's, with names and without, and those of LLVM up to 19. Images of later LLVM export every
+// name, so their tables are not needed.
 constexpr struct {
   std::string_view section;
   std::uint64_t record;
@@ -43,7 +43,8 @@ std::optional<Elf64_Phdr> segment_of(Bytes image, Elf64_Word type) {
   return std::nullopt;
 }
 
-// Section headers come last. Where the table of their names is gone, so may be the data before it.
+// Returns whether the file is complete. Section headers come last; if the table of their names is missing, data before
+// it may be missing, too.
 bool has_its_end(Bytes image, const Elf64_Ehdr& header) {
   if (header.e_shnum == 0 || header.e_shstrndx == SHN_UNDEF || header.e_shstrndx == SHN_XINDEX)
     return true; // there are none, or more than this header counts
@@ -63,7 +64,7 @@ std::optional<std::uint64_t> value_of(Bytes image, const Elf64_Phdr& dynamic, st
   return std::nullopt;
 }
 
-// Tables that the dynamic linker follows unchecked: the entry with the address, and the one with the size.
+// Dynamic tags that the dynamic linker follows unchecked: the tag with the address, and the tag with the size.
 constexpr std::int64_t kRelr = 36, kRelrSize = 35; // since glibc 2.36
 constexpr std::int64_t kOneByte = DT_NULL;         // no entry has the size
 constexpr struct {

@@ -16,23 +16,23 @@ namespace omptool::host {
 // trusts what it reads, and ends the process where that was lost. Reads the headers and the dynamic section only.
 const char* fault_of(Bytes image);
 
-// Place of the image's own entry table, relative to where the image is loaded.
+// Table location: address of the image's own entry table, relative to the image's load address.
 struct TableLocation {
   std::uint64_t address;
   std::uint64_t size;
   std::uint64_t record; // bytes of each entry, which begins as __tgt_offload_entry does or is nameless
 };
-// Of libtarget.h: an address and an int, the size.
+// Nameless record of libtarget.h: an address, and an int with the size.
 constexpr std::uint64_t kNamelessRecord = 16;
 std::optional<TableLocation> entry_table(Bytes image);
 
-// Returns how many bytes there are to read at an address, relative to where the image is loaded: up to the end of the
-// segment that has it; 0 outside of them.
+// Returns how many bytes can be read at an address relative to the load address: up to the end of its segment, or 0
+// outside of all segments.
 std::uint64_t readable_from(Bytes image, std::uint64_t address);
 
-// An entry of the dynamic section, to be written at `offset`, by which what the image refers to is its own
-// where it defines it. The linkers of clang 14 and 16 leave it out; the program's definition of such a name
-// would come first, so that a kernel would use a variable of the host. Nothing: it is there, or has no place.
+// Dynamic entry to be written at `offset`, by which the image's references resolve to its own definitions first. The
+// linkers of clang 14 and 16 omit it; then the program's definition of a name comes first, and a kernel would use a
+// host variable. Nothing: the entry exists, or there is no space for it.
 struct DynamicEntry {
   std::uint64_t offset;
   std::int64_t tag;

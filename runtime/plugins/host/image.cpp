@@ -26,7 +26,7 @@ Bytes bytes_of(const __tgt_device_image& image) {
   return {static_cast<const std::byte*>(image.ImageStart), static_cast<const std::byte*>(image.ImageEnd)};
 }
 
-// For which bitcode is compiled.
+// Returns the processor that bitcode is compiled for.
 compile::Target this_processor() {
   return {machine::kTriple, "native", processor_identity()};
 }
@@ -99,8 +99,8 @@ bool Image::open_file(ImageFile file) {
   return false;
 }
 
-// The address of a name that this image itself defines, and its size as far as the symbol tells.
-// The dynamic linker would go on to the libraries that the image needs.
+// Address of a name that this image itself defines, and the size in its symbol. dlsym() would also search the libraries
+// that the image needs.
 void* Image::address_of(const char* name, std::int64_t& size) const {
   void* const found = ::dlsym(handle_, name);
   Dl_info info{};
@@ -155,8 +155,8 @@ void Image::mark_runtime_kernels() {
   }
 }
 
-// By the names in the image's dynamic string table, which the dynamic linker has checked: the compilers' calls of
-// libomp for parallel regions and leagues of teams.
+// Looks for calls of libomp that start parallel regions and leagues of teams, in the dynamic string table, which the
+// dynamic linker has checked.
 void Image::look_for_parallel() {
   const link_map* const own = map_of(handle_);
   std::string_view names;
@@ -168,7 +168,7 @@ void Image::look_for_parallel() {
   opens_parallel_ = names.data() && names.find("__kmpc_fork_") != names.npos;
 }
 
-// The line about a SIGILL names the processor that the image is for.
+// Adds the image's processor to the message about a SIGILL.
 void Image::explain_processor(Bytes bytes) const {
   const link_map* const own = map_of(handle_);
   const std::string declared = declared_processor(bytes), here = declared.empty() ? "" : processor_name();
@@ -184,8 +184,8 @@ bool Image::opens_parallel(const void* kernel) const {
   return opens_parallel_ && std::any_of(entries_.begin(), entries_.end(), is);
 }
 
-// The image's own table, once the dynamic linker has relocated it. Its contents are the image's word:
-// addresses and names outside of the image are null here.
+// Own records of the image, after relocation. The image may be damaged: addresses and names that point outside of it
+// become null here.
 std::vector<__tgt_offload_entry> Image::own_records(Bytes bytes) const {
   std::vector<__tgt_offload_entry> records;
   const std::optional<TableLocation> where = entry_table(bytes);
@@ -221,8 +221,8 @@ void Image::read_own_entries(Bytes bytes) {
       own_entries_.push_back(entry);
 }
 
-// The host's entries have no names (libtarget.h): the n-th is the n-th of the image's table. Nothing
-// but its length and the sizes can tell that the two belong together.
+// Pairs entries by position, because the host's entries have no names (libtarget.h). Only the table's length and the
+// sizes can show a mismatch.
 bool Image::pair_by_position(Bytes bytes, const __tgt_device_image& image) {
   entries_ = own_records(bytes);
   const std::size_t wanted = static_cast<std::size_t>(image.EntriesEnd - image.EntriesBegin);

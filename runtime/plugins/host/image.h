@@ -16,7 +16,7 @@
 
 namespace omptool::host {
 
-// Functions that images may call (thread_state.h).
+// Hooks: functions that images may call (thread_state.h).
 struct Hooks {
   const omptool_thread_state* (*thread_state)();
   void (*barrier)();

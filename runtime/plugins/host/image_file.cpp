@@ -17,7 +17,8 @@
 namespace omptool::host {
 namespace {
 
-// Descriptors are the program's: no more than this stay open, from this number on, which few programs get to.
+// Open descriptors at most. Descriptor numbers belong to the program, so ours begin at a number that few programs
+// reach.
 constexpr int kMostOpen = 16;
 constexpr int kFirstNumber = 512;
 std::atomic<int> open_files{0};
@@ -31,9 +32,9 @@ bool write_image(const File& file, Bytes image, const std::optional<DynamicEntry
   return ::pwrite(file.number(), &entry, sizeof entry, static_cast<off_t>(changed->offset)) == sizeof entry;
 }
 
-// The dynamic linker knows an object by the spelling of its path, and an object may stay (-z nodelete, a unique
-// symbol) when its number is free again. So the spelling counts: each bit of a serial number is "/" or "/.", which
-// name the same folder.
+// Returns a path that no image had before. The dynamic linker identifies an object by its path as spelled, and an
+// object may stay loaded (-z nodelete, a unique symbol) when its descriptor is reused. So each bit of a serial number
+// is spelled "/" or "/.", which name the same folder.
 std::string path_of(const std::string& folder, int file) {
   static std::atomic<std::uint64_t> loads{0};
   std::string path = folder;
@@ -42,7 +43,8 @@ std::string path_of(const std::string& folder, int file) {
   return path + "/" + std::to_string(file);
 }
 
-// A debugger takes the path for one of its own process: "/proc/self/fd/5" may be its terminal, which it reads for ever.
+// Returns the folder of the image files. A debugger resolves the path in its own process: "/proc/self/fd/5" may be its
+// terminal, which it would read forever.
 std::string folder_of_files(bool stays_open) {
   if (stays_open)
     return "/proc/" + std::to_string(::getpid()) + "/fd";
@@ -56,7 +58,7 @@ std::uint64_t inode_of(int number) {
   return ::fcntl(number, F_GET_SEALS) >= 0 && ::fstat(number, &status) == 0 ? status.st_ino : 0;
 }
 
-// Debuggers are in other folders than the program.
+// Returns the absolute path, because a debugger's current folder differs from the program's.
 std::string whole_path(const char* folder) {
   char* const whole = ::realpath(folder, nullptr);
   std::string path = whole ? whole : folder;
@@ -72,7 +74,7 @@ std::string fault_of(const File& folder, const std::string& path) {
   return fault_of_open_folder(path, status);
 }
 
-// A folder that cannot be used fails for each image.
+// Reports a fault once: a folder that cannot be used fails for each image.
 void report_once(const std::string& fault) {
   static std::atomic<bool> is_reported{false};
   if (!is_reported.exchange(true))

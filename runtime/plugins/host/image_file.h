@@ -14,8 +14,8 @@ namespace omptool::host {
 
 class ImageFile {
 public:
-  // A file in memory, with `changed` written over the image's own entry. The first few stay open while they are
-  // loaded, for debuggers. Nothing, with errno, where there is no memory.
+  // Writes the image to a file in memory, with `changed` in place of the image's own entry. The first few files stay
+  // open while they are loaded, for debuggers. Returns nothing, with errno set, if there is no memory.
   static std::optional<ImageFile> in_memory(Bytes image, const std::optional<DynamicEntry>& changed);
   // Writes the image to a file in the folder that OMPTOOL_KEEP_IMAGES names, where the file stays. Returns nothing if
   // the variable is not set. Prints a line and returns nothing if others may write to the folder, or the file cannot be

@@ -27,7 +27,7 @@ struct Launch {
   std::int32_t device;
 };
 
-// Arguments with room for all registers, which are loaded.
+// Padded arguments: as many as there are registers, all of which are loaded.
 class Padded {
 public:
   explicit Padded(plugin::Arguments arguments) : all_(arguments.data()) {
@@ -48,7 +48,7 @@ private:
 void run_one(void* context, std::int64_t i) {
   const Launch& launch = *static_cast<const Launch*>(context);
   ensure_fault_stack();
-  // Saved: a kernel may launch another one.
+  // Saves the state, because a kernel may launch another one.
   const Current before = current;
   current = {{static_cast<std::int32_t>(i / launch.shape.num_threads), launch.shape.num_teams,
               static_cast<std::int32_t>(i % launch.shape.num_threads), launch.shape.num_threads, launch.device, 0},
@@ -61,13 +61,13 @@ void run_one(void* context, std::int64_t i) {
   return fail("a kernel with " + std::to_string(count) + " arguments"), false;
 }
 
-// Not a kernel with a record: those have handles that are negative numbers.
+// Returns whether the kernel has no record: handles of kernels with a record are negative numbers.
 bool is_plain(const void* kernel) {
   return reinterpret_cast<std::intptr_t>(kernel) > 0;
 }
 
-// The common case, one team of one thread: without the pool, and without copies of the arguments. Takes numbers, not a
-// state: a state that was just stored by fields and is read as a whole stalls the processor for 4 ns.
+// Runs the common case, one team of one thread, without the pool and without copies of the arguments. Takes numbers in
+// place of a state: to read a state as a whole just after its fields were stored stalls the processor for 4 ns.
 void run_alone(void* kernel, void* const* arguments, std::size_t count, std::int32_t device,
                std::int32_t thread_limit) {
   ensure_fault_stack();
@@ -116,7 +116,7 @@ void run_team(void* context, std::int64_t team) {
   current = before;
 }
 
-// Calls it once for each team, with no more teams and threads than its environment says.
+// Runs the kernel once for each team. Its environment limits the numbers of teams and threads.
 std::int32_t run_with_runtime(const RuntimeKernel& known, const Launcher& launcher, plugin::Arguments arguments,
                               Shape shape) {
   if (known.most_teams > 0)

@@ -17,15 +17,15 @@ struct Shape {
   std::int32_t num_teams;
   std::int32_t num_threads; // in each team; 0: the program leaves it open
 };
-// A kernel that is called once. It may make threads itself.
+// Shape of a kernel that is called once and may make threads itself.
 inline constexpr Shape kNoShape{1, 0};
-// Nothing, with last_error set: it cannot be run here.
+// Returns nothing, with last_error set, if this plugin cannot run the shape.
 std::optional<Shape> shape_of(const tgt_launch_shape* asked);
 
 struct Launcher {
-  // 0 when all threads have ended, or OMPTARGET_RTL_NOT_STARTED, with last_error set.
+  // Runs the kernel. Returns 0 when all threads have ended, or OMPTARGET_RTL_NOT_STARTED with last_error set.
   std::int32_t run(void* kernel, plugin::Arguments arguments, Shape shape) const;
-  // False, with last_error set: it is certain not to start.
+  // Returns false, with last_error set, if the kernel is certain not to start.
   bool can_run(void* kernel, plugin::Arguments arguments, Shape shape) const;
 
   const std::int32_t device;

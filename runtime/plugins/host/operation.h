@@ -14,13 +14,13 @@
 
 namespace omptool::host {
 
-// Runs an operation: returns 0, or another value if it failed and last_error says why. Empty where it only joins
-// others.
+// Body of an operation: returns 0, or another value if it failed, with the reason in last_error. Empty for an operation
+// that only joins others.
 using Body = std::function<std::int32_t()>;
 
 struct Operation;
 
-// Operations that run one after another.
+// Stream: operations that run one after another.
 struct Stream {
   Operation* last = nullptr; // unless it is done
 };
@@ -31,7 +31,8 @@ struct Waiter {
   Waiter* next = nullptr;
 };
 
-// All of it is under the lock of the events. `failure` is there before it is done where what it depends on has failed.
+// Operation of the queue, guarded by the lock of the events. `failure` is set before the operation is done if a
+// dependence has failed.
 struct Operation : plugin::Event, std::enable_shared_from_this<Operation> {
   enum class State : std::uint8_t { kWaiting, kReady, kRunning };
   struct Dependent {

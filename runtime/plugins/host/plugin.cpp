@@ -62,7 +62,7 @@ void Plugin::await(const plugin::EventPtr& event, plugin::Events::Lock& lock) {
 
 namespace omptool::plugin {
 
-// No driver: a child of fork() has all that its parent had.
+// Makes the plugin. It has no driver, so a child of fork() works as its parent does.
 std::unique_ptr<Plugin> make_plugin(bool) {
   static std::once_flag ending;
   std::call_once(ending, [] { std::atexit(host::end_queue); });

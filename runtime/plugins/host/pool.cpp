@@ -15,8 +15,8 @@ unsigned Pool::hardware_threads() {
   return count;
 }
 
-// Detached: they wait for work until the process ends. A machine that grants fewer threads than it
-// has processors is slower, not wrong.
+// Starts detached threads, which wait for work until the process ends. A machine that grants fewer threads than it has
+// processors is slower, not wrong.
 void Pool::start_threads() {
   try {
     for (unsigned i = 1; i < hardware_threads(); ++i)
@@ -46,7 +46,7 @@ void Pool::help() {
     lock.unlock();
     work_on(job);
     lock.lock();
-    // Nothing is left of it to begin; its caller waits for those who are still inside.
+    // Erases the job: all its parts have begun. Its caller waits for the threads that still run them.
     std::erase(jobs_, &job);
     if (--job.helpers == 0)
       done_.notify_all();

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kFile = "/proc/cpuinfo";
 
-// Processors that the kernel names by numbers alone: implementer and part.
+// Processors that the Linux kernel names by numbers alone: implementer and part.
 constexpr struct {
   std::string_view implementer, part, name;
 } kParts[] = {
@@ -34,8 +34,8 @@ std::string name_of(const std::string& implementer, const std::string& part) {
   return implementer.empty() ? "" : "implementer " + implementer + ", part " + part;
 }
 
-// A part of the file, which the first caller reads. Never freed. Not a static object with a constructor: a child of
-// fork() may find the lock of its initialisation taken.
+// Reads a part of the file once, for the first caller. Never freed, and no static object with a constructor: a child of
+// fork() might find that object's initialisation lock held.
 class ReadOnce {
 public:
   const std::string& get(std::string (*read)(std::istream&)) {

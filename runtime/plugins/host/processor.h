@@ -14,8 +14,8 @@ std::string processor_name(std::istream& cpuinfo);
 // Returns every property in that text that code made for this processor may depend on.
 std::string processor_identity(std::istream& cpuinfo);
 
-// Return the name and the properties of this machine's processor. The kernel takes 50 µs to write the text: it is read
-// once.
+// Return the name and the properties of this machine's processor. The system needs 50 µs to produce the text, so it is
+// read once.
 const std::string& processor_name();
 const std::string& processor_identity();
 

@@ -48,7 +48,7 @@ std::int32_t Queue::add(const plugin::Dependences& order, Body body) {
   return 0;
 }
 
-// `first` waits for nothing any more, or has run. Adds what can run now.
+// Proceeds after `first`, which waits for nothing any more or has run. Appends the operations that have become ready.
 void Queue::proceed(Operation& first, Ready& ready) {
   std::vector<Operation*> free{&first};
   while (!free.empty()) {
@@ -122,7 +122,7 @@ void Queue::run(Operation& operation, Lock& lock, Ready& ready) {
   proceed(operation, ready);
 }
 
-// One that becomes ready is run by the thread that made it so: no other has to be woken.
+// Runs the operation, and then those that it makes ready: this thread runs them, so no other has to be woken.
 void Queue::run_on_worker(Operation& operation) {
   Lock lock = events_.lock();
   if (operation.is_done || operation.state != State::kReady)
@@ -136,7 +136,8 @@ void Queue::run_on_worker(Operation& operation) {
   }
 }
 
-// Gives all but one to workers. The caller runs that one: no other thread takes it while this one has no lock.
+// Hands all operations but `except` to workers. The caller runs that one; no other thread begins it while the caller
+// has released the lock.
 void Queue::hand_out(const Ready& ready, Operation* except, Lock& lock) {
   std::vector<std::shared_ptr<Operation>> others;
   for (Operation* const operation : ready)

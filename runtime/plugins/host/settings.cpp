@@ -21,7 +21,7 @@ bool queues_are_wanted() {
   return wanted;
 }
 
-// The core reads it, too, and says what is wrong with it.
+// Reads the largest number of operations in flight. The core reads the variable, too, and reports a wrong value.
 unsigned most_in_flight() {
   return static_cast<unsigned>(number_in(own_setting("OMPTOOL_HOST_IN_FLIGHT"), 1, 4096).value_or(64));
 }

@@ -15,7 +15,8 @@
 namespace omptool::host {
 namespace {
 
-// The crews of one launch. It has one before it begins; a thread that gets no further one waits for that.
+// Launch of teams by several crews. It has one crew before it begins; a thread that gets no further crew waits for that
+// one.
 class TeamLaunch {
 public:
   TeamLaunch(const TeamWork& work, Crews& crews, std::unique_ptr<Crew> first) : work_(work), crews_(crews) {

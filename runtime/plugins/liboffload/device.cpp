@@ -21,7 +21,8 @@ std::string sized(const char* way, std::size_t size) {
 
 } // namespace
 
-// No lock of ours: the library may load others, and threads that do so may come here. The first context stays.
+// Starts the device without a lock of ours: the library may load other libraries, and a thread that loads libraries may
+// come here. The first context stays.
 std::int32_t Device::start() {
   ol_context made = nullptr;
   if (const ol_result failed = library_.create_context(found_.device, &made))
@@ -125,7 +126,8 @@ ol_queue Device::take_queue() {
   return queue;
 }
 
-// All work of the queue has ended. One more wait has the library release what it kept for that work.
+// Returns the queue to the cache after its last operation. One more wait makes the library release what it kept for
+// those operations.
 void Device::give_back(ol_queue queue, bool is_broken) {
   if (is_broken || library_.olSyncQueue(queue)) {
     library_.olDestroyQueue(queue);
@@ -176,7 +178,7 @@ std::int32_t Device::fill(void* target, std::int32_t value, std::size_t size) {
   });
 }
 
-// A kernel that the library refuses has not begun.
+// Launches a kernel. A kernel that the library refuses has not begun.
 std::int32_t Device::launch_in(ol_queue queue, Launch& launch, void*& lent) {
   const char* call = "";
   const ol_result failed = liboffload::start(launcher(), launch, queue, lent, call);

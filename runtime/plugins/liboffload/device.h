@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A GPU of liboffload's. Calls wait for what they do, but for those that take an order.
+// Device of liboffload. Its functions wait for their operation, except those with an order.
 #pragma once
 
 #include "common/device.h"
@@ -23,7 +23,7 @@ public:
   Device(const Library& library, ol_device host, Found found, Queue& queue)
       : library_(library), host_(host), found_(std::move(found)), queue_(queue) {}
 
-  // The functions below need a device that has started, but for the questions.
+  // Returns whether the device has started: all functions but the queries need that.
   bool has_started() const override { return has_started_.load(std::memory_order_acquire); }
   std::int32_t start() override;
 
@@ -61,9 +61,10 @@ public:
 
   // Returns what a failing function shall, with last_error set: 1, or that the device is lost.
   std::int32_t fail_of(const std::string& what, const char* call, ol_result failed);
-  // Asks the library, after a failure, for a copy: where that fails, too, the device is lost for good.
+  // Returns whether the reason is a lost device: after a failure, a copy that fails, too, shows that the device is lost
+  // for good.
   bool is_lost_by(const std::string& reason);
-  // 0, or that the device is lost, with last_error set.
+  // Returns 0, or that the device is lost, with last_error set.
   std::int32_t fault_if_lost() const;
 
 private:

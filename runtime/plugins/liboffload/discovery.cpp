@@ -13,7 +13,7 @@
 namespace omptool::liboffload {
 namespace {
 
-// 0, or no text, where the library does not tell. Numbers have 4 or 8 bytes.
+// Returns a number of 4 or 8 bytes, or 0 if the library does not answer.
 std::uint64_t number_of(const Library& library, ol_device device, std::uint32_t what) {
   std::size_t size = 0;
   std::uint64_t value = 0;

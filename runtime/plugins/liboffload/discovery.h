@@ -31,7 +31,7 @@ struct Everything {
   std::vector<Found> devices;
   ol_device host = nullptr; // names the host's memory in copies
 };
-// `why`: why there is no device.
+// Finds the devices. `why` becomes the reason if there are none.
 Everything find_devices(const Library& library, std::string& why);
 
 // Returns why no GPU of AMD's can be used, by the file of the kernel's driver, or "".

@@ -42,7 +42,8 @@ Image::~Image() {
     target_.library.olDestroyProgram(program_);
 }
 
-// The library runs the constructors of variables when it loads a program, and the destructors when it unloads it.
+// Opens the image. The library runs constructors of variables when it loads a program, and destructors when it unloads
+// the program.
 std::string Image::open(const __tgt_device_image& image) {
   const auto has_no_name = [](const __tgt_offload_entry& entry) { return !entry.name || !*entry.name; };
   if (image.EntriesBegin != image.EntriesEnd && std::all_of(image.EntriesBegin, image.EntriesEnd, has_no_name))
@@ -87,7 +88,8 @@ std::string Image::set_numbers() {
   return fault;
 }
 
-// Libraries' answers about names that are not there differ: they are asked for what the image has.
+// Returns whether the image has the name. Releases of the library answer differently for missing names, so only
+// existing names are looked up.
 bool Image::has_name(const std::string& name) const {
   const std::string_view all(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
   return all.find(std::string_view(name.c_str(), name.size() + 1)) != std::string_view::npos;

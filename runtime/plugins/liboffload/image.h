@@ -16,7 +16,7 @@
 
 namespace omptool::liboffload {
 
-// The device's parts that images are made for.
+// Target: the parts of a device that images are made for.
 struct Target {
   const Library& library;
   const Found& found;
@@ -26,7 +26,7 @@ struct Target {
 
 class Image {
 public:
-  // Null, with last_error set, when it cannot be loaded or does not fit the host's table.
+  // Loads an image. Returns null, with last_error set, if that fails or if the image does not fit the host's table.
   static std::unique_ptr<Image> load(const Target& target, const __tgt_device_image& image);
   explicit Image(const Target& target) : target_(target) {}
   ~Image();
@@ -36,14 +36,14 @@ public:
   tgt_target_table* table() { return &table_; }
 
 private:
-  // These return why it cannot be done, or "".
+  // Functions that return a failure, or "".
   std::string open(const __tgt_device_image& image);
   std::string set_numbers();
   std::string add(const __tgt_offload_entry& wanted);
   std::string add_kernel(const char* name, __tgt_offload_entry& found);
   std::string add_variable(const __tgt_offload_entry& wanted, __tgt_offload_entry& found);
   std::string read_kernel(const std::string& name, std::optional<gpu::ClangKernel>& kernel);
-  // Address 0: the image has no such variable.
+  // Finds a variable. Address 0: the image has no such variable.
   std::string find_variable(const std::string& name, void*& address, std::size_t& size);
   bool has_name(const std::string& name) const;
   std::string write(void* to, const void* from, std::size_t size);

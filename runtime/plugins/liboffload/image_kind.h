@@ -12,7 +12,8 @@
 
 namespace omptool::liboffload {
 
-// "gfx90a:xnack+"; "": the bytes are no code object of AMD's, or name no processor that is known.
+// Returns the processor, such as "gfx90a:xnack+", or "" if the bytes are no AMD code object or name an unknown
+// processor.
 std::string processor_of(Bytes image);
 
 // Returns whether a GPU, "gfx90a" or "gfx90a:xnack-", runs code for a processor, which may be a family's.

@@ -29,7 +29,8 @@ gpu::DeviceLimits limits_of(const Found& found) {
   return limits;
 }
 
-// The interface does not tell the kernel's own limits: the library refuses what is beyond them.
+// Returns the facts that the interface offers. It does not offer a kernel's own limits; the library refuses launches
+// beyond them.
 gpu::KernelFacts facts_of(const Found& found) {
   constexpr int kTeamsOfUnit = 4, kThreads = 128;
   gpu::KernelFacts facts;

@@ -23,7 +23,7 @@ public:
   const std::string& name() const { return name_; }
   std::string title() const { return region_name(name_); } // in messages
   ol_symbol symbol() const { return symbol_; }
-  // Nothing: a portable one.
+  // Returns nothing for a portable kernel.
   const std::optional<gpu::ClangKernel>& clang() const { return clang_; }
 
 private:
@@ -32,7 +32,7 @@ private:
   const std::optional<gpu::ClangKernel> clang_;
 };
 
-// A launch that is right, as far as that can be told before the library is asked.
+// Launch that has passed all checks that need no call of the library.
 struct Launch {
   const Kernel* kernel;
   gpu::Grid grid;
@@ -41,7 +41,7 @@ struct Launch {
   bool names_dimensions; // in the line for the user
 };
 
-// The device's parts that a launch uses.
+// Launcher: the parts of a device that a launch uses.
 struct Launcher {
   const Library& library;
   const Found& found;
@@ -49,7 +49,7 @@ struct Launcher {
   ol_context context;
 };
 
-// Nothing, with last_error set: the kernel does not run so.
+// Prepares a launch. Returns nothing, with last_error set, if the kernel cannot run in this shape.
 std::optional<Launch> prepare(const Found& found, void* handle, plugin::Arguments arguments,
                               const tgt_launch_shape* shape);
 // Queues the kernel and returns null. Else: the kernel certainly does not begin, and `call` names what failed. `lent`

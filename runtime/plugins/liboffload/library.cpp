@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kSoname[] = "libLLVMOffload.so.";
 
-// The name that a library gives itself, which it keeps under whatever file name it was opened.
+// Reads the soname, which a library keeps under any file name.
 std::string soname_of(void* library) {
   link_map* map = nullptr;
   if (::dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || !map)
@@ -39,13 +39,13 @@ std::string file_of(void* library) {
   return ::dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map ? map->l_name : "";
 }
 
-// 0: the name is of no release.
+// Returns the release in a soname, or 0 if there is none.
 int release_of(const std::string& soname) {
   const std::size_t length = sizeof kSoname - 1;
   return soname.compare(0, length, kSoname) == 0 ? std::atoi(soname.c_str() + length) : 0;
 }
 
-// Newest first; snapshots of a release are .0.
+// Usual names of the library, newest first. Snapshots of a release end in .0.
 std::vector<std::string> usual_names() {
   std::vector<std::string> names;
   for (int release = kLastRelease; release >= kFirstRelease; --release)
@@ -60,7 +60,7 @@ void* open_any(const std::vector<std::string>& names, std::string& why) {
     if (void* const library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))
       return library;
     const char* const reason = ::dlerror();
-    // A library that is there and cannot be loaded says more than those that are not there.
+    // A library that exists and cannot be loaded has a more useful reason than files that do not exist.
     const bool is_missing = reason && std::strstr(reason, (name + ": cannot open shared object file: No such").c_str());
     if (why.empty() || !is_missing)
       why = reason ? reason : name;
@@ -88,7 +88,7 @@ std::string failure_of(const char* call, ol_result result) {
 std::string Library::open() {
   const std::string path = library_path();
   std::string why;
-  // Never closed: its drivers have threads, and exit handlers.
+  // Opens the library for good: its drivers have threads and exit handlers.
   void* const library = open_any(path.empty() ? usual_names() : std::vector<std::string>{path}, why);
   if (!library)
     return path.empty() ? "no liboffload of LLVM 22, 23 or 24 (" + why +

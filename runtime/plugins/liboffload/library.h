@@ -28,7 +28,7 @@ public:
   // Release 22 and 23 launch generic kernels of clang's with a warp more than they are asked for.
   bool adds_warp() const { return release_ < kFirstWithStrictShapes; }
 
-  // Null stays null before 24.
+  // Creates a context. Before release 24 there is none, and `*made` stays null.
   ol_result create_context(ol_device device, ol_context* made) const;
   ol_result create_program(ol_context context, ol_device device, const void* data, std::size_t size,
                            ol_program* made) const;
@@ -37,7 +37,7 @@ public:
   ol_result unregister(ol_device device, void* memory) const;
   ol_result create_queue(ol_context context, ol_device device, ol_queue* made) const;
   ol_result create_event(ol_queue queue, ol_event* made) const;
-  // `values`: a word for each argument.
+  // Launches a kernel. `values` has a word for each argument.
   ol_result launch(ol_queue queue, ol_device device, ol_symbol kernel, const ol_launch_size& size, bool cooperates,
                    void** values, std::size_t count) const;
 

@@ -32,7 +32,7 @@ struct ol_launch_size {
   ol_dimensions groups, threads;
   std::size_t memory; // dynamic, of each group's own, in bytes
 };
-// Since 23.
+// Init arguments, since release 23.
 struct ol_init_arguments {
   std::size_t size; // of this record
   std::uint32_t count;
@@ -88,8 +88,8 @@ using ol_device_callback = bool (*)(ol_device, void*);
   X(olDestroyEvent, (ol_event))                                                                                        \
   X(olSyncEvent, (ol_event))                                                                                           \
   X(olGetEventInfo, (ol_event, std::uint32_t, std::size_t, void*))
-// Functions whose parameters differ, from the release on that the name ends with. library.cpp calls each as the
-// library has it.
+// Function types whose parameters differ between releases. A name ends with the first release that has the type.
+// library.cpp calls each function by the type of the opened library.
 using olInit_22 = ol_result();
 using olInit_23 = ol_result(const ol_init_arguments*);
 using olCreateContext_24 = ol_result(std::size_t, ol_device*, ol_context*);

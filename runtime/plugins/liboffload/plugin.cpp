@@ -14,12 +14,15 @@
 
 namespace omptool::liboffload {
 
-// The library loads all of LLVM: a process on a machine without such a GPU does without it, unless it names the file.
+// Finds the devices. The library loads all of LLVM, so a process on a machine without such a GPU skips it, unless the
+// environment names the library's file.
 void Plugin::find() {
   if (library_path().empty() && wanted_backends() == std::vector<std::uint32_t>{OL_BACKEND_AMDGPU})
     reason = fault_of_node(kNode);
-  if (reason.empty())
+  if (reason.empty()) {
     reason = library.open();
+    has_failed = !reason.empty() && !library_path().empty();
+  }
   if (!reason.empty())
     return;
   Everything all = find_devices(library, reason);
@@ -60,8 +63,8 @@ std::unique_ptr<Plugin> make_plugin(bool is_child) {
   return made;
 }
 
-// The devices are looked at as soon as they are known. Without any, the image stays this plugin's, which says why there
-// are none.
+// Checks the image, and reads the devices if they have been found. Without devices the plugin still accepts the image,
+// and then reports why there are none.
 std::string fault_of_image(Bytes image) {
   std::string fault = liboffload::fault_of_bytes(image);
   const auto* const known = static_cast<const liboffload::Plugin*>(known_plugin());

@@ -23,7 +23,7 @@ public:
   void await(const plugin::EventPtr& event, plugin::Events::Lock& lock) override;
   void look_at(const plugin::EventPtr& event, plugin::Events::Lock& lock) override;
   bool process() override { return queue.process(); }
-  // Events are known to all devices of a platform.
+  // Orders events across devices of a platform, which share them.
   bool can_order(const plugin::Device& from, const plugin::Device& to) const override;
 
   Library library;

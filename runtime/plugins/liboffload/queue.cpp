@@ -30,7 +30,8 @@ Stream::~Stream() {
   device.give_back(queue, !failure.empty());
 }
 
-// False, with last_error set: one of them is no event. A dependence that has completed well needs no waiting for.
+// Collects the marks of the dependences. Returns false, with last_error set, if one is no event. A dependence that has
+// succeeded needs no wait.
 bool Queue::take_dependences(const Device& device, const plugin::Dependences& order, Operation& operation,
                              std::vector<std::shared_ptr<Mark>>& marks) {
   for (const tgt_event_t& dependence : order.before) {
@@ -90,7 +91,8 @@ std::int32_t Queue::add(Device& device, const plugin::Dependences& order, std::s
   return 0;
 }
 
-// 0: it runs, or has completed where it has no mark. Else last_error says why, and it does not run.
+// Submits the operation. Returns 0 if it runs, or has completed, which it has if it needs no mark. Else last_error has
+// the reason, and the operation does not run.
 std::int32_t Queue::enter(const OperationPtr& operation, const std::vector<std::shared_ptr<Mark>>& marks,
                           const Enqueue& enqueue, std::string& late_failure) {
   const ol_queue queue = operation->stream->queue;
@@ -117,7 +119,8 @@ std::int32_t Queue::enter(const OperationPtr& operation, const std::vector<std::
   return 0;
 }
 
-// A call has found the device lost, which a kernel before it may have done: last_error names that.
+// Names the kernel that the stream was running when a call found the device lost, because that kernel may be the cause.
+// last_error gets the name.
 void Queue::name_guilty(const Stream& stream) {
   const Lock lock = events_.lock();
   const auto guilty = std::find_if(going_.begin(), going_.end(), [&](const OperationPtr& one) {
@@ -166,7 +169,7 @@ void Queue::end_dependences(const OperationPtr& operation, Lock& lock) {
       await(one, lock);
 }
 
-// The library has told how the operation ended.
+// Records how the operation ended, as the library reports it.
 void Queue::take_in(const OperationPtr& operation, const char* call, ol_result failed, Lock& lock) {
   if (operation->is_done)
     return;

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The operations of the asynchronous functions: commands of in-order queues, and their events. omptarget_rtl.h says
-// what streams and events are. The plugin asks for completed operations: a queue that has failed calls nothing back.
+// Queue of asynchronous operations: commands of in-order queues, and their events. omptarget_rtl.h defines streams and
+// events. The plugin polls for completed operations, because a queue that has failed makes no callback.
 #pragma once
 
 #include "common/events.h"
@@ -18,7 +18,7 @@ namespace omptool::liboffload {
 
 class Device;
 
-// A queue of the device's that operations run in one after another; the device has it back in the end.
+// Stream: a queue of the device in which operations run one after another. The device gets it back in the end.
 class Stream {
 public:
   explicit Stream(Device& its_device); // throws the reason where the library makes none
@@ -32,7 +32,7 @@ public:
   std::string failure; // first failure of an operation in it, or ""; under the lock of the events
 };
 
-// An event of the library's, which its stream outlives.
+// Mark: an event of the library. Its stream outlives it.
 class Mark {
 public:
   Mark(const Library& library, ol_event its_event) : event(its_event), library_(library) {}
@@ -46,7 +46,7 @@ private:
   const Library& library_;
 };
 
-// All of it is under the lock of the events.
+// Operation of the queue, guarded by the lock of the events.
 struct Operation : plugin::Event {
   std::string what; // "kernel saxpy", "a copy to the GPU of 8 bytes"
   bool is_kernel = false;
@@ -61,30 +61,31 @@ using OperationPtr = std::shared_ptr<Operation>;
 class Queue {
 public:
   using Lock = plugin::Events::Lock;
-  // Queues a command, and may leave memory that it lends: 0, or what add() returns, with last_error set.
+  // Enqueues a command, and may set `lent` to memory that it lends. Returns 0, or what add() returns, with last_error
+  // set.
   using Enqueue = std::function<std::int32_t(ol_queue, void*& lent)>;
 
   Queue(plugin::Events& events, const Library& library) : events_(events), library_(library) {}
 
-  // 0, or a failure, with last_error set.
+  // Adds an operation. Returns 0, or a failure with last_error set.
   std::int32_t add(Device& device, const plugin::Dependences& order, std::string what, bool is_kernel,
                    const Enqueue& enqueue);
-  // With the lock held, which they give up in between.
+  // Require the lock, and release it while they wait.
   void await(const OperationPtr& operation, Lock& lock);
   void look_at(const OperationPtr& operation, Lock& lock);
   bool process();
 
 private:
-  // With the lock held.
+  // Requires the lock.
   bool take_dependences(const Device& device, const plugin::Dependences& order, Operation& operation,
                         std::vector<std::shared_ptr<Mark>>& marks);
   void end(const OperationPtr& operation, const std::string& failure, bool is_lost);
   void fail_from(const OperationPtr& operation, const std::string& reason, bool is_lost);
-  // With the lock held, which they give up in between.
+  // Require the lock, and release it while they wait.
   void end_dependences(const OperationPtr& operation, Lock& lock);
   void take_in(const OperationPtr& operation, const char* call, ol_result failed, Lock& lock);
   void release_lent(Lock& lock);
-  // Without it.
+  // Called without the lock.
   void name_guilty(const Stream& stream);
   std::int32_t enter(const OperationPtr& operation, const std::vector<std::shared_ptr<Mark>>& marks,
                      const Enqueue& enqueue, std::string& late_failure);

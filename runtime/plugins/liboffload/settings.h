@@ -11,9 +11,9 @@
 
 namespace omptool::liboffload {
 
-// OMPTOOL_LIBOFFLOAD: back ends, "amd", "level_zero" and "cuda", with commas between, or "all". Only AMD's is used
-// where it is not set: plugins of omptool's own have the devices of the others. A value that cannot be used gets one
-// line on stderr, and is ignored.
+// Wanted back ends from OMPTOOL_LIBOFFLOAD: "amd", "level_zero" and "cuda" with commas between, or "all". Default: amd,
+// because other plugins of omptool have the devices of the other back ends. A wrong value gets one line on stderr, and
+// is ignored.
 const std::vector<std::uint32_t>& wanted_backends();
 bool is_wanted(std::uint32_t backend);
 

@@ -35,7 +35,7 @@ struct Process {
   char state = '?';
 };
 
-// "pid (name) state parent ...", and the name may have any character.
+// Reads a process from "pid (name) state parent ...", where the name may have any character.
 std::optional<Process> process_of(int number) {
   std::ifstream file("/proc/" + std::to_string(number) + "/stat");
   std::string line;
@@ -66,7 +66,7 @@ std::optional<int> rank_of(int number, std::string_view variable) {
   return at == std::string::npos ? std::nullopt : std::optional(std::atoi(all.c_str() + at + name.size()));
 }
 
-// The process that has started the ranks of this machine: the nearest above this one that has no rank.
+// Returns the process that has started the ranks of this machine: the nearest ancestor without a rank.
 int starter_of(const std::map<int, Process>& all, std::string_view variable) {
   int number = ::getpid();
   while (rank_of(number, variable)) {
@@ -85,7 +85,7 @@ bool is_below(const std::map<int, Process>& all, int number, int ancestor) {
   return false;
 }
 
-// "rank 2 has", "ranks 2, 3 and 7 more have".
+// Returns a phrase such as "rank 2 has" or "ranks 2, 3 and 7 more have".
 std::string named(const std::set<int>& ranks) {
   constexpr std::size_t kMost = 8;
   std::string names;

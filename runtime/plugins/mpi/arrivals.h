@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names the ranks that hold up the start of a job. MPI_Init returns nowhere before every rank has called it, and MPI
-// tells nobody which rank has not. The launcher's variables and /proc tell it for the ranks of this machine.
+// Names the ranks that hold up the start of a job. MPI_Init returns only when every rank has called it, and MPI does
+// not report which rank is missing. The launcher's variables and /proc show that for the ranks of this machine.
 #pragma once
 
 #include <condition_variable>
@@ -26,7 +26,8 @@ RanksHere ranks_here();
 // Returns the lines about ranks from 1 on that are not in `arrived`; the program is rank 0.
 std::vector<std::string> delays(const RanksHere& here, const std::set<int>& arrived);
 
-// While it lives, prints these lines after 10 seconds, and then each minute.
+// Watch over ranks that have not arrived: prints the lines after 10 seconds and then each minute, until it is
+// destroyed.
 class ArrivalWatch {
 public:
   ArrivalWatch() : thread_([this](const std::stop_token& end) { run(end); }) {}

@@ -39,7 +39,7 @@ public:
   tgt_target_table* load(const __tgt_device_image& image, const std::int64_t* extents);
 
 private:
-  // Does it now, where there is no order, or later.
+  // Sends the operation: waits for it without an order, else enqueues it.
   std::int32_t ask(Operation&& operation, HostSide host, const plugin::Dependences* order);
   std::int32_t copy(void* target, plugin::Device& from, const void* source, std::size_t size,
                     const plugin::Dependences* order);

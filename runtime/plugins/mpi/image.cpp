@@ -14,7 +14,8 @@ View bytes_of(const __tgt_device_image& image) {
   return {static_cast<const std::byte*>(image.ImageStart), static_cast<const std::byte*>(image.ImageEnd)};
 }
 
-// The core pairs entries without names by position: a worker finds them by name alone. Null, with last_error set.
+// Checks that entries have names: the core pairs nameless entries by position, and a worker finds entries by name
+// alone. Returns false with last_error set.
 bool have_names(const __tgt_device_image& image) {
   for (const __tgt_offload_entry* entry = image.EntriesBegin; entry != image.EntriesEnd; ++entry)
     if (!entry->name || !*entry->name) {

@@ -16,7 +16,7 @@
 
 namespace omptool::mpi {
 
-// One that a device has loaded.
+// Image that a device has loaded.
 class Image {
 public:
   Image(std::uint64_t number, const __tgt_device_image& image, const std::vector<Loaded>& there);
@@ -35,7 +35,8 @@ private:
 class ImageStore {
 public:
   explicit ImageStore(Queue& queue) : queue_(queue) {}
-  // `extents` is null, or has a number for each entry (see __tgt_rtl_load_indirect). Null, with last_error set: failed.
+  // Loads an image. `extents` is null, or has a number for each entry (see __tgt_rtl_load_indirect). Returns null, with
+  // last_error set, on failure.
   std::unique_ptr<Image> load(std::size_t worker, std::int32_t device, const __tgt_device_image& image,
                               const std::int64_t* extents);
 

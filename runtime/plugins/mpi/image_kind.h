@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tells kinds of images by their first bytes, and the plugins of workers that may take each kind: no worker is asked
-// for that. Its plugin looks at the whole image when it loads it.
+// Detects kinds of images by their first bytes, and lists the worker plugins for each kind, so that no worker has to be
+// asked. The worker's plugin checks the whole image when it loads it.
 #pragma once
 
 #include "bytes.h"

@@ -22,7 +22,7 @@ public:
   void ping(std::size_t worker);
   // Returns why the worker is asked nothing any more, or "".
   const std::string& why_not(std::size_t worker) const;
-  // From now on no worker is asked anything, for this reason.
+  // Ends all requests to workers, for this reason.
   void end(std::string reason) { end_ = std::move(reason); }
   bool has_ended() const { return !end_.empty(); }
   std::string_view first_loss() const; // the worker and the reason; "": there is none

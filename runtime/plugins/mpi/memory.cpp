@@ -52,7 +52,7 @@ std::uint64_t Memory::large(std::size_t size) {
   return address;
 }
 
-// Once more without what is kept.
+// Allocates from the worker, and if that fails returns the cached memory and tries again.
 std::uint64_t Memory::from_worker(std::size_t size) {
   const std::uint64_t address = more_(size);
   return address != 0 || !give_all_back() ? address : more_(size);

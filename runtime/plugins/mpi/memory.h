@@ -22,7 +22,7 @@ public:
       : more_(std::move(more)), give_back_(std::move(give_back)) {}
 
   std::uint64_t allocate(std::size_t size); // 0: the device has no more
-  // 0, or a failure, with last_error set.
+  // Releases the memory. Returns 0, or a failure with last_error set.
   std::int32_t release(std::uint64_t address);
 
 private:

@@ -22,7 +22,7 @@ struct Stream {
   std::uint64_t last = 0; // the number of the last one; 0: it has none
 };
 
-// Under the lock of the events.
+// Pending operation, guarded by the lock of the events.
 struct Pending : plugin::Event {
   std::size_t worker = 0; // its rank
   std::uint64_t id = 0;   // among the worker's

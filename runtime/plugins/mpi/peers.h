@@ -16,7 +16,7 @@
 
 namespace omptool::mpi {
 
-// A worker, and its operations.
+// Peer: a worker with its operations.
 struct Peer {
   std::uint64_t last_id = 0;
   Numbered<Pending> pending;
@@ -31,7 +31,7 @@ struct Peer {
   bool has_tag() const { return !free_tags.empty() || next_tag <= kLastTag; }
 };
 
-// The workers of a session, and the operations that they have yet to answer. Used under the lock of the events.
+// Peers: the workers of a session, and the operations without an answer yet. Guarded by the lock of the events.
 struct Peers {
   Peers(plugin::Events& its_events, Session its_session)
       : events(its_events), session(std::move(its_session)), all(session.crew.greetings.size() + 1) {

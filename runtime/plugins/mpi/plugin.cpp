@@ -66,8 +66,8 @@ void end_in_finalize() {
     warn("this MPI_Finalize may wait for ever", loss);
 }
 
-// The launcher ends a job with a code of its own where a process ends without MPI_Finalize. Workers that were never met
-// need that end, as they wait for ever.
+// Ends the job when the program exits. A launcher ends a job with its own exit code if a process ends without
+// MPI_Finalize. Workers that this program never met need that, because they wait forever.
 void end_at_exit() {
   Plugin* const known = the_one();
   if (!known || !known->queue.session().mpi)
@@ -113,7 +113,7 @@ bool Plugin::can_order(const plugin::Device& from, const plugin::Device& to) con
 
 namespace omptool::plugin {
 
-// MPI starts once, so there is one plugin, which the first to ask makes; the others wait.
+// Makes the one plugin of the process, because MPI starts once. The first caller makes it; the others wait.
 std::unique_ptr<Plugin> make_plugin(bool is_child) {
   if (is_child) {
     mpi::Session none;

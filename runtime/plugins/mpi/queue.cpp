@@ -108,7 +108,7 @@ std::int32_t Queue::exchange(std::size_t from, Operation giving, std::size_t wor
   return order ? 0 : finish_call(made, lock);
 }
 
-// Waits for an operation whose event nobody has.
+// Finishes a call: waits for an operation whose event no caller has.
 std::int32_t Queue::finish_call(const PendingPtr& made, plugin::Events::Lock& lock) {
   turn_.await(*made, lock);
   if (!made->has_failed())
@@ -175,7 +175,7 @@ void Queue::send(PendingPtr pending, Operation& operation, HostSide host) {
   peer.pending.add(operation.id, std::move(pending));
 }
 
-// A worker that hangs would hold MPI_Finalize up: so each has to give a last sign.
+// Dismisses the workers. Each has to send a last sign, because a worker that hangs would block MPI_Finalize.
 void Queue::dismiss() {
   plugin::Events::Lock lock = peers_.events.lock();
   const auto progress_until = [&](const auto& is_so) {

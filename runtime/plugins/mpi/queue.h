@@ -1,12 +1,12 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hands operations to workers. Operations are gathered until a thread waits or asks, or there are many: then those for
-// a worker leave in one message (turn.h). The threads that wait, or call __tgt_rtl_process_dep, advance all operations.
-// Only the signs of life that program and workers give each other need a thread, which looks some times in a period.
+// Queue of operations for workers. Operations are gathered until a thread waits or queries, or there are many; then all
+// operations for a worker leave in one message (turn.h). Threads that wait, or call __tgt_rtl_process_dep, advance all
+// operations. Only the signs of life between program and workers need a thread, which looks a few times in a period.
 //
-// The bytes of a small copy to a device travel with its operation, those of a large one in messages of their own,
-// from the user's memory. Both leave without waiting for others, and a worker writes them when the operation runs.
+// The bytes of a small copy to a device travel with its operation; a large copy's bytes travel in messages of their
+// own, from the user's memory. Both leave without waiting for others, and a worker writes them when the operation runs.
 // They leave later if a copy from a device has yet to write them.
 #pragma once
 
@@ -24,11 +24,12 @@ public:
 
   // Asks rank `worker` for an operation behind others. Returns 0, or a failure, with last_error set.
   std::int32_t queue(std::size_t worker, Operation&& operation, HostSide host, const plugin::Dependences& order);
-  // Asks rank `worker` for an operation without an order, and waits for it. Returns what the worker's plugin has
-  // returned.
+  // Calls rank `worker`: sends an operation without an order, and waits for it. Returns the result of the worker's
+  // plugin.
   std::int32_t call(std::size_t worker, Operation operation, HostSide host = {}, Buffer* reply = nullptr);
 
-  // A copy from a device of another worker: `giving` is for `from`, `taking` for `worker`. Without an order it waits.
+  // Exchanges data between workers: `giving` is the operation for `from`, `taking` the one for `worker`. Waits if there
+  // is no order.
   std::int32_t exchange(std::size_t from, Operation giving, std::size_t worker, Operation taking,
                         const plugin::Dependences* order);
 

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies from devices that are not done, by the program's memory that they write: who reads such memory waits for them.
+// Pending copies from devices, by the host memory that they write. A reader of such memory waits for them.
 #pragma once
 
 #include "operation.h"
@@ -33,7 +33,7 @@ public:
       return false;
     const std::byte *const begin = bytes.data(), *const end = begin + bytes.size();
     const auto last = copies_.lower_bound(end);
-    // None that begins earlier reaches the bytes.
+    // Distance to the first copy that can reach the bytes.
     const auto distance = std::min(longest_, reinterpret_cast<std::uintptr_t>(begin));
     return std::any_of(copies_.lower_bound(begin - distance), last, [&](const auto& one) {
       return one.second->number < reader.number && begin < one.first + one.second->into.size();

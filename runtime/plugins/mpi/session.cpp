@@ -15,8 +15,8 @@
 namespace omptool::mpi {
 namespace {
 
-// The program's MPI_Finalize would wait for workers that nobody sends home. Only the thread that calls it may call MPI
-// at this level: so it does that in MPI_Finalize.
+// Sends the workers home in MPI_Finalize, which would wait for them. At this thread level only the thread that calls
+// MPI_Finalize may call MPI.
 void send_workers_home(Mpi& mpi) {
   if (!mpi.is_main_thread())
     return;

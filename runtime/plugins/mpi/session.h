@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The program's part in the job: its MPI, its workers, and what they have said of themselves.
+// Session of the program in the job: its MPI, its workers, and their descriptions.
 #pragma once
 
 #include "transport/link.h"

@@ -25,7 +25,7 @@ bool is_any_of(const char* variable, const char* one, const char* other) {
   return value && (std::strcmp(value, one) == 0 || std::strcmp(value, other) == 0);
 }
 
-// Launchers tell their processes with variables what they were asked for.
+// Reads from the launcher's variables whether it was asked to continue after a death.
 bool goes_on_after_a_death() {
   return is_any_of("OMPI_MCA_orte_enable_recovery", "1", "true") || // mpirun --enable-recovery of Open MPI 4
          is_any_of("OMPI_MCA_mpi_ft_enable", "1", "true") ||        // mpirun --with-ft ulfm of Open MPI 5

@@ -45,7 +45,7 @@ void Turn::await(const plugin::Event& event, plugin::Events::Lock& lock) {
   }
 }
 
-// Runs on a thread of its own, so that workers are also watched where nobody waits.
+// Runs on a thread of its own, so that workers are also watched while no thread waits.
 void Turn::keep_watch() {
   constexpr int kLooks = 16; // in a period
   for (;;) {

@@ -9,18 +9,18 @@
 
 namespace omptool::mpi {
 
-// The turn to call MPI: one thread at a time has it, and gives up the lock of the events meanwhile, so that others hand
-// over more. Threads that come meanwhile leave MPI to that thread.
+// Turn to call MPI: one thread at a time has it, and releases the lock of the events meanwhile, so that others can
+// append operations. Those threads leave MPI to it.
 class Turn {
 public:
   Turn(Peers& peers, Answers& answers, Losses& losses) : peers_(peers), answers_(answers), losses_(losses) {}
 
-  // Starts the thread that watches the workers where nobody waits.
+  // Starts the thread that watches the workers while no thread waits.
   void start_watch();
-  // Sends what is gathered, and takes what has arrived, if no other thread does. Called with the lock held, which is
-  // given up in between. Returns whether something is pending.
+  // Sends gathered messages, and receives those that have arrived, unless another thread does. Called with the lock
+  // held, which it releases meanwhile. Returns whether operations are pending.
   bool advance(plugin::Events::Lock& lock);
-  // Called with the lock held, which is given up in between.
+  // Waits for the event. Called with the lock held, which it releases meanwhile.
   void await(const plugin::Event& event, plugin::Events::Lock& lock);
   // Called with the lock held.
   Link::Counts counts() const { return counts_; }

@@ -26,7 +26,7 @@ std::int32_t not_reached() {
   return OMPTARGET_RTL_NOT_STARTED;
 }
 
-// A queue for one command that is waited for.
+// Borrowed queue for one command, which the caller waits for.
 class Borrowed {
 public:
   explicit Borrowed(Device& device) : queue(device.take_queue()), device_(device) {}
@@ -42,7 +42,8 @@ private:
 
 } // namespace
 
-// No lock: the driver may load libraries, and threads that do so may come here. The first context stays.
+// Starts the device without a lock: the driver may load libraries, and a thread that loads libraries may come here. The
+// first context stays.
 std::int32_t Device::start() {
   if (has_started())
     return 0;

@@ -32,7 +32,7 @@ public:
   bool shares_host_memory() const override { return found_.memory == MemoryKind::kShared; }
   bool memory_is_addressable() const override { return found_.is_direct; }
   bool moves_like_memmove() const override { return found_.is_direct; }
-  // Kernels are all that would be queued where the driver moves nothing, and the host waits for each.
+  // Prefers queues unless the driver moves nothing: then only kernels would be queued, and the host waits for each.
   bool prefers_queues() const override { return !found_.is_direct; }
 
   // Returns an idle queue of OpenCL's. Throws the reason where OpenCL makes none.

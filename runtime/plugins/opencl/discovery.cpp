@@ -10,7 +10,7 @@
 namespace omptool::opencl {
 namespace {
 
-// 0, or no text, where the driver does not say.
+// Returns a number of the device, or 0 if the driver does not answer.
 template <typename T> T number_of(const Loader& cl, cl_device_id device, cl_uint what) {
   T value{};
   return cl.clGetDeviceInfo(device, what, sizeof value, &value, nullptr) == CL_SUCCESS ? value : T{};
@@ -42,7 +42,7 @@ bool has_word(std::string_view words, std::string_view word) {
   return false;
 }
 
-// The last word that names a version of SPIR-V, or "".
+// Returns the last word that names a version of SPIR-V, or "".
 std::string latest_spirv(const std::string& versions) {
   const std::size_t at = versions.rfind("SPIR-V");
   return at == std::string::npos ? "" : versions.substr(at, versions.find(' ', at) - at);

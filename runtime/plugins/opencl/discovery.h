@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The devices that this plugin can use: those of every platform that take SPIR-V, and share memory with the host in a
-// way that kernels can follow addresses.
+// Finds usable devices: those of every platform that accept SPIR-V, and share memory with the host in a way that
+// kernels can follow addresses.
 #pragma once
 
 #include "cl.h"
@@ -15,7 +15,7 @@
 
 namespace omptool::opencl {
 
-// A device, as its driver describes it.
+// Found device, with its driver's description.
 struct Found {
   cl_platform_id platform;
   cl_device_id device;
@@ -37,7 +37,7 @@ struct Found {
   std::int32_t number;      // among all of them
 };
 
-// `why`: why there is none, or others are not used.
+// Finds the devices. `why` becomes the reason if there are none, or if some are not used.
 std::vector<Found> find_devices(const Loader& loader, std::string& why);
 
 } // namespace omptool::opencl

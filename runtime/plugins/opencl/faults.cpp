@@ -14,7 +14,7 @@
 namespace omptool::opencl {
 namespace {
 
-// A kernel that finds no place is not named. Without a lock: a signal handler looks at it.
+// Places of running kernels, without a lock, because a signal handler reads them. A kernel beyond them is not named.
 constinit std::array<std::atomic<const char*>, 64> places{};
 
 // Names, each once, with ", " between; false: there is none.

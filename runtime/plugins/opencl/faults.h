@@ -13,7 +13,7 @@
 
 namespace omptool::opencl {
 
-// One of them, as long as this lives, and the name.
+// Running kernel: its name is registered until this object is destroyed.
 class Running {
 public:
   Running() = default;
@@ -29,8 +29,8 @@ private:
   std::atomic<const char*>* place_ = nullptr;
 };
 
-// From now on a line on stderr names them when code that is in no file, as that of a driver's compiler, ends by a
-// signal. To be called when such a driver has compiled something: Intel's handles those signals itself from then on.
+// Names running kernels on stderr when code outside of files, such as the output of a driver's compiler, ends by a
+// signal. Called after such a driver has compiled something, because Intel's driver handles these signals from then on.
 void name_running_kernels(const Found& found);
 
 } // namespace omptool::opencl

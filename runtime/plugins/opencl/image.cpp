@@ -31,7 +31,7 @@ Bytes bytes_of(const __tgt_device_image& image) {
   return {static_cast<const std::byte*>(image.ImageStart), static_cast<const std::byte*>(image.ImageEnd)};
 }
 
-// In a line, and no longer than one reads.
+// Shortens a text to one line of limited length.
 std::string shortened(std::string text) {
   constexpr std::size_t kMost = 300;
   std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, ' ');
@@ -47,7 +47,7 @@ std::string fault_of_image(Bytes bytes) {
 }
 
 std::unique_ptr<Image> Image::load(const Target& target, const __tgt_device_image& image) {
-  // SPIR-V of one version for all devices: their drivers compile it.
+  // Compiles bitcode to SPIR-V, in one version for all devices; their drivers compile that.
   const compile::Compiled code = compile::compiled(bytes_of(image), {std::string(kArchitecture), {}, {}});
   std::unique_ptr<Image> loaded(new Image(target));
   std::string fault = code.fault.empty() ? fault_of_image(code.bytes) : code.fault;
@@ -129,7 +129,7 @@ std::string Image::build_log() const {
   return shortened(log);
 }
 
-// A native binary's kernels are those that the driver lists, in its order.
+// Lists the kernels of a native binary in the driver's order.
 void Image::list_kernels() {
   std::size_t size = 0;
   if (target_.cl.clGetProgramInfo(program_, CL_PROGRAM_KERNEL_NAMES, 0, nullptr, &size) != CL_SUCCESS)

@@ -14,11 +14,11 @@
 
 namespace omptool::opencl {
 
-// Returns why the bytes are no image for this plugin, or "". It takes SPIR-V, bitcode for SPIR-V, and the output of
-// Intel's compiler for GPUs.
+// Returns why the bytes are no image for this plugin, or "". The plugin loads SPIR-V, bitcode for SPIR-V, and the
+// output of Intel's compiler for GPUs.
 std::string fault_of_image(Bytes bytes);
 
-// The device's parts that images are made for.
+// Target: the parts of a device that images are made for.
 struct Target {
   const Loader& cl;
   const Found& found;
@@ -29,7 +29,7 @@ struct Target {
 
 class Image {
 public:
-  // Null, with last_error set, when it cannot be loaded or does not fit the host's table.
+  // Loads an image. Returns null, with last_error set, if that fails or if the image does not fit the host's table.
   static std::unique_ptr<Image> load(const Target& target, const __tgt_device_image& image);
   ~Image();
   Image(const Image&) = delete;

@@ -146,7 +146,8 @@ std::string Kernel::set_arguments(const std::vector<void*>& arguments) {
   return {};
 }
 
-// The arguments with a word for the environment where clang's kernel takes it, wherever the call has it, if at all.
+// Returns the values of the arguments, with a word for the environment where clang's kernel expects it. The call may
+// have that word elsewhere, or lack it.
 std::vector<void*> Kernel::values_of(plugin::Arguments arguments, std::uint32_t flags) const {
   std::vector<void*> values(arguments.begin(), arguments.end());
   if (!environment_)
@@ -186,7 +187,7 @@ std::optional<Launch> Kernel::prepare(plugin::Arguments arguments, const plugin:
   return launch;
 }
 
-// Commands of a queue run in order, so the kernel finds the record.
+// Sends the launch record. Commands of a queue run in order, so the kernel reads it.
 std::string Kernel::send_record(cl_command_queue queue, const Launch& launch, const Order& order) const {
   if (!launch.lent)
     return {};

@@ -29,7 +29,8 @@ struct Launch {
 
 class Kernel {
 public:
-  // One that cannot be made stays, and says why when it is launched. No entry: its parameters are not known.
+  // Kernel of a program. If it cannot be created, each launch reports the reason. No entry: its parameters are not
+  // known.
   Kernel(const Loader& cl, const Found& found, Memory& memory, cl_program program, std::string name,
          const EntryPoint* entry);
   ~Kernel();
@@ -41,9 +42,9 @@ public:
   std::string launch_call() const { return "clEnqueueNDRangeKernel of " + title_; }
   void* handle() { return this; }
 
-  // Nothing, with last_error set: the device does not run it so.
+  // Prepares a launch. Returns nothing, with last_error set, if the device cannot run it.
   std::optional<Launch> prepare(plugin::Arguments arguments, const plugin::FlatShape& shape, Loans& loans);
-  // 0: it is queued. Else OMPTARGET_RTL_NOT_STARTED, and last_error says why.
+  // Launches the kernel. Returns 0 if it is enqueued, else OMPTARGET_RTL_NOT_STARTED with last_error set.
   std::int32_t launch(cl_command_queue queue, const Launch& launch, const Order& order);
 
 private:

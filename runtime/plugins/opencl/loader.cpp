@@ -12,7 +12,7 @@ namespace {
 
 // An empty name: the number means nothing.
 const char* name_of(cl_int error) {
-  // From 0 down, and from -30 down, as OpenCL numbers them.
+  // Names of OpenCL's results from 0 down, and from -30 down. kRuntime has the first row.
   static constexpr const char* kRuntime[] = {"CL_SUCCESS",
                                              "CL_DEVICE_NOT_FOUND",
                                              "CL_DEVICE_NOT_AVAILABLE",
@@ -87,7 +87,7 @@ const char* name_of(cl_int error) {
 } // namespace
 
 bool open_loader(Loader& loader, std::string& why) {
-  // Never closed: its drivers have threads.
+  // Opens the library for good: its drivers have threads.
   void* const library = ::dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char* const reason = ::dlerror();

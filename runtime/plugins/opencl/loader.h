@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ICD loader of OpenCL, opened at run time, and what its calls say of failures.
+// Loader (ICD) of OpenCL, opened at run time, and texts for the results of its calls.
 #pragma once
 
 #include "cl.h"

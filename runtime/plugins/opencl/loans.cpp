@@ -13,7 +13,7 @@ constexpr std::size_t kMostIdle = 16;
 
 } // namespace
 
-// On any thread, and with locks: no call of the driver.
+// Runs on any thread, and with locks held, so it calls no driver function.
 Loan::~Loan() {
   const std::lock_guard lock(loans_.mutex_);
   loans_.idle_.push_back({block_, size_});

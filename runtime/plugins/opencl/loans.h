@@ -17,7 +17,7 @@ namespace omptool::opencl {
 
 class Loans;
 
-// A block, as long as this lives.
+// Loan of a block, until it is destroyed.
 class Loan {
 public:
   Loan(Loans& loans, void* block, std::size_t size) : loans_(loans), block_(block), size_(size) {}
@@ -35,10 +35,10 @@ private:
   std::vector<std::byte> record_;
 };
 
-// Memory of one device that kernels borrow for a launch.
+// Loans of one device's memory to kernels, each for one launch.
 class Loans {
 public:
-  // Null, with last_error set: there is no memory.
+  // Borrows memory. Returns null, with last_error set, if there is none.
   std::shared_ptr<Loan> take(Memory& memory, std::size_t size);
 
 private:
@@ -47,7 +47,7 @@ private:
     void* at;
     std::size_t size;
   };
-  // Returns an unused block of the size, or null. `surplus` is one that nobody needs, or null.
+  // Returns an unused block of the size, or null. `surplus` becomes a block to be freed, or null.
   Block reused(std::size_t size, void*& surplus);
 
   std::mutex mutex_;

@@ -15,7 +15,7 @@
 
 namespace omptool::opencl {
 
-// The events that a queued operation waits for, and the place of its own event.
+// Order of a queued operation: the events that it waits for, and the place of its own event.
 struct Order {
   std::vector<cl_event> before;
   cl_event* made;
@@ -28,7 +28,7 @@ class Memory {
 public:
   Memory(const Loader& cl, const Found& found, cl_context context) : cl_(cl), found_(found), context_(context) {}
 
-  // Null, with last_error set: there is none. `kind` as omptarget_rtl.h numbers them.
+  // Allocates memory of one of omptarget_rtl.h's kinds. Returns null, with last_error set, on failure.
   void* allocate(std::size_t size, std::int32_t kind);
   std::int32_t release(void* memory);
 

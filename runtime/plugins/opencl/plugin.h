@@ -21,7 +21,7 @@ public:
   void look_at(const plugin::EventPtr& event, plugin::Events::Lock&) override {
     queue.look_at(static_cast<Operation&>(*event));
   }
-  // Events are of one context, and each device has its own.
+  // Orders only events of one device: events belong to a context, and each device has its own.
   bool can_order(const plugin::Device& from, const plugin::Device& to) const override { return &from == &to; }
 
   Loader cl;

@@ -15,7 +15,7 @@
 namespace omptool::opencl {
 namespace {
 
-// The events of OpenCL that a call waits for stay until it has returned.
+// Retained OpenCL events: they stay valid until the call that waits for them has returned.
 class Retained {
 public:
   Retained(const Loader& cl, std::vector<cl_event>& events) : cl_(cl), events_(events) {}
@@ -39,7 +39,8 @@ Stream::~Stream() {
   device.give_back(queue);
 }
 
-// False, and fail(): one of them is no event. A dependence that has completed well needs no waiting for.
+// Collects the events of the dependences. Returns false, with last_error set, if one is no event. A dependence that has
+// succeeded needs no wait.
 bool Queue::take_dependences(const Device& device, const plugin::Dependences& order, Operation& operation,
                              std::vector<cl_event>& before) {
   for (const tgt_event_t& dependence : order.before) {
@@ -92,7 +93,7 @@ std::int32_t Queue::add(Device& device, const plugin::Dependences& order, std::s
   return 0;
 }
 
-// From now on it is known, and completes.
+// Publishes the operation: from now on callers find it, and it may complete.
 void Queue::publish(const OperationPtr& operation) {
   const cl_event own = operation->event;
   {
@@ -116,7 +117,7 @@ void Queue::publish(const OperationPtr& operation) {
     cl_.clReleaseEvent(own);
 }
 
-// On a thread of the driver's, or on any that waits.
+// Called on a thread of the driver, or on any thread that waits.
 void Queue::completed(cl_event, cl_int status, void* operation) {
   const std::unique_ptr<OperationPtr> own(static_cast<OperationPtr*>(operation)); // goes without the lock
   if (plugin::Plugin* const known = plugin::known_plugin()) {
@@ -125,7 +126,8 @@ void Queue::completed(cl_event, cl_int status, void* operation) {
   }
 }
 
-// The driver calls back in any order, and says of what comes behind a failure only that something has failed.
+// Completes an operation. The driver calls back in any order, and behind a failure it reports only that something
+// failed.
 void Queue::complete(Operation& operation, cl_int status) {
   if (operation.is_done)
     return;
@@ -155,7 +157,7 @@ void Queue::look_at(Operation& operation) {
     complete(operation, status);
 }
 
-// Waits on drivers that let nobody keep an event.
+// Awaits an operation by polling, on drivers whose events cannot be retained.
 void Queue::await_by_looking(Operation& operation, Lock& lock) {
   while (look_at(operation), !operation.is_done) {
     lock.unlock();

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The operations of the asynchronous functions: commands of in-order queues, and their events. omptarget_rtl.h says
-// what streams and events are.
+// Queue of asynchronous operations: commands of in-order queues, and their events. omptarget_rtl.h defines streams and
+// events.
 #pragma once
 
 #include "common/events.h"
@@ -19,7 +19,7 @@ namespace omptool::opencl {
 
 class Device;
 
-// A queue of a device's that operations run in one after another; the device has it back in the end.
+// Stream: a queue of a device in which operations run one after another. The device gets it back in the end.
 class Stream {
 public:
   explicit Stream(Device& its_device); // throws the reason where OpenCL makes none
@@ -31,7 +31,7 @@ public:
   const cl_command_queue queue;
 };
 
-// All of it is under the lock of the events.
+// Operation of the queue, guarded by the lock of the events.
 struct Operation : plugin::Event {
   std::string what; // "kernel saxpy", "clEnqueueMemcpyINTEL"
   std::shared_ptr<Stream> stream;
@@ -42,7 +42,7 @@ struct Operation : plugin::Event {
 };
 using OperationPtr = std::shared_ptr<Operation>;
 
-// Of one process.
+// Queue of one process.
 class Queue {
 public:
   using Lock = plugin::Events::Lock;
@@ -51,21 +51,21 @@ public:
 
   Queue(plugin::Events& events, const Loader& cl) : events_(events), cl_(cl) {}
 
-  // 0, or a failure, with last_error set.
+  // Adds an operation. Returns 0, or a failure with last_error set.
   std::int32_t add(Device& device, const plugin::Dependences& order, std::string what, Running running,
                    const Enqueue& enqueue, std::shared_ptr<void> lent = {});
-  // With the lock held, which the first gives up in between.
+  // Require the lock, which await() releases while it waits.
   void await(Operation& operation, Lock& lock);
   void look_at(Operation& operation);
 
 private:
   static void completed(cl_event event, cl_int status, void* operation);
-  // With the lock held.
+  // Requires the lock.
   bool take_dependences(const Device& device, const plugin::Dependences& order, Operation& operation,
                         std::vector<cl_event>& before);
   void complete(Operation& operation, cl_int status);
   void await_by_looking(Operation& operation, Lock& lock);
-  // Without it.
+  // Called without the lock.
   void publish(const OperationPtr& operation);
 
   plugin::Events& events_;

@@ -12,7 +12,7 @@ constexpr std::uint32_t kMagic = 0x07230203;
 constexpr std::size_t kHeader = 5;                  // words
 constexpr std::uint32_t kMostVersions = 0x0001FF00; // 1.0 and later
 
-// The instructions that are looked at, and what is looked for in them (the specification of SPIR-V, 3).
+// Opcodes that this file reads, and the operand values that it looks for (SPIR-V specification, section 3).
 enum Op : std::uint32_t {
   kEntryPoint = 15,
   kTypeInt = 21,
@@ -34,7 +34,7 @@ public:
   std::size_t count() const { return bytes_.size() / sizeof(std::uint32_t); }
   std::uint32_t operator[](std::size_t i) const { return swapped_ ? __builtin_bswap32(raw(i)) : raw(i); }
 
-  // A text from word `at` to word `end` at most, and the word behind it.
+  // Reads a text from word `at` to word `end` at most. `behind` becomes the word behind the text.
   std::string text(std::size_t at, std::size_t end, std::size_t& behind) const {
     std::string found;
     for (; at < end; ++at)
@@ -60,7 +60,7 @@ private:
   bool swapped_;
 };
 
-// Findings of a first pass, by the numbers of things.
+// Seen by a first pass over the module, by result id.
 struct Seen {
   std::map<std::uint32_t, Parameter> types;
   std::vector<std::uint32_t> functions; // of module.kernels

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads the kernels and the exported variables of a SPIR-V module, and what clang's OpenMP says of its kernels.
+// Reads the kernels and the exported variables of a SPIR-V module, and the records of clang's OpenMP about its kernels.
 #pragma once
 
 #include "bytes.h"
@@ -15,7 +15,7 @@ namespace omptool::opencl {
 
 enum class Parameter : std::uint8_t { kInteger, kPointer, kOther }; // the first of 64 bits
 
-// The first numbers of what clang stores in an image as <kernel>_kernel_environment.
+// Kernel environment: the first numbers of the constant <kernel>_kernel_environment, which clang stores in an image.
 struct KernelEnvironment {
   enum Mode : std::uint32_t { kGeneric = 1, kSpmd = 2 }; // bits
   std::size_t numbers = 0;                               // in its first record: clang 22 has one more than later ones

@@ -23,7 +23,7 @@ struct Release {
 };
 using Object = std::unique_ptr<char, Release>;
 
-// Written to from its first byte to its last.
+// Object written to from its first byte to its last.
 Object object(std::size_t size, char filler = 1) {
   Object made(static_cast<char*>(large_blocks::allocate(size)));
   REQUIRE(made);

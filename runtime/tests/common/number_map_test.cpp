@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A map of numbers finds what it has, and nothing else, whatever came and went before.
+// Tests that a map of numbers finds exactly its elements, whatever was added and removed before.
 #include "number_map.h"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ using omptool::NumberMap;
 
 namespace {
 
-// Adds and takes numbers at random, and compares with a std::map. `distance` lies between two numbers.
+// Adds and removes numbers at random, and compares with a std::map. `distance` lies between two numbers.
 void compare(std::uintptr_t distance, std::size_t most) {
   NumberMap<std::unique_ptr<int>> map;
   std::map<std::uintptr_t, int> known;

@@ -8,7 +8,7 @@
 
 #include <array>
 
-// Null in builds with sanitizers.
+// Demangler of libstdc++, null in builds with sanitizers.
 extern "C" [[gnu::weak]] int __gcclibcxx_demangle_callback(const char* mangled,
                                                            void (*append)(const char*, std::size_t, void*), void* to);
 

@@ -258,7 +258,7 @@ private:
     return part;
   }
 
-  // A struct's member lies in what is reserved for it; abi/llvm/calls_test.cpp has others.
+  // A struct's member lies in what is reserved for it; abi/llvm/mapping_test.cpp has others.
   static bool may_be_member(const std::vector<Part>& parts, const Part& part) {
     return parts.empty() || part.begin != parts.front().begin || part.end() <= parts.front().end();
   }

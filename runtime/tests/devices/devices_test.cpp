@@ -99,7 +99,7 @@ TEST_CASE("without images there are no devices") {
 
 SCENARIO_OF(two_libraries) {
   use_main();
-  // Another library, with the same variable and a kernel of the first that its image lacks.
+  // Entries of another library, with the same variable and a kernel of the first that its image lacks.
   std::vector<Program::Entry> entries{{&host::counter, "counter", sizeof host::counter},
                                       {&host::other_add_hundred, "other_add_hundred"},
                                       {&host::add_one, "add_one"}};
@@ -112,7 +112,7 @@ SCENARIO_OF(two_libraries) {
     EXPECT(number == 101);
     EXPECT(one.region(&host::add_one) == 0); // the first library's image has it
     EXPECT(number == 102);
-    // One variable of the host is one variable of the device: the first that was mapped.
+    // Counter on the device: one host variable has one device variable, the first that was mapped.
     Rows{row(host::counter, FROM)}.update();
     EXPECT(host::counter == 5);
   }
@@ -143,7 +143,7 @@ SCENARIO_OF(owners) {
     EXPECT(value == 2);
     std::printf(" %s", omp_get_uid_from_device(number));
   }
-  // A library that comes later adds no number.
+  // Other library, registered later: it adds no device number.
   Program other({image_file("other")}, {{&host::other_add_hundred, "other_add_hundred"}});
   std::printf(" and %d\n", omp_get_num_devices());
   return 0;

@@ -46,7 +46,7 @@ TEST_CASE("an image that lacks a kernel runs the others; its constructors may us
   CHECK(outcome.output == "omptarget: region add_one runs on the host: the image for device 0 (host) lacks it\n");
 }
 
-// Exported, as what is in a library is.
+// Exported, so that the image could find these in the program.
 extern "C" {
 __attribute__((visibility("default"))) int same_variable = 2;
 __attribute__((visibility("default"))) int same_function() {
@@ -66,7 +66,7 @@ TEST_CASE("what an image defines is its own, whatever the program has under that
 }
 
 SCENARIO_OF(two_images) {
-  // Of one library for one device: each has what the other lacks.
+  // Program of one library with two images for one device: each has a kernel that the other lacks.
   Program program({image_file("lacking"), {'t', 'e', 'x', 't'}, image_file("main")},
                   {{&host::add_one, "add_one"}, {&host::add_ten, "add_ten"}});
   int values[1] = {0};
@@ -98,7 +98,7 @@ TEST_CASE("a variable of another size refuses the image") {
 
 SCENARIO_OF(names_of_the_c_library) {
   static char printf_address;
-  // The image needs libc, which has such a function: it is not the image's.
+  // Program whose image needs libc, which has such a function: it is not the image's.
   Program program({image_file("main")}, {{&printf_address, "printf"}, {&host::add_one, nullptr}, {nullptr, "add_one"}});
   EXPECT(Rows({}).region(&printf_address) != 0);
   EXPECT(Rows({}).region(&host::add_one) != 0);
@@ -155,7 +155,7 @@ TEST_CASE("the descriptor of an image that the program closed is the program's")
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
 }
 
-// But for an entry of the dynamic section (own_definitions_first).
+// Returns whether one file is a copy of the other, except an entry of the dynamic section (own_definitions_first).
 bool is_copy(const std::vector<char>& copy, const std::vector<char>& image) {
   if (copy.size() != image.size())
     return false;

@@ -1,9 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs that compile while they run register an image for each region, and unregister it when the code goes. Nothing
-// of an image stays: memory, file descriptors, mappings and loaded objects are counted over a thousand of them, or
-// as many as OMPTOOL_MANY_IMAGES says. And others make none slower.
+// Tests programs that compile while they run: they register an image for each region, and unregister it with its code.
+// No resources of an image remain: memory, file descriptors, mappings and loaded objects are counted over a thousand
+// images, or over OMPTOOL_MANY_IMAGES. Nor do many images slow down new ones.
 #include "llvm_calls.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct Code {
   int answer = 2;
 };
 
-// The stage that a library reaches before it goes.
+// Use of a library before it is unregistered.
 enum Use { kRegistered, kCounted, kLaunched };
 
 class JustCompiled {
@@ -58,7 +58,7 @@ private:
   Library<Record32> library_;
 };
 
-// The process's share of everything that an image may leave behind.
+// Held resources of the process: everything that an image may leave behind.
 struct Held {
   std::ptrdiff_t memory, descriptors, mappings, objects;
 };
@@ -73,7 +73,7 @@ Held held() {
           std::count(std::istreambuf_iterator<char>(maps), {}, '\n'), objects};
 }
 
-// Some at a time, as many as `number` in all.
+// Uses `number` images in all, a few at a time.
 bool use_many(const std::vector<char>& image, Use use, int number) {
   constexpr int kAtATime = 20;
   for (int i = 0; i < number; i += kAtATime) {
@@ -151,7 +151,7 @@ TEST_CASE("an image costs about the same among many as among few") {
 }
 
 TEST_CASE("images that come and go leave nothing behind") {
-  // Without the allocator's own store of freed memory.
+  // Tunable that turns off the allocator's own store of freed memory.
   const std::string tunable = "GLIBC_TUNABLES=glibc.malloc.tcache_count=0";
   for (const char* use : {"TEST_USE=0", "TEST_USE=1", "TEST_USE=2"}) {
     const Outcome outcome = run_scenario("many_images", {use, tunable, "OMPTOOL_HOST_IN_FLIGHT=2"});

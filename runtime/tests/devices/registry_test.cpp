@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Registration, plugins and images where something else is in the way: the dynamic linker's lock, a
-// plugin that calls back, memory that is gone, names and addresses that stand for two things.
+// Tests registration, plugins and images under obstacles: the dynamic linker's lock, a plugin that calls back, freed
+// memory, and names and addresses with two meanings.
 #include "support.h"
 
 #include <atomic>
@@ -241,7 +241,7 @@ SCENARIO_OF(launch_before_loaded) {
   char region[32];
   std::snprintf(region, sizeof region, "TEST_REGION=%p", static_cast<void*>(&second));
   ::putenv(region);
-  // The first library's image launches a region of the second, whose image comes after it.
+  // Launching library: its image launches a region of the second, whose image is loaded later.
   Program launching({image_file("launching")}, {{&first, "first"}});
   Program later({image_file("answer2")}, {{&second, "second"}});
   int value = 0;
@@ -295,7 +295,7 @@ TEST_CASE("an address that stands for two kernels runs neither on a device") {
 
 namespace {
 
-// The image with its entry table said to be in a gap between two segments, where nothing is mapped.
+// Returns the image with its entry table in a gap between two segments, where nothing is mapped.
 std::vector<char> with_table_in_a_gap(std::vector<char> image) {
   const auto* const header = reinterpret_cast<const Elf64_Ehdr*>(image.data());
   const auto* const segments = reinterpret_cast<const Elf64_Phdr*>(image.data() + header->e_phoff);

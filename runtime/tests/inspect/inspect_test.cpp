@@ -70,7 +70,7 @@ std::string inflated(const std::string& block, std::uint64_t room, bool is_begin
   return text_of(out.get(), static_cast<std::uint64_t>(std::max<std::int64_t>(size, 0)));
 }
 
-// Memory of `room` bytes with both ends of a larger image, and zeros between them.
+// Returns both ends of a larger image in `room` bytes, and zeros between them.
 std::string ends(const std::string& image, std::uint64_t room) {
   const std::uint64_t head = room - room / 4, tail = room / 8;
   return image.substr(0, head) + std::string(room - head - tail, '\0') + image.substr(image.size() - tail);
@@ -86,7 +86,7 @@ std::string inflated_ends(const std::string& block, std::uint64_t room, std::uin
   return text_of(out.get(), room);
 }
 
-// The cubin with zeros in front of its tables of headers, which are at its end.
+// Returns the cubin with zeros in front of its tables of headers, which are at its end.
 std::string stretched(std::string file) {
   Elf64_Ehdr header;
   std::memcpy(&header, file.data(), sizeof header);
@@ -99,7 +99,7 @@ std::string stretched(std::string file) {
   return file;
 }
 
-// Returns what the helper says of a cubin of which memory of `room` bytes has both ends.
+// Returns the helper's result for a cubin of which `room` bytes contain both ends.
 std::string said_of_ends(const std::string& file, std::uint64_t room) {
   const std::string kept = room < file.size() ? ends(file, room) : file;
   const auto bytes = copy_of(kept);
@@ -127,7 +127,7 @@ std::string last(const std::string& literals) {
   return static_cast<char>(literals.size() << 4) + literals;
 }
 
-// Sequences of each kind: short and long, far and near, and their text.
+// Returns sample sequences of each kind, short and long, far and near, and their text.
 std::pair<std::string, std::string> sample(int sequences = 400, std::size_t longest = 700) {
   std::string block, text;
   std::mt19937 random(29);
@@ -194,7 +194,7 @@ TEST_SUITE("inspect") {
     }
   }
 
-  // Words of headers and tables, where a byte seldom makes a number that is large, or just past an end.
+  // Changes words of headers and tables, because changed bytes seldom make a number that is large, or just past an end.
   TEST_CASE("files with other numbers") {
     std::mt19937 random(41);
     for (const char* const name : kCubins) {

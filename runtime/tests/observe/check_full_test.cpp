@@ -18,7 +18,8 @@ using namespace omptool::check;
 
 namespace {
 
-// One for all: it reserves more addresses than ThreadSanitizer leaves for a second one.
+// Returns the only slots of the program: they reserve so many addresses that ThreadSanitizer leaves none for a second
+// object.
 Slots& only_slots() {
   static Slots slots;
   return slots;

@@ -34,7 +34,7 @@ const char* name_of(Operation::Kind kind) {
   return kNames[static_cast<int>(kind)];
 }
 
-// One line for each event; addresses and times apart.
+// Transcript of events, one line each; addresses and times are separate.
 struct Transcript {
   std::ostringstream text;
   void operator()(const ConstructBegins& event) {
@@ -67,7 +67,7 @@ struct Transcript {
   template <typename Other> void operator()(const Other&) {}
 };
 
-// Another thread can use the device while this hears of it: nothing is locked.
+// Narrow listener: another thread can use the device while this one receives an event, because nothing is locked.
 class Narrow : public Listener {
 public:
   void hear(const Event& event) override {

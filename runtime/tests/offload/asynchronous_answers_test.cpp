@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The document's asynchronous calls: who is called back, what malformed calls get, where nothing offloads.
+// Tests the document's asynchronous calls: callbacks, results of malformed calls, and calls without any device.
 #include "asynchronous.h"
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks why regions run on the host after all, what is said of it, and kernels that a device has not started:
+// Tests why regions run on the host after all, what messages report of it, and kernels that a device has not started:
 // decisions 1, 23 and 28.
 #include "support.h"
 

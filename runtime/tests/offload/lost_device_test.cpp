@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Devices that their plugin gives up while the program runs (decision 23).
+// Tests devices that a plugin reports as lost while the program runs (decision 23).
 #include "scenario.h"
 #include "support.h"
 

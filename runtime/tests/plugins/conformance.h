@@ -66,7 +66,7 @@ inline const std::vector<char>& image_bytes() {
   return bytes;
 }
 
-// The host's side of the image, in an order that is not the image's own; `absent` is not in it.
+// Entry of the host's table, in another order than the image's own; `absent` is not in the image.
 enum Entry : std::size_t {
   kAdd,
   kAbsent,
@@ -181,7 +181,7 @@ inline std::vector<std::int32_t> wrong_devices() {
   return {-1, device_count(), INT32_MAX, INT32_MIN};
 }
 
-// One that says why a call failed says it in a line, with `part` in it.
+// Checks the last reason: a plugin that reports reasons does so in one line, with `part` in it.
 inline void check_reason(const char* part = "") {
   if (const auto last_error = find<decltype(&__tgt_rtl_last_error)>("__tgt_rtl_last_error")) {
     const char* const reason = last_error();

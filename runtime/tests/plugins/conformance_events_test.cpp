@@ -165,7 +165,7 @@ TEST_CASE("events are for the devices that it says, and for none that is not the
 
 namespace {
 
-// Returns how a child of fork() ends that does what `body` says.
+// Returns how a child of fork() ends that runs `body`.
 int in_child(const auto& body) {
   std::fflush(nullptr);
   const pid_t child = ::fork();

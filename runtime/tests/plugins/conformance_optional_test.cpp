@@ -36,7 +36,7 @@ std::int32_t end(tgt_event_t event) {
   return result;
 }
 
-// Nothing, and a reason: it cannot be done. 0: it is done.
+// Returns whether the operation is done (0), or false with a reason if it is not possible.
 bool is_done(std::int32_t result) {
   if (result != 0) {
     CHECK(result == OMPTARGET_RTL_NOT_STARTED);

@@ -67,7 +67,7 @@ public:
   }
   operator tgt_event_t() const { return event_; }
 
-  // Until the event was called back: what a plugin without wait_event has to tell.
+  // Awaits the callback for the event, as the core does for plugins without wait_event.
   void await_callback() const {
     while (completions().of(event_) == 0)
       if (RTL(__tgt_rtl_process_dep)() == 0)
@@ -94,7 +94,7 @@ inline std::int32_t count_of(const auto& all) {
   return static_cast<std::int32_t>(all.size());
 }
 
-// A function of the plugin, which has been told what to call before the first operation.
+// Function of the plugin, looked up after the plugin's callback was set, which precedes its first operation.
 template <typename Function> Function after_init_dep(Function function) {
   static const bool is_told = [] {
     REQUIRE(init_device(0) == 0);
@@ -106,7 +106,7 @@ template <typename Function> Function after_init_dep(Function function) {
 }
 #define QUEUED(name) after_init_dep(RTL(name))
 
-// Each call gets arrays of its own, which hold something else as soon as it has returned.
+// Joins events. Each call gets arrays of its own, which are overwritten as soon as it has returned.
 inline Event join(Events before, std::int32_t device = 0) {
   tgt_event_t made = nullptr;
   REQUIRE(QUEUED(__tgt_rtl_async_dep)(device, count_of(before), before.data(), &made) == 0);
@@ -178,7 +178,7 @@ private:
   std::optional<Memory> of_device_;
 };
 
-// A stream that goes on when the gate is opened.
+// Held stream, which continues when the gate is opened.
 class Held {
 public:
   Held() : event_(run_later(kernel(kHold), {gate_.at()})) {}
@@ -197,7 +197,7 @@ private:
   Event event_;
 };
 
-// The numbers that kernels note, in their order.
+// Notes of numbers by kernels, in their order.
 class Notes {
 public:
   Event add(int number, Events before = {}, std::int32_t device = 0) const {

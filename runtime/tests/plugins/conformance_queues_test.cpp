@@ -234,7 +234,7 @@ TEST_CASE("a call that cannot be queued is refused, and makes no event") {
   CHECK(memory.values<int>(1) == std::vector<int>{1});
 }
 
-// A plugin that can be told to fail has this function.
+// Tests a plugin whose operations can be made to fail.
 TEST_CASE("an operation waits for events of another device") {
   if (device_count() < 2 || init_device(1) != 0 || RTL(__tgt_rtl_enforce_dep)(0, 1, join({})) == 0)
     return;

@@ -34,7 +34,7 @@ SCENARIO_OF(fork_and_launch) {
     EXPECT(rows.region(&host::add_one) != 0);
     rows.end();
     EXPECT(values[0] == 1);
-    // Registered anew, it has a device again, with threads.
+    // Program registered in the child, which has a device again, with threads.
     Program program({image_file("main")}, main_entries());
     EXPECT(omp_get_num_devices() == 1);
     EXPECT(rows.region(&host::add_one) == 0);
@@ -232,7 +232,7 @@ SCENARIO_OF(region_then_exit) {
   ::_exit(!ran);                       // LeakSanitizer cannot look into a setuid program
 }
 
-// This one, as a setgid program; "" where it cannot be made.
+// Returns the path of a setgid copy of this program, or "" if it cannot be made.
 static std::string setgid_program() {
   if (::geteuid() != 0) {
     MESSAGE("not tested: only root can make such a program");
@@ -241,7 +241,7 @@ static std::string setgid_program() {
   const std::string program = TEST_FOLDER "/setuid_tests-" + std::to_string(::getpid());
   const std::vector<char> bytes = read_file("/proc/self/exe");
   std::ofstream(program, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  // Of another group, not another user: who could not even read what is below root's home.
+  // Group of the copy: another group, not another user, who could not even read files below root's home.
   constexpr gid_t kNoGroup = 65534;
   REQUIRE(::chown(program.c_str(), 0, kNoGroup) == 0);
   REQUIRE(::chmod(program.c_str(), 02755) == 0);
@@ -255,7 +255,7 @@ TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
     return;
   const std::string kept = TEST_FOLDER "/setuid_kept-" + std::to_string(::getpid());
   ::mkdir(kept.c_str(), 0700);
-  // Each of them changes what the program says or does, where it is read.
+  // All variables that change output or behaviour where they are read.
   const std::vector<std::string> all{"OMPTOOL_PLUGINS=nosuch",
                                      "OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail",
                                      "FAKEFAIL_AT=1",
@@ -280,7 +280,8 @@ TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
                                      "LIBOMPTARGET_PROFILE=" + kept + "/no/such",
                                      "LIBOMPTARGET_PROFILE_GRANULARITY=none",
                                      "OMPTOOL_KEEP_IMAGES=" + kept};
-  // A region without pointers is as before, and sums are written behind the end that _exit leaves out.
+  // Changes nothing in this test: a region without pointers runs as before, and summaries are written after the
+  // program's end, which _exit skips.
   const auto changes_nothing_here = [](const std::string& one) {
     return one.starts_with("FAKE") || one.starts_with("LIBOMPTARGET_TREAT_") || one.starts_with("OMPTOOL_SUMMARY_JSON");
   };

@@ -28,7 +28,7 @@ tgt_event_t made() {
   return &some[last++ % 64];
 }
 
-// No file. Copies are queued, and fail then; nothing can be queued behind them.
+// Failing plugin without a file: its copies are queued, and fail then; nothing can be queued behind them.
 struct FailingPlugin {
   FailingPlugin() : plugin("failing", "/nowhere"), memory(plugin, 0) {
     auto& functions = const_cast<RtlFunctions&>(plugin.call());
@@ -76,7 +76,7 @@ struct Ends final : omptool::observe::Listener {
   std::vector<omptool::observe::Operation> operations;
 };
 
-// Nanoseconds behind the first call for them.
+// Returns the time in nanoseconds since the first call.
 std::uint64_t time_of(std::int64_t nanoseconds) {
   static const auto first = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(first.count() + nanoseconds);

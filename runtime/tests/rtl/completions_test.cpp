@@ -24,7 +24,7 @@ using omptool::RtlFunctions;
 
 namespace {
 
-// Of the one plugin that there is at a time.
+// State of the one plugin that exists at a time.
 struct State {
   std::mutex mutex;
   tgt_callback_fct callback = nullptr;
@@ -33,7 +33,7 @@ struct State {
   std::map<tgt_event_t, std::int32_t> results;
   std::atomic<int> pushes{0};
 };
-// The thread that calls a plugin may have an eye on the one before.
+// Current state. Atomic, because the thread that calls the previous plugin may still read it.
 class Current {
 public:
   State* operator->() const { return get(); }
@@ -44,7 +44,7 @@ private:
   std::atomic<State*> one_{nullptr};
 } state;
 
-// No file: only the functions that completions need are there.
+// Fake plugin without a file: it has only the functions that completions need.
 struct FakePlugin {
   enum class Kind { kCallsBack, kIsAsked, kIsPushed };
   explicit FakePlugin(Kind kind) : plugin("fake", "/nowhere") {
@@ -129,7 +129,7 @@ TEST_CASE("an event is released once it has been called back, so that its addres
   CHECK(state->released.empty());
   state->callback(event(1));
   CHECK(soon([] { return is_released(event(1)); }));
-  // Its address is free again.
+  // Counts callbacks for an event whose address is free again.
   std::atomic<int> done{0};
   completions.when_done(event(1), [&](const std::string&) { ++done; });
   std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -1,7 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Events of the core: their states, who is told and where, and that the plugin's event goes with them.
+// Tests events of the core: their states, their callbacks and the threads of those, and that the plugin's event is
+// released with them.
 #include "rtl/completions.h"
 #include "rtl/event.h"
 
@@ -24,7 +25,7 @@ tgt_callback_fct call_back = nullptr;
 int of_plugin = 0;
 const tgt_event_t kNative = &of_plugin;
 
-// No file: only the functions that events call are there.
+// Fake plugin without a file: it has only the functions that events call.
 struct FakePlugin {
   FakePlugin() : plugin("fake", "/nowhere") {
     released.clear();

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shape that a plugin is told of each call, and what becomes of it where the plugin is told none.
+// Tests the shape that a plugin receives with each call, and the effect of a plugin that receives none.
 #include "llvm_calls.h"
 
 #include <cstdio>
@@ -19,7 +19,7 @@ Outcome run_on(const std::string& fake, const std::string& scenario, const std::
   return run_scenario(scenario, {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/" + fake, "OMPTOOL_PLUGINS=" + fake, more});
 }
 
-// As fakewhole says it.
+// Returns the shape as fakewhole prints it.
 std::string shape(const std::string& trip, const std::string& teams, const std::string& threads,
                   const std::string& dynamic = "0", const std::string& flags = "0") {
   return "FAKE: size 48 flags " + flags + " trip " + trip + " dynamic " + dynamic + " teams " + teams + " threads " +

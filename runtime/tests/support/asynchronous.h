@@ -20,7 +20,7 @@ inline const Environment kPlugins[] = {
     {"OMPTOOL_HOST_QUEUES=1"},
     {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail"},
     {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakesync", "OMPTOOL_PLUGINS=fakesync"},
-    // Its queues do not order what the core could not wait for without them.
+    // Fails each enforce_dep: the core has to wait for dependences itself.
     {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail", "OMPTOOL_HOST_QUEUES=1",
      "FAKEFAIL_IN=enforce_dep", "FAKEFAIL_EVERY=1"},
     {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail", "OMPTOOL_HOST_QUEUES=1"},
@@ -31,7 +31,7 @@ inline Environment with(Environment all, const Environment& more) {
   return all;
 }
 
-// Runs the scenario on each plugin; it ends well, and says nothing.
+// Runs the scenario on each plugin, and expects success without output.
 inline void check_everywhere(const std::string& name, const Environment& more = {}) {
   for (const Environment& plugin : kPlugins) {
     const Outcome outcome = run_scenario(name, with(plugin, more));

@@ -19,7 +19,7 @@ __attribute__((no_sanitize("thread"), noinline)) void set_unwatched(T& object, s
   object = value;
 }
 
-// The variables that kernels on the host plugin, and on those over it, share with the host: for add_ten_later of
+// Gate variables, which kernels on the host plugin, and on those over it, share with the host: for add_ten_later of
 // images/main.c.
 struct Gate {
   int begun = 0, may_go_on = 0;

@@ -42,13 +42,13 @@ template <typename T> Element element(T& object, std::int64_t type) {
 }
 Element literal(std::uintptr_t value);
 
-// Aborts where there is no such function of that version.
+// Returns the function of that version, or aborts if there is none.
 void* versioned(const char* name);
-// The version of the kernel arguments whose last element stands for the launch environment; launch() adds it.
+// Version of the kernel arguments whose last element stands for the launch environment; launch() adds that element.
 constexpr std::uint32_t kLastEnvironment = 5;
 std::int32_t launch(void* region, const std::vector<Element>& elements, std::uint32_t version = 1,
                     const char* name = "__tgt_target_kernel");
-// The same, whatever the version.
+// Launches a region as launch() does, whatever the version, and adds no environment.
 std::int32_t launch_as_it_is(void* region, const std::vector<Element>& elements, std::uint32_t version);
 // A region with `nowait`, as clang 16 and 17 have it.
 std::int32_t launch_nowait(void* region, const std::vector<Element>& elements);
@@ -59,7 +59,7 @@ struct Numbers {
   std::int32_t num_teams = -1, thread_limit = 0;
 };
 std::int32_t launch(void* region, std::uint32_t version, const Numbers& numbers);
-// A call without a result: __tgt_target_data_*_mapper. The bases as the call leaves them.
+// Calls a data function without a result: __tgt_target_data_*_mapper. Returns the bases as the call leaves them.
 std::vector<void*> data(const char* name, const std::vector<Element>& elements);
 void register_library(void* descriptor);
 void unregister_library(void* descriptor);
@@ -81,10 +81,10 @@ struct Record56 {
 };
 
 enum class Wrapping { kRaw, kOffloadBinary };
-// The image as clang 15 to 17 wrap it.
+// Returns the image wrapped as by clang 15 to 17.
 std::vector<char> wrapped(const std::vector<char>& image);
 
-// An image registered as clang's linker wrapper would, for as long as this lives.
+// Library with an image, registered as clang's linker wrapper does, for the object's lifetime.
 template <typename Record> class Library {
 public:
   Library(std::vector<char> image, const std::vector<Program::Entry>& entries, Wrapping wrapping = Wrapping::kRaw)
@@ -114,5 +114,8 @@ private:
     void *first, *last;
   } descriptor_{};
 };
+template <typename Record> Library<Record> main_library(Wrapping wrapping = Wrapping::kRaw) {
+  return {image_file("main"), main_entries(), wrapping};
+}
 
 } // namespace llvm_abi

@@ -49,7 +49,7 @@ Scenario::Scenario(const char* name, int (*body)()) {
 Outcome run_scenario(const std::string& name, const std::vector<std::string>& environment, const std::string& program) {
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
-  // Not fork: it copies the page tables of the sanitizers' shadow memory.
+  // Spawns without fork(), which would copy the page tables of the sanitizers' shadow memory.
   posix_spawn_file_actions_t output;
   ::posix_spawn_file_actions_init(&output);
   ::posix_spawn_file_actions_adddup2(&output, ends[1], STDOUT_FILENO);

@@ -41,7 +41,7 @@ struct Image {
   tgt_target_table table{};
 };
 
-// Each load is a copy with variables of its own. The file stays open, so that no other gets its path.
+// Opens a copy of the image with variables of its own. The file stays open, so that no other file gets its path.
 void* open_copy(Bytes bytes) {
   const int file = ::memfd_create("image of 2013", MFD_CLOEXEC);
   if (file < 0 || ::write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
@@ -49,8 +49,7 @@ void* open_copy(Bytes bytes) {
   return ::dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
-// The image's table, as the dynamic linker has relocated it: an address and a size, or both with a name
-// in between.
+// Reads the entries of the image's table after relocation: an address and a size, or both with a name in between.
 void read_entries(Bytes bytes, std::uintptr_t base, std::vector<tgt_offload_entry>& entries) {
   const std::optional<omptool::host::TableLocation> where = omptool::host::entry_table(bytes);
   if (!where)

@@ -11,7 +11,7 @@
 std::vector<char> read_file(const std::string& path);
 std::vector<char> image_file(const std::string& name); // of tests/images
 
-// The end of a scenario.
+// Outcome of a scenario.
 struct Outcome {
   int code = -1;      // exit code, or -1
   int signal = 0;     // that killed it, or 0
@@ -35,7 +35,7 @@ struct Scenario {
   static int name();                                                                                                   \
   static const Scenario scenario_##name(#name, name);                                                                  \
   static int name()
-// In a scenario: says what did not hold, and fails.
+// Fails a scenario, with the condition that does not hold.
 #define EXPECT(condition)                                                                                              \
   do {                                                                                                                 \
     if (!(condition)) {                                                                                                \

@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-// Short names for the rows of a test.
+// Short names for the types of a test's rows.
 inline constexpr std::int32_t TO = OMP_TGT_MAPTYPE_TO, FROM = OMP_TGT_MAPTYPE_FROM, TOFROM = TO | FROM,
                               ALWAYS = OMP_TGT_MAPTYPE_ALWAYS, DELETE = OMP_TGT_MAPTYPE_DELETE,
                               PTR = OMP_TGT_MAPTYPE_MAP_PTR, REF = OMP_TGT_MAPTYPE_FIRST_REF,
@@ -43,7 +43,7 @@ inline Row value(std::uintptr_t bits) {
   return {reinterpret_cast<void*>(bits), nullptr, 0, VALUE};
 }
 
-// The argument arrays of one call.
+// Rows: the argument arrays of one call.
 class Rows {
 public:
   Rows(std::initializer_list<Row> rows);
@@ -52,7 +52,7 @@ public:
   void begin(std::int32_t device = -1);
   void end(std::int32_t device = -1);
   void update(std::int32_t device = -1);
-  // The asynchronous calls. They store their result in `result` and return their event.
+  // Calls region and data functions asynchronously. They store their result in `result` and return their event.
   tgt_event_t region_later(void* host, const std::vector<tgt_event_t>& after = {}, std::int32_t device = -1,
                            tgt_callback_param_t param = nullptr, std::int32_t* result = nullptr);
   tgt_event_t begin_later(const std::vector<tgt_event_t>& after = {}, std::int32_t device = -1,
@@ -73,7 +73,7 @@ private:
   std::vector<std::int32_t> type_;
 };
 
-// A library with images and an entry table, registered as long as it lives.
+// Program: a library with images and an entry table, registered for the object's lifetime.
 class Program {
 public:
   struct Entry {

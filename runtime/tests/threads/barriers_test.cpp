@@ -22,7 +22,7 @@ using namespace omptool;
 
 namespace {
 
-// For all threads of the process, as a sandbox does it.
+// Forbids membarrier(2) for all threads of the process, as a sandbox does.
 bool forbid_membarrier() {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A worker's conversation: what it answers, and what it takes from nobody. The test plays the program and another
+// Tests a worker's messages: its answers, and the messages that it refuses. The test plays the program and another
 // worker.
 #include "plugins/mpi/fake_mpi.h"
 #include "worker/server.h"
@@ -22,14 +22,15 @@ std::string text_of(View bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Ends of operations by their numbers; 0 is that of signs of life, and of the worker's last word.
+// Heard ends of operations, by number; 0 is that of signs of life, and of the worker's last message.
 struct Heard {
   std::map<std::uint64_t, std::string> ends;
   std::string thrown; // by serve()
   bool can_finalize = false;
 };
 
-// A worker that has thrown has threads that still work: each is there until the process ends, as the worker is.
+// Setup that is never destroyed: a worker that has thrown has threads that still work, and both stay until the process
+// ends.
 struct Setup {
   explicit Setup(std::uint64_t heartbeat) : server(mpi, {{}, {heartbeat}}, backend) {}
   FakeJob job{kRanks};
@@ -38,7 +39,7 @@ struct Setup {
   worker::Server server;
 };
 
-// Serves what `talk` puts into the job, and hears the answers.
+// Serves the messages that `talk` puts into the job, and receives the answers.
 template <typename Talk> Heard serve(const Talk& talk, std::uint64_t heartbeat = 0) {
   static auto& all = *new std::deque<Setup>;
   Setup& setup = all.emplace_back(heartbeat);

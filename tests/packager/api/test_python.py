@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`import packager`: the examples of docs/python.md run as they stand, and start-up stays fast."""
+"""`import omptool`, and packager: docs/python.md's examples run, and start-up stays fast."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from toolchain import (
     linked,
 )
 
+import omptool
 import packager
 from packager import api
 
@@ -74,9 +75,37 @@ def test_both_packages_are_typed() -> None:
     assert all((ROOT / name / "py.typed").exists() for name in ("omptool", "packager"))
 
 
-def test_it_is_imported_when_it_is_used() -> None:
+def test_omptool_has_the_same_functions() -> None:
+    assert getattr(omptool, "__all__") == api.__all__  # noqa: B009 - it is not in the stub
+    assert all(getattr(omptool, name) is getattr(api, name) for name in api.__all__)
+    assert set(api.__all__) <= set(dir(omptool))
+    with pytest.raises(AttributeError, match=r"^module 'omptool' has no attribute 'absent'$"):
+        getattr(omptool, "absent")  # noqa: B009 - mypy rejects the plain form
+
+
+def test_star_imports_the_functions_of_the_page() -> None:
+    names: dict[str, object] = {}
+    exec("from omptool import *", names)
+    assert set(api.__all__) == set(names) - {"__builtins__"}
+
+
+def test_functions_of_omptool_are_typed() -> None:
+    """Test by mypy, which reports an unused `ignore` if the parameter is of type Any."""
+    with pytest.raises(TypeError):
+        omptool.load(1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("code", "absent"),
+    [
+        ("import packager, packager.model", "packager.api"),
+        ("import omptool", "packager"),
+        ("import omptool.cli", "packager.api"),
+    ],
+)
+def test_the_api_is_imported_at_its_first_use(code: str, absent: str) -> None:
     """Starting is a feature."""
-    code = "import sys, packager, packager.model; print('packager.api' in sys.modules)"
+    code = f"{code}; import sys; print({absent!r} in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 

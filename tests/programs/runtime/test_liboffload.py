@@ -65,15 +65,19 @@ int main(void) {
     return products.made("liboffload-twice", make)
 
 
-def _devices(**environment: str) -> dict[str, Any]:
-    """Return the plugin's row of `omptool devices`."""
-    done = subprocess.run(
+def _run_devices(**environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [OMPTOOL, "devices", "--json"],
         capture_output=True,
         text=True,
         check=False,
         env=os.environ | {"OMPTOOL_PLUGINS": "liboffload"} | environment,
     )
+
+
+def _devices(**environment: str) -> dict[str, Any]:
+    """Return the plugin's row of `omptool devices`."""
+    done = _run_devices(**environment)
     (row,) = (row for row in json.loads(done.stdout)["plugins"] if row["name"] == "liboffload")
     found: dict[str, Any] = row
     return found
@@ -244,9 +248,22 @@ def test_another_library_is_refused_by_a_line(tmp_path: Path, soname: str, said:
     assert said in str(row["reason"])
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    reason = _devices(OMPTOOL_LIBOFFLOAD_PATH=str(tmp_path / "none"))["reason"]
-    assert f"OMPTOOL_LIBOFFLOAD_PATH={tmp_path / 'none'} cannot be opened" in str(reason)
+def test_a_missing_file_is_named_on_stderr_and_in_the_table(tmp_path: Path) -> None:
+    path = str(tmp_path / "none")
+    fault = f"OMPTOOL_LIBOFFLOAD_PATH={path} cannot be opened: {path}: cannot open shared object"
+    row = _devices(OMPTOOL_LIBOFFLOAD_PATH=path)
+    assert row["state"] == "refused"
+    assert row["reason"].startswith(fault)
+    said = _run_devices(OMPTOOL_LIBOFFLOAD_PATH=path).stderr
+    assert said == f"Warning: plugin liboffload was refused: {row['reason']}\n"
+
+
+def test_a_program_whose_library_is_missing_names_it(saxpy: Path, tmp_path: Path) -> None:
+    library = liboffload.environment(tmp_path / "none", **ENVIRONMENT)
+    done = omptool_run(saxpy, **library)
+    assert (done.returncode, done.stdout) == (0, "6 14\n")
+    refused, *_ = done.stderr.splitlines()
+    assert refused.startswith("omptarget: plugin liboffload was refused: OMPTOOL_LIBOFFLOAD_PATH=")
 
 
 @pytest.mark.parametrize("release", [22, pytest.param(23, marks=pytest.mark.exhaustive), 24])

@@ -17,7 +17,7 @@
 namespace omptool::info {
 namespace {
 
-// By device and where the object begins.
+// Names by device and by the object's host address.
 struct Names {
   std::mutex mutex;
   std::map<std::pair<int, std::uintptr_t>, std::string> declared;

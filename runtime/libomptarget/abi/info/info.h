@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints what LIBOMPTARGET_INFO asks for, of programs of every ABI, in the words that users of LLVM's runtime know
-// (abi-facts.md, 10.1 and 10.2).
+// Prints the lines of LIBOMPTARGET_INFO for programs of every ABI, in the words of LLVM's runtime (abi-facts.md, 10.1
+// and 10.2).
 #pragma once
 
 #include "host_range.h"
@@ -34,17 +34,17 @@ inline bool informs(std::uint32_t any) {
 void read_info();
 void set_info(std::uint32_t bits);
 
-// One line about a device.
+// Informs about a device, in one line.
 void inform(int device, const std::string& text);
 
-// "0x" and 16 digits.
+// Formats an address: "0x" and 16 digits.
 std::string hex(std::uintptr_t address);
 inline std::string hex(const void* address) {
   return hex(reinterpret_cast<std::uintptr_t>(address));
 }
 
-// Clang tells about the source: ";file;function;line;column;;" of a construct, ";variable;file;line;column;;" of what
-// it maps. Without -g there is nothing, or "unknown" and zeros.
+// Place in the source, from clang's text: ";file;function;line;column;;" of a construct, ";variable;file;line;column;;"
+// of a mapped variable. Without -g the text is missing, or has "unknown" and zeros.
 struct Place {
   std::string name = "unknown"; // of a variable or expression
   std::string file = "unknown"; // without its folders
@@ -52,13 +52,13 @@ struct Place {
   bool known() const { return line != "0" || column != "0"; }
   std::string text() const { return file + ":" + line + ":" + column; }
 };
-// Both may be null.
+// Parses the place of a construct. Both results may be null.
 Place place_of_construct(const char* source);
-// `mapped` may also be a bare name, as global variables have.
+// Parses a place. `mapped` may also be a bare name, as for global variables.
 Place place_of(const char* mapped);
 
-// Keeps the program's name for an object, and the place of its declaration, as clang wrote them; null: not known. They
-// are known of objects that were mapped while there was something to tell about them, until something else is mapped at
+// Keeps the program's name for an object, and the place of its declaration, as clang wrote them; null: not known. Names
+// are kept for objects that were mapped while a line about them could be printed, until another object is mapped at
 // their address.
 void keep_declared(int device, HostRange object, const char* declared);
 // Returns both. `global`: the name of the object, if that is a global variable; else "".
@@ -67,7 +67,7 @@ Place declared_place(int device, const std::optional<HostRange>& object, const s
 // Rows up to `count` of the construct that this thread is in come from what the program calls `declared`.
 void name_rows(std::size_t count, const char* declared);
 
-// The tables of every device after the construct at `place`, line by line; without it, when everything is over.
+// Dumps the tables of every device after the construct at `place`, line by line. kNoConstruct: at the program's end.
 inline constexpr const char* kNoConstruct = "libomptarget:0:0";
 std::vector<std::string> describe_tables(const std::string& place = kNoConstruct);
 void tell_tables(const std::string& place = kNoConstruct);

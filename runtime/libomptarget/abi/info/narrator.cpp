@@ -40,14 +40,14 @@ bool is_there(const std::optional<ObjectSeen>& object) {
   return object && object->device;
 }
 
-// Objects do not overlap.
+// Compares host addresses, because objects do not overlap.
 bool is(const std::optional<ObjectSeen>& seen, const ObjectSeen& object) {
   return seen && seen->host.begin == object.host.begin;
 }
 
 constexpr const char* kSuppressed = " (update suppressed)";
 
-// Both counts of an object; one of them is, or was, `count`, and `action` says what happened to it.
+// Formats both counts of an object: one is or was `count`, and `action` describes its change.
 std::string counts(const ObjectSeen& object, bool hold, std::int64_t count, const std::string& action) {
   const std::string references = object.infinite ? "INF" : std::to_string(hold ? object.references : count);
   return "DynRefCount=" + references + (hold ? "" : action) +
@@ -59,7 +59,7 @@ std::string place_in(const ObjectSeen& object, HostRange wanted) {
          ", Size=" + std::to_string(wanted.size());
 }
 
-// `more`: references that it has beside those counted now.
+// Describes an object already in use. `more`: references beside those counted by now.
 std::string used(const SeenRow& row, std::int64_t more = 0, const std::string& action = kSuppressed) {
   return "Mapping exists with " + place_in(*row.object, row.range()) + ", " +
          counts(*row.object, row.has(kHold), row.count_of(*row.object) + more, action);
@@ -106,7 +106,7 @@ public:
       note(kInfoCopies, order_of(copied), describe(copied));
   }
 
-  // A region, which the program calls at `code`, is about to run with what has been mapped.
+  // Reports the start of a region, which the program calls at `code`, with the mapped rows.
   void launching(std::string_view kernel, const void* code, bool plugin_tells) {
     flush();
     for (const std::string& argument : arguments_)
@@ -154,7 +154,7 @@ private:
     return kLast - 1;
   }
 
-  // The references to the object that were added by rows after this one.
+  // Number of references to the object added by rows after this one.
   std::int64_t added_after(std::size_t row, const ObjectSeen& object) const {
     std::int64_t count = 0;
     for (std::size_t i = row + 1; i < rows_.size(); ++i)
@@ -163,7 +163,7 @@ private:
     return count;
   }
 
-  // `later` references to the object were added after this one.
+  // Notes a mapped row. `later`: references to the object added after it.
   void note_mapped(std::size_t row, HostRange wanted, const void* base, const ObjectSeen& object, bool counted,
                    std::int64_t later) {
     const SeenRow& what = rows_[row];
@@ -243,7 +243,7 @@ public:
   void hear(const observe::Event& event) override {
     observe::dispatch(event, [this](const auto& one) { on(one); });
   }
-  // Null: nothing is to be told of the construct.
+  // Finds the log of a construct, or returns null if it has no lines.
   CallLog* find(std::uint64_t construct) {
     const std::lock_guard lock(mutex_);
     const auto at = logs_.find(construct);
@@ -297,7 +297,7 @@ private:
   std::map<std::uint64_t, CallLog> logs_; // of the constructs that have begun
 };
 
-// Never destroyed: threads may still map while the process exits.
+// Narrator of the process. Never destroyed, because threads may still map while the process exits.
 Narrator& narrator() {
   static Narrator* const only = new Narrator;
   return *only;

@@ -34,7 +34,7 @@ public:
           is_attached(part) && whole.contains(pointer) && !sorted_.empty())
         add(pointer);
   }
-  // The addresses of the pointers, in their order, for which `part` should have room.
+  // Pointers beside a part: their addresses, in order, for which `part` should have room.
   const std::vector<void*>& beside(const Component& part) const {
     static const std::vector<void*> none;
     if (places_.empty() || !is_mapped(part))
@@ -51,7 +51,7 @@ private:
         kTypePrivate | kTypeLiteral | kTypeAttach | kTypeNonContiguous | kTypePointerAndObject;
     return !(part.type & kOther) && part.size > 0 && whole_.contains(HostRange::of(part.begin, part.size));
   }
-  // Gives the pointer to the last part that begins before it, or the first behind it, unless a part maps it.
+  // Adds the pointer to the last part that begins before it, or to the first behind it, unless a part maps the pointer.
   void add(HostRange pointer) {
     const auto from = [&](std::uintptr_t address) {
       return std::lower_bound(sorted_.begin(), sorted_.end(), address,

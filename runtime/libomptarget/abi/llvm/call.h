@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints the arguments of a call by the program, and why a call ends it, in the words that users of LLVM's runtime know
-// (abi-facts.md, 10.1 and 10.2).
+// Prints the arguments of a call by the program, and why a call ends it, in the words of LLVM's runtime (abi-facts.md,
+// 10.1 and 10.2).
 #pragma once
 
 #include "abi/llvm/rows.h"
@@ -20,7 +20,7 @@ struct Call {
 // Prints them as LIBOMPTARGET_INFO asks for.
 void tell_arguments(int device, const Call& call);
 
-// The program broke a rule of data mapping.
+// Ends the program, which broke a rule of data mapping.
 [[noreturn]] void die_of(const MappingFault& fault, const Call& call);
 
 } // namespace omptool::llvm

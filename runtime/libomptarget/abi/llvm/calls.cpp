@@ -1,10 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The calls of programs compiled by clang 14 to 23, version VERS1.0: registration, regions, data. Each
-// is a translation into offload.h. A construct with nowait is the body of a task of libomp's, which has waited for
-// what it depends on. Its call returns when the construct has ended: libomp loses a task that its function has handed
-// back (__tgt_target_nowait_query) when a thread ends, and between two tasks of mutexinoutset (docs/runtime.md).
+// Calls of programs compiled by clang 14 to 23, version VERS1.0: registration, regions, data. Each translates into
+// offload.h. A construct with nowait is the body of a task of libomp, which has waited for its dependences. Its call
+// returns when the construct has ended: libomp loses a task that its function has postponed (__tgt_target_nowait_query)
+// when a thread ends, and between two tasks of mutexinoutset (docs/runtime.md).
 #define OMPTARGET_NO_SYMVER
 #include "abi/info/info.h"
 #include "abi/llvm/call.h"
@@ -22,7 +22,7 @@
 namespace omptool::llvm {
 namespace {
 
-// ident_t.
+// Location: ident_t of LLVM's runtime.
 struct Location {
   std::int32_t reserved1, flags, reserved2, reserved3;
   const char* source; // see Place
@@ -34,8 +34,8 @@ const char* source_of(const Location* where) {
 
 constexpr auto kLlvm = observe::Abi::kLlvm;
 
-// A number that names no device is the program's mistake, in LLVM's words; unless there are no devices,
-// when every region runs on the host. Names the region, if the call is one of a region.
+// Checks a device number. A number without a device is the program's mistake, reported in LLVM's words; without any
+// device every region runs on the host. Names the region, if the call is one of a region.
 void check_device(std::int64_t number, const void* region = nullptr) {
   const int count = number_of_devices(); // takes in what has registered
   if (count <= 0 || (number >= kDefaultDevice && number <= count)) [[likely]]
@@ -47,7 +47,7 @@ void check_device(std::int64_t number, const void* region = nullptr) {
          static_cast<long long>(number), count);
 }
 
-// Runs `body`, all of the call that `describe` describes to those who want to know.
+// Runs `body`, the whole call. `describe` describes it to listeners.
 template <typename Describe, typename Body>
 auto translated(const char* name, const Describe& describe, const Body& body) noexcept {
   return guarded(name, [&] {
@@ -112,8 +112,8 @@ template <Action action, bool nowait>
   return nowait ? run_task_region(device, region, rows, shape) : run_region(device, region, rows, shape);
 }
 
-// The number of iterations of the thread's next region on the device, which clang 14 passes in a call of its own. At
-// most one: clang's calls are one right after the other.
+// Trip count of the thread's next region on the device, which clang 14 passes in a separate call. At most one is
+// pending, because the region's call follows at once.
 struct TripCount {
   std::int64_t device;
   std::uint64_t count;
@@ -124,7 +124,7 @@ std::uint64_t take_trip_count(std::int64_t device) {
   return pushed.count != 0 && pushed.device == device_number(device) ? std::exchange(pushed.count, 0) : 0;
 }
 
-// The last element of the arrays is to stand for the launch environment, and does not.
+// Returns whether the launch environment is missing: the last element of the arrays should stand for it.
 bool lacks_environment(const KernelArguments& all, const RecordVersion& version) {
   if (version.environment != EnvironmentPlace::kLast)
     return false;
@@ -177,7 +177,7 @@ bool is_nowait(const KernelArguments& arguments, const RecordVersion& version) {
 std::int32_t on_kernel(const char* name, const Location* where, std::int64_t device, std::int32_t num_teams,
                        std::int32_t thread_limit, const void* region, const KernelArguments* arguments,
                        const void* caller) {
-  // Outside the closure: its two numbers are stored one by one, and would be copied at once, which stalls for 4 ns.
+  // Numbers, read outside of the closure: they are stored one by one, and a copy of both at once would stall for 4 ns.
   const CallNumbers numbers{arguments, num_teams, thread_limit};
   return translated(
       name, [=, &numbers] { return call_of(name, where, device, region, numbers, caller); },
@@ -192,7 +192,8 @@ std::int32_t on_kernel(const char* name, const Location* where, std::int64_t dev
 
 constexpr std::int32_t kNone = -1; // a number of teams or threads that no clause says
 
-// Clang 14 and before write no record. The first version says all that these calls do.
+// Runs a region of clang 14 or earlier, which writes no record. A record of the first version holds all that its calls
+// pass.
 std::int32_t on_old_region(const char* name, const Location* where, std::int64_t device, const void* region,
                            const Arrays& all, const void* caller, std::int32_t teams, std::int32_t threads) {
   const KernelArguments arguments{
@@ -222,8 +223,8 @@ OMPTOOL_EXPORT void __tgt_register_requires(std::int64_t mask) {
 
 // ---- regions ----
 
-// Arguments that nothing needs are left out at the end of parameter lists; the C calling convention
-// lets callers pass them all the same. Dependences are among them: clang 14 to 18 leave them undefined.
+// Exported functions omit unused parameters at the end; the C calling convention lets callers pass them all the same.
+// Dependences are among them, because clang 14 to 18 leave them undefined.
 
 OMPTOOL_EXPORT std::int32_t __tgt_target_kernel(const Location* where, std::int64_t device, std::int32_t num_teams,
                                                 std::int32_t thread_limit, void* region,
@@ -319,14 +320,15 @@ OMPTOOL_EXPORT void __tgt_push_mapper_component(void* handle, void* base, void* 
   guarded(__func__, [&] { static_cast<Components*>(handle)->push_back({base, begin, size, type, name}); });
 }
 
-// libomp asks whether a task that its function has handed back is done. No function here hands one back.
+// Called by libomp to ask whether a task that its function has postponed is done. No function here postpones one.
 OMPTOOL_EXPORT void __tgt_target_nowait_query(void**) {}
 OMPTOOL_EXPORT void __tgt_target_sync(void*, std::int32_t, void*, void*) {}
 
 // ---- what images for a CPU call ----
 
-// Since clang 23, each virtual call passes the address of its object's table through this. An object that the host made
-// has the host's, whose functions a CPU can call. A worker of another machine has a function of its own (weak).
+// Looks up virtual tables: since clang 23, each virtual call passes the address of its object's table through this
+// function. An object that the host made has the host's table, whose functions a CPU can call. A worker on another
+// machine exports its own function (weak).
 [[gnu::weak]] OMPTOOL_EXPORT void* __llvm_omp_indirect_call_lookup(void* address) {
   return address;
 }

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Names the compilers that had a part in an image, an executable or a library, by what they leave in its section
-// .comment. Of those that came after this library it guesses nothing, and its messages name the cure.
+// Identifies the compilers of an image, an executable or a library by its section .comment. For compilers newer than
+// this library it makes no guess, and its messages name the cure.
 #pragma once
 
 #include "bytes.h"
@@ -24,9 +24,10 @@ struct Clangs {
   int oldest = 0, newest = 0;
   std::string version = {}; // the newest one's, in full
   bool any_18 = false;
-  // The newest one's name, for messages; "" without one.
+  // Name of the newest compiler for messages, or "".
   std::string name() const { return newest ? "clang " + version : std::string(); }
-  // Kernels of calls with version 2 take no environment: a clang up to 17 compiled some, and 18 none.
+  // Returns whether clang 17 or earlier compiled some kernels and clang 18 none: such kernels of calls with version 2
+  // have no environment parameter.
   bool is_before_18() const { return 0 < oldest && oldest < 18 && !any_18; }
 };
 Clangs clangs_in(std::string_view compilers);

@@ -62,15 +62,14 @@ bool has_version(const Record56& record) {
          record.flags < 0x100;
 }
 
-// Returns the version of entries that this library does not know, or 0 if it knows them. The length of unknown records
-// is not known either.
+// Returns a version of entries newer than this library, or 0. The length of such records is not known either.
 std::uint16_t newer_version(Bytes table) {
   const std::optional<Record56> first = read<Record56>(table, 0);
   return first && has_version(*first) && first->version > kEntryVersion ? first->version : 0;
 }
 
-// The 32 bytes that both kinds of record come down to; nothing for another language's entry. Entries that require
-// something use low bits of their data.
+// Reads an entry as the 32 bytes that both kinds of records share, or nothing for another language's entry. Entries
+// with requirements use low bits of their data.
 std::optional<Record32> entry_at(Bytes table, std::size_t record, std::uint64_t at) {
   if (record == sizeof(Record32))
     return read<Record32>(table, at);
@@ -80,7 +79,8 @@ std::optional<Record32> entry_at(Bytes table, std::size_t record, std::uint64_t 
   return Record32{entry.address, entry.name, entry.size, entry.flags, static_cast<std::uint32_t>(entry.data)};
 }
 
-// The entry only says what its translation unit requires. The address and the size tell it from the documents' records.
+// Returns whether the entry only states a requirement of its translation unit. Address and size distinguish it from the
+// documents' records.
 bool is_requirement(const Record32& entry) {
   return entry.flags == kRequiresFlag && !entry.address && entry.size == 0;
 }
@@ -93,7 +93,7 @@ EntryKind kind_of(const Record32& entry, bool host_memory) {
     return EntryKind::kConstructor;
   if (entry.flags & kDestructorFlag)
     return EntryKind::kDestructor;
-  // With unified shared memory the device reaches every such variable through a pointer.
+  // Reference variable: with unified shared memory the device reaches each such variable through a pointer.
   const bool reference = entry.name && std::string_view(entry.name).ends_with(kReference);
   if (host_memory && reference && entry.size == sizeof(void*))
     return EntryKind::kHostPointer;
@@ -102,7 +102,8 @@ EntryKind kind_of(const Record32& entry, bool host_memory) {
   return entry.size == 0 ? EntryKind::kKernel : EntryKind::kGlobal;
 }
 
-// The bits of `requires` clauses, as __tgt_register_requires and entries announce them.
+// Bits of `requires` clauses, as in __tgt_register_requires and in entries. kUnifiedSharedMemory is the one that the
+// core uses.
 constexpr std::int64_t kUnifiedSharedMemory = 0x8;
 constexpr struct {
   std::int64_t bit;
@@ -113,14 +114,15 @@ constexpr struct {
                 {0x10, "dynamic_allocators"}};
 std::atomic<std::int64_t> the_requirements{0}; // 0: nobody has said
 
-// Kernels of LLVM 15 to 17 have no environment, although 18's, which write the same version into their arguments, do.
-// The former wrap images; linked by a later clang, they still say who they are.
+// Finds the compiler of an image. Kernels of LLVM 15 to 17 have no environment, although those of LLVM 18, whose
+// arguments have the same version, do. LLVM 15 to 17 wrap images; if a later clang links them, the wrapper still names
+// their compiler.
 ImageOrigin origin_of(Bytes image, bool wrapped) {
   const Clangs clangs = clangs_in(compilers_of(image));
   return {form_of(clangs), wrapped || clangs.is_before_18(), clangs.name()};
 }
 
-// LLVM's container of images.
+// Header of LLVM's image container.
 struct Header {
   std::uint32_t magic, version;
   std::uint64_t size, entries;
@@ -133,7 +135,7 @@ struct ImageEntry {
   std::uint64_t string_offset, string_count, image_offset, image_size;
 };
 
-// Images follow each other, and need not be aligned; that two share bytes is a damage.
+// Returns whether images overlap, which is damage. Images follow each other, and need not be aligned.
 bool overlap(std::vector<Bytes> images) {
   std::erase_if(images, [](Bytes image) { return image.empty(); });
   std::sort(images.begin(), images.end(), [](Bytes a, Bytes b) { return a.data() < b.data(); });
@@ -197,14 +199,14 @@ std::string read_entries(Bytes table, std::size_t record, LibraryContents& conte
     const EntryKind kind = kind_of(*entry, contents.host_memory);
     const std::int64_t bytes = static_cast<std::int64_t>(entry->size);
     const std::int64_t size = kind == EntryKind::kIndirect ? static_cast<std::int64_t>(sizeof(void*)) : bytes;
-    // The entry does not say how large the variable behind a host pointer is.
+    // Size of the variable behind a host pointer: the entry does not have it.
     const std::int64_t extent = kind != EntryKind::kHostPointer ? bytes : entry->flags & kLink ? 0 : 1;
     contents.table.add({entry->address, entry->name, size, kind, extent});
   }
   return {};
 }
 
-// A host written from the documents alone names no version, and gets LLVM's function.
+// Reads entries of a host that was written from the documents alone, names no version, and so calls LLVM's function.
 std::string read_documents_entries(Bytes table, LibraryContents& contents) {
   for (std::uint64_t at = 0; at < table.size(); at += sizeof(__tgt_offload_entry))
     contents.table.add(*read<__tgt_offload_entry>(table, at));
@@ -228,7 +230,7 @@ std::string unwrap(Bytes bytes, std::vector<Bytes>& images, bool& is_newer) {
   is_newer = header->version > kNewestGeneration.container_version;
   if (is_newer)
     return "OffloadBinary " + std::to_string(header->version) + " is unknown";
-  // Since version 3 the size of the compressed part follows the header; 0 where nothing is compressed.
+  // Since version 3 the header is followed by the size of the compressed part, which is 0 without compression.
   if (header->version >= 3 && read<std::uint64_t>(bytes, sizeof(Header)).value_or(0) != 0)
     return "an image's OffloadBinary is compressed, which no compiler registers";
   const bool has_one = header->version == 1;
@@ -252,7 +254,7 @@ std::string unwrap(Bytes bytes, std::vector<Bytes>& images, bool& is_newer) {
 }
 
 std::size_t record_size(Bytes table) {
-  // Records made by hand may leave the version 0: LLVM's runtime does not look at it.
+  // Records written by hand may leave the version 0, because LLVM's runtime does not read it.
   bool is_56 = table.size() % sizeof(Record56) == 0 && !table.empty();
   for (std::uint64_t at = 0; is_56 && at < table.size(); at += sizeof(Record56))
     if (const Record56 record = *read<Record56>(table, at); !has_version(record) || record.version > kEntryVersion)

@@ -19,8 +19,8 @@ std::string unwrap(Bytes bytes, std::vector<Bytes>& images, bool& is_newer);
 // A LibraryReader; `descriptor` is a __tgt_bin_desc whose entries are LLVM's.
 std::string read_library(const void* descriptor, LibraryContents& contents);
 
-// One more translation unit says what it requires: 14 to 18 by a call before registration, which comes from `where`.
-// Ends the program when another one has said otherwise.
+// Requires the features in `mask` for one more translation unit. Clang 14 to 18 call this before registration, from
+// `where`. Ends the program if another unit has other requirements.
 void require(std::int64_t mask, const void* where);
 // Applies the requirements of a library that registers: since 19 they are in its entries.
 void require_entries_of(const void* descriptor);

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads what the calls of regions say beside their arguments: numbers of teams and threads, iterations, flags.
+// Reads the record beside a region's arguments: numbers of teams and threads, iterations, flags.
 #pragma once
 
 #include "rtl/launch_shape.h"
@@ -11,7 +11,7 @@
 
 namespace omptool::llvm {
 
-// Every version of LLVM's kernel arguments begins so; the first ends soon after.
+// Kernel arguments of LLVM: the fields at the start of every version. The first version ends soon after them.
 struct KernelArguments {
   std::uint32_t version;
   std::uint32_t count;
@@ -22,20 +22,20 @@ struct KernelArguments {
   void** names;
   void** mappers;
   std::uint64_t trip_count;
-  // From version 2 on.
+  // Flags, from version 2 on.
   std::uint64_t flags = 0;
   std::uint32_t teams[3] = {};
   std::uint32_t threads[3] = {};
   std::uint32_t dynamic_memory = 0;
 };
 constexpr std::uint64_t kNowaitFlag = 1;
-// The fallback if a team's own memory is too small, since clang 23: 0 the region fails, 1 the kernel gets NULL, 2 it
-// gets memory of the device.
+// Memory fallback in the flags since clang 23, for too little team memory: 0 the region fails, 1 the kernel gets NULL,
+// 2 it gets device memory.
 constexpr std::uint64_t kMemoryFlags = 3 << 2;
 constexpr std::uint64_t kCooperativeFlag = 1 << 4;
 constexpr std::uint32_t kNoTeams = ~0U; // not a construct of teams
 
-// The meaning of a version of the record.
+// Record version, with its meaning.
 struct RecordVersion {
   bool is_known;
   bool has_shape;               // the fields from version 2 on
@@ -60,8 +60,8 @@ inline void take_dimensions(const std::uint32_t (&from)[3], std::uint32_t (&to)[
     to[i] = std::max(from[i], 1U);
 }
 
-// Returns the shape that a call asks for. The numbers beside the record count where it has none of its own; negative
-// ones say that it is not a construct of teams, and leave the threads to the device.
+// Returns the shape that a call asks for. Numbers beside the record count if the record has none; negative ones mean
+// that the construct has no teams, and leave the threads to the device.
 inline LaunchShape shape_of(const KernelArguments& arguments, std::int32_t num_teams, std::int32_t thread_limit) {
   const RecordVersion& version = version_of(&arguments);
   LaunchShape shape{LaunchShape::Origin::kCompiler, version.environment};

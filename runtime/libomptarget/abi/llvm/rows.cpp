@@ -30,7 +30,7 @@ std::size_t parent_of(std::int64_t type) {
   return static_cast<std::uint64_t>(type & kTypeMemberOf) >> 48;
 }
 
-// A row that only reserves memory for the parts of a struct; one that is to be present makes no room.
+// Returns whether a row only reserves memory for the parts of a struct. A row with `present` reserves none.
 bool is_struct(const Arrays& arrays, std::size_t index) {
   constexpr std::int64_t kEnclosing = kTypeParameter | kTypeHold;
   const std::int64_t* const types = arrays.type;
@@ -39,15 +39,15 @@ bool is_struct(const Arrays& arrays, std::size_t index) {
                      [&](std::int64_t type) { return parent_of(type) == index + 1; });
 }
 
-// Of parts in a base class and in the derived one clang 14 may take the last for the first. It then reserves
-// nothing.
+// Returns the size that a row reserves. With parts in a base class and in the derived class clang 14 may mistake the
+// last part for the first; then the row reserves nothing.
 std::int64_t size_of(const Arrays& arrays, std::size_t index) {
   return arrays.size[index] < 0 && is_struct(arrays, index) ? 0 : arrays.size[index];
 }
 
-// A member of `parent` that tells how far the struct reaches: one that is named from the struct's own
-// address. The cells of pointers, which lie in other structs as well, do so where nothing else does:
-// where of an array's elements pointers alone are mapped.
+// Returns whether a member of `parent` measures the struct: it is named from the struct's own address. Pointer cells,
+// which also lie in other structs, count only if nothing else does: if an array's elements have only their pointers
+// mapped.
 bool is_measure(const Arrays& arrays, std::size_t parent, std::size_t index, bool cells) {
   constexpr std::int64_t kNoPart = kTypePrivate | kTypeLiteral | kTypeAttach | kTypeNonContiguous;
   const std::int64_t type = arrays.type[index];
@@ -135,8 +135,8 @@ public:
     return add_object(element, slot);
   }
 
-  // Adds what a user-defined mapper says that the element consists of. The kernel's argument and what use_device_ptr
-  // returns are the address of the element itself.
+  // Adds the components of an element from its user-defined mapper. The kernel's argument and the result of
+  // use_device_ptr are the address of the element itself.
   const char* add_mapped(const Component& element, void* mapper, void** slot) {
     using Mapper = void (*)(void* handle, void* base, void* begin, std::int64_t size, std::int64_t type, void* name);
     Components components;

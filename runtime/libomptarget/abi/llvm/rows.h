@@ -18,7 +18,7 @@
 
 namespace omptool::llvm {
 
-// The bits of a map type (abi-facts.md, 7.5).
+// Type bits of a map type (abi-facts.md, 7.5).
 enum Type : std::int64_t {
   kTypeTo = 0x1,
   kTypeFrom = 0x2,
@@ -39,7 +39,7 @@ enum Type : std::int64_t {
   kTypeNonContiguous = 0x100000000000,
 };
 inline constexpr std::int64_t kTypeMemberOf = static_cast<std::int64_t>(0xffffULL << 48);
-// Clang 13 and before wrote 0x800, for close.
+// Known types. Clang 13 and before wrote 0x800 for close.
 inline constexpr std::int64_t kKnownTypes = 0xffff | kTypeNonContiguous | kTypeMemberOf;
 
 // Returns the bits that have a meaning in this type. LLVM 24 marks firstprivate values of a task graph whose bytes the
@@ -60,7 +60,7 @@ struct Arrays {
   void** mappers = nullptr;
 };
 
-// The rows of a call. Most calls have few, and find room for them here.
+// Rows of a call. Most calls have few, which fit into this object.
 class RowList {
 public:
   RowList() : rows_(reinterpret_cast<Row*>(room_)) {}
@@ -100,15 +100,15 @@ private:
 // Flags of a mapped kernel argument. The argument is the host's address if the object is absent (decision 29).
 inline constexpr std::uint32_t kMappedArgument = kArgument | kHostIfAbsent;
 
-// The fault of the arrays; "": none. Unknown map-type bits are a newer compiler's: then the rows are all there, as far
-// as the other bits say.
+// Row fault of the arrays, or "". Unknown map-type bits are a newer compiler's: then all rows are there, as the other
+// bits describe them.
 struct RowFault {
   std::string text;
   bool is_of_compiler = false;
   explicit operator bool() const { return !text.empty(); }
 };
 
-// One element of the arrays, or what a user-defined mapper pushes for an array element or section.
+// Component: one element of the arrays, or one that a user-defined mapper pushes for an array element or section.
 struct Component {
   void* base;
   void* begin;

@@ -9,15 +9,16 @@ namespace {
 
 constexpr std::uint64_t kTooLarge = UINT64_MAX; // for a distance in memory
 
-// a + b * c, or kTooLarge, which a may be.
+// Returns the sum a + b * c, or kTooLarge, which `a` may be.
 std::uint64_t sum(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   std::uint64_t product = 0, result = 0;
   const bool overflows = __builtin_mul_overflow(b, c, &product) || __builtin_add_overflow(a, product, &result);
   return overflows || result > INT64_MAX ? kTooLarge : result;
 }
 
-// Since clang 23 offsets are bytes; before they are elements. The last dimension is {0, E, 1} or {0, 1, E}, of elements
-// of E bytes: where those have one byte, it does not tell, and all but the innermost offset may be either.
+// Returns whether offsets count bytes, as they do since clang 23; earlier they count elements. The last dimension is
+// {0, E, 1} or {0, 1, E}, for elements of E bytes. With elements of one byte both are equal, and all but the innermost
+// offset may be either.
 bool counts_bytes(Dimensions dimensions, const std::function<bool()>& by_bytes) {
   const Dimension& element = dimensions.back();
   if (element.offset != 0 || element.stride != 1)
@@ -27,9 +28,9 @@ bool counts_bytes(Dimensions dimensions, const std::function<bool()>& by_bytes) 
   return element.count != 1 || (any && by_bytes());
 }
 
-// Bytes from one element of a dimension to the next. Clang 22 and before multiply what the program gives as stride
-// into `stride`, and say how large an element is for the innermost dimension alone, by the last one. For the others the
-// program's stride must be 1.
+// Returns the unit of a dimension: bytes from one element to the next. Clang 22 and before store the program's stride,
+// multiplied, in `stride`, and give the element size for the innermost dimension alone, in the last one. The program's
+// stride must be 1 for the others.
 std::uint64_t unit_of(Dimensions dimensions, std::size_t index) {
   const Dimension& element = dimensions.back();
   const bool innermost = index + 2 == dimensions.size() && element.offset == 0 && element.count == 1;

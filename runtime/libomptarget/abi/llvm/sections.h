@@ -11,7 +11,7 @@
 
 namespace omptool::llvm {
 
-// As clang writes it. The last one is a single element.
+// Dimension in clang's layout. The last one is a single element.
 struct Dimension {
   std::uint64_t offset, count, stride;
 };
@@ -24,7 +24,8 @@ struct Pieces {
   std::uint64_t offset_of(std::uint64_t number) const;
 };
 
-// Nothing: no memory is so large. `by_bytes` says how offsets count where the dimensions leave that open.
+// Computes the pieces of a section. Returns nothing if they exceed any memory. `by_bytes` decides how offsets count if
+// the dimensions do not show it.
 std::optional<Pieces> pieces_of(Dimensions dimensions, const std::function<bool()>& by_bytes);
 
 } // namespace omptool::llvm

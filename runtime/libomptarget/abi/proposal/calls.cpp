@@ -1,9 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The calls of libtarget.so (offload-infrastructure-proposal.txt, section 4). Each row maps one object,
-// counts a reference to it and is an argument of the region; the document's four map types say what is
-// copied. Where it and OpenMP 4.0, for which it is made, differ on when that is, libtarget.h tells.
+// Calls of libtarget.so (offload-infrastructure-proposal.txt, section 4). Each row maps one object, adds a reference to
+// it and is an argument of the region; the document's four map types select the copies. libtarget.h describes where the
+// document and OpenMP 4.0, its basis, differ about the time of copies.
 #include "abi/calls_of_arrays.h"
 #include "process/libomp.h"
 #include "rtl/proposal_adapter.h"
@@ -14,7 +14,7 @@
 namespace omptool::proposal {
 namespace {
 
-// Plugins get entries without names; messages call them by their place, from 0.
+// Reads a library's descriptor. Plugins get its entries without names; messages number them from 0.
 std::string read_library(const void* address, LibraryContents& contents) {
   const Descriptor& descriptor = *static_cast<const Descriptor*>(address);
   if (!is_range(descriptor.entries_begin, descriptor.entries_end))
@@ -93,7 +93,7 @@ OMPTOOL_EXPORT int omptool_2013_target_teams(int device, void* entry, int count,
                    shape_of_teams(teams, threads));
 }
 
-// The other routines are those of OpenMP (routines/omp.cpp).
+// Returns the number of devices. The document's other routines are those of OpenMP (routines/omp.cpp).
 OMPTOOL_EXPORT int omptool_2013_get_num_devices() {
   return guarded("omp_get_num_devices", [] { return number_of_devices(); });
 }

@@ -14,7 +14,7 @@
 namespace omptool {
 namespace {
 
-// Brings to both ends of a copy what a region that fell back has left newer on the host. Returns false if it could not.
+// Copies newer host bytes, left by a region that fell back, to both ends of a copy. Returns false if that fails.
 bool make_current(Place to, const std::byte* target, std::size_t target_length, Place from, const std::byte* source,
                   std::size_t source_length) {
   if (to) // first: a fallback sees this, or is seen (data/table/activity.h)
@@ -23,7 +23,7 @@ bool make_current(Place to, const std::byte* target, std::size_t target_length, 
          (!from || from->data.host_side.make_device_current(source, source_length).empty());
 }
 
-// A routine copies from or to the host; nobody knows what the program calls it.
+// Reports a copy from or to the host by a routine, which has no name for the object.
 void report_copy(Place to, const void* target, Place from, const void* source, std::size_t size) {
   if (!observe::hears_begins() || !to == !from)
     return;
@@ -35,13 +35,14 @@ void report_copy(Place to, const void* target, Place from, const void* source, s
       observe::Within::current(), number, to_device, host, there, static_cast<std::int64_t>(size), {}, {}});
 }
 
-// A dimension of a rectangle: how often it has the next one, and the bytes from one of those to the next on each side.
+// Step through a dimension of a rectangle: its count of sub-rectangles, and the bytes from one to the next on each
+// side.
 struct Step {
   std::size_t count, target, source;
 };
 using Steps = std::span<const Step>;
 
-// The whole as one record for a plugin.
+// Returns the whole rectangle as one record for a plugin.
 tgt_rectangle rectangle_of(Steps steps) {
   const Step& bytes = steps.back();
   const Step& rows = steps[steps.size() - 2];
@@ -60,7 +61,7 @@ bool is_disjoint(const tgt_rectangle& all) {
           (all.target_row * all.rows <= all.target_plane && all.source_row * all.rows <= all.source_plane));
 }
 
-// As many copies as there are rows, which is what LLVM's runtime makes of a rectangle.
+// Reports a copy for each row, as LLVM's runtime does for a rectangle.
 void report_rows(Place to, const std::byte* target, Place from, const std::byte* source, const tgt_rectangle& all) {
   for (std::uint64_t plane = 0; observe::heard() && plane < all.planes; ++plane)
     for (std::uint64_t row = 0; row < all.rows; ++row)
@@ -68,7 +69,7 @@ void report_rows(Place to, const std::byte* target, Place from, const std::byte*
                   source + plane * all.source_plane + row * all.source_row, all.width);
 }
 
-// By one call of the plugin. Nothing: it makes no such copies.
+// Copies the rectangle by one plugin call. Returns nothing if the plugin has no such function.
 std::optional<bool> copy_at_once(Place to, std::byte* target, Place from, const std::byte* source, Steps steps) {
   constexpr std::size_t kMostDimensions = 3;
   const DeviceMemory* const there = to ? &to->memory : nullptr;
@@ -126,7 +127,7 @@ bool fill(Device& device, std::byte* target, int value, std::size_t size) {
   const Place to = &device, host = nullptr;
   if (!make_current(to, target, size, host, nullptr, 0)) // what is next to it in the same object
     return false;
-  // Tools may read what a copy reads, and know no other event for this.
+  // Bytes of the fill value: tools may read the source of a copy, and have no other event for a fill.
   const std::vector<std::byte> bytes(observe::heard() ? size : 0, static_cast<std::byte>(value));
   const observe::Shown shown(bytes.empty() ? nullptr : bytes.data());
   report_copy(to, target, host, bytes.data(), size);

@@ -11,16 +11,16 @@
 
 namespace omptool {
 
-// One end of a copy; null: the host.
+// Place: one end of a copy; null is the host.
 using Place = Device*;
-// Nothing for a number that names no usable place.
+// Returns the place of a device number, or nothing if it is not usable.
 std::optional<Place> place_of(int number);
 
 // Copy and fill memory. Return false if a device fails.
 bool copy(Place to, std::byte* target, Place from, const std::byte* source, std::size_t length);
 bool fill(Device& device, std::byte* target, int value, std::size_t size);
 
-// One dimension after the other; the last is contiguous.
+// Rectangle by dimensions, outermost first; the last one is contiguous.
 struct Rectangle {
   std::size_t element_size;
   const std::size_t *volume, *target_offsets, *source_offsets, *target_dimensions, *source_dimensions;

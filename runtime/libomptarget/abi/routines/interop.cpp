@@ -1,12 +1,12 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Interoperability objects (OpenMP 5.1). No device has any: every one is omp_interop_none, and each
-// question about one gets the return code that says so. (LLVM's runtime crashes on such questions.)
+// Interoperability objects (OpenMP 5.1). No device has any: each is omp_interop_none, and each query of one returns the
+// code for that. (LLVM's runtime crashes on such queries.)
 //
-// libomp has the routines, too, and asks this library for the answers, but only if it comes later in
-// the search order. A program that this library was preloaded into finds the ones here instead, because
-// they also carry the version that libomp gives them.
+// libomp has these routines, too, and forwards them to this library, but only if this library comes later in the search
+// order. A program with this library preloaded finds these routines directly, because they also carry libomp's symbol
+// version.
 #include "abi/routines/routine.h"
 #include "process/libomp.h"
 
@@ -25,7 +25,7 @@ template <typename Value> Value no_value(int property, int* code) {
   return Value{};
 }
 
-// Every return code of OpenMP 5.1 from the highest down.
+// Descriptions of every return code of OpenMP 5.1, from the highest down.
 constexpr std::array<const char*, 8> kDescriptions{
     "the property has no meaningful value",
     "the value was obtained",
@@ -48,7 +48,7 @@ struct Dependences {
   void *infos, *other_infos;
 };
 
-// Waits for what a construct depends on; `interop`, where there is any, gets omp_interop_none.
+// Waits for the dependences of a construct; `interop`, if any, becomes omp_interop_none.
 void wait_for(const char* function, std::int32_t count, void* dependences, void** interop) {
   guarded(function, [&] { wait_for_infos(count, dependences); });
   if (interop)

@@ -14,7 +14,8 @@
 namespace omptool {
 namespace {
 
-// The registering file needs libgomp, so libgomp is loaded; it may be outside of the global scope.
+// Finds a function in libgomp, which is loaded, because the registering file needs it. It may be outside of the global
+// scope.
 template <typename Function> Function* find_in_libgomp(const char* name) {
   void* const library = ::dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
   void* const found = library ? ::dlsym(library, name) : nullptr;
@@ -29,8 +30,8 @@ void note(const LoadedObject& home) {
     observe::report(observe::GccRegistered{home.path});
 }
 
-// `omptool run --mandatory` has refused the files that it saw. This function refuses libraries that a program opens
-// later, and programs that it starts.
+// Refuses libraries that a program opens later, and programs that it starts. `omptool run --mandatory` has refused the
+// files that it could see before.
 void refuse_without_device(const LoadedObject& home) {
   const auto count = find_in_libgomp<int()>("omp_get_num_devices");
   if (count && count() == 0)
@@ -42,7 +43,8 @@ void refuse_without_device(const LoadedObject& home) {
 
 extern "C" {
 
-// `table` is of the host's functions and variables. `target` is libgomp's number of a kind of device.
+// Registers regions compiled by GCC. `table` has the host's functions and variables. `target` is libgomp's number of a
+// kind of device.
 OMPTOOL_EXPORT void omptool_gomp_offload_register(unsigned version, const void* table, int target, const void* data) {
   guarded("GOMP_offload_register_ver", [&] {
     const LoadedObject home = loaded_object_of(table);

@@ -20,8 +20,7 @@
 namespace omptool {
 namespace {
 
-// Memory that the host and the device can use at the same address, where there is any: of the kind, or the device's
-// own.
+// Allocates memory with one address for host and device, if there is any: of the kind, or the device's own.
 void* allocate_for_both(std::size_t size, int number, std::int32_t kind) {
   if (is_host(number))
     return std::malloc(size);
@@ -63,7 +62,7 @@ std::vector<Line> lines_of(const Device& device) {
           {"UID", device.uid}};
 }
 
-// Programs find a key by the blanks that follow it: four at least, as on LLVM's.
+// Information about a device. Programs find a key by the blanks behind it: at least four, as in LLVM's text.
 std::string information(const Device& device) {
   constexpr std::size_t kMargin = 4;
   std::vector<Line> lines = lines_of(device);
@@ -78,7 +77,7 @@ std::string information(const Device& device) {
   return text;
 }
 
-// Gives `take` the device's lines. 0 where LLVM's runtime aborts: there is no such device.
+// Passes the device's lines to `take`. Returns 0 if there is no such device, where LLVM's runtime aborts.
 template <typename Take> int describe(const char* function, std::int64_t number, const Take& take) {
   return guarded(function, [&] {
     if (number < 0 || number >= number_of_devices())
@@ -93,15 +92,14 @@ template <typename Take> int describe(const char* function, std::int64_t number,
 
 extern "C" {
 
-// Arguments that nothing needs are left out at the end of parameter lists; the C calling convention lets callers pass
-// them all the same.
+// Exported functions omit unused parameters at the end; the C calling convention lets callers pass them all the same.
 
 // ---- devices ----
 
 // Programs make these calls before any library has registered: all devices get numbers, and each describes itself in
 // the lines of LLVM 22's plugins.
 
-// Devices are initialised when they are first used, and never given up.
+// OMPTOOL_EXPORT without effect: devices are initialised at their first use, and stay.
 OMPTOOL_EXPORT void __tgt_rtl_init() {}
 OMPTOOL_EXPORT void __tgt_rtl_deinit() {}
 OMPTOOL_EXPORT void __tgt_init_all_rtls() {
@@ -118,13 +116,13 @@ OMPTOOL_EXPORT int __tgt_print_device_info(std::int64_t number) {
   });
 }
 
-// PyOMP's own, an addition to LLVM's.
+// Passes the device's information to `take`. PyOMP adds this function to LLVM's.
 OMPTOOL_EXPORT int __tgt_get_device_info(std::int32_t number, void (*take)(const char* text, std::size_t size)) {
   return take ? describe(__func__, number, take) : 0;
 }
 
-// The largest dyn_groupprivate() of a device, since LLVM 23: memory that the threads of a team share. 0 on the host,
-// for other groups of threads than a team's, and where the device does not name its size.
+// Limit of dyn_groupprivate() on a device, since LLVM 23: memory that the threads of a team share. 0 on the host, for
+// groups of threads other than a team, and if the device does not report its size.
 OMPTOOL_EXPORT std::size_t omp_get_gprivate_limit(int number, int group) {
   constexpr int kContentionGroup = 0;
   return guarded(__func__, [&]() -> std::size_t {
@@ -168,21 +166,21 @@ OMPTOOL_EXPORT void llvm_omp_target_unlock_mem(void* memory, int number) {
   });
 }
 
-// Memory of a team: the host has none.
+// Returns null: the host has no memory of teams.
 OMPTOOL_EXPORT void* llvm_omp_target_dynamic_shared_alloc(void) {
   return nullptr;
 }
 OMPTOOL_EXPORT_ALIAS("llvm_omp_target_dynamic_shared_alloc") void* llvm_omp_get_dynamic_shared(void);
 
-// Between uses of a device, only data of the program is left there, and it stays.
+// Pauses nothing: between two uses, a device holds only the program's data, which stays.
 OMPTOOL_EXPORT int tgt_pause_resource(int, int number) {
   return guarded(__func__, [&] { return number >= 0 && number < number_of_devices(); }) ? 0 : 1;
 }
 
 // ---- memory spaces of libomp 22 ----
 
-// With a single device that has memory which the host can use, it is the resource of every space; an allocator does
-// not tell which of several is meant.
+// Gets the memory resources of spaces: a single device with memory that the host can use is the resource of every
+// space. With several devices an allocator does not show which one is meant.
 OMPTOOL_EXPORT int __tgt_get_mem_resources(int count, const int* devices, int, const void*, int* resources) {
   return guarded(__func__, [&]() -> int {
     Device* const only = number_of_devices() == 1 ? usable_device(0) : nullptr;
@@ -214,13 +212,13 @@ OMPTOOL_EXPORT int __tgt_activate_record_replay() {
 
 // ---- calls from kernels to the host ----
 
-// Every Fortran program of flang 24 makes this call. No plugin serves such calls, so the callback is never called: on a
-// CPU kernels call the host's functions themselves.
+// Registers no callback, because no plugin serves such calls: on a CPU kernels call the host's functions themselves.
+// Every Fortran program of flang 24 calls this.
 OMPTOOL_EXPORT void __tgt_register_rpc_callback(unsigned (*)(void* port, unsigned lanes)) {}
 
 // ---- launches of CUDA programs, clang's -foffload-via-llvm ----
 
-// No plugin's kernels take what CUDA's do, so nobody keeps the values between <<< and >>> for them.
+// Pushes nothing: no plugin's kernels use the values between <<< and >>>, as CUDA's kernels do.
 OMPTOOL_EXPORT unsigned __llvmPushCallConfiguration() {
   return 0;
 }

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The device routines of OpenMP, with the results that users of LLVM's runtime know where the specification leaves them
-// open. Asynchronous ones wait for what they depend on and have done their work when they return.
+// Device routines of OpenMP. Where the specification leaves results open, they are those of LLVM's runtime.
+// Asynchronous routines wait for their dependences and have done their work when they return.
 #define OMPTARGET_NO_SYMVER
 #include "omptarget.h"
 
@@ -20,8 +20,8 @@ namespace {
 
 using Operation = observe::Operation::Kind;
 
-// Answers what a routine asks about an address of the host. There is nothing at NULL; the host has all else, and
-// answers `of_host`.
+// Runs a routine's query about a host address. NULL gets the answer for no object; every other address of the host gets
+// `of_host`.
 template <typename Answer, typename Ask>
 Answer asked(const char* function, const void* address, int number, Answer of_host, const Ask& ask) noexcept {
   return guarded(function, [&]() -> Answer {
@@ -155,7 +155,8 @@ OMPTOOL_EXPORT void* omp_get_mapped_ptr(const void* host, int number) {
     return device.data.presence.device_address(host);
   });
 }
-// LLVM 24's own, with LLVM's order of arguments: the host address where nothing is mapped.
+// Gets the device address of a host address, as LLVM 24 does and with its order of parameters. Returns the host address
+// if nothing is mapped.
 OMPTOOL_EXPORT void* __tgt_get_mapped_ptr(std::int64_t number, const void* host) {
   const bool is_number = 0 <= number && number <= number_of_devices();
   void* const mapped = is_number ? omp_get_mapped_ptr(host, static_cast<int>(number)) : nullptr;

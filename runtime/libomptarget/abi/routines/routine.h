@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by the routines: their results, and what listeners hear of them.
+// Shared by the routines: their results, and their events for listeners.
 #pragma once
 
 #include "abi/exports.h"
@@ -10,7 +10,7 @@
 
 namespace omptool {
 
-// A routine returns this when it has failed.
+// Result of a routine that has failed.
 inline constexpr int kFailed = -1;
 
 inline bool is_host(int number) {
@@ -27,7 +27,8 @@ inline Device* known_device(int number) {
   return device ? device : usable_device(number);
 }
 
-// Runs `body`, the whole of a routine that moves or allocates memory. Listeners that start with it hear of it, too.
+// Runs `body`, the whole of a routine that moves or allocates memory. Listeners that start during the routine receive
+// its events, too.
 template <typename Body> auto reported(const char* function, const void* code, const Body& body) noexcept {
   return guarded(function, [&] {
     const ReportedCall here({observe::Abi::kRoutine, Action::kRoutine, function, code});

@@ -16,7 +16,7 @@ constexpr std::int64_t kCounted = 1'000'000; // nanoseconds from one reading of 
 
 enum class Use : std::uint8_t { kUnknown, kNo, kYes };
 constinit std::atomic<Use> use{Use::kUnknown};
-// Of all threads, as threads may be short; 0: not known yet.
+// Rate of the clock, shared by all threads, because threads may be short. 0: not measured yet.
 constinit std::atomic<std::uint64_t> rate{0};
 
 bool is_used() {

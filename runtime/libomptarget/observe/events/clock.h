@@ -1,9 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The clock of events: CLOCK_MONOTONIC within a microsecond. Where the processor has a counter that the kernel makes
-// that clock of, each thread counts on from its last reading of the clock, for a millisecond: that takes half the
-// time. The clock's rate may change by 500 ppm at most, and so by half a microsecond meanwhile.
+// Clock of events: CLOCK_MONOTONIC within a microsecond. If the processor has a counter from which the kernel computes
+// that clock, each thread extrapolates from its last reading for a millisecond, which halves the cost. The clock's rate
+// may change by 500 ppm at most, so the error stays below half a microsecond.
 #pragma once
 
 #include "observe/events/counter.h"
@@ -19,7 +19,7 @@ public:
   using time_point = std::chrono::steady_clock::time_point;
   static_assert(std::is_same_v<duration, std::chrono::nanoseconds>);
 
-  // Returns the time. Where the thread counts, that is later than its last reading, so that what takes time has a
+  // Returns the time. With a counter the result is later than the thread's last reading, so that operations have a
   // duration. Not for signal handlers.
   static time_point now() noexcept {
     OfThread& own = own_;
@@ -31,12 +31,13 @@ public:
     return own.passed_on(own.nanoseconds + static_cast<std::int64_t>(passed * own.factor >> 32));
   }
 
-  // Both clocks at one moment.
+  // Reading of both clocks at one moment.
   struct Reading {
     std::uint64_t ticks = 0;
     std::int64_t nanoseconds = 0;
   };
-  // Nanoseconds of a tick, in units of 2^-32, from two readings; 0: they are not apart as they should be.
+  // Factor from ticks to nanoseconds, in units of 2^-32, computed from two readings. 0: the readings are too close or
+  // too far apart.
   static std::uint64_t factor_between(const Reading& one, const Reading& other) noexcept;
 
 private:

@@ -1,12 +1,13 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finds the counter of time that the processor has: each machine has a file of its own, which defines
-//   kHasCounter, whether there is one at all;
+// Time-stamp counter of the processor. Each machine has a file that defines
+//   kHasCounter, whether there is one;
 //   read_counter(), its ticks;
-//   counts_as_clock(), whether it runs at one rate on all processors, through their sleep too, and the kernel's own
-//   clock is made of it; it may read files;
-//   kWidestReading, the ticks that a reading of the clock between two of the counter takes at most, undisturbed.
+//   counts_as_clock(), whether it has one rate on all processors, also while they sleep, and is the source of the
+// kernel's own clock; the function may read files;
+//   kWidestReading, the most ticks between two readings of the counter with an undisturbed reading of the clock
+// between.
 #pragma once
 
 #if defined(__x86_64__)

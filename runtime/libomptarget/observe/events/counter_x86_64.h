@@ -22,8 +22,9 @@ inline std::uint64_t read_counter() {
   return __rdtsc();
 }
 
-// The processor says whether the rate is constant (Intel SDM 18.17.1, "invariant TSC"). The kernel alone finds out
-// whether the counters of all processors agree: it makes its clock of them while they do.
+// Returns whether the counter works as a clock. The processor shows whether its rate is constant (Intel SDM 18.17.1,
+// "invariant TSC"). Only the Linux kernel checks whether the counters of all processors agree: it uses them for its
+// clock while they do.
 inline bool counts_as_clock() {
   constexpr unsigned kLeaf = 0x80000007, kInvariant = 1 << 8;
   unsigned a = 0, b = 0, c = 0, d = 0;

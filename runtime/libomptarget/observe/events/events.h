@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The events of the core: what calls do with devices. They hold plain values, so that who listens asks nothing back.
+// Events of the core: what calls do with devices. Events hold plain values, so that listeners need no query.
 #pragma once
 
 #include "host_range.h"
@@ -70,7 +70,7 @@ struct ObjectSeen {
   const std::byte* at(std::uintptr_t address) const { return device + (address - host.begin); }
 };
 
-// The first bytes in which the host and a device differ, as numbers of `size` bytes.
+// Difference between host and device: the first bytes that differ, as numbers of `size` bytes.
 struct Difference {
   std::int64_t offset;
   std::size_t size; // 1, 2, 4 or 8
@@ -96,8 +96,8 @@ struct RowSeen {
   std::optional<Difference> difference{};
 };
 
-// The objects of a construct have been found or created and counted; have been given up; or are those of
-// an update. Nothing has been copied yet.
+// Rows of a construct, reported when its objects have been found or created and counted, when they have been released,
+// or, for an update, when they have been found. Nothing has been copied yet.
 struct RowsSeen {
   enum class Kind { kMapped, kReleased, kUpdated };
   Kind kind;
@@ -107,7 +107,7 @@ struct RowsSeen {
   std::pmr::vector<RowSeen> rows; // a copy has memory of its own
 };
 
-// A row breaks a rule of mapping, and the program ends: it maps more than is present, or what has to be present is not.
+// Rule broken by a row, which ends the program: the row maps more than is present, or requires an absent object.
 struct RuleBroken {
   std::uint64_t construct;
   HostRange wanted;
@@ -129,7 +129,7 @@ struct ObjectCopied {
   const void* cell = nullptr; // where the pointer is that is attached
 };
 
-// A routine asks for the byte at an address.
+// Object asked for: a routine queries the byte at an address.
 struct ObjectAsked {
   int device;
   const void* address;
@@ -185,12 +185,12 @@ struct LibraryUnregistered {
   std::vector<std::string> kernels; // the names in its entry table
 };
 
-// A library, or the program itself, has registered regions by GCC, which libgomp runs.
+// Registered regions compiled by GCC, in a library or the program itself; libgomp runs them.
 struct GccRegistered {
   std::string path; // as LibraryRegistered's
 };
 
-// A region runs on the host.
+// Fallback of a region to the host.
 struct FellBack {
   std::uint64_t construct; // 0: it did not get as far as a device
   const void* entry;
@@ -208,7 +208,7 @@ struct DeviceReady {
 };
 // All devices: the last library is going.
 struct DevicesFinish {};
-// A plugin has had an image compiled in order to load it.
+// Image compiled by a plugin in order to load it.
 struct ImageCompiled {
   int device;
   std::size_t size; // of what was compiled
@@ -226,7 +226,7 @@ struct ImageUnloaded {
   int device;
   std::uint64_t module;
 };
-// A constructor or destructor of an image has run.
+// Image function run: a constructor or destructor of an image.
 struct ImageFunctionRan {
   int device;
   std::string name;
@@ -242,13 +242,13 @@ using Forms = FormsOf<ConstructBegins, ConstructEnds, RowsSeen, RuleBroken, Obje
                       DevicesFinish, ImageCompiled, ImageLoaded, ImageUnloaded, ImageFunctionRan>;
 // An event of one of these kinds, as listeners get it: for as long as the call lasts.
 using Event = Forms::Heard;
-// Whoever wants to have it for longer.
+// Kept form of an event, for listeners that store it.
 using KeptEvent = Forms::Kept;
 inline KeptEvent kept(const Event& event) {
   return std::visit([](const auto* one) { return KeptEvent(*one); }, event);
 }
 
-// The event, if it is of that kind; else null.
+// Returns the event as a `Kind`, or null if it is of another kind.
 template <typename Kind> const Kind* as(const Event& event) {
   const auto* const one = std::get_if<const Kind*>(&event);
   return one ? *one : nullptr;

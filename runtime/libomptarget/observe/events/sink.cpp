@@ -35,7 +35,7 @@ Place* next_place(const Place& place) {
 // The locks that the thread holds, and the events that wait until it holds none; null: there are none.
 thread_local constinit int locks [[gnu::tls_model("initial-exec")]] = 0;
 thread_local constinit std::vector<KeptEvent>* waiting [[gnu::tls_model("initial-exec")]] = nullptr;
-// Of the clock; the epoch: what follows needs one of its own.
+// Last reading of the clock by this thread. The epoch: the next event has to read the clock again.
 thread_local constinit Clock::time_point last_reading [[gnu::tls_model("initial-exec")]] = {};
 
 void tell_at_once(const Event& event) {
@@ -44,7 +44,7 @@ void tell_at_once(const Event& event) {
       listener->hear(event);
 }
 
-// Each thread has some in advance.
+// Returns the next number of a construct. Each thread reserves some in advance.
 std::uint64_t next_number() {
   constexpr std::uint64_t kInAdvance = 1 << 10;
   static std::atomic<std::uint64_t> given{0};
@@ -124,7 +124,7 @@ void Postponed::begin() {
 void Postponed::end() {
   if (--locks > 0 || !waiting)
     return;
-  // A listener may make calls that report more.
+  // Waiting events to pass on. A listener may make calls that report more.
   const std::unique_ptr<const std::vector<KeptEvent>> over(std::exchange(waiting, nullptr));
   for (const KeptEvent& event : *over)
     std::visit([](const auto& one) { tell_at_once(&one); }, event);

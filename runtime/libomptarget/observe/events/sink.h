@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Passes the events of the core to everybody who has subscribed. In most processes nobody has, and one load tells.
+// Passes the core's events to all subscribers. In most processes there are none, which costs one load.
 #pragma once
 
 #include "observe/events/events.h"
@@ -11,7 +11,8 @@
 
 namespace omptool::observe {
 
-// Subscribed for good, once: other threads may be telling it something. It may make calls of its own.
+// Listener for events, subscribed once and for good, because other threads may be calling it. A listener may call this
+// library.
 class Listener {
 public:
   virtual void hear(const Event& event) = 0;
@@ -27,7 +28,7 @@ constexpr std::uint32_t kOnThread = 8;     // to constructs on the threads of th
 constexpr std::uint32_t kDifferences = 16; // to the differences of global variables that a construct does not copy
 extern std::atomic<std::uint32_t> the_sink;
 
-// Somebody listens, or may want to.
+// Returns whether there is a listener, or may be one.
 inline bool may_be_heard() {
   return the_sink.load(std::memory_order_acquire) != 0;
 }
@@ -50,22 +51,22 @@ inline bool hears_differences() {
   return the_sink.load(std::memory_order_acquire) & kDifferences;
 }
 
-// Somebody has found out who listens.
+// Marks the sink as decided: all listeners of the environment have subscribed.
 void decided();
-// Adds a listener; there is no limit to their number. `what` has bits of the above: with kHeard alone, the listener may
-// hear of what begins all the same; with kOnThread, a construct whose call could return before it has ended does not.
+// Adds a listener; there is no limit to their number. `what` has bits of the above. A listener with kHeard alone may
+// receive begins, too; a listener with kOnThread does not receive constructs whose call could return before their end.
 void subscribe(Listener& listener, std::uint32_t what = kHeard | kBegins);
-// It may still hear what was reported before.
+// Unsubscribes a listener, which may still receive earlier events.
 void unsubscribe(Listener& listener);
 
-// Tells those who listen; once this thread holds no lock of the core's any more.
+// Passes an event to the listeners, once this thread holds no lock of the core.
 void tell_listeners(const Event& event);
 template <typename Kind> void report(const Kind& event) {
   if (heard()) [[unlikely]]
     tell_listeners(&event);
 }
 
-// Lives as long as a lock that this thread holds, and longer: what is reported meanwhile waits.
+// Postpones this thread's events while it holds a lock. The object outlives the lock.
 class Postponed {
 public:
   Postponed() : counted_(heard()) {
@@ -85,23 +86,23 @@ private:
   const bool counted_;
 };
 
-// A construct that a call has begun; 0: nobody listens.
+// Begun construct of a call. Number 0: there is no listener.
 struct Begun {
   std::uint64_t number = 0;
   Call call = {};
   Clock::time_point when = {};
 };
 
-// While this lives, what the thread asks of devices belongs to the construct.
+// Operations of this thread belong to the construct within this object's lifetime.
 class Within {
 public:
   explicit Within(const Begun& construct) : outer_(innermost_) { innermost_ = &construct; }
   ~Within() { innermost_ = outer_; }
   Within(const Within&) = delete;
   Within& operator=(const Within&) = delete;
-  // The one that the thread is in; null: none.
+  // Innermost construct of the thread, or null.
   static const Begun* innermost() { return innermost_ && innermost_->number != 0 ? innermost_ : nullptr; }
-  // Its number; 0: none.
+  // Number of the thread's current construct, or 0.
   static std::uint64_t current() { return innermost_ ? innermost_->number : 0; }
 
 private:
@@ -127,16 +128,16 @@ private:
   Begun construct_;
 };
 
-// A construct of the calling thread, from its begin to its end. To be made where somebody listens.
+// Construct of the calling thread, from its begin to its end. Made only if there is a listener.
 class Construct {
 public:
   explicit Construct(const Call& call);
   ~Construct();
   Construct(const Construct&) = delete;
   Construct& operator=(const Construct&) = delete;
-  // The thread's construct goes on when its call has returned: `rest` ends it.
+  // Leaves the thread's construct open after its call: `rest` ends it.
   static void leave(Rest& rest);
-  // It does not, after all.
+  // Takes leave() back: the construct ends with its call after all.
   static void take_back(Rest& rest);
 
 private:
@@ -148,7 +149,8 @@ private:
   static thread_local Construct* innermost_ [[gnu::tls_model("initial-exec")]];
 };
 
-// While this lives, what the thread asks of devices is the runtime's own business.
+// Unheard operations: within this object's lifetime, the thread's operations are internal to the runtime, and are not
+// reported.
 class Unheard {
 public:
   Unheard() : before_(here_) { here_ = true; }
@@ -162,8 +164,8 @@ private:
   const bool before_;
 };
 
-// While this lives, the operations of the thread show this host memory in place of the runtime's own, from which the
-// bytes are really moved. Null: they show what they are.
+// Shown address: within this object's lifetime, the thread's operations report this host memory in place of the
+// runtime's own, which has the bytes. Null: they report their real addresses.
 class Shown {
 public:
   explicit Shown(const void* host) : before_(here_) { here_ = host; }
@@ -182,12 +184,12 @@ private:
 Clock::time_point latest();
 // Returns the time, by the clock of the events.
 Clock::time_point now();
-// The thread has waited for another one: what follows begins later.
+// Notes that the thread has waited for another one, so that its next operation begins later.
 void note_pause();
 
-// Announces an operation, to be ended by whoever knows that it has. The id is 0 where nobody is told.
+// Reports the begin of an operation; its owner reports the end. The id is 0 if there is no listener.
 void begin(Operation& operation);
-// `when`: now, if not known.
+// Reports the end of an operation. `when`: now, by default.
 void end(Operation& operation, bool done, Clock::time_point when = {});
 // No other queue, and no other image on a device, has the number.
 std::uint64_t next_queue();

@@ -13,7 +13,7 @@
 
 namespace omptool::observe {
 
-// Returns the parts between the semicolons of what clang says, which begins with one.
+// Returns the parts of clang's source text between its semicolons. The text begins with one.
 inline std::array<std::string_view, 4> parts_of(std::string_view source) {
   std::array<std::string_view, 4> parts{};
   for (std::string_view& part : parts) {
@@ -44,7 +44,8 @@ inline std::string place_of(std::string_view source) {
   return std::string(file) + ":" + std::string(line) + ":" + std::string(column);
 }
 
-// Returns the same, or "" where flang hides the file: debug information tells it by the address of the call.
+// Returns the source place of a text, or "" if flang left the file out: debug information has the file for the call's
+// address.
 inline std::string place_with_file(std::string_view source) {
   return parts_of(source)[0] == kFlangsModule ? std::string() : place_of(source);
 }

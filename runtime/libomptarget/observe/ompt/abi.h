@@ -65,7 +65,7 @@ constexpr std::array<EventName, 12> kEvents{{{kTarget, "ompt_callback_target"},
                                              {kSubmitEmi, "ompt_callback_target_submit_emi"},
                                              {kMapEmi, "ompt_callback_target_map_emi"}}};
 
-// The function that the tool sets for an event.
+// Callback: the function that the tool sets for an event.
 template <Event event> struct Callback;
 template <> struct Callback<kDeviceInitialize> {
   using Function = void(int device, const char* type, void* handle, Lookup lookup, const char* documentation);
@@ -119,7 +119,7 @@ public:
   AnyFunction get(int event) const {
     return functions_[static_cast<std::size_t>(event)].load(std::memory_order_acquire);
   }
-  // Null: the tool has set none.
+  // Gets the tool's callback, or null if it has set none.
   template <Event event> typename Callback<event>::Function* get() const {
     return reinterpret_cast<typename Callback<event>::Function*>(get(event));
   }

@@ -15,12 +15,12 @@ template <typename Function> void look_up(Lookup lookup, const char* name, Funct
   place = reinterpret_cast<Function*>(lookup(name));
 }
 
-// libomp has told the tool that these never happen, in every release.
+// Returns whether libomp has reported the event as unsupported to the tool, as every release does.
 bool is_denied_by_libomp(Event event) {
   return event == kMap || event == kMapEmi || event == kDeviceUnload;
 }
 
-// libomp's lookup gives the callbacks that the tool has set, by the names of their events.
+// Initialises the connection: libomp's lookup returns the tool's callbacks by the names of their events.
 int initialize(Lookup lookup, int, Data*) {
   for (const EventName& one : kEvents)
     if (!is_denied_by_libomp(one.event))

@@ -87,7 +87,7 @@ bool DeviceTrace::Buffer::add(const Record& record) {
   return true;
 }
 
-// The record goes into a new buffer before other threads see that: they might fill it.
+// Adds the record to a new buffer before other threads see the buffer, because they might fill it.
 void DeviceTrace::add(const Record& record) {
   Buffer full;
   {
@@ -106,7 +106,7 @@ void DeviceTrace::add(const Record& record) {
   give_back(fresh);
 }
 
-// The tool has the buffer back, with what is in it.
+// Gives a buffer with its records back to the tool.
 void DeviceTrace::give_back(const Buffer& buffer) const {
   if (buffer.bytes)
     complete_(device_, buffer.bytes, buffer.used, 0, 1);
@@ -130,7 +130,7 @@ std::uint64_t time_now(void*) {
   return DeviceTrace::time_of(observe::Clock::now());
 }
 
-// Returns the time as omp_get_wtime() would have said it, in seconds.
+// Translates a time to that of omp_get_wtime(), in seconds.
 double translate_time(void* device, std::uint64_t time) {
   constexpr double kNanosecond = 1e-9;
   double now = 0;

@@ -28,7 +28,7 @@ public:
   void add(const Record& record);
   unsigned processors() const { return processors_; }
 
-  // The interface's functions call these.
+  // Set, start and stop: called by the interface's functions.
   SetResult set(bool enable, int type);
   bool start(BufferRequest request, BufferComplete complete);
   bool pause(bool is_paused);

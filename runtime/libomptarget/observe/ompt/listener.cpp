@@ -31,7 +31,7 @@ Id this_thread() {
   return static_cast<Id>(::syscall(SYS_gettid));
 }
 
-// ompt_target_t: the construct's own number, and from 9 on with nowait.
+// Kind of the construct, as ompt_target_t: the construct's own number, and from 9 on with nowait.
 int kind_of(const Call& call) {
   constexpr int kNowait = 8;
   return static_cast<int>(call.action) + 1 + (call.nowait ? kNowait : 0);
@@ -76,7 +76,7 @@ unsigned map_flags(const observe::RowSeen& row, bool is_exit) {
   return flags | (row.is_implicit ? kMapImplicit : 0U);
 }
 
-// The rows of a construct that map memory, as the tool gets them.
+// Map items: the rows of a construct that map memory, in the tool's form.
 struct MapItems {
   std::vector<void*> host, there;
   std::vector<std::size_t> sizes;
@@ -96,7 +96,7 @@ struct MapItems {
   }
 };
 
-// The tool's data of a construct, from its begin to its end.
+// Construct data of the tool, from the construct's begin to its end.
 struct Construct {
   Call call;
   Data* task;
@@ -106,7 +106,8 @@ struct Construct {
   std::vector<Operation> allocations{}; // that the tool has yet to hear of
 };
 
-// The tool's own number for an operation, which it may set at its begin; and the data of no construct.
+// Operation data: the number of an operation, which the tool may set at its begin, and the data of operations outside
+// of constructs.
 struct OperationData {
   Id id = 0;
   Data no_target{0};
@@ -187,7 +188,8 @@ private:
     if (auto* const callback = callbacks.get<kDeviceInitialize>())
       callback(event.device, event.title.c_str(), handle, DeviceTrace::look_up, nullptr);
   }
-  // The tool may flush its traces when it hears of it; what is left then it gets all the same.
+  // Reports the end of devices. The tool may flush its traces then; the records that remain are passed to it
+  // afterwards.
   void on(const observe::DevicesFinish&) {
     std::vector<int> devices;
     {
@@ -221,8 +223,9 @@ private:
 
   // ---- order ----
 
-  // The core allocates all objects of a construct, and then copies. LLVM's runtime copies to each before it allocates
-  // the next one, and tools expect that order. Constructs with nowait may operate on several threads.
+  // Returns whether the operation is reported later. The core allocates all objects of a construct, and then copies.
+  // LLVM's runtime copies to each object before it allocates the next, and tools expect that order. Constructs with
+  // nowait may operate on several threads.
   bool tells_later(const Operation& operation) {
     const Construct* const construct =
         operation.kind == Operation::Kind::kAllocate ? find(operation.construct) : nullptr;
@@ -266,7 +269,7 @@ private:
     trace_of(call.device)->add(record);
   }
 
-  // There is no callback for the others.
+  // Calls the tool for an operation; other kinds have no callback.
   void tell(const Operation& operation, Endpoint endpoint) {
     if (operation.kind == Operation::Kind::kLaunch)
       tell_launch(operation, endpoint);
@@ -274,7 +277,7 @@ private:
       tell_data(operation, endpoint);
   }
 
-  // Without begin and end there is one callback, when all that it tells is known.
+  // Reports a data operation. Callbacks without begin and end are called once, when all values are known.
   void tell_data(const Operation& operation, Endpoint endpoint) {
     Construct* const construct = find(operation.construct);
     OperationData& own = data_of(operation);
@@ -334,14 +337,15 @@ private:
     trace_of(operation.device)->add(record);
   }
 
-  // As the tool numbers the construct, if it does; else our own number.
+  // Id of a construct: the tool's number, if it has set one, else our own number.
   static Id id_of(std::uint64_t number, const Construct& construct) {
     return callbacks.get(kTargetEmi) ? construct.data.value : number;
   }
 
   // ---- what is known ----
 
-  // Elements of all three maps stay where they are: the tool is called without the lock.
+  // Keeps the tool's data of a construct. Elements of all three maps have stable addresses, because the tool is called
+  // without the lock.
   Construct* keep(const observe::ConstructBegins& event) {
     auto made = std::make_unique<Construct>(Construct{event.call, tasks_.task ? tasks_.task() : nullptr,
                                                       tasks_.target_task ? tasks_.target_task() : nullptr});
@@ -357,7 +361,7 @@ private:
     const std::lock_guard lock(mutex_);
     return operations_[operation.id];
   }
-  // A device that was ready before the tool came has a trace that nobody can start.
+  // Trace of a device. A device that was ready before the tool was connected has a trace that cannot be started.
   DeviceTrace* trace_of(int device) {
     const std::lock_guard lock(mutex_);
     std::unique_ptr<DeviceTrace>& trace = traces_[device];
@@ -375,7 +379,7 @@ private:
   std::vector<int> devices_;                                       // that the tool knows
 };
 
-// Never destroyed: libomp may end after this library's own statics.
+// Listener for the tool. Never destroyed, because libomp may end after this library's own statics.
 Tool& listener() {
   static Tool* const only = new Tool;
   return *only;

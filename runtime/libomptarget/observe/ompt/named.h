@@ -20,7 +20,7 @@ template <typename Function> Named named(const char* name, Function* function) {
   return {name, reinterpret_cast<AnyFunction>(function)};
 }
 
-// Null: none has the name.
+// Finds a function by name, or null.
 inline AnyFunction find(std::span<const Named> functions, const char* name) {
   for (const Named& one : functions)
     if (name && !std::strcmp(one.name, name))

@@ -84,7 +84,7 @@ int no_parallel_info(int, Data**, int*) {
   return 0;
 }
 
-// There is the initial task alone.
+// Task information: only the initial task exists.
 int task_info(int level, int* flags, Data** task, void** frame, Data** parallel, int* thread) {
   constexpr int kInitialTask = 1, kKnown = 2;
   if (level != 0)
@@ -158,7 +158,8 @@ StartResult* offered_by_libraries() {
   return nullptr;
 }
 
-// A libomp up to LLVM 14's starts a tool, but connects nobody. The tool must not be started twice.
+// Returns whether libomp has started the tool. Up to LLVM 14, libomp starts a tool but connects no library. The tool
+// must not be started twice.
 bool is_started_by_libomp() {
   Dl_info libomp{}, tool{};
   void* const function = find_in_libomp("__kmpc_global_thread_num");

@@ -4,8 +4,8 @@
 
 namespace omptool::ompt {
 
-// Looks for a tool and starts it, once, in a process whose tool no libomp starts: OpenMP 5.2, 19.2. Such a tool hears
-// of devices alone.
+// Looks for a tool and starts it, once, in a process whose tool no libomp starts: OpenMP 5.2, 19.2. Such a tool only
+// receives events of devices.
 void start_own_tool();
 
 } // namespace omptool::ompt

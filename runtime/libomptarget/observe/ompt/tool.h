@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The process's tool, as the two that find it and the one that tells it know it.
+// Tool of the process: shared by the two finders of the tool and the listener that calls it.
 #pragma once
 
 #include "observe/ompt/abi.h"
@@ -10,7 +10,7 @@ namespace omptool::ompt {
 
 extern Callbacks callbacks;
 
-// Finds the tool's data of tasks. Null: nobody knows them, and the tool gets none.
+// Task data of the tool. Null: there is no way to look it up, and the tool gets none.
 struct TaskData {
   Data* (*task)() = nullptr;
   Data* (*target_task)() = nullptr;
@@ -18,7 +18,7 @@ struct TaskData {
 
 // Tells the tool of what happens from now on. Its callbacks are set, or it sets them later.
 void attach(const TaskData& tasks);
-// The tool has ended.
+// Detaches the tool, which has ended.
 void detach();
 
 } // namespace omptool::ompt

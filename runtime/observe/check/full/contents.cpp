@@ -29,7 +29,7 @@ constexpr std::int64_t kLeast = 64; // bytes; small variables are often equal by
 constexpr std::size_t kMostPieces = 1 << 16;
 constexpr unsigned kMostWatched = 8; // times for an object: scratch memory of a loop costs time
 
-// The pointer that the thread attaches, if it does: what the device gets there is not what the host has.
+// Cell of the pointer that the thread attaches, if any: the device's bytes differ from the host's there.
 constinit thread_local const void* attached_cell [[gnu::tls_model("initial-exec")]] = nullptr;
 
 std::size_t size_of(const Operation& copy) {
@@ -52,7 +52,7 @@ const observe::Call* call_of(const Operation& operation) {
   return is_its ? &construct->call : nullptr;
 }
 
-// A finding about host memory, with the texts that it points to.
+// Told finding about host memory, with the texts that it refers to.
 class Told {
 public:
   Told(Code code, const Operation& operation, const void* host, std::size_t size) {
@@ -69,7 +69,7 @@ public:
   }
   Told(const Told&) = delete;
   Told& operator=(const Told&) = delete;
-  // `message` has a % for the variable.
+  // Records the finding. `message` has a % for the variable.
   void say(std::string_view message) {
     message_ = message;
     message_.replace(message_.find('%'), 1, or_memory(finding.variable));
@@ -95,7 +95,7 @@ std::optional<std::size_t> first_difference(const GuardedObject& object) {
     return std::nullopt;
   note_use(object.begin, size, false);
   for (std::size_t i = 0; i < size; ++i)
-    // free() looks into the second word of what malloc() gave.
+    // Skips the second word of a heap block, in which free() stores its own data.
     if (host[i] != object.begin[i] && (i / 8 != 1 || object.size <= 16))
       return i;
   return std::nullopt;
@@ -175,7 +175,7 @@ void Contents::construct_ends(const observe::ConstructEnds& over) {
   forget();
 }
 
-// Objects stay mapped.
+// Forgets copies, while objects stay mapped.
 void Contents::forget() {
   pieces_.clear();
   before_.clear();
@@ -183,7 +183,7 @@ void Contents::forget() {
     life = {life.end, life.device, 0, true};
 }
 
-// Several rows of the construct may be of the object.
+// Begins the life of an object. Several rows of the construct may name it.
 void Contents::begin_life(const Place& place, const observe::ObjectSeen& object, std::uint64_t maker, bool is_scratch) {
   Life& life = lives_[place];
   const bool is_of_others = life.maker == maker && maker != 0 && !life.is_scratch;
@@ -244,8 +244,8 @@ void Contents::ends(const Operation& operation) {
   before_.erase(operation.id);
 }
 
-// Null: it is no copy of a mapped object, or its time is not known. A private copy of a variable that is mapped has
-// memory of its own.
+// Life of the object that was copied. Null: the copy is of no mapped object, or its time is not known. A private copy
+// of a mapped variable has memory of its own.
 Contents::Life* Contents::life_of(const Operation& copy) {
   const bool is_copy = copy.kind == Kind::kToDevice || copy.kind == Kind::kFromDevice;
   if (!is_copy || nowait_ > 0 || copy.size <= 0 || copy.host == attached_cell || !call_of(copy) ||
@@ -261,7 +261,7 @@ Contents::Life* Contents::life_of(const Operation& copy) {
   return is_its ? &life : nullptr;
 }
 
-// The end: it is not mapped.
+// Finds the life at an object, or the end if the object is not mapped.
 std::map<Contents::Place, Contents::Life>::iterator Contents::life_at(const GuardedObject* object) {
   const auto known = object ? lives_.find({object->device, address_of(object->host)}) : lives_.end();
   return known != lives_.end() && known->second.device == object->begin ? known : lives_.end();
@@ -300,8 +300,8 @@ void Contents::send(const Operation& copy, Life& life) {
   life.was_copied = true;
 }
 
-// The object has been created for this copy. A `target data` around it and the one before would have saved the copy if
-// the device's bytes were the same when they went.
+// Judges a copy to an object created for it. A `target data` around this construct and the one before would have saved
+// the copy, if the device's bytes were the same when they were released.
 void Contents::judge_new(const Operation& copy, const Piece& piece, std::uint64_t now) {
   if (copy.size < kLeast || piece.left != now)
     return;
@@ -312,7 +312,7 @@ void Contents::judge_new(const Operation& copy, const Piece& piece, std::uint64_
     record_copy(Code::kCopiedAgain, copy, "the same bytes of % are copied to the device again", copy.size);
 }
 
-// The object was there: the copy is an update, or one by `always`.
+// Judges a copy to a present object: an update, or a copy by `always`.
 void Contents::judge_present(const Operation& copy, const Piece& piece, std::uint64_t now) {
   const std::uint64_t there = digest_of_device(copy.there, size_of(copy));
   if (there != now) {
@@ -329,7 +329,8 @@ void Contents::judge_present(const Operation& copy, const Piece& piece, std::uin
   }
 }
 
-// Notes what the host has, where that matters: both sides were the same before, or the copy may be in vain.
+// Begins a copy to the host. Stores a digest of the host's bytes if they matter: both sides were equal before, or the
+// copy may be in vain.
 void Contents::begin_return(const Operation& copy, const Life& life) {
   const Digest both = piece_of(copy).both;
   Digest host;
@@ -351,7 +352,7 @@ void Contents::return_to_host(const Operation& copy, Life& life) {
   life.was_copied = true;
 }
 
-// A routine, a private copy, or a pointer that is attached.
+// Records a write by a routine, a private copy, or an attached pointer.
 void Contents::write_elsewhere(const Operation& operation) {
   if (operation.host && operation.host == attached_cell) {
     const std::uintptr_t cell = address_of(operation.host);
@@ -388,7 +389,7 @@ void Contents::free(const Operation& operation) {
   lives_.erase(known);
 }
 
-// One finding for all objects of a construct.
+// Notes a dropped object. All objects of a construct make one finding.
 void Contents::note_dropped(const GuardedObject& object, const Operation& free) {
   const Told told(Code::kResultDropped, free, object.host, object.size);
   Dropped& all = dropped_.try_emplace(free.construct, Dropped{KeptFinding(told.finding), {}}).first->second;
@@ -416,7 +417,8 @@ void Contents::tell_of_dropped(std::uint64_t construct) {
   dropped_.erase(dropped);
 }
 
-// It may have been scratch memory. It was not, if the host reads what it has in its place.
+// Watches a dropped object, which may have been scratch memory: it was not if the host reads its own bytes in place of
+// the result.
 void Contents::watch_dropped(const GuardedObject& object, const Operation& free) {
   Told told(Code::kResultLost, free, object.host, object.size);
   const std::optional<std::size_t> difference = first_difference(object);

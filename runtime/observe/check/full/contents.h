@@ -33,7 +33,7 @@ private:
   using Digest = std::optional<std::uint64_t>;  // nothing: not known
   using Place = std::pair<int, std::uintptr_t>; // a device, and where host memory begins
 
-  // Host memory that has been copied as a whole. Pieces do not overlap.
+  // Piece of host memory that was copied as a whole. Pieces do not overlap.
   struct Piece {
     std::uintptr_t end = 0;
     Digest both;                   // what both sides had at the last copy
@@ -42,7 +42,7 @@ private:
     Digest left;                   // what the device had when the object went
     std::uint64_t returned_by = 0; // the construct
   };
-  // An object that is mapped.
+  // Life of a mapped object.
   struct Life {
     std::uintptr_t end = 0;
     const std::byte* device = nullptr;
@@ -52,14 +52,14 @@ private:
     bool is_scratch = false; // mapped there with neither `to` nor `from`
   };
 
-  // Objects that a construct unmaps without a copy back, although kernels wrote to them.
+  // Dropped objects: unmapped by a construct without a copy back, although kernels wrote to them.
   struct Dropped {
     KeptFinding first;
     std::vector<std::string> variables;
     std::uint64_t size = 0; // of all
   };
 
-  // The state when a copy to the host began. Another copy of the same piece may end before it.
+  // State before a copy to the host. Another copy of the same piece may end earlier.
   struct Before {
     Digest host, both;
   };

@@ -15,7 +15,7 @@ constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
 // Several sums, so that the processor has as many multiplications under way.
 using Sums = std::array<std::uint64_t, 8>;
 
-// One to one in each of the two.
+// Returns a mixed value: a bijection in each argument.
 std::uint64_t mixed(std::uint64_t sum, std::uint64_t word) {
   return std::rotl((sum ^ word) * kOdd, 29);
 }

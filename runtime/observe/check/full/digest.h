@@ -7,8 +7,7 @@
 
 namespace omptool::check {
 
-// Returns a number that stands for the bytes: about as fast as they are copied, and no defence against anybody who
-// looks for two inputs with one number.
+// Returns a digest of the bytes, about as fast as they are copied. It is no defence against deliberate collisions.
 std::uint64_t digest_of(const void* bytes, std::size_t size);
 
 } // namespace omptool::check

@@ -109,8 +109,9 @@ void pass_on(const Signal& signal, siginfo_t* info, void* context) {
   ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
 }
 
-// A handler that the system calls has the context right above its return address. One that another handler calls has
-// that one's frame between. A handler may leave by siglongjmp(), so that no count of its own can tell.
+// Returns whether the system has called this handler: then the context is right above the return address. If another
+// handler has called it, that handler's frame is between. Handlers may leave by siglongjmp(), so a counter would be
+// wrong.
 bool is_systems_call(const void* context, const void* frame) {
   struct Linked {
     const void *before, *caller;
@@ -126,7 +127,7 @@ void on_signal(int number, siginfo_t* info, void* context) {
     pass_on(signal, info, context);
 }
 
-// Another handler than on_signal() comes next.
+// Installs this handler in front of a handler other than on_signal().
 void come_before(Signal& signal) {
   struct sigaction now{}, ours{};
   ours.sa_sigaction = on_signal;

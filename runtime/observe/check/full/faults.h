@@ -1,13 +1,12 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Handles SIGSEGV and SIGTRAP under --check=full. Signals that are not the checker's go to whoever handled them
-// before.
+// Handles SIGSEGV and SIGTRAP under --check=full. Other signals are passed to the earlier handler.
 #pragma once
 
 namespace omptool::check {
 
-// Returns whether a signal says here what the instruction did.
+// Returns whether a signal's context shows the instruction's access on this machine.
 bool faults_are_readable();
 // Puts the handler before any that the program, or a plugin, has set since.
 void watch_faults();

@@ -37,7 +37,7 @@ void after_launch(const Operation& launch) {
   was_blocked = false;
 }
 
-// A finding of a kernel names the variable.
+// Names the objects of a construct, because findings of kernels name variables.
 void name_objects(const observe::RowsSeen& seen) {
   const observe::Begun* const construct = observe::construct_here();
   if (!construct || seen.kind != observe::RowsSeen::Kind::kMapped)

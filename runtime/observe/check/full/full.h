@@ -9,10 +9,10 @@
 
 namespace omptool::check {
 
-// Listens from the first call on. `core`: an address in the code of the core.
+// Starts the full check, which listens from the first call on. `core`: an address in the code of the core.
 void start_full(const void* core);
 
-// Returns the guard of the objects of devices; null: nobody asks for the full level.
+// Returns the guard of device objects, or null without the full level.
 observe::MemoryGuard* memory_guard();
 
 } // namespace omptool::check

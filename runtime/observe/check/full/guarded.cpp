@@ -1,9 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parts of objects that nobody has written, of 64 KiB at least, are closed when a kernel is launched: most objects are
-// copied to the device before, and then cost nothing. The first write to a part opens it, and counts as a write of all
-// of it, whatever its size: a fault for each byte would take too long.
+// Closes unwritten parts of objects, of 64 KiB at least, when a kernel is launched: most objects are copied to the
+// device before, and then cost nothing. The first write to a part opens it, and counts as a write of the whole part,
+// because a fault for each byte would be too slow.
 #include "check/full/guarded.h"
 
 #include "check/findings.h"
@@ -21,11 +21,12 @@ constinit Slots slots;
 // Objects with parts that may have to be closed.
 constinit std::atomic<GuardedObject*> waiting{nullptr};
 
-// Pages beside objects that a fault has opened, to be closed again. A page that finds no place here stays open.
+// Opened pages beside objects, which a fault has made accessible, and which are to be closed again. A page beyond this
+// capacity stays open.
 constinit std::array<std::atomic<std::byte*>, 256> opened{};
 
-// The last page beyond an object that an instruction used. Such an instruction goes on through the pages that follow,
-// and past objects that lie there.
+// Overrun: the last page beyond an object that an instruction used. Such an instruction continues through the pages
+// that follow, and past objects there.
 struct Overrun {
   std::atomic<const void*> code{nullptr};
   std::atomic<const GuardedObject*> object{nullptr};
@@ -58,7 +59,8 @@ bool open_parts(GuardedObject& object, std::size_t first, std::size_t end) {
   return true;
 }
 
-// Notes as closed the parts from `first` on that are open and that nobody has written. Returns the one behind them.
+// Finds the end of the open, unwritten parts from `first` on, and marks them as closed. Returns the index behind the
+// last one.
 std::size_t end_of_unwritten(GuardedObject& object, std::size_t first) {
   while (first < object.parts() && !object.written.has(first) && object.closed.add(first))
     ++first;
@@ -79,7 +81,7 @@ void close_parts(GuardedObject& object) {
   }
 }
 
-// The runtime uses the parts of an object that hold some bytes.
+// Uses the parts of an object that contain some bytes, on behalf of the runtime.
 void use_parts(GuardedObject& object, const std::byte* begin, std::size_t size, bool writes) {
   const std::byte* const last = std::min<const std::byte*>(begin + size, object.pages + object.room) - 1;
   const std::size_t first = object.part_of(begin), end = object.part_of(last) + 1;
@@ -117,7 +119,7 @@ Finding finding_of(Code code, const GuardedObject* object, const KernelPlace& ke
   return finding;
 }
 
-// Once for each reason: later objects say nothing new.
+// Records each reason once, because later objects add nothing.
 void record_refusal(Refusal why) {
   static constinit std::array<std::atomic<bool>, 3> recorded{};
   constexpr std::array<const char*, 3> kReasons{"the limit on its addresses (ulimit -v) leaves this process too few",
@@ -196,7 +198,7 @@ bool allow_beyond(const Access& access) {
   return true;
 }
 
-// A write that touched no page beside the object shows when the object goes.
+// Checks the bytes beside an object when it is released: a write there that touched no other page did not fault.
 void check_edges(const GuardedObject& object) {
   if (!object.has_edges)
     return;

@@ -1,7 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A debug register cannot tell a read from a write. Of a word whose reads matter, a second one counts the writes.
+// Uses two debug registers for a word whose reads matter: one for all accesses and one for writes, because a register
+// cannot separate the two.
 #include "check/full/host_watch.h"
 
 #include "check/full/faults.h"
@@ -31,7 +32,7 @@ constexpr std::size_t kMostThreads = 16;
 constexpr int kFirstNumber = 512;                 // of descriptors: few programs get to these
 constexpr std::uint64_t kOurs = 0x6f6d70746f6f6c; // in the upper bytes of what a trap brings along
 
-// A thread's registers for a word. -1: none.
+// Registers of a thread for a word. -1: none.
 struct Registers {
   int traps = -1, writes = -1;
 };
@@ -100,7 +101,7 @@ void switch_off(int) {}
 
 #endif
 
-// For signal handlers, too.
+// Turns a watch off; also called in signal handlers.
 void turn_off(Watch& watch) {
   watch.is_on = false;
   for (const Registers& one : watch.registers)

@@ -27,7 +27,7 @@ bool is_prefix(std::uint8_t byte) {
   }
 }
 
-// Behind 0x0f.
+// Returns whether a long opcode, behind 0x0f, uses memory.
 bool long_opcode_uses(const std::uint8_t* code) {
   const unsigned field = code[1] >> 3 & 7U;
   switch (code[0]) {
@@ -54,7 +54,7 @@ bool long_opcode_uses(const std::uint8_t* code) {
 
 } // namespace
 
-// Intel's manual, volume 2, appendix A.
+// Returns whether an instruction also uses the memory that it writes (Intel's manual, volume 2, appendix A).
 bool uses_what_it_writes(const std::uint8_t* code) {
   while (is_prefix(*code))
     ++code;

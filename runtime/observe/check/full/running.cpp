@@ -17,7 +17,7 @@
 namespace omptool::check {
 namespace {
 
-// The addresses of one library; empty: none.
+// Library by its addresses; empty: none.
 struct Library {
   std::atomic<std::uintptr_t> begin{0}, end{0};
   bool holds(const void* address) const {
@@ -64,19 +64,19 @@ void add_library_of(Libraries& codes, const void* address) {
   }
 }
 
-// A launch that goes on; its number is 0 where no launch goes on.
+// Running launch. Number 0: no launch is running.
 struct Running {
   std::atomic<std::uint64_t> number{0};
   std::atomic<const void*> code{nullptr};
   std::array<char, 392> entry{};
 };
 constinit std::array<Running, 64> running{};
-// The one that the thread has begun, and waits for.
+// Own launch of the thread, which the thread waits for.
 constinit thread_local const Running* own_launch [[gnu::tls_model("initial-exec")]] = nullptr;
 constinit std::atomic<const Running*> ended_last{nullptr};
 constinit std::atomic<std::int32_t (*)()> is_in_kernel{nullptr};
 
-// Returns the launch that the thread is in, as far as one can tell: a kernel's own threads may be in any that goes on.
+// Returns the launch that the thread belongs to. A thread that a kernel has made may belong to any running one.
 const Running* launch_here() {
   const Running* here = own_launch;
   for (const Running& one : running) {

@@ -12,14 +12,14 @@
 
 namespace omptool::check {
 
-// A place in code that runs, as a signal handler sees it.
+// Frame: a place in running code, as a signal handler sees it.
 struct Frame {
   const void* code;
   const std::uintptr_t* stack;
   const void* caller; // where the code returns to; null: the stack says
 };
 
-// A kernel's place. `code` is null where none is at work.
+// Kernel's place. `code` is null if no kernel is running.
 struct KernelPlace {
   const void* code = nullptr;
   std::string_view entry = {};
@@ -33,12 +33,12 @@ KernelPlace last_kernel();
 // The code of images is gone, or will be.
 void forget_images();
 
-// `code` is part of the runtime's code.
+// Records the runtime's code: `code` is an address in it.
 void know_runtime(const void* code);
-// Says how to ask a plugin whether the calling thread is in a kernel; `asked` is part of its code.
+// Records how to ask a plugin whether the calling thread runs a kernel; `asked` is a function of the plugin.
 void know_plugin(std::int32_t (*asked)());
 
-// For signal handlers.
+// Kernel at a frame; for signal handlers.
 KernelPlace kernel_at(const Frame& frame);
 // Returns whether it is neither a kernel's nor the runtime's.
 bool is_program(const Frame& frame);

@@ -66,18 +66,18 @@ struct GuardedObject {
   }
 };
 
-// The reason why an object gets no guarded memory.
+// Refusal: the reason why an object gets no guarded memory.
 enum class Refusal { kAddresses, kSize, kNumber };
 
 class Slots {
 public:
   static constexpr std::size_t kGuard = std::size_t{64} << 10; // between two slots; far faults are found, too
 
-  // Null, and why: the system has no room, or this has not.
+  // Takes a slot. Returns null, and sets the reason, if the system has no room, or no slot is free.
   GuardedObject* take(const observe::MemoryRequest& request, Refusal& why);
   void give_back(GuardedObject& object);
 
-  // These take no lock.
+  // Lock-free functions.
 
   // Returns the record of the slot that an address is in, or is before; null: the address is elsewhere.
   GuardedObject* at(const void* address) const;
@@ -85,7 +85,7 @@ public:
   GuardedObject* nearest(const void* address) const;
   std::size_t page() const { return page_; }
 
-  // A child of fork() has the lock to itself.
+  // Locks the slots, across a fork: a child finds the lock free.
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
 

@@ -59,7 +59,7 @@ void Unfinished::hear(const observe::Event& event) {
 
 void Unfinished::see(const observe::RowsSeen& seen) {
   const observe::Begun* const construct = observe::construct_here();
-  // Those of omptarget.h are done, for the program, before their ends are reported.
+  // Skips constructs of omptarget.h, which the program sees as done before their ends are reported.
   if (!construct || construct->number != seen.construct || !construct->call.nowait ||
       construct->call.abi != observe::Abi::kLlvm)
     return;

@@ -18,14 +18,14 @@ public:
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  // The device's primary context, which other libraries in the process use, too.
+  // Retains the device's primary context, which other libraries of the process share.
   Outcome retain(CUdevice device);
 
-  // For calls that work on whatever context is current, and would succeed in a wrong one.
+  // Enters the context, for calls that use the current context and would succeed in a wrong one.
   Outcome enter() const;
 
-  // For calls that name a stream. They refuse a context that is not the stream's without having done anything: only
-  // then is it made current, so that a thread that works with one GPU says so once.
+  // Calls a driver function that names a stream. Such a function fails without effect if the current context is not the
+  // stream's. The context is set only then, so a thread that uses one GPU sets it once.
   template <typename Call> Outcome in_stream(const Call& call) const {
     if (current_ == handle) {
       const Outcome outcome = call();
@@ -36,8 +36,8 @@ public:
     return entered.ok() ? call() : entered;
   }
 
-  // For calls that may take memory of the device's: when it has none left, what is kept of it goes back to the driver,
-  // and the call comes once more. No lock of Memory's may be held.
+  // Calls a driver function that may allocate device memory. If the device has none left, returns cached memory to the
+  // driver and calls the function again. Called without the lock of Memory.
   template <typename Call> Outcome taking_memory(const Call& call) const {
     const Outcome outcome = call();
     return outcome.result == CUDA_ERROR_OUT_OF_MEMORY && give_memory_back && give_memory_back() ? call() : outcome;
@@ -55,7 +55,7 @@ private:
 // can be done with the device.
 std::int32_t fail_of(const Driver& driver, Outcome outcome, const std::string& what);
 
-// The end of memory, images and the like: a driver that is shut down already has ended them.
+// Returns whether memory, images and streams have already ended, because the driver is shut down.
 bool has_ended(Outcome outcome);
 
 } // namespace omptool::cuda

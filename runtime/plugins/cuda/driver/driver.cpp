@@ -7,7 +7,7 @@
 namespace omptool::cuda {
 
 std::string open_driver(Driver& driver) {
-  // Never closed: the driver has threads, and exit handlers.
+  // Opens the library for good: the driver has threads and exit handlers.
   void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char* const reason = ::dlerror();

@@ -21,7 +21,7 @@ struct Driver {
 // Opens the library and fills in the table. Returns why that is impossible, or "".
 std::string open_driver(Driver& driver);
 
-// Result of a call of the driver.
+// Outcome of a driver call.
 struct [[nodiscard]] Outcome {
   const char* function;
   CUresult result;
@@ -30,7 +30,7 @@ struct [[nodiscard]] Outcome {
 // Outcome of a call: OMPTOOL_CUDA(driver, cuInit, 0).
 #define OMPTOOL_CUDA(driver, function, ...) (::omptool::cuda::Outcome{#function, (driver).function(__VA_ARGS__)})
 
-// "cuInit: CUDA_ERROR_NO_DEVICE, no CUDA-capable device is detected".
+// Returns text such as "cuInit: CUDA_ERROR_NO_DEVICE, no CUDA-capable device is detected".
 std::string text_of(const Driver& driver, Outcome outcome);
 
 // Returns whether the device is of no more use to this process: its context has ended, for instance by a fault of a

@@ -21,7 +21,7 @@ using CUevent = struct CUevent_st*;
 using CUhostFn = void (*)(void*);
 using CUoccupancyB2DSize = std::size_t (*)(int);
 
-// Results that mean something to this plugin.
+// CUresult values that this plugin tests for.
 enum : CUresult {
   CUDA_SUCCESS = 0,
   CUDA_ERROR_INVALID_VALUE = 1,
@@ -84,7 +84,7 @@ constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = 1;
 constexpr unsigned CU_MEMHOSTALLOC_DEVICEMAP = 2;
 constexpr unsigned CU_MEM_ATTACH_GLOBAL = 1;
 
-// Words in the last argument of cuLaunchKernel.
+// CU_LAUNCH_PARAM words for the last argument of cuLaunchKernel.
 inline void* const CU_LAUNCH_PARAM_END = nullptr;
 inline void* const CU_LAUNCH_PARAM_BUFFER_POINTER = reinterpret_cast<void*>(1);
 inline void* const CU_LAUNCH_PARAM_BUFFER_SIZE = reinterpret_cast<void*>(2);

@@ -13,16 +13,15 @@
 
 namespace omptool::cuda {
 
-// Host memory that a device can reach. It knows the memory that it has locked, so that copies of that memory need not
-// ask the driver.
+// Host memory that a device can reach. Records page-locked ranges, so that copies from them need no driver query.
 class HostMemory {
 public:
   explicit HostMemory(const Context& context) : context_(context) {}
 
-  // Null, with last_error set. `kind` is one of omptarget_rtl.h's, for the host.
+  // Allocates host memory of one of omptarget_rtl.h's kinds. Returns null, with last_error set, on failure.
   void* allocate(std::size_t size, std::int32_t kind);
   std::int32_t release(void* memory, std::int32_t kind);
-  // The address by which kernels use it, or null, with last_error set.
+  // Page-locks host memory and returns the address for kernels, or null with last_error set.
   void* lock(void* host, std::int64_t size);
   std::int32_t unlock(void* host);
 

@@ -22,11 +22,11 @@ class Memory {
 public:
   explicit Memory(const Context& context) : context_(context) {}
 
-  // 0, with last_error set: there is none.
+  // Allocates device memory. Returns 0, with last_error set, if there is none.
   CUdeviceptr allocate(std::size_t size);
   std::int32_t release(CUdeviceptr memory);
 
-  // All that is kept goes back to the driver. False: there is nothing.
+  // Returns all cached memory to the driver. Returns false if there was none.
   bool give_back();
 
   // Returns whether one transfer may have all of these bytes: they are in one block of small pieces.
@@ -48,7 +48,7 @@ private:
   Outcome ask_driver(std::size_t size, CUdeviceptr& block) const;
   Outcome return_to_driver(CUdeviceptr block) const;
   std::int32_t return_all(const Blocks& blocks) const;
-  // With the lock held.
+  // Requires the lock.
   CUdeviceptr take_piece(std::size_t size); // 0: another slab is needed
   Slabs::iterator slab_with(CUdeviceptr memory);
   CUdeviceptr take_kept(std::size_t size); // 0: there is none

@@ -16,9 +16,9 @@ class Slab {
 public:
   static constexpr std::size_t kSize = std::size_t{1} << 20, kAlignment = 256, kLargestPiece = std::size_t{1} << 15;
 
-  // Returns where a piece of so many bytes begins, from the block's beginning. Nothing: there is no room.
+  // Allocates a piece of so many bytes, and returns its offset in the block. Returns nothing if there is no room.
   std::optional<std::size_t> take(std::size_t bytes);
-  // False: no piece begins there.
+  // Frees a piece. Returns false if none begins there.
   bool give_back(std::size_t piece);
   // Returns whether a piece's own bytes end at `end` and the next piece's place begins at `next`. Nobody uses the bytes
   // between.
@@ -30,7 +30,7 @@ private:
   static std::size_t units_of(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment; }
   std::optional<std::size_t> find_hole(std::size_t units);
 
-  // For each unit, the bytes of the piece that begins with it, or 0; of free ones, kFree.
+  // Sizes by unit: bytes of the piece that begins with the unit, or 0; kFree marks a free unit.
   static constexpr std::uint32_t kFree = UINT32_MAX;
   std::vector<std::uint32_t> units_ = std::vector<std::uint32_t>(kUnits, kFree);
   std::size_t top_ = 0;               // all from here on is free

@@ -13,10 +13,11 @@
 namespace omptool::cuda {
 namespace {
 
-// Measured on an H200 with 16 processors: smaller pieces and buffers cost more calls, and more lanes gain nothing.
+// Piece and lane sizes, measured on an H200 with 16 processors: smaller pieces and buffers cost more calls, and more
+// lanes gain nothing.
 constexpr std::size_t kPiece = std::size_t{2} << 20, kLeast = 4 * kPiece, kMostLanes = 8;
 
-// Threads that are waited for, however their maker goes on.
+// Helper threads. The destructor joins them, on every way out of their creator.
 class Helpers {
 public:
   Helpers() = default;
@@ -77,7 +78,7 @@ Outcome Staging::add_lane() {
   return outcome;
 }
 
-// Fewer do as well.
+// Grows to `count` lanes if there is memory; fewer lanes work, too.
 void Staging::grow_to(std::size_t count) {
   while (lanes_.size() < count && add_lane().ok()) {
   }
@@ -113,7 +114,7 @@ std::optional<Outcome> Staging::copy(CUstream behind, Way way, CUdeviceptr devic
   const std::size_t count = std::min({kMostLanes, size / kPiece, std::size_t{std::thread::hardware_concurrency()}});
   if (size < kLeast || count < 2 || !is_pageable(host))
     return std::nullopt;
-  // Without the lock: what is in the stream may wait for another thread's copy.
+  // Waits without the lock: the stream's commands may depend on another thread's copy.
   if (const Outcome outcome = OMPTOOL_CUDA(context_.driver, cuStreamSynchronize, behind); !outcome.ok())
     return outcome;
   const std::lock_guard lock(mutex_);

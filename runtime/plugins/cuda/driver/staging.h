@@ -21,9 +21,9 @@ public:
 
   explicit Staging(const Context& context) : context_(context) {}
 
-  // Copies behind what the stream has got, and returns when the copy has ended. Returns nothing, and has copied
-  // nothing, where the driver's own copy is as fast: of few bytes, of memory that it has locked or manages, with one
-  // processor, or without page-locked memory for buffers.
+  // Copies behind the stream's present content, and returns when the copy has ended. Returns nothing, without a copy,
+  // if the driver's own copy is as fast: for few bytes, for memory that is page-locked or managed, with one processor,
+  // or without page-locked memory for buffers.
   std::optional<Outcome> copy(CUstream behind, Way way, CUdeviceptr device, void* host, std::size_t size);
 
 private:

@@ -17,7 +17,7 @@ class Streams {
 public:
   explicit Streams(const Context& context) : context_(context) {}
 
-  // One that has nothing to do. Null where there is none: `failure` is what the call returns, last_error says why.
+  // Returns an idle stream, or null: then `failure` is the result for the caller, and last_error has the reason.
   CUstream take(std::int32_t& failure);
   void give_back(CUstream stream);
 
@@ -27,7 +27,7 @@ private:
   std::vector<CUstream> free_;
 };
 
-// A stream for a call that waits for what it has queued. Where the wait failed, nobody gets the stream any more.
+// Stream for a call that waits for the commands that it has enqueued. If the wait fails, the stream is not reused.
 class StreamOfCall {
 public:
   explicit StreamOfCall(Streams& streams) : streams_(streams), stream_(streams.take(failure_)) {}
@@ -50,7 +50,7 @@ private:
 
 class Marks;
 
-// A place in a stream, for those who wait for it.
+// Mark: a position in a stream that operations wait for.
 class Mark {
 public:
   Mark(Marks& marks, CUevent its_event) : event(its_event), marks_(marks) {}
@@ -69,7 +69,8 @@ class Marks {
 public:
   explicit Marks(const Context& context) : context_(context) {}
 
-  // Behind what the stream has got. Null where that fails: `failure` is what the call returns, last_error says why.
+  // Records a mark behind the stream's present content. Returns null on failure: then `failure` is the result for the
+  // caller, and last_error has the reason.
   MarkPtr record(CUstream stream, std::int32_t& failure);
   void give_back(CUevent event);
 

@@ -8,8 +8,8 @@
 
 namespace omptool::host {
 
-// Calls `kernel` with `count` pointer-sized arguments, which the C compiler that made it expects in
-// registers and on the stack as the machine's ABI says. `arguments` has room for all registers.
+// Calls `kernel` with `count` pointer-sized arguments, in the registers and stack slots of the machine's C ABI.
+// `arguments` has room for all registers.
 using machine::kRegisterArguments;
 extern "C" void omptool_host_call(void* kernel, void* const* arguments, std::size_t count) noexcept;
 

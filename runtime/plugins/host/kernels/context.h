@@ -1,8 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A place where execution stands still: a stack, and what has to be in the processor's registers to go on there.
-// Sanitizers are told of every change of stacks.
+// Suspended execution: a stack, and the register values to resume with. Reports every change of stacks to sanitizers.
 #pragma once
 
 #include <cstddef>
@@ -36,15 +35,16 @@ public:
   // One that begins by main(argument) when it is first entered, and never returns from it. The stack must stay.
   Context(std::byte* stack, std::size_t size, Main main, void* argument);
 
-  // Goes on in `to` on the calling thread, and returns when another one enters this. `this` is where the thread runs.
+  // Suspends this context and continues in `to` on the calling thread. Returns when another context resumes this one.
   void leave_for(Context& to);
-  // The first thing to do in a Main.
+  // Begins the context's first run. A Main calls it before all else.
   void has_begun();
-  // Makes this the calling thread's own context, before the thread leaves it. It may have been another thread's.
+  // Makes this the calling thread's own context, before the thread switches away. It may have been another thread's.
   void is_this_thread();
 
 private:
-  // Part of their callers: ThreadSanitizer's stack of calls is another one's when the first of them ends.
+  // Begins a switch. Inlined, because ThreadSanitizer's stack of calls belongs to another context when this function
+  // returns.
   [[gnu::always_inline]] void begin_leaving(Context& to);
   [[gnu::always_inline]] void has_arrived();
 

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::size_t kStackSize = 256 << 10;
 constexpr std::align_val_t kMemoryAlignment{OMPTOOL_TEAM_MEMORY_ALIGNMENT};
-// Memory of the stacks of crews that wait for a launch, of which most have touched one page: less than 100 MiB in all.
+// Most idle memory: stacks of crews that wait for a launch. Most stacks have one touched page, so this is less than 100
+// MiB of RAM.
 constexpr std::size_t kMostIdle = 64 << 20;
 
 thread_local constinit Crew* current_crew __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -30,7 +31,7 @@ Crew::~Crew() {
     ::munmap(slab.begin, slab.size);
 }
 
-// Below each stack is a page that cannot be touched.
+// Makes room for the stacks. Below each is a guard page.
 bool Crew::make_room(std::int32_t threads, std::size_t memory) {
   const auto wanted = static_cast<std::size_t>(threads);
   const std::size_t guard = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -94,7 +95,7 @@ void Crew::live(void* crew) {
   }
 }
 
-// One after the other, as long as none of them waits.
+// Begins the threads, one after the other, until one of them waits.
 void Crew::begin_threads() {
   while (begun_ < work_->num_threads) {
     state_->thread_num = begun_++;
@@ -104,7 +105,8 @@ void Crew::begin_threads() {
 
 Context& Crew::unused_context() {
   if (used_ == contexts_.size()) {
-    // Stacks are a whole number of pages apart: without this the ends of all would share a few lines of the caches.
+    // Shift between stacks: they are a whole number of pages apart, so without a shift all their ends would share a few
+    // cache lines.
     constexpr std::size_t kShift = 192, kShifts = 64;
     contexts_.emplace_back(stacks_[used_], kStackSize - used_ % kShifts * kShift, live, this);
   }

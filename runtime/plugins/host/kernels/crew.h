@@ -23,7 +23,7 @@ struct TeamKernel {
   void* kernel;
   std::size_t memory;
 
-  // No address of a process has this bit, nor the one below it, which is clear.
+  // Mark bit: set in no address of a process, and the bit below it is clear.
   static constexpr std::uintptr_t kMark = std::uintptr_t{1} << 63;
   void* handle() const { return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(this) | kMark); }
   static const TeamKernel* of(void* handle) {
@@ -49,14 +49,14 @@ public:
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // Stacks and memory for a team. False where the system has none left.
+  // Makes room for the stacks and memory of a team. Returns false if the system has none.
   bool make_room(std::int32_t threads, std::size_t memory);
   // Returns when all threads of the team have left the kernel.
   void run(const TeamWork& work, std::int32_t team);
 
   std::size_t stacks() const { return stacks_.size(); }
 
-  // Functions that images call: they act on the team that the calling thread runs, if it runs one.
+  // Functions that images call. They act on the team that the calling thread runs, if any.
   static void wait_for_team();
   static void* team_memory();
 
@@ -90,8 +90,8 @@ private:
   Context* here_ = nullptr;
   std::size_t used_ = 0; // contexts
   std::int32_t begun_ = 0;
-  // Threads that wait, in the order of their arrival. Those of [next_, end_) leave the earlier barrier; threads behind
-  // them arrive at the next one, from the beginning again.
+  // Waiting threads in the order of their arrival. Threads in [next_, end_) still have to pass the earlier barrier;
+  // threads behind them arrive at the next one, from the start again.
   std::vector<Waiting> waiting_;
   std::size_t next_ = 0, end_ = 0, come_ = 0;
 };

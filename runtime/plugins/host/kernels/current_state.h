@@ -6,14 +6,14 @@
 
 namespace omptool::host {
 
-// The kernel that a thread runs, and its place in it.
+// Current kernel of a thread, and the thread's place in it.
 struct Current {
   omptool_thread_state state;
   const void* kernel; // its code; null: none
 };
 
-// State of the calling thread. Small enough for the room that the dynamic linker keeps for libraries that are opened
-// later. Without a destructor: exit handlers and signal handlers look at it.
+// Current state of this thread. It fits the space that the dynamic linker reserves for libraries opened later. It has
+// no destructor, because exit handlers and signal handlers read it.
 inline thread_local constinit Current current
     __attribute__((tls_model("initial-exec"))) = {{0, 1, 0, 1, 0, 0}, nullptr};
 

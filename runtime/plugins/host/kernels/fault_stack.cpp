@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::size_t kOfHandler = std::size_t{64} << 10; // it demangles a name, and formats a line
 
-// The kernel's part of the stack, and the handler's own.
+// Size of the stack: the kernel's frame and the handler's own need.
 std::size_t size_of_stack() noexcept {
   return ::getauxval(AT_MINSIGSTKSZ) + kOfHandler;
 }
 
-// The thread ends.
+// Frees the stack when the thread ends.
 void give_back(void* memory) {
   stack_t now{};
   if (::sigaltstack(nullptr, &now) == 0 && now.ss_sp == memory) {
@@ -33,7 +33,7 @@ constinit ThreadExit stack_at_exit(give_back);
 
 } // namespace
 
-// Where there is no memory, a fault ends the program without a line.
+// Makes the stack. Without memory for it, a fault ends the program without a message.
 void make_fault_stack() noexcept {
   has_fault_stack = true;
   stack_t now{};

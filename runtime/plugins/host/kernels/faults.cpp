@@ -17,8 +17,8 @@
 namespace omptool::host {
 namespace {
 
-// A text for an image. Records are never freed: a signal handler reads them. Later ones hold for images that are loaded
-// at the address of one that is gone.
+// Explanation for an image's faults. Records are never freed, because a signal handler reads them. A later record
+// applies to a new image at the address of an unloaded one.
 struct Explanation {
   const void* base;
   std::string text;

@@ -6,11 +6,11 @@
 
 namespace omptool::host {
 
-// From now on a line on stderr names the kernel that a SIGSEGV, SIGBUS, SIGILL or SIGFPE ends; the signal then does
-// what it did. A signal that the program handles, or ignores, is left alone.
+// Installs handlers that name the kernel at fault on stderr for SIGSEGV, SIGBUS, SIGILL and SIGFPE. The signal then has
+// its usual effect. Signals that the program handles or ignores stay with the program.
 void name_faulting_kernels();
 
-// Lines about SIGILL in code of the image that is loaded at `base` end by this text; by none where it is "".
+// Appends this text to lines about SIGILL in the image loaded at `base`. An empty text removes it.
 void explain_illegal_instructions(const void* base, const std::string& text);
 
 } // namespace omptool::host

@@ -13,8 +13,8 @@
 
 namespace omptool::host {
 
-// The plugin calls it once for each team, and it makes its threads itself. Its address in the plugin's table is that of
-// its record, with both marks.
+// Runtime kernel: a kernel that makes its threads itself, called once for each team. Its address in the plugin's table
+// is that of its record, with both marks.
 struct RuntimeKernel {
   void* kernel;
   std::int32_t most_teams;   // below 1: any number
@@ -41,8 +41,8 @@ struct RuntimeKernel {
     return made;
   }
 
-  // Returns the most threads of a team: the smaller of what the launch and the environment say; 0: any number. Before
-  // OpenMP 5.1, flang's launches say nothing of the clause thread_limit.
+  // Returns the thread limit of a team: the smaller one of the launch and the environment; 0: any number. Before OpenMP
+  // 5.1, flang's launches do not pass the clause thread_limit.
   std::int32_t thread_limit(std::int32_t of_launch) const {
     const std::int32_t own = std::max(most_threads, 0);
     return of_launch > 0 && own > 0 ? std::min(of_launch, own) : std::max(of_launch, own);

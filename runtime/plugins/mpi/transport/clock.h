@@ -1,9 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The clock of a worker beside the program's. Every answer tells: an operation begins there after the program has asked
-// for it, and ends there before its answer arrives. These bounds of what the clocks differ by are kept at their
-// tightest; they widen with time, as the clocks may drift.
+// Compares a worker's clock with the program's. Each answer bounds the difference: an operation begins on the worker
+// after the program has sent it, and ends before its answer arrives. The tightest bounds are kept; they widen with
+// time, because clocks may drift.
 #pragma once
 
 #include "wire.h"
@@ -13,7 +13,7 @@
 
 namespace omptool::mpi {
 
-// Nanoseconds of this process's CLOCK_MONOTONIC.
+// Now, in nanoseconds of this process's CLOCK_MONOTONIC.
 inline std::int64_t now() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }

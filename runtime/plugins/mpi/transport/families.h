@@ -12,7 +12,7 @@
 
 namespace omptool::mpi {
 
-// The addresses of some objects of the library are handles.
+// OpenMPI: its handles are addresses of objects in the library.
 struct OpenMpi {
   using Handle = void*;
   struct Status {

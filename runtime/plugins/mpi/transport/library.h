@@ -52,7 +52,7 @@ template <typename Family> class Library final : public Mpi {
   using S = typename Family::Status;
 
 public:
-  // Null, and why: the library lacks something.
+  // Makes an Mpi. Returns null, and sets the reason, if the library lacks a function.
   static std::unique_ptr<Mpi> make(void* library, std::string& reason) {
     auto made = std::unique_ptr<Library>(new Library);
     if (!made->family_.find(library))
@@ -180,7 +180,7 @@ public:
     arrived.message = out(message);
   }
 
-  // Of ULFM: until the failures are acknowledged, probes for anyone's messages are errors.
+  // Failed ranks by ULFM. Probes for any sender report errors until the failures are acknowledged.
   std::vector<int> failed(Communicator communicator) override {
     H all{}, dead{};
     const H one = in(communicator.handle);
@@ -225,7 +225,7 @@ private:
     return static_cast<Level>(level);
   }
 
-  // The text that a function of MPI's writes; MPIs say how long it can be, and none says more.
+  // Returns the text that a function of MPI writes. MPI limits its length.
   template <typename Write> static std::string text(const Write& write) {
     std::string text(16384, '\0');
     int length = 0;

@@ -175,7 +175,7 @@ std::vector<Request> Link::receive(std::span<std::byte> bytes, int from, int tag
   return requests;
 }
 
-// An error ends a request, too.
+// Returns whether the requests have completed. An error completes a request, too.
 bool Link::is_over(int rank, std::vector<Request>& requests) {
   const std::size_t faults = faults_.size();
   std::erase_if(requests, [&](Request& request) {

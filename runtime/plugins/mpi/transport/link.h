@@ -1,10 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Messages between the program and its workers, over a communicator of their own. Nothing here waits for the other
-// side: what is sent is kept until MPI has taken it. Whoever calls holds a lock, if there are several threads.
+// Messages between the program and its workers, over a communicator of their own. No function here waits for the other
+// side: messages are kept until MPI has sent them. If there are several threads, callers hold a lock.
 //
-// No function throws for an error of MPI's, or for what a message says: each is a fault of one rank. The owner asks for
+// No function throws for an error of MPI, or for the content of a message: each is a fault of one rank. The owner reads
 // the faults, and drops the rank.
 #pragma once
 
@@ -19,11 +19,11 @@
 
 namespace omptool::mpi {
 
-// The tags of messages on the communicator. Those with the bytes of a large copy have tags of their own, from kFirstTag
-// on; MPI promises 32767 of them.
+// Control, answer and data tags of the communicator. Each large copy has a tag of its own, from kFirstTag on; MPI
+// promises tags up to 32767.
 constexpr int kControl = 1, kAnswers = 2, kFirstTag = 16, kLastTag = 32767;
 constexpr int kProgram = 0; // its rank
-// Tags in the communicator of the world: greetings, and the making of communicators.
+// Greeting and group tags in MPI_COMM_WORLD: for the first messages, and for making communicators.
 constexpr int kGreeting = 24711, kGroup = 24712;
 
 struct Fault {
@@ -36,7 +36,7 @@ public:
   Link(Mpi& mpi, Communicator communicator);
 
   int size() const { return static_cast<int>(sides_.size()); }
-  // Records for a rank, which leave as one message. These functions touch nothing that others below do, but drop():
+  // Records for a rank, which leave as one message. These functions share no data with those below, except drop(), so
   // they may have a lock of their own.
   Buffer& records_for(std::size_t rank);
   bool has_records() const { return !waiting_.empty(); }
@@ -49,7 +49,7 @@ public:
   void post(std::vector<Letter> letters);
   void post() { post(gather()); }
 
-  // The bytes of a large copy, which stay where they are until is_over says so of the requests.
+  // Sends the bytes of a large copy, which must stay in place until is_over() is true for the requests.
   std::vector<Request> send(View bytes, int to, int tag);
   std::vector<Request> receive(std::span<std::byte> bytes, int from, int tag);
   // Takes away those that are done. True: all are, without a fault.
@@ -63,17 +63,18 @@ public:
     Buffer message;
   };
   std::vector<Received> receive(int tag);
-  // Calls take(rank, message) for each. An exception of `take` is a fault of the rank.
+  // Calls take(rank, message) for each message. An exception of `take` is a fault of the rank.
   void read(std::vector<Received> all, const std::function<void(int rank, Buffer message)>& take);
-  // Frees what MPI has sent, and sends what is held back and due. True: all is sent. Call it again and again.
+  // Frees messages that MPI has sent, and sends pending ones that are due. Returns true if all are sent; called
+  // repeatedly.
   bool tidy();
 
   // Returns the new faults of ranks that have not been dropped.
   std::vector<Fault> faults() { return std::exchange(faults_, {}); }
-  // Nothing is sent to the rank any more, and nothing of it is taken.
+  // Drops a rank: sends nothing to it and receives nothing from it any more.
   void drop(std::size_t rank);
 
-  // Messages of records so far, without those that carry large copies.
+  // Counts of messages with records so far, without the bytes of large copies.
   struct Counts {
     std::uint64_t sent = 0, received = 0;
   };

@@ -64,8 +64,8 @@ void send(Mpi& mpi, const Buffer& message, int to) {
     backoff.pause();
 }
 
-// A worker waits with naps, however long its program takes until it asks for its devices. The line helps who waits for
-// a program that waits for the workers in its MPI_Finalize.
+// Waits for the program's welcome with naps, however long the program runs before it uses its devices. The message
+// helps users whose program waits for the workers in MPI_Finalize.
 Welcome wait_for_welcome(Mpi& mpi, int program, bool says_so) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
   Backoff backoff(std::chrono::milliseconds(4));
@@ -85,7 +85,7 @@ Welcome wait_for_welcome(Mpi& mpi, int program, bool says_so) {
   return read_welcome(message);
 }
 
-// The ranks of programs, and those of workers, in MPI_COMM_WORLD.
+// Job: the ranks of programs and of workers in MPI_COMM_WORLD.
 struct Job {
   std::vector<int> programs, workers;
 };
@@ -99,7 +99,7 @@ Job job_of(Mpi& mpi, bool is_split) {
   const std::optional<int> application = mpi.application();
   if (!application)
     throw std::runtime_error("this MPI does not tell its processes their program's number, MPI_APPNUM: " + mpi.path);
-  // Launchers number an application's ranks in a row.
+  // Communicator of the ranks of one application, which launchers number in a row.
   const Communicator mine = mpi.split(mpi.world(), *application);
   const auto first = static_cast<std::ptrdiff_t>(mpi.rank(mpi.world()) - mpi.rank(mine));
   const auto last = first + mpi.size(mine);
@@ -109,7 +109,7 @@ Job job_of(Mpi& mpi, bool is_split) {
   return job;
 }
 
-// Each program has as many workers as the others, or one more or less.
+// Workers of a program: each program has as many as the others, give or take one.
 std::vector<int> workers_of(const Job& job, std::size_t program) {
   const std::size_t programs = job.programs.size(), workers = job.workers.size();
   std::vector<int> mine;

@@ -19,7 +19,7 @@ namespace omptool::mpi {
 enum class Level { kSingle, kFunneled, kSerialized, kMultiple };
 const char* name_of(Level level);
 
-// Values of the MPI that is open: its handles are integers or addresses.
+// Communicator of the opened MPI, whose handles are integers or addresses.
 struct Communicator {
   std::uint64_t handle = 0;
 };
@@ -28,19 +28,19 @@ struct Request {
   int expected = -1; // bytes that are to come; -1: of a message that is sent
 };
 
-// A message that has been taken from the queue of those that have arrived, and is to be received.
+// Arrived message: matched by a probe, and still to be received.
 struct Arrived {
   int source = 0;
   std::size_t size = 0;
   std::uint64_t message = 0;
 };
 
-// A call of MPI's that failed: what() names it, and says why.
+// Error of an MPI call: what() has the call's name and the reason.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Every function throws Error where MPI reports one. Sizes are at most kLargest.
+// Mpi: the functions that this plugin uses. Each throws Error if MPI reports an error. Sizes are at most kLargest.
 class Mpi {
 public:
   static constexpr std::size_t kLargest = std::size_t{1} << 30; // MPI counts in int
@@ -56,7 +56,7 @@ public:
   virtual Level level() = 0;
   virtual bool is_main_thread() = 0; // which may call MPI at every level but MPI_THREAD_SINGLE's
   virtual void finalize() = 0;
-  // Calls it once, at the beginning of the MPI_Finalize that somebody else calls.
+  // Calls `then` once, at the start of the MPI_Finalize that the program calls.
   virtual void when_finalizing(std::function<void()> then) = 0;
   virtual void abort(int exit_code) = 0;
 
@@ -76,11 +76,11 @@ public:
   virtual bool is_done(Request& request) = 0;
   // Cancels a receive, and releases the request. A message that has not begun to arrive is not written to its memory.
   virtual void cancel(Request& request) = 0;
-  // A message with the tag, from anyone, or from a rank.
+  // Probes for a message with the tag, from any sender or from one rank.
   virtual std::optional<Arrived> probe(int tag, Communicator communicator, std::optional<int> from = {}) = 0;
   virtual void receive(std::span<std::byte> bytes, Arrived& arrived) = 0;
 
-  // The ranks of which MPI knows that they have failed; probes then go on with the others. Empty where it cannot say.
+  // Failed ranks, as far as MPI knows them, else none. Probes then continue with the other ranks.
   virtual std::vector<int> failed(Communicator communicator) = 0;
 
   std::string path;         // of the library

@@ -24,7 +24,7 @@ public:
   std::uint64_t oldest() const { return first_; } // of some
   // Returns null for the number of one that has ended, or that was never added.
   const Ptr& find(std::uint64_t number) const { return has(number) ? all_[index(number)] : kNone; }
-  // The number is larger than all before.
+  // Adds an item, whose number must be larger than all before.
   void add(std::uint64_t number, Ptr one) {
     if (all_.empty())
       first_ = next_ = number;

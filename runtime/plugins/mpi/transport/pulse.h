@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Judges the silence of another process. Only time in which somebody listens counts: a process that has been stopped,
-// or that looks seldom, takes nobody for lost before the other could answer.
+// Judges the silence of another process. Only time in which this process listens counts: after a stop, or with rare
+// looks, it gives the other process time to answer before it counts as lost.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,14 @@ public:
   using Clock = std::chrono::steady_clock;
   enum class Verdict { kWell, kAsk, kLost };
 
-  // Silence of that length is a loss; zero: none is.
+  // Period of silence that counts as a loss. Zero: none does.
   explicit Pulse(Clock::duration period = {}) : period_(period) {}
 
-  // Something has come.
+  // Records a message from the other side.
   void hear() { is_heard_ = true; }
 
-  // To be asked often. kAsk comes once, in the middle of a silence: the other is to be asked for a sign.
+  // Looks at the clock; called often. Returns kAsk once, in the middle of a silence: the caller then asks the other
+  // side for a sign.
   Verdict look(Clock::time_point now) {
     if (period_ == Clock::duration::zero())
       return Verdict::kWell;
@@ -39,7 +40,7 @@ public:
     return silence_ >= period_ / 2 && !std::exchange(has_asked_, true) ? Verdict::kAsk : Verdict::kWell;
   }
 
-  // One looks that often in a period, and a verdict comes so late at most.
+  // Grain: looks per period, so a verdict is late by at most one look.
   static constexpr int kGrain = 32;
 
 private:

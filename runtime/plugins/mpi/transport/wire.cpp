@@ -14,7 +14,7 @@ std::size_t padded(std::size_t size) {
   return (size + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// The fixed part of an operation's record; the spans follow in the order of their counts.
+// Operation head: the fixed part of a record. The spans follow in the order of their counts.
 struct OperationHead {
   std::uint32_t kind;
   std::int32_t device;

@@ -46,7 +46,7 @@ public:
   }
   // A number that is not larger than `most`.
   std::uint64_t number_up_to(std::uint64_t most, const char* what);
-  // The number of elements that follow, of at least so many bytes each.
+  // Reads the count of the elements that follow, each of at least `each` bytes.
   std::size_t count(std::size_t each, const char* what);
   View bytes(const char* what);
   std::string text(const char* what);
@@ -59,7 +59,7 @@ private:
 
 // ---- operations ----
 
-// The program asks a worker for these.
+// Kind of a request to a worker.
 enum class Kind : std::uint32_t {
   kJoin,     // nothing
   kSubmit,   // `bytes` to `target`, or `size` bytes that come with the tag, from rank `value`
@@ -75,7 +75,7 @@ enum class Kind : std::uint32_t {
   kLoad,     // image number `source` for entries in `bytes`, as loaded image number `target`: the answer has a table
   kUnload,   // loaded image number `target`
   kGoodbye,  // the program needs nothing more. `value` 1: a worker is lost, and MPI_Finalize would wait for it
-  // No operations, without an id:
+  // Kinds without an operation, and without an id:
   kPing,   // the program lives: the worker says at once that it does, too
   kForget, // rank `value` is lost: no bytes come from it, and none go to it
 };
@@ -99,10 +99,10 @@ struct Operation {
   View bytes = {};
 };
 void write(Buffer& message, const Operation& operation);
-// Its spans are parts of the message.
+// Reads an operation, whose spans point into the message.
 Operation read_operation(Reader& message);
 
-// Nanoseconds of a process's CLOCK_MONOTONIC.
+// Span of time in nanoseconds of a process's CLOCK_MONOTONIC.
 struct Span {
   std::int64_t began = 0, ended = 0;
 };
@@ -127,7 +127,7 @@ struct DeviceOfWorker {
   bool makes_teams = false; // kernels_make_teams
 };
 
-// The first message, from a worker to its program.
+// Greeting: the first message, from a worker to its program.
 struct Greeting {
   std::string version;      // of omptool
   std::vector<int> workers; // the ranks of all workers that the program has
@@ -140,7 +140,7 @@ Greeting read_greeting(View message);
 
 constexpr std::uint64_t kLongestHeartbeat = 1'000'000; // seconds
 
-// The program's answer to all greetings: then it and its workers make their communicator.
+// Welcome: the program's answer to all greetings. The program and its workers then make their communicator.
 struct Welcome {
   std::uint64_t heartbeat = 0; // in seconds: a longer silence is a loss; 0: none is
 };

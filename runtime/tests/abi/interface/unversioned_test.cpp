@@ -29,7 +29,7 @@ int run_document(int count) {
   return run ? run(image.data(), image.data() + image.size(), count) : -99;
 }
 
-// As a container may.
+// Forbids process_vm_readv(), as a container may.
 bool forbid_process_vm_readv() {
   sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of every generation, and images of every generation: the call says which record it is and where the launch
-// environment is, the image how its kernels are called.
+// Calls and images of every generation. A call has the version of its record and the place of the launch environment;
+// an image decides how its kernels are called.
 #include "llvm_calls.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using namespace llvm_abi;
 
 namespace {
 
-// Its image and the version of its calls come from the environment.
+// Caller whose image and version of calls come from the environment.
 struct Caller {
   const char* const image = std::getenv("TEST_IMAGE");
   const std::uint32_t version = static_cast<std::uint32_t>(std::atoi(std::getenv("TEST_VERSION")));

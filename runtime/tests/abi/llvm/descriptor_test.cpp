@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LLVM's records, byte by byte: which size they have, and what they say.
+// Tests LLVM's records, byte by byte: their sizes and contents.
 #include "abi/llvm/descriptor.h"
 
 #include <cstring>
@@ -29,7 +29,7 @@ std::vector<std::byte> records_56(std::size_t count) {
   return bytes;
 }
 
-// And of LLVM 19 and earlier.
+// Returns records of 32 bytes, as LLVM 19 and earlier write them.
 std::vector<std::byte> records_32(std::size_t count) {
   std::vector<std::byte> bytes(count * 32);
   for (std::size_t at = 0; at < bytes.size(); at += 32) {

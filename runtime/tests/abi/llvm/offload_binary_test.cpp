@@ -21,7 +21,7 @@ template <typename T> void put(std::vector<std::byte>& bytes, std::size_t at, T 
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-// Images of these sizes one right behind the other, without strings.
+// Returns a binary with images of these sizes, adjacent and without strings.
 std::vector<std::byte> binary(std::uint32_t version, const std::vector<std::size_t>& sizes) {
   std::size_t image = kEntries + kEntry * sizes.size() + 8;
   std::vector<std::byte> bytes(image);
@@ -47,7 +47,7 @@ struct Inside {
   bool is_newer = false;
 };
 
-// From memory of exactly the bytes' size.
+// Reads the bytes from a block of exactly their size.
 Inside inside(const std::vector<std::byte>& bytes) {
   const auto exact = std::make_unique<std::byte[]>(bytes.size());
   std::copy(bytes.begin(), bytes.end(), exact.get());

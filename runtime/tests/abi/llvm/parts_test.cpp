@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of clang's programs that reach past what is there: parts of structs, and rows that nobody wrote.
+// Rows of clang's programs that exceed present objects: parts of structs, and implicit rows.
 #include "llvm_calls.h"
 
 #include <doctest/doctest.h>
@@ -11,7 +11,7 @@ using namespace llvm_abi;
 
 namespace {
 
-// Objects between which pieces of device memory are free.
+// Neighbours: objects between which pieces of device memory are free.
 template <std::size_t kCount> struct Neighbours {
   long values[kCount];
   Neighbours() {
@@ -145,7 +145,8 @@ TEST_CASE("a part that nothing has room for is an object of its own, which its c
                            static_cast<void*>(&object.pointer), static_cast<void*>(&pointee)})
     CHECK_FALSE(there(gone));
 
-  // Between the struct's row and its last part lies what the same construct maps, and what another one has.
+  // Last part of the struct: between it and the struct's row lies memory that the same construct maps, and memory of
+  // another one.
   const auto last = [&](std::int64_t type) {
     return std::vector<Element>{{&object, &object.first, 8, 0},
                                 {&object, &object.first, 8, type | kMemberOfFirst},

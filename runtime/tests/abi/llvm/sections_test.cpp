@@ -42,7 +42,7 @@ TEST_CASE("a section has the same pieces by either compiler's dimensions") {
   CHECK(pieces({{0, 2, 120}, {4, 5, 4}, {0, 1, 4}}) == Answer{{16, 136}, 20});
   CHECK(pieces({{0, 2, 120}, {16, 5, 4}, {0, 4, 1}}) == Answer{{16, 136}, 20});
   CHECK(pieces({{0, 2, 360}, {16, 5, 4}, {0, 4, 1}}) == Answer{{16, 376}, 20});
-  // a[2:3:2][4:5], which only clang 23 says
+  // Strided section a[2:3:2][4:5], which only clang 23 can express.
   CHECK(pieces({{240, 3, 240}, {16, 5, 4}, {0, 4, 1}}) == Answer{{256, 496, 736}, 20});
   // int v[]: v[3:4:2]
   CHECK(pieces({{3, 4, 8}, {0, 1, 4}}) == Answer{{12, 20, 28, 36}, 4});

@@ -15,7 +15,7 @@
 #include <initializer_list>
 #include <thread>
 
-// Of libomptarget.so, which this program is linked with, too.
+// Declares a routine of libomptarget.so, which this program is linked with, too.
 extern "C" int omp_target_is_present(const void* address, int device);
 
 // proposal_beside.cpp, which is written for omptarget.h.
@@ -58,7 +58,7 @@ private:
   std::vector<tgt_map_type> type_;
 };
 
-// The host's side of images/proposal.c: addresses that stand for the host versions, and a variable.
+// Host side of images/proposal.c: addresses that stand for the host versions, such as add_one, and a variable.
 char add_one, add_counter, sum6, absent;
 int counter = 40;
 
@@ -98,7 +98,7 @@ void check_on_both(const char* scenario, std::vector<std::string> environment = 
   }
 }
 
-// The scenario on a plugin that fails.
+// Runs a scenario on a plugin that fails.
 Outcome run_failing(const char* scenario, const std::string& function, const std::string& more = "FAKEPROPOSAL_AT=1") {
   return run_scenario(scenario, {kFake, "OMPTOOL_PLUGINS=fakeproposal", "FAKEPROPOSAL_IN=" + function, more});
 }
@@ -472,7 +472,8 @@ TEST_CASE("what fails once a kernel has started ends the program with the reason
   CHECK(freed.has("(__tgt_rtl_data_delete returned 7)"));
 }
 
-// Nothing is agreed of it there, whatever it means elsewhere (OMPTARGET_RTL_NOT_STARTED).
+// Tests that the results of a failed run have no special meaning there, whatever they mean elsewhere
+// (OMPTARGET_RTL_NOT_STARTED).
 TEST_CASE("of a run that fails, all errors of a plugin of 2013 are the same") {
   const Outcome outcome = run_failing("proposal_one", "run", "FAKEPROPOSAL_ERROR=2");
   CHECK(outcome.signal == SIGABRT);

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Devices before any library has registered (decision 36), and what they say of themselves.
+// Tests devices before any library has registered (decision 36), and their descriptions.
 #include "omptool_plugins.h"
 #include "support.h"
 
@@ -23,7 +23,7 @@ const char* omp_get_uid_from_device(int number);
 
 namespace {
 
-// The fake takes images that end so. Without the mark an image is the host plugin's.
+// Mark at the end of images for the fake. An image without it belongs to the host plugin.
 constexpr char kMark[] = "for a fake";
 
 std::vector<std::string> beside_host(const std::string& fake) {

@@ -38,7 +38,7 @@ Outcome run_on(const std::string& fake, const std::string& scenario, std::vector
   return run_scenario(scenario, environment);
 }
 
-// Memory of a device with the numbers from 0 on, each a byte.
+// Numbers from 0 on, one in each byte, in device memory.
 class Numbers {
 public:
   Numbers(std::size_t size, int device) : device_(device), memory_(omp_target_alloc(size, device)) {
@@ -67,7 +67,7 @@ private:
 
 using Bytes = std::vector<unsigned char>;
 
-// A part of an array of 4 x 5 x 6 x 7 bytes, copied into one of 5 x 6 x 7 x 8, and what is beside it.
+// Copies a part of an array of 4 x 5 x 6 x 7 bytes into one of 5 x 6 x 7 x 8, and checks the bytes beside it.
 int copies_rectangle(int dimensions, int to, int from) {
   constexpr std::size_t kSource[] = {4, 5, 6, 7}, kTarget[] = {5, 6, 7, 8}, kVolume[] = {2, 3, 4, 5},
                         kSourceAt[] = {1, 2, 1, 2}, kTargetAt[] = {2, 1, 3, 3};

@@ -81,7 +81,7 @@ TEST_CASE("an associated pointer is present until it is disassociated") {
   CHECK(omp_target_associate_ptr(values, there, sizeof values, 0, 0) == -1);
   CHECK(omp_target_associate_ptr(&values[1], there, sizeof values, 0, 0) == -1);
   CHECK(omp_target_is_present(&values[3], 0) == 1);
-  // Mapped or not, nothing moves but by update and ALWAYS.
+  // Rows move bytes only by update and ALWAYS, mapped or not.
   Rows{row(values, TO)}.update();
   CHECK(Rows({row(values, TOFROM | REF), value(4)}).region(&host::add_one) == 0);
   CHECK(values[0] == 1);

@@ -13,7 +13,7 @@ using namespace omptool::compile;
 
 namespace {
 
-// Of this process: the program runs twice at one time, at once and over the queue.
+// Own folder of this process: the program runs twice at the same time, directly and over the queue.
 class OwnFolder {
 public:
   ~OwnFolder() { fs::remove_all(path); }

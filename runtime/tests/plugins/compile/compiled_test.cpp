@@ -25,7 +25,7 @@ using omptool::Bytes;
 namespace {
 
 const Target kTarget{"x86_64-pc-linux-gnu", "native", "a processor"};
-// $3 is the triple, $5 the output, $6 the image.
+// Script of a helper that works: $3 is the triple, $5 the output, $6 the image.
 constexpr char kWorks[] = "{ echo \"$3 $7 $8\"; wc -c <\"$6\"; } >\"$5.part\"; sleep 0.1; mv \"$5.part\" \"$5\"";
 constexpr char kRefuses[] = "echo 'Warning: it is odd' >&2; echo \"Error: $6: line 1 is wrong\" >&2; exit 2";
 
@@ -36,7 +36,7 @@ void set(const char* name, const std::string& value) {
     ::setenv(name, value.c_str(), 1);
 }
 
-// A variable of the environment, as long as this lives.
+// Set variable of the environment, for the object's lifetime.
 class Set {
 public:
   Set(const char* name, const std::string& value) : name_(name) {
@@ -53,7 +53,7 @@ private:
   std::string before_;
 };
 
-// A fresh cache, and a fake omptool on PATH.
+// Place with a fresh cache, and a fake omptool on PATH.
 class Place {
 public:
   explicit Place(const std::string& script) {
@@ -82,7 +82,7 @@ public:
   }
 
 private:
-  // Of this process: the program runs twice at one time, at once and over the queue.
+  // Folder of this process: the program runs twice at the same time, directly and over the queue.
   const std::string folder_ = TEST_FOLDER "/compiled-" + std::to_string(::getpid());
   const Set cache_{"OMPTOOL_CACHE_DIR", folder_ + "/cache"};
   const Set path_{"PATH", folder_ + "/bin:/usr/bin:/bin"};

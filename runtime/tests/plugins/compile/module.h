@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-// Bits from the lowest of each byte on (the LLVM Bitcode File Format).
+// Writes bits, from the lowest of each byte on (the LLVM Bitcode File Format).
 class BitWriter {
 public:
   void fixed(std::uint64_t value, unsigned width) {

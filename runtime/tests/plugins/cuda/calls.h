@@ -31,7 +31,7 @@ public:
       all.push_back(line);
     return all;
   }
-  // Of the whole process: set before the first call of the driver.
+  // Path for the whole process, set before the first call of the driver.
   static std::string path() {
     static const std::string& name = *new std::string([] { // read at exit, too
       const std::string made = std::string(P_tmpdir) + "/fake_cuda_" + std::to_string(::getpid()) + ".log";

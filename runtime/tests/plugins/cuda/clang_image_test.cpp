@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Images with what clang's OpenMP code for nvptx has beside its kernels. The fake driver runs nothing of them.
+// Images with the data that clang's OpenMP code for nvptx has beside its kernels. The fake driver does not run them.
 #include "calls.h"
 #include "clang_image.h"
 #include "conformance.h"
@@ -10,7 +10,7 @@
 
 namespace {
 
-// Unloaded when it goes: the plugin knows images by their records.
+// Image with a passing kernel, unloaded by its destructor, because the plugin identifies images by their records.
 struct PassingImage : Image {
   using Image::Image;
   ~PassingImage() {
@@ -30,13 +30,13 @@ std::string kernel(const std::string& name, int parameters) {
     list += (i ? ", .param .u64 p" : ".param .u64 p") + std::to_string(i);
   return ".visible .entry " + name + "(" + list + ") { ret; }\n";
 }
-// mode, threads, teams, bytes and number of what a reduction stores
+// Environment of a kernel: mode, threads, teams, bytes and number of elements of a reduction.
 std::string environment_of(const std::string& name, int mode, int reduction_size, int reduction_length) {
   return ".weak .const .align 8 .b32 " + name + "_kernel_environment[12] = {" + std::to_string(mode << 16) +
          ", 1, 0, 0, 0, " + std::to_string(reduction_size) + ", " + std::to_string(reduction_length) +
          ", 0, 0, 0, 0, 0};\n";
 }
-// Since clang 23
+// Environment since clang 23.
 std::string environment23_of(const std::string& name, int mode, int reduction_size, int words = 10) {
   return ".weak .const .align 8 .b32 " + name + "_kernel_environment[" + std::to_string(words) + "] = {" +
          std::to_string(mode << 16) + ", 1, 0, 0, 0, " + std::to_string(reduction_size) + "};\n";
@@ -132,7 +132,7 @@ TEST_CASE("a kernel of clang 23 gets the word for its environment last, wherever
   CHECK(other[0].ends_with(" 0xffffffffffffffff 0x8 0x9 = 0"));
 }
 
-// The words of the environment that the launch has been lent, of 32 bytes.
+// Lent words of the launch's environment, which has 32 bytes.
 static std::vector<std::uint64_t> lent(const Lines& lines) {
   REQUIRE(lines.size() == 3);
   REQUIRE(lines[0].starts_with("cuMemcpyHtoDAsync "));

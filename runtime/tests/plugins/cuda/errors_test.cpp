@@ -12,7 +12,7 @@
 
 namespace {
 
-// All that a program does, as far as the device lets it.
+// Makes every kind of call that a program does, as far as the device allows.
 SCENARIO_OF(whole_life) {
   const OutsideOfTests asserts;
   const std::int32_t count = device_count();
@@ -41,7 +41,7 @@ SCENARIO_OF(whole_life) {
   return 0;
 }
 
-// The same by the asynchronous functions, in two streams.
+// Life of a device by the asynchronous functions, in two streams.
 SCENARIO_OF(queued_life) {
   const OutsideOfTests asserts;
   RTL(__tgt_rtl_init_dep)([](tgt_event_t) {});
@@ -157,7 +157,7 @@ SCENARIO_OF(indirect_life) {
   return 0;
 }
 
-// Checks what a chain of operations says when a call of the driver's fails.
+// Checks the reasons that a chain of operations has when a driver call fails.
 SCENARIO_OF(reasons_of_events) {
   const OutsideOfTests asserts;
   Image image;
@@ -194,7 +194,7 @@ SCENARIO_OF(reason_of_copy_back) {
   return 0;
 }
 
-// Checks what the plugin says when it cannot do something.
+// Checks the plugin's reasons when it cannot do something.
 SCENARIO_OF(reasons) {
   const OutsideOfTests asserts;
   Image image;
@@ -217,7 +217,7 @@ SCENARIO_OF(reasons) {
   return 0;
 }
 
-// The driver has 200 MiB: what the plugin has kept is given back where that is needed.
+// Uses up the driver's 200 MiB: cached memory of the plugin is freed when it is needed.
 SCENARIO_OF(little_memory) {
   const OutsideOfTests asserts;
   EXPECT(init_device(0) == 0);
@@ -236,7 +236,7 @@ SCENARIO_OF(little_memory) {
   return 0;
 }
 
-// All that may take memory of the device's, while 100 MiB of its 200 are kept.
+// Makes all driver calls that may allocate device memory, while 100 MiB of 200 are cached.
 SCENARIO_OF(memory_for_others) {
   const OutsideOfTests asserts;
   EXPECT(init_device(0) == 0);
@@ -280,7 +280,7 @@ SCENARIO_OF(child_after_fork) {
   return 0;
 }
 
-// The driver's own errors, and those that end a context.
+// Results that the driver fails with, some of which end a context.
 constexpr const char* kResults[] = {"FAKE_CUDA_FAIL_WITH=2", "FAKE_CUDA_FAIL_WITH=700", "FAKE_CUDA_FAIL_WITH=4"};
 #ifdef SANITIZED
 constexpr int kStep = 11;

@@ -26,7 +26,7 @@ std::string cubin(unsigned char version, unsigned flags) {
   return {reinterpret_cast<const char*>(&header), sizeof header};
 }
 
-// Entries of 64 bytes of header and 8 of payload.
+// Returns a fat binary with entries of 64 bytes of header and 8 of payload.
 std::string fatbin(const std::vector<Code>& codes) {
   std::string bytes("\x50\xed\x55\xba\x01\x00\x10\x00", 8);
   const std::uint64_t size = 72 * codes.size();

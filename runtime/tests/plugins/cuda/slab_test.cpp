@@ -61,7 +61,7 @@ TEST_CASE("random pieces beside a map of them") {
   std::map<std::size_t, std::size_t> pieces; // where each begins, and where the next may
   std::size_t full = 0;
   for (int i = 0; i < 20'000; ++i) {
-    // It fills, and empties again.
+    // Takes pieces mostly, then returns pieces mostly, by turns: the slab fills and empties.
     const bool takes = pieces.empty() || random() % 100 < (i / 2000 % 2 == 0 ? 70U : 30U);
     if (!takes) {
       const auto gone = std::next(pieces.begin(), static_cast<std::ptrdiff_t>(random() % pieces.size()));

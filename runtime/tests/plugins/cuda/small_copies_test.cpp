@@ -28,7 +28,7 @@ public:
     sent_.pop_back();
     return event;
   }
-  // In the order of the core: the last first.
+  // Fetches in the core's order: the last first.
   Event fetch(tgt_event_t behind) {
     for (std::size_t i = here_.size(); i-- > 0;) {
       here_[i].assign(here_[i].size(), 0);

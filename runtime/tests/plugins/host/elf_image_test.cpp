@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Images are whatever a file holds: truncated and changed ones are told from sound ones, and never
-// read past their end (AddressSanitizer watches: each is in memory of exactly its size).
+// Tests images with any content: truncated and changed ones are detected, and never read past their end
+// (AddressSanitizer checks that: each is in memory of exactly its size).
 #include "elf_image.h"
 
 #include "machine.h"
@@ -19,7 +19,7 @@ using namespace omptool::host;
 
 namespace {
 
-// The headers of a shared object with one segment and an entry section, no code.
+// Returns a sound shared object: headers with one segment and an entry section, no code.
 std::vector<std::byte> sound() {
   constexpr std::size_t kNames = 0x100, kSections = 0x140, kEnd = kSections + 3 * sizeof(Elf64_Shdr);
   std::vector<std::byte> bytes(kEnd);
@@ -55,7 +55,7 @@ std::vector<std::byte> sound() {
   return bytes;
 }
 
-// The same with a dynamic section behind all that is loaded.
+// Returns such an object with a dynamic section behind all that is loaded.
 std::vector<std::byte> with_dynamic(const std::vector<Elf64_Dyn>& entries) {
   std::vector<std::byte> bytes = sound();
   const Elf64_Half count = 2;

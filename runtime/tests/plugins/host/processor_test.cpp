@@ -14,7 +14,7 @@ const std::string kIntel =
     "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n"
     "model name\t: Intel(R) Xeon(R)\ncpu MHz\t\t: 2100.000\nflags\t\t: fpu avx512f\n\nprocessor\t: 1\n";
 
-// As an AArch64 kernel writes it, which has no line of a name.
+// Returns text as an AArch64 kernel writes it, without a line for the name.
 std::string arm(const std::string& features, const std::string& part) {
   return "processor\t: 0\nBogoMIPS\t: 2000.00\nFeatures\t: " + features +
          "\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x0\nCPU part\t: " + part +

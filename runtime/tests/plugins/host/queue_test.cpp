@@ -27,7 +27,7 @@ using namespace omptool::plugin;
 
 namespace {
 
-// The process's one instance of both.
+// Queues: the process's one instance of both.
 struct Queues {
   explicit Queues(unsigned most) : queue(events, most) {}
 
@@ -48,7 +48,7 @@ struct Queues {
   Queue queue;
 };
 
-// Its threads wait for more until the process ends.
+// Returns lasting queues, whose threads wait for work until the process ends.
 Queues& lasting(unsigned most = 64) {
   static std::vector<Queues*>& all = *new std::vector<Queues*>;
   return *all.emplace_back(new Queues(most));
@@ -61,7 +61,7 @@ tgt_event_t add(Queues& queues, const std::vector<tgt_event_t>& dependences, Bod
   return made;
 }
 
-// A body that ends when it is let go.
+// Gate: a body that ends when the gate is opened.
 class Gate {
 public:
   Body body() {
@@ -76,7 +76,7 @@ private:
   std::latch latch_{1};
 };
 
-// The events that were called back, each as often as it was.
+// Guards the events that were called back, each as often as it was.
 std::mutex noting;
 std::vector<tgt_event_t>& noted() {
   static std::vector<tgt_event_t>& all = *new std::vector<tgt_event_t>;
@@ -237,7 +237,7 @@ TEST_CASE("several threads wait for one event, and one that is released meanwhil
 
 namespace {
 
-// A random program of one thread: each operation notes that what it depends on has ended, and that nothing of its
+// Random program of one thread: each operation checks that its dependences have ended, and that nothing else of its
 // stream runs.
 struct RandomProgram {
   struct Done {

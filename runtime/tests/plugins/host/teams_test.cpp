@@ -37,7 +37,7 @@ std::int32_t launch(void (*kernel)(Ts*...), std::int32_t teams, std::int32_t thr
   return run_teams({{reinterpret_cast<void*>(kernel), memory}, all.data(), count, teams, threads, 3}, pool, crews);
 }
 
-// A function of an image asks each time.
+// Returns the state, read anew at each call, as a function of an image does.
 [[gnu::noinline]] const omptool_thread_state& state() {
   return current.state;
 }
@@ -45,7 +45,7 @@ std::size_t thread_num() {
   return static_cast<std::size_t>(state().thread_num);
 }
 
-// Sums of all that stand before, in as many steps as the number of threads has bits.
+// Sums all elements before each one, in as many steps as the number of threads has bits.
 void sum_before(long* values) {
   const std::size_t me = thread_num(), threads = static_cast<std::size_t>(state().num_threads);
   long* const mine = values + static_cast<std::size_t>(state().team_num) * threads;
@@ -76,7 +76,7 @@ struct Counts {
   std::atomic<int> wrong;
 };
 
-// Nobody passes a barrier before all have come to it.
+// Makes the threads come together: none passes a barrier before all have arrived.
 void come_together(Counts* counts) {
   alignas(32) volatile char local[32] = {};
   std::atomic<long>& come = counts->come[state().team_num];
@@ -106,7 +106,7 @@ void inner(std::atomic<long>* come, std::atomic<int>* wrong) {
   *wrong += *come != state().num_threads;
 }
 
-// A kernel that calls the runtime, which launches another one, while its own team waits.
+// Outer kernel, which calls the runtime to launch another one while its own team waits.
 void outer(Counts* counts) {
   const std::size_t me = thread_num();
   void* const memory = Crew::team_memory();

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An MPI within one process: a test plays the other ranks, and says which of them MPI reports errors about.
+// Fakes an MPI within one process: a test plays the other ranks, and chooses the ranks that MPI reports as failed.
 #pragma once
 
 #include "mpi/transport/link.h"
@@ -19,15 +19,15 @@ struct Message {
   Buffer bytes;
 };
 
-// The world of all ranks.
+// Fake job: the world of all ranks.
 struct FakeJob {
   explicit FakeJob(int ranks) : size(ranks) {}
-  // The program's watching thread uses messages beside the test.
+  // Puts a message. The program's watching thread sends messages beside the test.
   void put(int from, int to, int tag, const Buffer& bytes) {
     const std::lock_guard lock(mutex);
     messages.push_back({from, to, tag, bytes});
   }
-  // The first that matches, which is taken away.
+  // Takes the first message that matches.
   std::optional<Message> take(int to, int tag, std::optional<int> from) {
     const std::lock_guard lock(mutex);
     const auto at = std::find_if(messages.begin(), messages.end(), [&](const Message& one) {
@@ -49,7 +49,7 @@ struct FakeJob {
   std::set<int> takes_never; // what is sent to them is never done
 };
 
-// As one rank sees it.
+// Fake MPI as one rank sees it.
 class FakeMpi final : public Mpi {
 public:
   FakeMpi(FakeJob& job, int rank) : job_(job), rank_(rank) {}

@@ -1,7 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The program's side when a worker is lost, or says what it must not: its operations fail, those of the others go on.
+// Tests the program's side when a worker is lost, or sends a malformed message: its operations fail, those of the
+// others continue.
 #include "fake_mpi.h"
 #include "mpi/queue.h"
 
@@ -21,7 +22,7 @@ using namespace omptool::mpi;
 
 namespace {
 
-// A program with two workers, which the test plays.
+// Job of a program with two workers, which the test plays.
 struct Job {
   static constexpr int kOne = 1, kOther = 2;
   plugin::Events events;

@@ -85,7 +85,7 @@ inline void read_answers(View message) {
     touch(read_answer(reader).bytes);
 }
 
-// One side sends it, and the other reads it.
+// Message kind that one side sends and the other reads.
 struct MessageKind {
   Buffer (*sound)();
   void (*read)(View message);

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The silence of another process: when it is asked for a sign, and when it is taken for lost.
+// Tests the silence of another process: when it is asked for a sign, and when it counts as lost.
 #include "mpi/transport/pulse.h"
 
 #include <doctest/doctest.h>

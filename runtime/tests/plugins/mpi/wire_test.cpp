@@ -27,7 +27,7 @@ void read_copy(const Buffer& bytes, const std::function<void(View)>& read) {
   }
 }
 
-// Every byte in turn is another one, and the message ends at every place; then several bytes are random.
+// Damages a message: changes each byte in turn, truncates at each place, and then changes several random bytes.
 void damage(const Buffer& sound, const std::function<void(View)>& read) {
   for (std::size_t size = 0; size < sound.size(); size += sizeof(std::uint64_t))
     read_copy({sound.begin(), sound.begin() + static_cast<std::ptrdiff_t>(size)}, read);

@@ -117,7 +117,7 @@ public:
     ::munmap(memory, at->second);
     lengths_.erase(at);
   }
-  // Kernels and copies are inside.
+  // Enters a kernel or a copy.
   void enter() {
     const std::lock_guard lock(mutex_);
     if (inside_++ == 0)
@@ -156,7 +156,7 @@ __attribute__((destructor)) void report() {
   memory().report();
 }
 
-// The real plugin's tables, in another way. The plugin's table is the host's at first: names, sizes and order.
+// Tables of the real plugin, changed: the plugin's table equals the host's at first in names, sizes and order.
 class Tables {
 public:
   static tgt_target_table* changed(tgt_target_table* real) {

@@ -13,11 +13,11 @@ struct FakeWaits {
   long allocated;   // pieces of device memory
   long deallocated; // the same
 };
-// Exported by the plugin under this name.
+// FakeWaitsCounts is exported by the plugin under the name kFakeWaitsCounts.
 using FakeWaitsCounts = void(FakeWaits* counts);
 inline constexpr char kFakeWaitsCounts[] = "fakewaits_counts";
 
-// For a test whose process has opened the plugin, which is in that folder.
+// Reads the counts of the plugin in that folder, which the test's process has opened.
 inline FakeWaits counts_of_fakewaits(const std::string& folder) {
   static void* const plugin =
       dlopen((folder + "/fakewaits/libomptarget.rtl.fakewaits.so").c_str(), RTLD_NOW | RTLD_NOLOAD);

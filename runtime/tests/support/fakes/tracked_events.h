@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reports for a fake, beside what the host plugin says of its events, that some of them failed.
+// Makes chosen events fail for a fake, on top of the host plugin's results.
 #pragma once
 
 #include "forward.h"
@@ -36,7 +36,7 @@ public:
     return false;
   }
 
-  // The call that made the event has returned, perhaps after the event was done.
+  // Adds an event after the call that made it has returned, perhaps when it is done already.
   void add(tgt_event_t event, bool fails) {
     const std::lock_guard lock(mutex_);
     Known& known = all_[event];
@@ -44,7 +44,7 @@ public:
     known.added = true;
     added_.notify_all();
   }
-  // The host plugin calls back: with its lock held, so that it cannot be called.
+  // Completes an event. The host plugin calls this with its lock held, so that it cannot be called from here.
   void complete(tgt_event_t event) {
     const std::lock_guard lock(mutex_);
     Known& known = all_[event];
@@ -63,7 +63,7 @@ public:
     added_.wait(lock, [&] { return at->second.added; });
     return result == 0 && at->second.fails ? 1 : result;
   }
-  // The host plugin keeps it until it is done: it is to say when.
+  // Releases an event. The host plugin keeps it until it is done, because it has to report that.
   void release(tgt_event_t event) {
     {
       const std::lock_guard lock(mutex_);

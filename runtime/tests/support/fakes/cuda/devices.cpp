@@ -228,7 +228,7 @@ FAKE_EXPORT CUresult cuDeviceCanAccessPeer(int* can, CUdevice from, CUdevice to)
   return call.ends(CUDA_SUCCESS);
 }
 
-// LLVM's plugin looks for it.
+// Used by LLVM's plugin.
 FAKE_EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
   FAKE_CALL(call, cuCtxEnablePeerAccess, peer, flags);
   return call.ends(CUDA_ERROR_INVALID_VALUE);

@@ -31,7 +31,7 @@ bool shall_fail(const char* function) {
 
 } // namespace
 
-// Never destroyed: streams are threads that outlive main().
+// Lock of all state. Never destroyed, because streams are threads that outlive main().
 std::mutex& lock_of_all = *new std::mutex;
 std::condition_variable& changed = *new std::condition_variable;
 

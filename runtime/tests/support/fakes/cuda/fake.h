@@ -47,7 +47,7 @@ public:
   template <typename... Values> explicit Call(const char* function, const Values&... values) : function_(function) {
     ((line_ << ' ' << values), ...);
   }
-  // The result that is asked for or that a fault has left, else success.
+  // Returns the result that the test asks for or that a fault has left, else success.
   CUresult before();
   template <typename Value> void note(const Value& value) { line_ << ' ' << value; }
   CUresult ends(CUresult result);

@@ -57,7 +57,7 @@ std::uint64_t address_of(std::string_view name) {
   return std::hash<std::string_view>()(name) | 1;
 }
 
-// "= 5" or "= {1, 2}", or "= name" of one word; other addresses are left as zeros.
+// Adds a variable from "= 5" or "= {1, 2}", or "= name" of one word; other addresses stay zeros.
 void add_variable(ImageNames& names, std::string_view from) {
   const std::string_view statement = from.substr(0, from.find(';'));
   std::size_t after = 0;
@@ -95,7 +95,7 @@ template <typename T> T at(std::string_view bytes, std::size_t offset) {
   return value;
 }
 
-// Of .nv.info.<kernel>: attributes, of which one kind has the number and the size of a parameter.
+// Reads the parameters in .nv.info.<kernel>: one kind of attribute has the number and the size of a parameter.
 std::vector<std::size_t> parameters_in(std::string_view info) {
   constexpr std::uint8_t kSized = 4, kParameter = 0x17;
   std::map<std::uint16_t, std::size_t> sizes;

@@ -21,7 +21,7 @@ struct Range {
 std::map<std::uintptr_t, Range>& ranges = *new std::map<std::uintptr_t, Range>;
 constexpr std::size_t kDevice = std::size_t{1} << 34;
 
-// With the lock held.
+// Requires the lock.
 const Range* range_of(std::uintptr_t address, std::size_t size) {
   const auto after = ranges.upper_bound(address);
   if (after == ranges.begin())
@@ -30,7 +30,7 @@ const Range* range_of(std::uintptr_t address, std::size_t size) {
   return address - begin <= range.size && size <= range.size - (address - begin) ? &range : nullptr;
 }
 
-// With the lock held.
+// Requires the lock.
 std::size_t bytes_of(Kind kind) {
   std::size_t all = 0;
   for (const auto& [begin, range] : ranges)
@@ -69,7 +69,7 @@ void* pointer(CUdeviceptr address) {
   return reinterpret_cast<void*>(address);
 }
 
-// Notes the allocated memory as the last word before the result.
+// Ends the line of a call with the allocated memory, in front of the result.
 CUresult ends_with(Call& call, CUresult result, const CUdeviceptr* made) {
   if (result == CUDA_SUCCESS)
     call.note(pointer(*made));
@@ -140,7 +140,7 @@ std::string content_at(const void* address, std::size_t most) {
 
 using namespace fake_cuda;
 
-// For tests: how many blocks there are of memory of a kind, by its number.
+// Counts the blocks of a kind of memory, for tests.
 FAKE_EXPORT int fake_cuda_blocks(int kind) {
   const std::lock_guard lock(lock_of_all);
   int count = 0;
@@ -209,7 +209,7 @@ FAKE_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* me
   return call.ends(is_page_locked(memory) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
-// Of one attribute, the type of the memory: 1 is the host's, 2 the device's, and 0 what the driver does not know.
+// Gets one attribute, the type of the memory: 1 is the host's, 2 the device's, and 0 is unknown to the driver.
 FAKE_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* wanted, void** values,
                                             CUdeviceptr address) {
   FAKE_CALL(call, cuPointerGetAttributes, count, address);
@@ -241,7 +241,7 @@ FAKE_EXPORT CUresult cuMemcpyDtoH_v2(void* target, CUdeviceptr source, std::size
   return call.ends(CUDA_SUCCESS);
 }
 
-// Pageable memory is read before the call returns, as by the driver.
+// Copies to the device. Pageable memory is read before the call returns, as by the driver.
 FAKE_EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr target, const void* source, std::size_t size, CUstream stream) {
   FAKE_CALL(call, cuMemcpyHtoDAsync, target, source, size, stream);
   if (!is_on_device(target, size))
@@ -253,7 +253,7 @@ FAKE_EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr target, const void* source
       queue(stream, [=, bytes = std::string(first, size)] { std::memcpy(pointer(target), bytes.data(), size); }));
 }
 
-// Into pageable memory it waits for what is before it, as the driver does.
+// Copies to the host. Into pageable memory, waits for earlier commands, as the driver does.
 FAKE_EXPORT CUresult cuMemcpyDtoHAsync_v2(void* target, CUdeviceptr source, std::size_t size, CUstream stream) {
   FAKE_CALL(call, cuMemcpyDtoHAsync, target, source, size, stream);
   if (!is_on_device(source, size))
@@ -286,7 +286,7 @@ FAKE_EXPORT CUresult cuMemsetD8Async(CUdeviceptr target, unsigned char value, st
   return call.ends(queue(stream, [=] { std::memset(pointer(target), value, size); }));
 }
 
-// LLVM's plugin looks for it.
+// Used by LLVM's plugin.
 FAKE_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* made, std::size_t size, CUstream stream) {
   FAKE_CALL(call, cuMemAllocAsync, size, stream);
   if (stream && !find(stream))

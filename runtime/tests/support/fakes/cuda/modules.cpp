@@ -41,7 +41,7 @@ struct Module {
 std::set<Module*>& modules = *new std::set<Module*>;
 std::set<Function*>& functions = *new std::set<Function*>;
 
-// A copy of its own for each module: each has variables of its own.
+// Opens a copy of the stand-ins for each module, because each has variables of its own.
 void* open_stand_ins() {
   const char* const path = std::getenv("FAKE_CUDA_KERNELS");
   if (!path)
@@ -98,7 +98,7 @@ void say(unsigned count, const CUjit_option* options, void** values, const std::
 
 CUresult read_names(const void* image, ImageNames& names, std::string& log);
 
-// The first entry with PTX or a cubin that is not compressed.
+// Reads the first entry of a fat binary with PTX or an uncompressed cubin.
 CUresult read_fatbin(const char* image, ImageNames& names, std::string& log) {
   std::uint16_t header = 0;
   std::uint64_t size = 0;
@@ -154,7 +154,7 @@ Function* function_of(CUfunction handle) {
   return nullptr;
 }
 
-// The parameters' values, 8 bytes each.
+// Reads the values of the parameters, 8 bytes each.
 CUresult read_arguments(const Function& function, void** each, void** words, std::vector<void*>& values) {
   std::size_t total = 0;
   for (const std::size_t size : function.parameters)
@@ -183,7 +183,7 @@ CUresult read_arguments(const Function& function, void** each, void** words, std
   return CUDA_SUCCESS;
 }
 
-// A line for what the kernel finds where its arguments point to, at its turn in the stream.
+// Notes the contents of memory that the kernel's arguments point to, in a line, at the kernel's turn in the stream.
 void note_contents(const Function& function, const std::vector<void*>& values) {
   static const std::size_t most = static_cast<std::size_t>(number_in("FAKE_CUDA_CONTENTS", 0));
   if (most == 0)
@@ -235,7 +235,7 @@ CUresult queue_launch(Call& call, Function* function, const unsigned (&grid)[7],
 
 using namespace fake_cuda;
 
-// For tests: how many modules are loaded. The number means nothing.
+// Counts the loaded modules, for tests. The parameter is not used.
 FAKE_EXPORT int fake_cuda_modules(int) {
   const std::lock_guard lock(lock_of_all);
   return static_cast<int>(modules.size());

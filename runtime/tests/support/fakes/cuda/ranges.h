@@ -12,13 +12,13 @@ namespace fake_cuda {
 enum class Kind { kDevice, kPinned, kRegistered, kVariable };
 
 void add_range(void* begin, std::size_t size, Kind kind);
-// False, after a word on stderr, where no range of the kind begins there.
+// Removes a range. Returns false, after a line on stderr, if no range of the kind begins there.
 bool remove_range(void* begin, Kind kind);
-// Returns whether all of it is the device's; else prints a word on stderr.
+// Returns whether the whole range is device memory; else prints a line on stderr.
 bool is_on_device(unsigned long long begin, std::size_t size);
 bool is_page_locked(const void* address);
-// Returns what the device has there, in hexadecimal: `most` bytes, or less up to the end of its range. Returns "-"
-// where that is none of the device's.
+// Returns up to `most` bytes of device memory in hexadecimal, or fewer up to the end of its range. Returns "-" for
+// other memory.
 std::string content_at(const void* address, std::size_t most);
 
 } // namespace fake_cuda

@@ -12,11 +12,11 @@ constexpr int kUnits = 4, kMostThreads = 1024, kThreadsOfUnit = 2048, kUsualMemo
 
 int device_count();
 int architecture();
-// Of the calling thread; -1: none.
+// Current device of the calling thread; -1: none.
 int current_device();
-// Returns what a kernel that has faulted has left, or success.
+// Returns the result that a faulted kernel has left, or success.
 CUresult fault_now();
-// Returns whether the current context is the stream's; else `result` says what is wrong.
+// Returns whether the current context is the stream's; else sets `result` to the fault.
 struct Stream;
 bool is_current(const Stream& stream, CUresult& result);
 

@@ -93,7 +93,7 @@ void wait_for_all(int device) {
 
 using namespace fake_cuda;
 
-// For tests: how many streams and events there are. The number means nothing.
+// Counts the streams and events, for tests. The parameter is not used.
 FAKE_EXPORT int fake_cuda_streams(int) {
   const std::lock_guard lock(lock_of_all);
   return static_cast<int>(streams.size());
@@ -187,7 +187,7 @@ FAKE_EXPORT CUresult cuEventDestroy_v2(CUevent handle) {
   return call.ends(CUDA_SUCCESS);
 }
 
-// As LLVM's plugin looks for it.
+// Used by LLVM's plugin under this name.
 FAKE_EXPORT CUresult cuEventDestroy(CUevent handle) {
   return cuEventDestroy_v2(handle);
 }

@@ -23,19 +23,19 @@ struct Stream {
   std::deque<Work> waiting;
 };
 
-// The last recording of the event.
+// Event: its last recording.
 struct Event {
   std::shared_ptr<bool> is_done = std::make_shared<bool>(true);
 };
 
-// Null, after a word on stderr, where there is no such stream.
+// Finds a stream. Returns null, after a line on stderr, if there is none.
 Stream* find(CUstream stream);
 Event* find(CUevent event);
 CUstream make_stream(int device);
 
 void add(Stream& stream, std::function<void()> work, std::shared_ptr<bool> is_done = nullptr);
 bool is_idle(Stream& stream); // with the lock held
-// Until it has nothing to do.
+// Waits until the stream is idle.
 void wait_for(Stream& stream);
 // Until all streams of a device have nothing to do.
 void wait_for_all(int device);

@@ -30,7 +30,7 @@ bool is_asked_for(const char* function) {
   return stay ? call >= at : call == at;
 }
 
-// As the library, it keeps each text for good.
+// Returns a kept result: the library keeps each text for good, too.
 ol_result kept(std::uint32_t code, const std::string& details) {
   static std::map<std::pair<std::uint32_t, std::string>, std::unique_ptr<ol_error>>& all =
       *new std::map<std::pair<std::uint32_t, std::string>, std::unique_ptr<ol_error>>;

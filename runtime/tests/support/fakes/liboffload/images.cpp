@@ -28,7 +28,7 @@ void add_range(const void* at, std::size_t size, bool is_variable) {
   ranges[reinterpret_cast<std::uintptr_t>(at)] = {size, is_variable};
 }
 
-// Opens a copy whose header says the CPU's machine again: each program has variables of its own.
+// Opens a copy with the CPU's machine in its header: each program has variables of its own.
 void* opened(const void* data, std::size_t size) {
 #ifdef __x86_64__
   constexpr std::uint16_t kMachine = EM_X86_64;

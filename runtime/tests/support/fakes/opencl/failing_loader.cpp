@@ -118,7 +118,7 @@ OMPTOOL_CL_REQUIRED(NAME)
 OMPTOOL_CL_OPTIONAL(NAME)
 OMPTOOL_CL_EXTENSIONS(NAME)
 
-// The events of kernels that fault; they stay, as handles are used again.
+// Guards the events of kernels that fault; they stay, because handles are reused.
 std::mutex mutex;
 std::set<cl_event> faulty;
 
@@ -195,7 +195,7 @@ cl_int notice_event(cl_event event, cl_int status, cl_event_callback callback, v
 
 } // namespace
 
-// dlsym finds the function above by the name of each; those that differ from the others come first.
+// Any function: dlsym finds the function above by the name of each; those that differ from the others come first.
 using Anything = void (*)();
 #define EXPORT(name, function)                                                                                         \
   extern "C" {                                                                                                         \
