@@ -86,5 +86,6 @@ def import_tabulate() -> Any:
     vars(html)["escape"] = html.later("escape")
     metadata = StandIn("importlib.metadata", version=lambda _: "unknown")
     vars(metadata)["PackageNotFoundError"] = LookupError
-    with standing_in(metadata, html, dataclasses):
+    wrapping = StandIn("textwrap", TextWrapper=object)  # for cells of several lines
+    with standing_in(metadata, html, dataclasses, wrapping):
         return import_module("tabulate")

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import NamedTuple
 else:
-    from collections import namedtuple
+    from collections import _tuplegetter
     from functools import cache
     from types import FunctionType
 
     GLOBALS = {"__builtins__": {}, "_new": tuple.__new__}
-    MANY = 24  # fields; a class with more has getters made for it
 
     class _Record(tuple):
         """The methods of all named tuples."""
@@ -62,7 +61,7 @@ else:
             defaults = {field: namespace.pop(field) for field in fields if field in namespace}
             made = FunctionType(_code(fields), GLOBALS, "__new__", tuple(defaults.values()))
             made.__qualname__ = f"{name}.__new__"
-            getters = dict(zip(fields, _getters(max(MANY, len(fields))), strict=False))
+            getters = {field: _getter(number) for number, field in enumerate(fields)}
             known = {
                 "__slots__": (),
                 "__new__": made,
@@ -83,10 +82,9 @@ else:
         return eval(f"lambda _cls, {names}: _new(_cls, ({names}))", GLOBALS).__code__
 
     @cache
-    def _getters(count):
-        """Return the descriptors of the first fields, which any class can share."""
-        names = [f"field{number}" for number in range(count)]
-        return tuple(map(vars(namedtuple("Template", names)).get, names))
+    def _getter(number):
+        """Return the descriptor of a field, which all classes share."""
+        return _tuplegetter(number, f"Field {number}")
 
     class NamedTuple(metaclass=_Definition):
         """The base of named tuples."""

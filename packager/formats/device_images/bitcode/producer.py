@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import re
-
 from packager.files.reader import Reader
 from packager.formats.device_images.bitcode import magic
 from packager.formats.device_images.bitcode.bitstream import Block, Record, items, outermost
+from packager.patterns import pattern
 
 IDENTIFICATION, STRING = 13, 1  # a block, and its record of the producer: "LLVM19.1.7"
-PRODUCER = re.compile(r"(?:APPLE_\w+|LLVM)(\d+)\.")
+PRODUCER = pattern(r"(?:APPLE_\w+|LLVM)(\d+)\.")
 Release = str  # "19"; "": not said
 
 
