@@ -20,6 +20,9 @@ def main() -> None:
     # A command's records live until its end. Garbage collection takes a fifth of the time of a
     # large `verify` and a tenth of that of imports, and frees nothing.
     gc.disable()
+    from omptool.imports import import_click
+
+    import_click()
     from omptool.cli import main as run
 
     try:

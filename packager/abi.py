@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
@@ -16,10 +15,11 @@ from packager.layouts import (
     EntryLayout,
 )
 from packager.model import Abi
+from packager.patterns import pattern
 from packager.records import NamedTuple
 
 # auditwheel appends a hash to the file name.
-_LIBRARY = re.compile(r"libomptarget(?:-[0-9a-f]{8})?\.so\.(\d{1,4})(?:\..*)?")
+_LIBRARY = pattern(r"libomptarget(?:-[0-9a-f]{8})?\.so\.(\d{1,4})(?:\..*)?")
 # ABIs of the documents, by the records and by the name of the registration function.
 DOCUMENTS: dict[EntryLayout, Abi] = {INTERFACE_ENTRY: "interface", PROPOSAL_ENTRY: "proposal"}
 _REGISTRATIONS: dict[str, Abi] = {REGISTER: "interface", PROPOSAL_REGISTER: "proposal"}

@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 from typing import Literal
 
+from packager.patterns import pattern
 from packager.records import NamedTuple
 
 # A GPU runs code natively, or the driver compiles it; None means neither.
@@ -42,7 +43,7 @@ GENERATIONS: tuple[Generation, ...] = (
     *(Generation("NVIDIA", name, tuple(f"sm_{n}" for n in sms)) for name, sms in _NVIDIA.items()),
     *(Generation("AMD", name, tuple(f"gfx{n}" for n in gfxs)) for name, gfxs in _AMD.items()),
 )
-_SM = re.compile(r"(?:sm|compute)_(\d+)(\d)([af]?)")
+_SM = pattern(r"(?:sm|compute)_(\d+)(\d)([af]?)")
 # Processors of a family, all of which run code for the family.
 _FAMILIES = {
     "gfx9-generic": r"gfx90[02469c]",

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from packager.errors import UsageError
+from packager.patterns import pattern
 
 # Architectures that no host has.
 GPUS = ("nvptx64", "nvptx", "amdgcn", "spirv64", "spirv", "spir64", "spir", "intelgt")
@@ -17,7 +18,7 @@ CPUS = (
 )
 # Architectures with a suffix: SYCL's spir64_gen and spir64_x86_64, spirv64v1.2, armv7a, mips64el,
 # aarch64_be.
-_VARIANT = re.compile(
+_VARIANT = pattern(
     r"spir(?:v?(?:32|64)?)(?:_\w+|v[\d.]+)?|native_cpu|(?:arm|thumb)(?:v\w+)?(?:eb)?"
     r"|aarch64_\w+|mips(?:isa\w+)?(?:32|64)?(?:r6)?(?:el)?|i[3-9]86|x86_64h|s390|systemz"
     r"|(?:ppc|powerpc|riscv)(?:32|64)?(?:le|be)?|loongarch(?:32|64)|sparc(?:v9|64|el)?|amdil64|r600"
@@ -48,7 +49,7 @@ SPELLED = {
     "arm": "aarch64",
 }
 # LLVM's names of AMD's GPUs after 22: all of them, a family (amdgpu9), or one (amdgpu9.0a).
-_AMDGPU = re.compile(r"amdgpu(?:(?P<major>[0-9]+)(?:\.(?P<rest>[0-9a-f]*))?)?")
+_AMDGPU = pattern(r"amdgpu(?:(?P<major>[0-9]+)(?:\.(?P<rest>[0-9a-f]*))?)?")
 _OF_ONE = 2  # digits behind the dot
 
 

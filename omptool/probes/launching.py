@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from omptool.console import echo
 from omptool.errors import fail
 from omptool.installation import LIBRARY, libdir
-from omptool.probes import alias
 from packager.errors import PackagerError
 from packager.files.portable import exists, is_file
 from packager.files.reader import Reader
@@ -56,10 +54,11 @@ def on_the_runtime(
 
 def find(program: str, exit_code: int | None = None) -> Path:
     """Return the file of a program as a shell finds it, or end: by default as a shell does."""
-    found = shutil.which(program)
+    places = _places(program)
+    found = next((place for place in places if is_file(place) and os.access(place, os.X_OK)), None)
     if found:
-        return Path(found)
-    unfit = next(filter(exists, _places(program)), None)
+        return found
+    unfit = next(filter(exists, places), None)
     if unfit:
         why = "is a directory" if unfit.is_dir() else "is not executable"
         fail(f"{program}: {why}", exit_code or NOT_EXECUTABLE)
@@ -72,6 +71,8 @@ def _places(program: str) -> list[Path]:
     """Return the paths at which execvp looks for a program."""
     if "/" in program or not program:
         return [Path(program)] if program else []
+    if not os.environ.get("PATH", os.defpath):
+        return []
     return [Path(folder, program) for folder in os.get_exec_path()]
 
 
@@ -105,6 +106,8 @@ def _under(name: str, runtime: Path, program: Path) -> Path:
     library = runtime.with_name(name)
     if library.is_file():
         return library
+    from omptool.probes import alias  # rarely needed
+
     if not alias.is_newer_name(name):
         raise PackagerError(f"needs {name}, which this version of the runtime cannot replace")
     library = alias.made(name, runtime.parent)

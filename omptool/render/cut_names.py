@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from packager.naming.lambdas import LAMBDA, LONGEST
+from packager.patterns import pattern
 
-_LINE = re.compile(r":\d+$")
+_LINE = pattern(r":\d+$")
 
 
 def shortened(text: str, room: int, gap: str = "…") -> str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -42,4 +41,6 @@ def extract_json(source: Path, done: Sequence[Extracted]) -> str:
         }
         for one in done
     ]
+    import json  # slow to load
+
     return json.dumps({"schema": 1, "source": portable(source), "images": images}, indent=2)

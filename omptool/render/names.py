@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -12,9 +11,10 @@ from collections.abc import Iterable
 from packager.naming.demangle import LIBRARY, MANGLED, demangled, is_possible
 from packager.naming.kernel_names import decode, gcc_function
 from packager.naming.region_names import short_names, titles
+from packager.patterns import pattern
 
 # Matches a kernel's name or another mangled name.
-_NAME = re.compile(r"\b_[\w$.]+\b")
+_NAME = pattern(r"\b_[\w$.]+\b")
 
 
 def source(name: str) -> str | None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -108,6 +107,8 @@ def as_json(request: Request, results: Sequence[Result]) -> str:
         "files": [_document(result) for result in results],
         "device_code": [share._asdict() for share in shares(results)],
     }
+    import json  # slow to load
+
     return json.dumps(document, indent=2)
 
 

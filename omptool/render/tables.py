@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Container, Iterator, Mapping, Sequence
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 from omptool.console import coloured
+from omptool.imports import import_tabulate
 from omptool.render.cut_names import shortened, told_apart
 
 Row = dict[str, Any]
@@ -24,7 +22,6 @@ SHORTEST = 16
 PART_OF_NAMES = 0.75
 PIECE = 400  # rows that are laid out together
 GAP = 2  # spaces between columns
-METADATA = "importlib.metadata"
 # Colours by a cell's first word: state of an entry, of a plugin, or where a region runs.
 STATES = {
     "present": "green",
@@ -117,7 +114,7 @@ def _lines(
     In each piece a row of the `widest` cells keeps the columns as wide as in all others. No line
     ends in spaces.
     """
-    tabulate = _tabulate()
+    tabulate = import_tabulate()
     length = len(next(iter(columns.values())))
     for start in range(0, length, PIECE):
         piece = zip(*(cells[start : start + PIECE] for cells in columns.values()), strict=True)
@@ -130,26 +127,6 @@ def _lines(
             tabulate.MIN_PADDING = padding
         header, rule, _widest, *rows = map(str.rstrip, text.split("\n"))
         yield "\n".join((header, rule, *rows) if start == 0 else rows)
-
-
-def _tabulate() -> Any:
-    """Import the library when a table is shown, to keep start-up fast.
-
-    The library imports importlib.metadata only to find its own version. Loading that module takes
-    longer than the library and click together.
-    """
-    known = sys.modules.get(METADATA)
-    if known is None and "tabulate" not in sys.modules:
-        stand_in = ModuleType(METADATA)
-        vars(stand_in).update(version=lambda _: "unknown", PackageNotFoundError=LookupError)
-        sys.modules[METADATA] = stand_in
-        try:
-            return import_module("tabulate")
-        except ImportError:  # another release needs more
-            pass
-        finally:
-            del sys.modules[METADATA]
-    return import_module("tabulate")
 
 
 def _coloured(cells: list[str], has_states: bool) -> list[str]:

@@ -7,7 +7,6 @@ A function's docstring is the cause and cure that `omptool verify --explain` pri
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from inspect import getdoc
 
 from packager.checks import (
     archives,
@@ -95,6 +94,8 @@ def selected(select: Collection[str] = (), ignore: Collection[str] = ()) -> list
 
 def explain(code: str) -> str:
     """Return the explanation of a code: cause and cure. Raises UsageError for an unknown code."""
+    from inspect import getdoc  # slow to load
+
     return getdoc(CHECKS[_known(code)]) or ""
 
 

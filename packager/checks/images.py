@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from packager.model import (
@@ -14,6 +13,7 @@ from packager.model import (
     Finding,
     Severity,
 )
+from packager.patterns import pattern
 from packager.records import NamedTuple
 from packager.triples import GPUS, code_of, processor_in
 
@@ -34,7 +34,7 @@ MACHINES = {
 # and clang calls a file in ".o" one, e.g. its SPIR-V for Intel's GPUs.
 KINDS = {"elf": ("elf", "cubin", "amdgcn")}
 OF_CLANG = ("spirv64", "elf", "spirv")  # code of the triple, declared kind, kind
-_SM = re.compile(r"sm_(\d+)")
+_SM = pattern(r"sm_(\d+)")
 SHARED = "an image for a CPU is a shared object: link it with -shared, or use `omptool lower`"
 UNKNOWN = "rebuild it, or install the plugin that takes it: `omptool devices` lists plugins"
 COPIED_AGAIN = "build or copy the file again; `omptool dump` shows what is left"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -16,14 +15,15 @@ from packager.generations import named
 from packager.model import DeviceImage, EntryTable, FatBinary, Finding
 from packager.naming.kernel_names import decode
 from packager.pairing import needs_device
+from packager.patterns import pattern
 from packager.wording import counted
 
 UPDATE = "update omptool; the other parts of the file were checked"
 RUNTIMES = ("libomptarget.so", "libtarget.so")
 # Code that reaches further than this from its data does not link in the small code model.
 REACH = 3 << 29
-_SM = re.compile(r"sm_(\d+)(\d)([af]?)")
-_HASHED = re.compile(r".*entries_[0-9a-f]{8,}")
+_SM = pattern(r"sm_(\d+)(\d)([af]?)")
+_HASHED = pattern(r".*entries_[0-9a-f]{8,}")
 
 
 def without_runtime(binary: FatBinary) -> Iterator[Finding]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,12 +11,13 @@ from pathlib import Path
 
 from packager.errors import NO_ROOM, UsageError
 from packager.files.portable import NEW
+from packager.patterns import pattern
 
 MODE = 0o777
 OWNERS = 0o600  # rights that an owner needs to write a file
 OTHERS_MAY_WRITE = 0o022
 ROOT = 0
-UNFINISHED = re.compile(r"\.(.{1,100})\.[0-9a-f]{12}")  # names by `_beside`
+UNFINISHED = pattern(r"\.(.{1,100})\.[0-9a-f]{12}")  # names by `_beside`
 MOST_LINKS = 40  # most links in a chain, Linux's limit
 
 

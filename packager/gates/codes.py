@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from inspect import getdoc
 
 from packager.gates import budget, earlier
 from packager.gates.budget import Budget
@@ -32,4 +31,6 @@ def name(code: str) -> str:
 
 def explain(code: str) -> str:
     """Return cause and cure of a finding, some lines of text."""
+    from inspect import getdoc  # slow to load
+
     return getdoc(AGAINST[code] if code in AGAINST else BUDGET[code]) or ""

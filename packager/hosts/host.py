@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from packager import abi
@@ -42,6 +41,7 @@ from packager.model import (
     ImageRecords,
     OffloadEntry,
 )
+from packager.patterns import pattern
 from packager.records import NamedTuple
 
 # Kinds of entries by bits of a record's flags (LLVM's omptarget.h); the first set bit decides.
@@ -58,7 +58,7 @@ LAST_UNLISTED = 14
 VIRTUAL_TABLE = 0x20  # clang 22: the size is the table's, and images have a pointer to theirs
 REGISTER = "__tgt_register_lib"
 # Section of the wrapper's destructor, in objects of clang 14 to 18.
-UNREGISTERING = re.compile(r"\.fini_array\.0*1")
+UNREGISTERING = pattern(r"\.fini_array\.0*1")
 # Containers of images for HIP's and CUDA's runtimes; OpenMP's entries are not for them.
 OTHER_MODELS = (hip_fatbin.NAME, cuda_fatbin.NAME, large_data.NAME)
 

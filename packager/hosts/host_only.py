@@ -25,16 +25,17 @@ from packager.files.reader import Reader
 from packager.model import HostOnly
 from packager.naming.kernel_names import decode
 from packager.naming.region_names import short_names
+from packager.patterns import pattern
 from packager.wording import counted
 
 # Matches a name without the suffixes that clang adds to parts of a region.
 _MARK = b"__omp_offloading_"
-_REGION = re.compile(
+_REGION = pattern(
     rb"\b__omp_offloading_[0-9a-f]{1,16}_[0-9a-f]{1,16}_[\w$.]{1,4096}?_l[0-9]{1,10}(?![0-9])"
 )
 # Prefix of the functions that GCC's regions and data constructs call.
 _GCC_MARK = b"GOMP_target"
-_LIBGOMP = re.compile(rb"\0(GOMP_target\w*)\0")
+_LIBGOMP = pattern(rb"\0(GOMP_target\w*)\0")
 GCC_SECTIONS = ".gnu.offload"
 _OVERLAP = 8192  # overlap of pieces: a longer name is missed at a cut
 MAX_REGIONS = 1 << 12

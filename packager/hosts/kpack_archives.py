@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,12 +12,13 @@ from packager.errors import FormatError, LimitError
 from packager.files.reader import NewerError, Reader, open_reader
 from packager.formats.containers import kpack
 from packager.model import KernelArchives
+from packager.patterns import pattern
 from packager.records import NamedTuple
 
 MAX_ARCHIVES = 64  # most archives of a pattern
 MAX_NAMES = 4096  # most names read from a folder
 SUFFIX = ".kpack"
-ARCH = re.compile(r"gfx[0-9a-f]+")
+ARCH = pattern(r"gfx[0-9a-f]+")
 
 
 class Archives(NamedTuple):

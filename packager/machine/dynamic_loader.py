@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -242,6 +241,8 @@ def _cached(machine: str, changed: int) -> Mapping[str, Path]:
 def _ldconfig() -> str:
     for command in filter(None, (which("ldconfig"), "/sbin/ldconfig", "/usr/sbin/ldconfig")):
         try:
+            import subprocess  # slow to load
+
             done = subprocess.run(
                 [command, "-p"],
                 capture_output=True,

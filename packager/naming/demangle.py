@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cache
+
+from packager.patterns import pattern
 
 LIBRARY = "libstdc++.so.6"
 MANGLED = "_Z"
@@ -18,9 +19,9 @@ _MAIN = "main program"
 _MAIN_PROGRAM = "_QQmain"
 _NAME = r"[a-z][a-z0-9_$]*"
 # Scopes: modules, submodules, enclosing procedures (unnamed: the main program), and blocks.
-_SCOPES = re.compile(rf"M{_NAME}|S{_NAME}|F(?:{_NAME})?|B[0-9]+")
+_SCOPES = pattern(rf"M{_NAME}|S{_NAME}|F(?:{_NAME})?|B[0-9]+")
 # Entities: procedures, variables, constants, types, namelists, common blocks.
-_ENTITY = re.compile(rf"(?:P|EC|E|T|N|C)({_NAME})")
+_ENTITY = pattern(rf"(?:P|EC|E|T|N|C)({_NAME})")
 
 
 @cache

@@ -7,17 +7,16 @@ variables end in `_ctor`, of destructors in `_dtor`, of a second region of one l
 
 from __future__ import annotations
 
-import re
-
+from packager.patterns import pattern
 from packager.records import NamedTuple
 
-_NAME = re.compile(
+_NAME = pattern(
     r"__omp_offloading__?([0-9a-f]{1,16})_([0-9a-f]{1,16})_(.+)_l([0-9]{1,10})"
     r"(?:_([0-9]{1,10}|ctor|dtor))?(?:_debug__)?"
 )
 # GCC's kernel names: function and number, joined by dots, or by dollars where names cannot have
 # dots.
-_GCC = re.compile(r"(.+)[.$]_omp_fn[.$][0-9]+")
+_GCC = pattern(r"(.+)[.$]_omp_fn[.$][0-9]+")
 
 
 class KernelName(NamedTuple):

@@ -6,12 +6,12 @@ The twin of this file is runtime/common/compact_name.cpp.
 
 from __future__ import annotations
 
-import re
+from packager.patterns import pattern
 
 LAMBDA = "::{lambda#"
 LONGEST = 1 << 12  # characters of a name that is shortened: the time grows with their square
 # Qualifiers after the parameters of a function that is a scope.
-_QUALIFIERS = re.compile(r"(?: const| volatile| &&?|\[abi:\w+\])*(?=::)")
+_QUALIFIERS = pattern(r"(?: const| volatile| &&?|\[abi:\w+\])*(?=::)")
 _OPENING, _CLOSING = "(<{[", ")>}]"
 
 

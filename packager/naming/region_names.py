@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from packager.naming.demangle import demangled
 from packager.naming.kernel_names import decode, gcc_function
 from packager.naming.lambdas import with_short_scopes, without_types_of_scopes
+from packager.patterns import pattern
 
 # Qualifiers that demanglers write after the parameters of a function.
-_QUALIFIERS = re.compile(r"(?: (?:const|volatile|&&?|noexcept)| \[[^\]]*\])*$")
-_OPERATOR = re.compile(r"\boperator(?:\(\)|\[\]|[<>=!+\-*/%^&|~,]+|(?= ))")
-_REGION = re.compile(r"(\S+)(:\d+)")  # function and line
+_QUALIFIERS = pattern(r"(?: (?:const|volatile|&&?|noexcept)| \[[^\]]*\])*$")
+_OPERATOR = pattern(r"\boperator(?:\(\)|\[\]|[<>=!+\-*/%^&|~,]+|(?= ))")
+_REGION = pattern(r"(\S+)(:\d+)")  # function and line
 _DEPTH = {"(": 1, "<": 1, "[": 1, "{": 1, ")": -1, ">": -1, "]": -1, "}": -1}
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 
@@ -20,7 +19,9 @@ def which(name: str) -> str | None:
     """Return the path of a program on PATH; None if there is none, or `name` is a path."""
     if Path(name).name != name:
         return None
-    found = shutil.which(name, path=os.pathsep.join(search_folders()))
+    from shutil import which as find  # slow to load
+
+    found = find(name, path=os.pathsep.join(search_folders()))
     return found if found and Path(found).is_absolute() else None  # Windows looks here first
 
 

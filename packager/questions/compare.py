@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 from itertools import zip_longest
 from types import MappingProxyType
 from typing import Literal
@@ -67,6 +66,8 @@ def _sequence(
         yield from (Change(what, "removed", line) for line in old if line not in after)
         yield from (Change(what, "added", line) for line in new if line not in before)
         return
+    from difflib import SequenceMatcher  # slow to load
+
     for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
             yield from (Change(what, "removed", line) for line in old[a:b])

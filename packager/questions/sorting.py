@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from packager.model import DeviceImage, DeviceSymbol, Resources
 from packager.naming.demangle import demangled
+from packager.patterns import pattern
 from packager.questions.kernels import Kernel
 
 Item = TypeVar("Item")
 Key = Callable[[Item], Any]
-_NUMBER = re.compile(r"(\d+)")
+_NUMBER = pattern(r"(\d+)")
 
 
 def natural(words: str) -> list[tuple[int, str]]:

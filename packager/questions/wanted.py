@@ -9,10 +9,11 @@ from functools import cached_property
 
 from packager.model import DeviceImage, FatBinary
 from packager.naming.region_names import spellings
+from packager.patterns import pattern
 from packager.questions.kernels import kernels
 from packager.triples import is_meant
 
-_LINE = re.compile(r":\d+$")
+_LINE = pattern(r":\d+$")
 
 
 class Wanted:

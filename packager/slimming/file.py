@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 import stat
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -91,9 +90,11 @@ def _taken_over(edited: Path, out: Path | None, check: Callable[[Path], None]) -
     """Write the result of an edit to `out`, if `check` accepts it."""
     size = edited.stat().st_size
     if out is not None:
+        from shutil import copyfile  # slow to load
+
         check(edited)
         with replacing(out, stat.S_IMODE(edited.stat().st_mode)) as beside:
-            shutil.copyfile(edited, beside)
+            copyfile(edited, beside)
     return Shrunk(size, size)
 
 

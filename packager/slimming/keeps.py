@@ -12,6 +12,7 @@ from packager.errors import PackagerError, UsageError
 from packager.files.reader import open_reader
 from packager.formats.device_images.amdgpu import ARCHES, FEATURES
 from packager.gpus import known_gpus
+from packager.patterns import pattern
 from packager.records import NamedTuple
 from packager.triples import CPUS
 
@@ -19,17 +20,17 @@ NVIDIA, AMD, INTEL, SPIRV = "nvptx64", "amdgcn", "intelgt", "spir64"
 MAX_LIST = 1 << 24  # bytes of a list of devices
 # NVIDIA's GPUs in no generation: too old ones, and sm_110's name before CUDA 13.
 OTHER_SMS = ("sm_20", "sm_21", "sm_30", "sm_32", "sm_101")
-_SM = re.compile(r"(sm_\d{2,3})([af]?)")
+_SM = pattern(r"(sm_\d{2,3})([af]?)")
 FIRST_WITH_VARIANTS = 90  # sm_90a
-_SPIRV = re.compile(r"spirv?(?:32|64)?(?:_\w+|v[\d.]+)?|spir-v(?: [\d.]+)?", re.IGNORECASE)
-INTEL_DEVICE = re.compile(r"\d+\.\d+\.\d+")  # form of ocloc's -device
+_SPIRV = pattern(r"spirv?(?:32|64)?(?:_\w+|v[\d.]+)?|spir-v(?: [\d.]+)?", re.IGNORECASE)
+INTEL_DEVICE = pattern(r"\d+\.\d+\.\d+")  # form of ocloc's -device
 _CPUS = {"x86-64": "x86_64", "x64": "x86_64", "amd64": "x86_64", "arm64": "aarch64"}
 
 
 # Names of processors that the rules parse; older tools wrote settings as in gfx906+xnack.
 _PROCESSORS = {
-    NVIDIA: re.compile(r"sm_\d+[af]?"),
-    AMD: re.compile(r"gfx[0-9a-f]+(?:-[\d-]*generic)?(?::\w+[+-])*"),
+    NVIDIA: pattern(r"sm_\d+[af]?"),
+    AMD: pattern(r"gfx[0-9a-f]+(?:-[\d-]*generic)?(?::\w+[+-])*"),
 }
 
 

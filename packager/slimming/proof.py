@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from packager.elf import headers
 from packager.errors import FindingError, PackagerError
 from packager.files.reader import Reader, open_reader
 from packager.hosts.windows import coff_headers
+from packager.processes.forked import forked
 from packager.records import NamedTuple
 from packager.slimming import linked, windows
 from packager.slimming.containers import found
@@ -26,6 +28,7 @@ from packager.wording import counted
 
 NOTHING = Request((), removed={})
 MOST_AHEAD = 1 << 13  # most images in memory until the result is written
+MANY = 1 << 8  # containers, of which a child process compares one half
 
 
 class _Loads(NamedTuple):
@@ -66,8 +69,7 @@ class Proof:
     def prove(self, after: Path) -> None:
         """Raise FindingError if a kept device would not load the same images from a result."""
         with open_reader(after, HEADERS) as data:
-            for number, (one, other) in enumerate(_pairs(self._ours(), _containers(data))):
-                self._compare(number, one, other)
+            self._compare_all(list(_pairs(self._ours(), _containers(data))))
             listed = [found_tables(one) for one in (self._before, data)]
             for kept in self._keeps:
                 mine = [_rows(found, Request((kept,))) for found in listed]
@@ -79,6 +81,20 @@ class Proof:
         if self._containers is None:
             self._containers = _containers(self._before)
         return self._containers
+
+    def _compare_all(self, pairs: Sequence[tuple[Found, Found]]) -> None:
+        """Compare the containers of both files; of many, a child process compares one half."""
+        numbers = range(len(pairs))
+        if len(pairs) < MANY:
+            self._compare_some(pairs, numbers)
+            return
+        with forked(partial(self._compare_some, pairs, numbers[1::2])) as others:
+            self._compare_some(pairs, numbers[::2])
+            others()
+
+    def _compare_some(self, pairs: Sequence[tuple[Found, Found]], numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self._compare(number, *pairs[number])
 
     def _compare(self, number: int, before: Found, after: Found) -> None:
         if _is_same(before.content, after.content):

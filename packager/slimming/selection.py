@@ -6,12 +6,12 @@ The rules of which GPU runs which code are in `packager.gpus`, which `doctor` us
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 
 from packager.gpus import is_generic, on_amd, on_nvidia
 from packager.model import ImageKind
+from packager.patterns import pattern
 from packager.records import NamedTuple
 from packager.slimming.keeps import AMD, INTEL, INTEL_DEVICE, NVIDIA, SPIRV, Kept
 
@@ -23,7 +23,7 @@ COMPILED: dict[str, tuple[ImageKind, ...]] = {
     AMD: ("spirv", "bitcode"),
 }
 INTELS = (INTEL, "spir64_gen")
-_NUMBER = re.compile(r"(?:sm|compute)_(\d+)")
+_NUMBER = pattern(r"(?:sm|compute)_(\d+)")
 
 
 class Candidate(NamedTuple):

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from packager.checks import verify
 from packager.errors import FindingError
-from packager.hosts.load import load
 from packager.model import Finding
 
 # Warning of images registered as LLVM 15 to 17 do, which the user requested here.
@@ -24,6 +23,8 @@ def checked(
     that plugins accept, by triple and size. Raises FindingError for an error, unless `force` is
     set.
     """
+    from packager.hosts.load import load  # slow to load, and containers are not loaded
+
     binary = load(path)
     if own:
         images = (i.taken if (i.triple, i.size) in own else i for i in binary.images)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -97,7 +96,9 @@ def _size(name: str, known: dict[str, DeviceSymbol], host: dict[str, HostSymbol]
 
 
 def _near(name: str, candidates: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(candidates), n=3)
+    from difflib import get_close_matches  # slow to load
+
+    near = get_close_matches(name, list(candidates), n=3)
     return f" (near: {', '.join(near)})" if near else ""
 
 

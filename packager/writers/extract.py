@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from packager.files.reader import Reader
 from packager.files.replacing import replacing
 from packager.hosts.load import load_all
 from packager.model import DeviceImage, FatBinary, ImageKind
+from packager.patterns import pattern
 from packager.questions.offered import Offered
 from packager.questions.wanted import Wanted
 from packager.records import NamedTuple
@@ -20,7 +20,7 @@ ENDINGS: dict[ImageKind, str] = {
     "ptx": "ptx", "cubin": "cubin", "fatbin": "fatbin", "bitcode": "bc", "spirv": "spv",
     "amdgcn": "co", "zebin": "zebin", "tileir": "tilebc",
 }  # fmt: skip
-_UNSAFE = re.compile(r"[^A-Za-z0-9._+-]")
+_UNSAFE = pattern(r"[^A-Za-z0-9._+-]")
 LONGEST = 200
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import click
 from omptool.errors import reported
 from packager.look import Look
 from packager.model import DeviceImage, FatBinary
+from packager.patterns import pattern
 from packager.questions.wanted import Wanted
 from packager.records import NamedTuple
 from packager.triples import normalise
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from packager.dwarf.sources import Asked
 
 
-_ADDRESS = re.compile(r"0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19}")
+_ADDRESS = pattern(r"0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19}")
 
 
 def numbers(

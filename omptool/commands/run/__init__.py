@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shlex
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
@@ -333,6 +332,8 @@ def _in_gdb(start: Start) -> Start:
     changed = [
         f"{name}={value}" for name, value in start.environment.items() if own.get(name) != value
     ]
+    import shlex
+
     wrapper = shlex.join(["env", *changed])
     settings = ["-ex", "set breakpoint pending on", "-ex", f"set exec-wrapper {wrapper}"]
     words = ("gdb", *settings, "--args", str(start.file), *start.words[1:])

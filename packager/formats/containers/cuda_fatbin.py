@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
+from typing import TYPE_CHECKING
 
 from packager.elf.headers import Section
 from packager.errors import FormatError, LimitError, PackagerError
-from packager.files.inflating.images import Begun
-from packager.files.inflating.inflate import inflate
 from packager.files.reader import NewerError, Reader
 from packager.formats.containers.bundles.clang_bundle import zeros
 from packager.formats.containers.payload import Payload
 from packager.model import Contents, ImageKind
 from packager.records import NamedTuple
+
+if TYPE_CHECKING:
+    from packager.files.inflating.images import Begun
 
 NAME = "cuda-fatbin"
 MAGIC = b"\x50\xed\x55\xba"
@@ -107,6 +109,8 @@ class _Group(NamedTuple):
         what = "compressed group of CUDA images"
         whole = self.stored
         if self.method:
+            from packager.files.inflating.inflate import inflate
+
             whole = inflate(whole, self.method, self.inflated, what)
         for image, offset, size in self.images:
             stored = whole.slice(offset, size, "image of a CUDA group")
@@ -283,6 +287,8 @@ def _image(entry: Entry) -> _Image:
     kind, stored, method = KINDS[entry.kind], entry.stored, _method(entry.flags)
     if not method or kind == KINDS[LTO]:
         return _Image(kind, entry.arch, stored)
+    from packager.files.inflating.images import Begun  # slow to load, for compressed images only
+
     what = "compressed CUDA image"
     compressed = stored.slice(0, entry.packed or len(stored), what)
     begun = Begun(compressed, method, entry.inflated, what, is_text=kind == KINDS[PTX])

@@ -13,7 +13,6 @@ from struct import Struct
 from packager.elf import headers
 from packager.elf.headers import Section
 from packager.errors import FormatError, LimitError
-from packager.files.inflating.images import Begun
 from packager.files.inflating.inflate import ZSTD_MAGIC, zstd_pieces
 from packager.files.reader import Reader
 from packager.formats.containers import zstd_frame
@@ -46,6 +45,8 @@ def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
         if frame:
             stored, size = frame
             end = at + len(stored)
+            from packager.files.inflating.images import Begun  # slow to load
+
             image = Begun(stored, "zstd", size, "compressed CUDA image", is_text=False).finished()
             yield Payload(
                 image,

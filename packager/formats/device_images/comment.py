@@ -6,10 +6,11 @@ from __future__ import annotations
 import re
 
 from packager.elf.headers import Elf
+from packager.patterns import pattern
 
 # Names of clang and flang, whose code follows clang's conventions of the same release.
-_CLANG = re.compile(rb"(?:clang|flang|flang-new) version (\d{1,4})\.")
-_LLVM = re.compile(rb"(?:(?:clang|flang|flang-new) version|Linker: LLD) (\d{1,4})\.")
+_CLANG = pattern(rb"(?:clang|flang|flang-new) version (\d{1,4})\.")
+_LLVM = pattern(rb"(?:(?:clang|flang|flang-new) version|Linker: LLD) (\d{1,4})\.")
 MAX_SIZE = 1 << 16  # linkers keep each string once
 
 

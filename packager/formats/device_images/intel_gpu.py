@@ -7,7 +7,6 @@ intel/compute-runtime and intel-graphics-compiler.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from struct import Struct
 
@@ -17,6 +16,7 @@ from packager.errors import FormatError
 from packager.files.names import text
 from packager.files.reader import Reader
 from packager.model import Contents, DeviceSymbol, Resources
+from packager.patterns import pattern
 
 MACHINE = "intelgt"
 INFO, COMPATIBILITY = ".ze_info", ".note.intelgt.compat"
@@ -25,9 +25,9 @@ NOTE = Struct("<III")  # size of the owner's name, of the description, type
 PRODUCT = Struct("<I")  # major from bit 22, minor 8 bits from bit 14, revision 6 bits
 PRODUCT_CONFIG = 6  # the type of the note that holds it
 ALIGNMENT = 4
-_LIST = re.compile(r"^(\w+):\s*$")
-_NAME = re.compile(r"^  - name:\s+['\"]?([^'\"]+?)['\"]?\s*$")
-_NUMBER = re.compile(r"^ +(grf_count|slm_size|private_size|spill_size):\s+(\d+)\s*$")
+_LIST = pattern(r"^(\w+):\s*$")
+_NAME = pattern(r"^  - name:\s+['\"]?([^'\"]+?)['\"]?\s*$")
+_NUMBER = pattern(r"^ +(grf_count|slm_size|private_size|spill_size):\s+(\d+)\s*$")
 
 
 def probe(data: Reader) -> bool:

@@ -8,7 +8,6 @@ Descriptor". The descriptor has allocated resources, which exceed the used ones.
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Iterator
 from functools import lru_cache
@@ -21,6 +20,7 @@ from packager.errors import FormatError
 from packager.files import msgpack
 from packager.files.names import text
 from packager.model import Resources
+from packager.patterns import pattern
 
 # Format, attribute, and the size in format 4 (a sized value). The values read here are a symbol's
 # index and a number.
@@ -28,7 +28,7 @@ ATTRIBUTE = Struct("<BBH")
 VALUE = Struct("<II")
 SIZED = 4
 REGISTERS, FRAME, STACK = 0x2F, 0x11, 0x12
-_WANTED = re.compile(b"%c[%c%c%c]" % (SIZED, REGISTERS, FRAME, STACK))
+_WANTED = pattern(b"%c[%c%c%c]" % (SIZED, REGISTERS, FRAME, STACK))
 INFO, INFO_PREFIX, SHARED_PREFIX = ".nv.info", ".nv.info.", ".nv.shared."
 # sizes of the group and private segment in a kernel descriptor
 DESCRIPTOR = Struct("<II56x")

@@ -14,6 +14,7 @@ from packager.errors import LimitError
 from packager.files import helper
 from packager.files.reader import Reader
 from packager.model import Contents, DeviceSymbol
+from packager.patterns import pattern
 
 # Size of the pieces in which the text is read; a piece ends with a line.
 PIECE = 1 << 20
@@ -26,17 +27,17 @@ HEAD, SHORT_HEAD = 1 << 16, 1 << 10
 MAX_SYMBOLS = 1 << 20
 MACHINES = {b"32": "nvptx"}  # keyed by the size of addresses; "nvptx64" without one
 
-_BLANK = re.compile(rb"(?:\s+|//[^\n]*\n|/\*.*?\*/)*", re.S)
+_BLANK = pattern(rb"(?:\s+|//[^\n]*\n|/\*.*?\*/)*", re.S)
 # Matches the newline before a directive: a search for it is much faster than for "^".
-_DIRECTIVE = re.compile(
+_DIRECTIVE = pattern(
     rb"\n[ \t]*\.(?:visible|weak|common|entry|target|address_size)\b[^\n={]{0,65535}"
 )
-_TARGET = re.compile(rb"\s*\.target\s+(\w+)")
-_ADDRESS_SIZE = re.compile(rb"\s*\.address_size\s+(\d+)\b")
-_KERNEL = re.compile(rb"\s*(?:\.(?:visible|weak)\s+)?\.entry\s+([\w$%]+)")
+_TARGET = pattern(rb"\s*\.target\s+(\w+)")
+_ADDRESS_SIZE = pattern(rb"\s*\.address_size\s+(\d+)\b")
+_KERNEL = pattern(rb"\s*(?:\.(?:visible|weak)\s+)?\.entry\s+([\w$%]+)")
 # A kernel's header may contain text that looks like its end.
-_HEADER_END = re.compile(rb"//[^\n]*|\.pragma\b[^;]*;|([;{])")
-_VARIABLE = re.compile(
+_HEADER_END = pattern(rb"//[^\n]*|\.pragma\b[^;]*;|([;{])")
+_VARIABLE = pattern(
     rb"\s*\.(?:visible|weak|common)\s+\.(?:global|const)\s+"
     rb"(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+\d+\s+)?(?:\.v([248])\s+)?\.[bsuf](\d{1,3})\s+"
     rb"([\w$%]+)((?:\[\d{0,12}\])*)"

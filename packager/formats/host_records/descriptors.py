@@ -25,6 +25,7 @@ from packager.formats.host_records.entries import FoundTable
 from packager.formats.host_records.record_forms import RecordForms, is_nameless
 from packager.host_machines import MACHINES
 from packager.layouts import BIN_DESC, DEVICE_IMAGE, PROPOSAL_ENTRY, PROPOSAL_IMAGE, EntryLayout
+from packager.patterns import pattern
 from packager.records import NamedTuple
 
 # Most images of a descriptor, one per triple and arch. Pointers yield many wrong candidates.
@@ -36,7 +37,7 @@ MAX_CONSTRUCTORS = 1 << 16
 # Size of a piece of data that is searched.
 PIECE = 1 << 16
 # Matches a number of images, as a 64-bit word.
-_COUNT = re.compile(rb"(?=[\x01-\x40]\x00{7})", re.S)
+_COUNT = pattern(rb"(?=[\x01-\x40]\x00{7})", re.S)
 
 # Offsets of pointers in the records.
 IMAGE_END, IMAGE_ENTRIES = 8, 16

@@ -12,7 +12,6 @@ renamed it, the descriptor's range locates the records.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from itertools import islice, repeat
 
@@ -29,6 +28,7 @@ from packager.layouts import (
     EntryLayout,
 )
 from packager.model import Model
+from packager.patterns import pattern
 from packager.records import NamedTuple
 
 # Names of sections of entries, and their expected records.
@@ -46,7 +46,7 @@ MODELS: dict[str, Model] = {"cuda_offloading_entries": "cuda", "hip_offloading_e
 # LLVM's numbers of models; HIP had another one until LLVM 20.
 NUMBERED: dict[int, Model] = {1: "openmp", 2: "cuda", 3: "hip", 4: "hip", 8: "sycl"}
 
-_HASH = re.compile(r"[0-9a-f]{8,}")
+_HASH = pattern(r"[0-9a-f]{8,}")
 
 
 class Record(NamedTuple):

@@ -6,13 +6,13 @@ Objects have the symbols, and so do programs of some linkers; stripped files hav
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 
 from packager.elf.headers import SHT_SYMTAB, STT_OBJECT, WORD, Elf, Symbol
+from packager.patterns import pattern
 
-_NAMES = re.compile(rb"(?<=\0)(?:\.L)?\.offload_maptypes[.\d]*(?=\0)")
+_NAMES = pattern(rb"(?<=\0)(?:\.L)?\.offload_maptypes[.\d]*(?=\0)")
 # Bits of a map type up to LLVM 23, NON_CONTIG, and the number of the enclosing row.
 KNOWN = 0xFFFF | 1 << 44 | 0xFFFF << 48
 MAX_NAMES = 1 << 26  # bytes of names that are looked through

@@ -7,7 +7,6 @@ the file imports, then from the records themselves: from the offsets of their re
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from packager.elf.address_space import MAX_WINDOW, Space, read_window
@@ -23,6 +22,7 @@ from packager.layouts import (
     VERSIONED_ENTRY,
     EntryLayout,
 )
+from packager.patterns import pattern
 
 BY_VERSION = {
     REGISTER: INTERFACE_ENTRY,
@@ -30,7 +30,7 @@ BY_VERSION = {
     "__tgt_register_lib@VERS1.0": CLASSIC_ENTRY,
 }
 BEGIN_SYMBOL = "__start_"
-NAME = re.compile(r"[\w.$]+")
+NAME = pattern(r"[\w.$]+")
 
 
 class RecordForms:

@@ -8,12 +8,12 @@ that stands for the second a number, and launching it ends the program. Later cl
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from packager.elf.headers import SHT_SYMTAB, Elf
+from packager.patterns import pattern
 
-_NUMBERED = re.compile(rb"\.([\w$.]{1,4096})\.region_id\.\d{1,9}\0")
+_NUMBERED = pattern(rb"\.([\w$.]{1,4096})\.region_id\.\d{1,9}\0")
 MAX_NAMES = 1 << 12
 
 

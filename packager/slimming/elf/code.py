@@ -24,21 +24,26 @@ NEAR = 1 << 31
 PATTERN_FOR = 1 << 22  # bytes of code for which one pattern is compiled, which takes time
 
 
-def reference(file: LinkedFile, starts: Collection[int]) -> int | None:
-    """Return the address of code that refers to one of these containers, if there is any."""
+def references(file: LinkedFile, starts: Collection[int]) -> dict[int, int]:
+    """Return the containers at `starts` that code refers to, each with the first place.
+
+    They are in the order of these places.
+    """
+    found: dict[int, int] = {}
     if not starts:
-        return None
-    wanted = {start + inside for start in starts for inside in range(HEADER)}
+        return found
+    inside = {start + at: start for start in starts for at in range(HEADER)}
     low, high = min(starts), max(starts) + HEADER
     find = _arm if file.elf.machine == "aarch64" else _x86
     for section in file.sections:
         if section.is_code and section.is_allocated:
             for place, target in find(file, section, low, high):
-                if target in wanted:
-                    return place
-            if file.elf.is_executable and (found := _absolute(file, section, starts)) is not None:
-                return found
-    return None
+                if target in inside:
+                    found.setdefault(inside[target], place)
+            if file.elf.is_executable:
+                for place, start in _absolute(file, section, starts):
+                    found.setdefault(start, place)
+    return found
 
 
 def _pieces(file: LinkedFile, section: Section, extra: int) -> Iterator[tuple[int, memoryview]]:
@@ -99,13 +104,15 @@ def _arm(file: LinkedFile, section: Section, low: int, high: int) -> Iterator[tu
                 yield from ((place, target) for target in ArmReader().relative(window, place))
 
 
-def _absolute(file: LinkedFile, section: Section, starts: Collection[int]) -> int | None:
-    """Return the place of an address in position-dependent code."""
-    words = [start.to_bytes(4, "little") for start in starts if start < 1 << 32]
+def _absolute(
+    file: LinkedFile, section: Section, starts: Collection[int]
+) -> Iterator[tuple[int, int]]:
+    """Yield the places of addresses in position-dependent code, and the addresses."""
+    words = {start: start.to_bytes(4, "little") for start in starts if start < 1 << 32}
     for place, piece in _pieces(file, section, 3):
         code = bytes(piece)
-        for word in words:
+        for start, word in list(words.items()):
             at = code.find(word)
             if at >= 0:
-                return place + at
-    return None
+                yield place + at, start
+                del words[start]

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 
 from packager.editing.linked import LinkedFile
 from packager.elf.headers import PT_INTERP, PT_LOAD, Section
 from packager.errors import PackagerError, UsageError
 from packager.records import NamedTuple
-from packager.slimming.elf.code import reference
 from packager.slimming.elf.front import Move, find_front
 from packager.slimming.elf.holes import Cut, Holes, find_cut, used_ranges
 from packager.slimming.elf.packing import Packed, pack
@@ -41,13 +41,18 @@ class Attempt(NamedTuple):
     faults: dict[int, str]
 
 
-def find_references(file: LinkedFile, packed: Iterable[Packed]) -> dict[int, str]:
-    """Return the faults of sections with containers that code refers to, by section number."""
+def find_referenced(
+    packed: Iterable[Packed], references: Callable[[], Mapping[int, int]]
+) -> dict[int, str]:
+    """Return the faults of sections with moved containers that code refers to, by number.
+
+    `references` searches code for containers, and returns the first place for each.
+    """
     faults: dict[int, str] = {}
     for one in packed:
         moved = {old for old, new in one.addresses.items() if old != new}
-        place = reference(file, moved)
-        if place is not None:
+        places = (place for start, place in references().items() if start in moved) if moved else ()
+        for place in islice(places, 1):
             faults[one.section.number] = f"code at {place:#x} refers to a container"
     return faults
 

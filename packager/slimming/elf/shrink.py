@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
 
 from packager.editing.linked import LinkedFile
@@ -15,14 +16,16 @@ from packager.elf.headers import Elf, Section
 from packager.errors import PackagerError
 from packager.files.reader import Reader, open_reader
 from packager.files.replacing import replacing
+from packager.processes.forked import forked
 from packager.records import NamedTuple
-from packager.slimming.elf.cutting import find_cutting, find_references
+from packager.slimming.elf.code import references
+from packager.slimming.elf.cutting import find_cutting, find_referenced
 from packager.slimming.elf.holes import Hole, Holes
 from packager.slimming.elf.layout import Layout, in_place
 from packager.slimming.elf.linked import linked_layout
 from packager.slimming.elf.objects import object_layout
-from packager.slimming.elf.output import write
-from packager.slimming.elf.packing import expect_sound, holes_between, is_same, size_of
+from packager.slimming.elf.output import LARGE, write
+from packager.slimming.elf.packing import Packed, expect_sound, holes_between, is_same, size_of
 from packager.slimming.pieces import Rewritten
 from packager.writers.streams import Copied, ignore
 
@@ -52,11 +55,7 @@ class Shrunk(NamedTuple):
     notes: tuple[str, ...] = ()  # notes for users
 
 
-Faults = Mapping[int, str]  # reasons why sections are not cut, by section number
-
-
-def _no_faults() -> Faults:
-    return {}
+Faults = dict[int, str]  # reasons why sections are not cut, by section number
 
 
 class Planned(NamedTuple):
@@ -64,7 +63,7 @@ class Planned(NamedTuple):
 
     shrunk: Shrunk
     layout: Layout | None
-    find_references: Callable[[], Faults] = _no_faults  # references in code; any changes the plan
+    packed: tuple[Packed, ...] = ()  # a reference of code to a moved container changes the plan
 
 
 class _ReferencedError(Exception):
@@ -99,27 +98,63 @@ def shrink(
     """
     with open_reader(source) as data:
         rows = expect_sound(containers, data)
-        known: dict[int, str] = {}
-        while True:
-            found = _planned(source, data, rows, known, zero=zero)
-
-            def expect_no_references(plan: Planned = found) -> None:
-                if faults := plan.find_references():
-                    raise _ReferencedError(faults)
-
-            try:
-                if found.layout is None or out is None:
-                    expect_no_references()
+        known: Faults = {}
+        with _searched(source, data, rows, zero=zero) as referred:
+            while True:
+                found = _planned(source, data, rows, known, zero=zero)
+                expect_none = partial(_expect_no_references, found, referred)
+                try:
+                    if found.layout is None or out is None:
+                        expect_none()
+                        return found.shrunk
+                    with replacing(out, source.stat().st_mode & MODE) as temporary:
+                        with temporary.open("r+b") as stream:
+                            steps = (expect_none, meanwhile or _nothing)
+                            write(stream, data, found.layout, copied, steps)
+                        if check is not None:
+                            check(temporary)
                     return found.shrunk
-                with replacing(out, source.stat().st_mode & MODE) as temporary:
-                    with temporary.open("r+b") as stream:
-                        steps = [expect_no_references, *([meanwhile] if meanwhile else [])]
-                        write(stream, data, found.layout, copied, steps)
-                    if check is not None:
-                        check(temporary)
-                return found.shrunk
-            except _ReferencedError as error:
-                known |= error.faults
+                except _ReferencedError as error:
+                    known |= error.faults
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+def _expect_no_references(found: Planned, referred: Callable[[], dict[int, int]]) -> None:
+    """Raise _ReferencedError if code refers to containers that move."""
+    if faults := find_referenced(found.packed, referred):
+        raise _ReferencedError(faults)
+
+
+@contextmanager
+def _searched(
+    path: Path, data: Reader, rows: Sequence[Rewritten], *, zero: bool
+) -> Iterator[Callable[[], dict[int, int]]]:
+    """Yield a function that searches code for references to containers.
+
+    A child process searches a large file from the start of the block on.
+    """
+    search = partial(_references, path, data, rows)
+    is_large = len(data) >= LARGE and headers.probe(data)
+    if is_large and not zero and any(map(_gain, rows)):
+        with forked(search) as result:
+            yield cache(result)
+    else:
+        yield cache(search)
+
+
+def _references(path: Path, data: Reader, rows: Sequence[Rewritten]) -> dict[int, int]:
+    """Return the containers that code of a linked file refers to, as `references` does."""
+    file = LinkedFile(_Opened(path, data, headers.read(data)))
+    groups, _ = _grouped(file.elf, rows, {}, zero=False)
+    starts = [
+        section.address - section.offset + one.offset
+        for section, found in groups.items()
+        for one in found
+    ]
+    return references(file, starts)
 
 
 def _planned(
@@ -141,14 +176,14 @@ def _planned(
         return Planned(Shrunk(size, size - between.size(), tuple(between.rows)), layout)
     faults: dict[int, str] = {}
     groups, others = _grouped(elf, rows, faults, zero=zero)
-    layout, moved, notes, find = _layout(_Opened(path, data, elf), groups, others, faults, known)
+    layout, moved, notes, packed = _layout(_Opened(path, data, elf), groups, others, faults, known)
     gone = layout.holes.size()
     if is_same_content and not gone:
         return untouched
     names = {s.number: s.name for s in elf.sections} if elf else {}
     zeroed = tuple(Zeroed(names.get(n, ""), why) for n, why in sorted(faults.items()))
     holes = tuple(layout.holes.rows)
-    return Planned(Shrunk(size, size - gone, holes, zeroed, moved, notes=notes), layout, find)
+    return Planned(Shrunk(size, size - gone, holes, zeroed, moved, notes=notes), layout, packed)
 
 
 def _gain(container: Rewritten) -> int:
@@ -185,7 +220,7 @@ class _Result(NamedTuple):
     layout: Layout
     moved: int = 0
     notes: tuple[str, ...] = ()
-    find_references: Callable[[], Faults] = _no_faults
+    packed: tuple[Packed, ...] = ()
 
 
 def _layout(
@@ -212,4 +247,4 @@ def _layout(
     moved = sum(old != new for one in cutting.packed for old, new in one.addresses.items())
     layout = linked_layout(linked, cutting, others, everything)
     notes = tuple(losses(linked, file.path.stat().st_mode))
-    return _Result(layout, moved, notes, partial(find_references, linked, cutting.packed))
+    return _Result(layout, moved, notes, cutting.packed)

@@ -90,3 +90,28 @@ def test_a_container_that_is_gone(tmp_path: Path, made: Containers) -> None:
     other.write_bytes(path.read_bytes().replace(CUDA[:8], bytes(8)))
     with pytest.raises(FindingError, match="has 0 containers of device code, and the file has 1"):
         prove(path, other, named(["sm_90"]))
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_other_code_of_either_half(
+    tmp_path: Path, made: Containers, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """A child process compares one half of many containers; its error is raised, too."""
+    monkeypatch.setattr("packager.slimming.proof.MANY", 0)
+    monkeypatch.setattr("packager.processes.forked._can_fork", lambda: True)
+    image = tmp_path / "k.fatbin"
+    image.write_bytes(CUDA)
+    parts = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        parts.append(wrapped(tmp_path / name, "cuda", image))
+    run("gcc", "-shared", *parts, "-o", tmp_path / "lib.so")
+    path = tmp_path / "lib.so"
+    prove(path, path, named(["sm_90"]))
+    content = path.read_bytes()
+    at = content.index(CUDA) if number == 0 else content.rindex(CUDA)
+    changed = bytearray(content)
+    changed[at + len(fatbin(entry(2, bytes(99)))) - 1] ^= 1  # the end of the cubin
+    (tmp_path / "changed.so").write_bytes(changed)
+    with pytest.raises(FindingError, match=f"of container {number} at"):
+        prove(path, tmp_path / "changed.so", named(["sm_90"]))

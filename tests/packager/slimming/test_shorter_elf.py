@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import subprocess
 from pathlib import Path
@@ -266,13 +267,13 @@ def test_segments_of_larger_pages_stay_congruent(
 
 
 @pytest.mark.parametrize("option", ["-O1", "-DCODE"])
-def test_a_large_result_is_copied_by_a_thread(
+def test_a_large_result_is_copied_by_a_child_process(
     products: Products, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
     """The result is equal, even if code that refers to a container is found during the copy."""
     app = program(products, "pie", option)
     done = shrunk(app, {90}, tmp_path / "small")
-    monkeypatch.setattr("packager.slimming.elf.output.LARGE", 0)
+    _make_large(monkeypatch)
     calls: list[int] = []
     assert done == shrink(
         app, kept(app, {90}), tmp_path / "large", meanwhile=lambda: calls.append(1)
@@ -285,7 +286,7 @@ def test_errors_of_a_copy_and_beside_it_leave_nothing(
     products: Products, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = program(products, "pie")
-    monkeypatch.setattr("packager.slimming.elf.output.LARGE", 0)
+    _make_large(monkeypatch)
 
     def refuse() -> None:
         raise FindingError("kernels are missing")
@@ -312,21 +313,28 @@ def test_what_is_read_by_name_is_where_the_headers_say(products: Products, tmp_p
     assert texts[0] == texts[1]
 
 
+def _make_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Treat every file as a large one, for which child processes are started."""
+    for module in ("output", "shrink"):
+        monkeypatch.setattr(f"packager.slimming.elf.{module}.LARGE", 0)
+    monkeypatch.setattr("packager.processes.forked._can_fork", lambda: True)
+
+
 def _functions(symbols: list[str]) -> list[str]:
     return [symbol.split()[0] for symbol in symbols if " t " in symbol or " T " in symbol]
 
 
-def test_without_a_thread_the_result_is_the_same(
+def test_without_a_child_process_the_result_is_the_same(
     products: Products, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A user may have no more threads."""
+    """A user may have no more processes."""
     app = program(products, "pie")
     shrunk(app, {90}, tmp_path / "small")
 
-    def refuse(_: object) -> None:
-        raise RuntimeError("can't start new thread")
+    def refuse() -> int:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
 
-    monkeypatch.setattr("packager.slimming.elf.output.LARGE", 0)
-    monkeypatch.setattr("threading.Thread.start", refuse)
+    _make_large(monkeypatch)
+    monkeypatch.setattr("os.fork", refuse)
     shrunk(app, {90}, tmp_path / "large")
     assert (tmp_path / "large").read_bytes() == (tmp_path / "small").read_bytes()

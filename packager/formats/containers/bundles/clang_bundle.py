@@ -8,7 +8,6 @@ Text: each payload between a START and an END line, which are comments of its la
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from struct import Struct
 
@@ -17,6 +16,7 @@ from packager.files.names import text
 from packager.files.reader import Reader
 from packager.formats.containers.payload import Payload
 from packager.model import Model
+from packager.patterns import pattern
 from packager.records import NamedTuple
 
 NAME = "clang-bundle"
@@ -32,7 +32,7 @@ PIECE = 1 << 16
 ALIGNMENT = 16
 TEXT_HEAD = 1 << 10
 
-_LINE = re.compile(rb"(?:^|\n)(?://|;|#) __CLANG_OFFLOAD_BUNDLE____(START|END)__ ([^\n]*)\n")
+_LINE = pattern(rb"(?:^|\n)(?://|;|#) __CLANG_OFFLOAD_BUNDLE____(START|END)__ ([^\n]*)\n")
 _PROCESSOR = ("gfx", "sm_", "compute_")
 # <kind>-<arch>-<vendor>-<os>-<env>-<processor>
 _PARTS_BEFORE_PROCESSOR = 5

@@ -6,7 +6,6 @@ Blocks can be skipped by the size in their headers, so the instructions of a mod
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from struct import Struct
@@ -14,6 +13,7 @@ from struct import Struct
 from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.formats.device_images.bitcode.magic import MAGIC, WRAPPER_MAGIC, probe
+from packager.patterns import pattern
 from packager.records import NamedTuple
 
 WORD = 32
@@ -33,7 +33,7 @@ MAX_ABBREVIATIONS = 1 << 12
 MAX_ITEMS = 1 << 20  # most items of a stream
 WINDOW = 1 << 16  # bytes that are in memory at one time
 IDENTIFICATION, PRODUCER = 13, 1  # a block, and its record of the release: "LLVM19.1.7"
-LLVM_RELEASE = re.compile(r"(?:APPLE_\w+|LLVM)(\d+)\.")
+LLVM_RELEASE = pattern(r"(?:APPLE_\w+|LLVM)(\d+)\.")
 Release = str  # "19"; "": not recorded
 
 
