@@ -25,13 +25,9 @@ from omptool.options.wrapper import (
 )
 
 if TYPE_CHECKING:
-    from packager.files.reader import OpenFiles
     from packager.hosts.host_file import HostFile
-    from packager.layouts import WrittenAbi
     from packager.model import Finding
-    from packager.writers.bundle import EntrySource
-    from packager.writers.requests import ImageRequest
-    from packager.writers.streams import Copied
+    from packager.writers.requests import WrapRequest
 
 
 @click.command(cls=WithResponseFiles)
@@ -64,7 +60,7 @@ def command(
         from omptool.probes import own_formats
         from packager.files.reader import OpenFiles
         from packager.hosts.host_file import open_host
-        from packager.writers.requests import parse_request
+        from packager.writers.requests import WrapRequest, parse_request
 
         requests = [parse_request(image) for image in images]
         warn_of_triples(requests)
@@ -79,44 +75,28 @@ def command(
             source, written = entry_source(entries), written_abi(abi, file)
             inputs = [host, *named]
             with rule(dependencies, out, inputs), progress(inputs) as copied:
-                findings, notes = into(file, requests, files, source, out, written, force, copied)
+                request = WrapRequest(requests, files, source, written, force, copied)
+                findings, notes = into(file, request, out)
     report(out, findings)
     for note in notes:
         echo(f"Note: {shown(out)}: {note}", err=True)
 
 
 def _into_object(
-    host: HostFile,
-    requests: Sequence[ImageRequest],
-    files: OpenFiles,
-    source: EntrySource,
-    out: Path,
-    abi: WrittenAbi,
-    force: bool,
-    copied: Copied,
+    host: HostFile, request: WrapRequest, out: Path
 ) -> tuple[Sequence[Finding], Sequence[str]]:
     from packager.writers.bundle import bundle
 
-    done = bundle(host, requests, files, source, out, abi=abi, force=force, copied=copied)
-    return done, ()
+    return bundle(host, request, out), ()
 
 
 def _into_linked(
-    host: HostFile,
-    requests: Sequence[ImageRequest],
-    files: OpenFiles,
-    source: EntrySource,
-    out: Path,
-    abi: WrittenAbi,
-    force: bool,
-    copied: Copied,
+    host: HostFile, request: WrapRequest, out: Path
 ) -> tuple[Sequence[Finding], Sequence[str]]:
     from packager.files.checksums import Checksums
 
-    with Checksums(files, (request.path for request in requests)) as sums:
+    with Checksums(request.files, (image.path for image in request.images)) as sums:
         from packager.editing.register import register
 
-        done = register(
-            host, requests, source, out, files, sums, abi=abi, force=force, copied=copied
-        )
+        done = register(host, request, sums, out)
     return done.findings, done.notes

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -30,9 +30,11 @@ from packager.host_machines import MACHINES
 if TYPE_CHECKING:
     from packager.files.reader import OpenFiles
     from packager.model import Finding
-    from packager.writers.bundle import EntrySource, Form
+    from packager.writers.bundle import Form
     from packager.writers.containers import ContainerForm, Method
+    from packager.writers.entries import EntrySource
     from packager.writers.requests import ImageRequest
+    from packager.writers.streams import Copied
 
 WRAPPERS = ("object", "asm", "llvm-ir")
 COMPRESSED = "compressed-bundle"
@@ -133,14 +135,14 @@ def _wrapper(
 ) -> Callable[..., list[Finding]]:
     from packager import host_machines
     from packager.writers.bundle import emit
+    from packager.writers.requests import WrapRequest
 
     host = host_machines.written(machine) if machine else host_machines.own()
     written = written_abi(abi, None)
 
-    def write(out: Path, **chosen: Any) -> list[Finding]:
-        return emit(
-            requests, files, source, out, host, abi=written, form=cast("Form", form), **chosen
-        )
+    def write(out: Path, *, force: bool, copied: Copied) -> list[Finding]:
+        request = WrapRequest(requests, files, source, written, force, copied)
+        return emit(request, out, host, cast("Form", form))
 
     return write
 

@@ -20,7 +20,8 @@ from packager.model import Finding
 if TYPE_CHECKING:
     from packager.hosts.host_file import HostFile
     from packager.layouts import WrittenAbi
-    from packager.writers.bundle import EntrySource, ImageRequest
+    from packager.writers.entries import EntrySource
+    from packager.writers.requests import ImageRequest
 
 # Size from which a copy takes a second or more on a slow disk.
 WORTH_A_BAR = 1 << 28

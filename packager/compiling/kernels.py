@@ -12,12 +12,13 @@ from packager.files.reader import OpenFiles
 from packager.files.temporary import unused
 from packager.host_machines.machine import HostMachine
 from packager.hosts.host_file import open_host
-from packager.layouts import WRITTEN
 from packager.linking.tools import Tools
 from packager.lowering import lower as lowering
 from packager.lowering.request import SourceError
 from packager.model import Finding
-from packager.writers.bundle import EntrySource, ImageRequest, bundle, emit
+from packager.writers.bundle import bundle, emit
+from packager.writers.entries import EntrySource
+from packager.writers.requests import ImageRequest, WrapRequest
 
 
 def images(
@@ -57,7 +58,7 @@ def into(
     """Write the object `host` with images to `out`."""
     try:
         with open_host(host) as file, OpenFiles() as files:
-            return bundle(file, wanted, files, entries, out, force=force)
+            return bundle(file, WrapRequest(wanted, files, entries, force=force), out)
     except PackagerError as error:
         if str(out) in str(error):
             raise
@@ -72,5 +73,5 @@ def wrapper(
     tools.show(f"omptool: emit {' '.join(request.path.name for request in wanted)} -o {out}")
     if not tools.is_dry:
         with OpenFiles() as files:
-            emit(wanted, files, entries, out, machine, abi=WRITTEN["interface"], force=True)
+            emit(WrapRequest(wanted, files, entries, force=True), out, machine)
     return out

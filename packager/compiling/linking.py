@@ -21,7 +21,7 @@ from packager.linking.link import Options as LinkOptions
 from packager.linking.link import check, link
 from packager.linking.machines import expect_runtimes
 from packager.linking.tools import Tools
-from packager.writers.bundle import ImageRequest
+from packager.writers.requests import ImageRequest
 
 
 def add_kernels(

@@ -11,7 +11,7 @@ from packager.compiling.targets import Target
 from packager.records import NamedTuple
 
 if TYPE_CHECKING:
-    from packager.writers.bundle import EntrySource
+    from packager.writers.entries import EntrySource
 
 
 class Options(NamedTuple):

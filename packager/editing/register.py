@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from packager.abi import release_of
@@ -18,7 +17,6 @@ from packager.editing.plan import Binding, Fixup, Part, Plan, joined
 from packager.elf.headers import DT_FLAGS_1, PT_INTERP, WORD
 from packager.errors import UsageError
 from packager.files.checksums import Checksums
-from packager.files.reader import OpenFiles
 from packager.formats.host_records.descriptors import (
     DESCRIPTOR_BEGIN,
     DESCRIPTOR_END,
@@ -28,11 +26,9 @@ from packager.generations import GENERATIONS
 from packager.hosts.host_file import HostFile
 from packager.layouts import BIN_DESC, AbiName, WrittenAbi
 from packager.model import FatBinary
-from packager.writers.bundle import EntrySource
 from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE
 from packager.writers.generation import matching
-from packager.writers.requests import ImageRequest, for_openmp, own_formats
-from packager.writers.streams import Copied, ignore
+from packager.writers.requests import WrapRequest, for_openmp, own_formats
 from packager.writers.wrapper import DATA_SECTION
 
 DF_1_PIE = 0x08000000
@@ -47,28 +43,22 @@ LIBRARIES: dict[AbiName, str] = {
 
 def register(
     host: HostFile,
-    requests: Sequence[ImageRequest],
-    entries: EntrySource,
-    out: Path,
-    files: OpenFiles,
+    request: WrapRequest,
     sums: Checksums,
-    *,
-    abi: WrittenAbi,
-    force: bool = False,
-    copied: Copied = ignore,
+    out: Path,
 ) -> Edited:
     """Write to `out`, which may be `host`, the file with images that it registers when it starts.
 
-    `files` are the images of `requests`, `sums` their checksums. Errors are those of `edit`.
+    `sums` are the checksums of the requested images' files. Errors are those of `edit`.
     """
     binary = host.binary
     _expect_unregistered(binary)
-    abi = matching(host, abi)
+    abi = matching(host, request.abi)
     file = LinkedFile(host)
     _expect_loaded(file)
-    inputs, seen = for_openmp(requests, files, force=force)
+    inputs, seen = for_openmp(request.images, request.files, force=request.force)
     imports, slots = _slots(file, binary, abi)
-    entry_table = table(file, binary, seen, entries, abi)
+    entry_table = table(file, binary, seen, request.entries, abi)
     form = Form(abi.is_wrapped, abi.container_version)
     images = [image(file, one, form) for one in inputs]
     listed = records(file, abi.image, entry_table.bounds, [one.bounds for one in images])
@@ -78,8 +68,9 @@ def register(
     plan = joined([*news, *(one.plan for one in images), Plan((listed,)), hooks])
     own = own_formats(seen)
     return finish(
-        file, plan, out, sums, is_wrapped=abi.is_wrapped, own=own, force=force, copied=copied
-    )
+        file, plan, out, sums,
+        is_wrapped=abi.is_wrapped, own=own, force=request.force, copied=request.copied,
+    )  # fmt: skip
 
 
 def _descriptor(count: int, listed: Part, entries: Bounds) -> Part:

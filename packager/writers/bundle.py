@@ -9,7 +9,6 @@ from struct import Struct
 from typing import BinaryIO, Literal
 
 from packager.errors import UsageError
-from packager.files.reader import OpenFiles
 from packager.files.replacing import replacing
 from packager.host_machines.machine import HostMachine
 from packager.hosts.host_file import HostFile
@@ -17,34 +16,20 @@ from packager.layouts import IMAGE_SECTION_PREFIX, WRITTEN, WrittenAbi
 from packager.model import DeviceImage, Finding
 from packager.writers.assembly import write_assembly
 from packager.writers.checked import checked
-from packager.writers.entries import EntryList, listed_entries, shared_entries
+from packager.writers.entries import EntrySource, listed_entries, shared_entries
 from packager.writers.generation import matching
 from packager.writers.host_object import HostObject, blank_host, read_host
 from packager.writers.llvm_ir import write_ir
 from packager.writers.object_writer import write_object
-from packager.writers.requests import ImageRequest as ImageRequest
-from packager.writers.requests import for_openmp, own_formats
-from packager.writers.requests import parse_request as parse_request
-from packager.writers.streams import Copied, ignore
+from packager.writers.requests import WrapRequest, for_openmp, own_formats
+from packager.writers.streams import ignore
 from packager.writers.wrapper import EntryInput, Wrapper, build
 
 Form = Literal["object", "asm", "llvm-ir"]
-# The source of the entries: the host's own section, names in common, or a list.
-EntrySource = Literal["host", "auto"] | EntryList
 
 
-def bundle(
-    file: HostFile,
-    requests: Sequence[ImageRequest],
-    files: OpenFiles,
-    entries: EntrySource,
-    out: Path,
-    *,
-    abi: WrittenAbi = WRITTEN["interface"],
-    force: bool = False,
-    copied: Copied = ignore,
-) -> list[Finding]:
-    """Write to `out` the object `file` with the images wrapped for `abi`.
+def bundle(file: HostFile, request: WrapRequest, out: Path) -> list[Finding]:
+    """Write to `out` the object `file` with the requested images.
 
     Returns the findings of `verify` about the result. Raises FindingError, and writes nothing, if
     one is an error and `force` is not set; UsageError or FormatError if an input is unfit.
@@ -52,50 +37,40 @@ def bundle(
     host = read_host(file.data)
     if any(name.startswith(IMAGE_SECTION_PREFIX) for name in host.names):
         raise UsageError("already holds device images; bundle the object the compiler wrote")
-    abi = matching(file, abi)
-    inputs, images = for_openmp(requests, files, force=force)
-    chosen = _host_entries(host, images, entries, abi)
+    abi = matching(file, request.abi)
+    inputs, images = for_openmp(request.images, request.files, force=request.force)
+    chosen = _host_entries(host, images, request.entries, abi)
     says_requires = chosen is not None and abi.requires not in host.symbol_table()
     wrapper = build(inputs, chosen, abi, host.machine, alone=False, says_requires=says_requires)
-    own = own_formats(images)
-    return _write(out, host, wrapper, abi, force=force, copied=copied, own=own)
+    return _write(out, host, wrapper, request._replace(abi=abi), own_formats(images))
 
 
 def emit(
-    requests: Sequence[ImageRequest],
-    files: OpenFiles,
-    entries: EntrySource,
-    out: Path,
-    machine: HostMachine,
-    *,
-    abi: WrittenAbi = WRITTEN["interface"],
-    form: Form = "object",
-    kept: Sequence[str] = (),
-    force: bool = False,
-    copied: Copied = ignore,
+    request: WrapRequest, out: Path, machine: HostMachine, form: Form = "object"
 ) -> list[Finding]:
     """Write a wrapper alone to `out`, to be linked with host objects of `machine`.
 
     The host objects bring the entries; with a list or "auto", they bring the symbols that the
-    entries name. `kept` are symbols that linkers must not collect. Raises the errors of `bundle`.
+    entries name. Raises the errors of `bundle`.
     """
-    inputs, images = for_openmp(requests, files, force=force)
-    chosen = _sized(_chosen(entries, images, None) or [], abi)
+    abi = request.abi
+    inputs, images = for_openmp(request.images, request.files, force=request.force)
+    chosen = _sized(_chosen(request.entries, images, None) or [], abi)
     # Objects with entries by clang register their own requirements.
     says_requires = bool(chosen)
-    wrapper = build(
-        inputs, chosen, abi, machine, alone=True, says_requires=says_requires, kept=kept
-    )
+    wrapper = build(inputs, chosen, abi, machine, alone=True, says_requires=says_requires)
 
     def as_text(file: BinaryIO) -> None:
         if form == "asm":
-            write_assembly(file, wrapper, machine.code, copied)
+            write_assembly(file, wrapper, machine.code, request.copied)
         else:
-            write_ir(file, inputs, chosen, abi, machine, says_requires=says_requires, copied=copied)
+            write_ir(
+                file, inputs, chosen, abi, machine,
+                says_requires=says_requires, copied=request.copied,
+            )  # fmt: skip
 
     host, text = blank_host(machine), None if form == "object" else as_text
-    own = own_formats(images)
-    return _write(out, host, wrapper, abi, force=force, copied=copied, own=own, as_text=text)
+    return _write(out, host, wrapper, request, own_formats(images), text)
 
 
 def _host_entries(
@@ -153,10 +128,7 @@ def _write(
     out: Path,
     host: HostObject,
     wrapper: Wrapper,
-    abi: WrittenAbi,
-    *,
-    force: bool,
-    copied: Copied,
+    request: WrapRequest,
     own: Collection[tuple[str, int]],
     as_text: Callable[[BinaryIO], None] | None = None,
 ) -> list[Finding]:
@@ -168,10 +140,11 @@ def _write(
         # "r+b" because the file is empty, and ext4 writes a truncated file back before close
         # returns.
         with temporary.open("r+b") as file:
-            kept = {abi.entries_section}
-            told = ignore if as_text else copied
-            write_object(file, host, wrapper.sections, wrapper.symbols, kept, told)
-        findings = checked(temporary, force=force, is_wrapped=abi.is_wrapped, own=own)
+            kept = {request.abi.entries_section}
+            copied = ignore if as_text else request.copied
+            write_object(file, host, wrapper.sections, wrapper.symbols, kept, copied)
+        is_wrapped = request.abi.is_wrapped
+        findings = checked(temporary, force=request.force, is_wrapped=is_wrapped, own=own)
         if as_text:
             with temporary.open("w+b") as file:
                 as_text(file)

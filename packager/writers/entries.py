@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Literal
 
 from packager.elf.headers import STT_FUNC, STT_OBJECT
 from packager.errors import FormatError, UsageError
@@ -57,6 +58,10 @@ class EntryList(NamedTuple):
 
     path: Path
     names: Sequence[str]
+
+
+# The source of the entries: the host's own section, names in common, or a list.
+EntrySource = Literal["host", "auto"] | EntryList
 
 
 def listed_entries(

@@ -11,9 +11,12 @@ from packager.errors import FormatError, PackagerError, UsageError
 from packager.files.reader import OpenFiles, Reader
 from packager.formats.containers.payload import Payload
 from packager.formats.device_images.known import from_payload, is_own
+from packager.layouts import WRITTEN, WrittenAbi
 from packager.model import DeviceImage, Model
 from packager.records import NamedTuple
 from packager.triples import normalise
+from packager.writers.entries import EntrySource
+from packager.writers.streams import Copied, ignore
 from packager.writers.wrapper import ImageInput
 
 OURS = FILE, TRIPLE, ARCH, KIND = "file", "triple", "arch", "kind"
@@ -32,6 +35,17 @@ class ImageRequest(NamedTuple):
     strings: tuple[tuple[str, str], ...] = ()  # other strings of the container
     spelled: str = ""  # triple as spelled, if it is a whole one
     plugin: str = ""  # plugin that accepts the image's unknown format
+
+
+class WrapRequest(NamedTuple):
+    """Images to register, their entries, and how to write them."""
+
+    images: Sequence[ImageRequest]
+    files: OpenFiles  # closed by the caller after the result is written
+    entries: EntrySource
+    abi: WrittenAbi = WRITTEN["interface"]
+    force: bool = False  # write despite errors that `verify` finds
+    copied: Copied = ignore
 
 
 def parse_request(text: str) -> ImageRequest:

@@ -14,7 +14,8 @@ from places import INCLUDE, TESTS
 from omptool.cli import cli
 from packager.files.reader import OpenFiles
 from packager.hosts.host_file import open_host
-from packager.writers.bundle import bundle, parse_request
+from packager.writers.bundle import bundle
+from packager.writers.requests import WrapRequest, parse_request
 
 X86_64 = "x86_64-pc-linux-gnu"
 NVPTX = "nvptx64-nvidia-cuda"
@@ -74,7 +75,7 @@ def bundled(host: Path, out: Path, images: Mapping[str, Path]) -> Path:
     """Bundle `host` with `images` (target to file), despite faults."""
     requests = [parse_request(f"{target}={path}") for target, path in images.items()]
     with open_host(host) as file, OpenFiles() as files:
-        bundle(file, requests, files, "host", out, force=True)
+        bundle(file, WrapRequest(requests, files, "host", force=True), out)
     return out
 
 

@@ -14,9 +14,8 @@ from packager.errors import UsageError
 from packager.layouts import WRITTEN, WrittenAbi
 from packager.model import DeviceImage, FatBinary
 from packager.records import NamedTuple
-from packager.writers.bundle import EntrySource
 from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE, SHN_LORESERVE, STT_NOTYPE, STV_DEFAULT
-from packager.writers.entries import listed_entries, shared_entries
+from packager.writers.entries import EntrySource, listed_entries, shared_entries
 from packager.writers.host_object import HostSymbol
 from packager.writers.wrapper import EntryInput, table_bytes
 

@@ -28,7 +28,7 @@ from packager.errors import PackagerError
 from packager.files.checksums import Checksums
 from packager.files.reader import OpenFiles
 from packager.hosts.host_file import open_host
-from packager.writers.bundle import ImageRequest
+from packager.writers.requests import ImageRequest
 
 SIZE = 150 << 20
 DATA_LAST = REGION.with_name("data_last.ld")
