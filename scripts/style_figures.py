@@ -36,30 +36,30 @@ NATIVE_COMMENT = re.compile(r"^(\s*)//[/!<]*\s?(.*)$")
 DECLARED = re.compile(r"(~?\w+)\s*(?:\[[^]]*\]\s*)?(?=[(;={:]|$)")
 VERBS = """
     abandon abort accept add adopt advance aggregate align allocate allow answer append apply
-    arrange ask assert assign attach avoid await become begin belong bind block book break
-    bring build cache call cancel cap change check choose claim clear close collect combine
-    compare compile complete compute construct consume contain continue convert copy count
-    cover create decide decode decrement defer define delete deliver depend derive describe
-    destroy detach detect determine disable discard dispatch do draw drop emit empty enable
-    encode end enqueue ensure enter enumerate erase escape evict examine exchange execute exit
-    expand expect export extend extract fail fall fetch fill find finish fit flush fold follow
-    forget fork format forward free freeze gather generate get grant group grow guard handle
-    happen hash have hold identify ignore implement import include increment index indicate
-    inform initialise insert inspect install invalidate invoke join keep know launch lay lead
-    leave let limit link list load locate lock log look lose lower make map mark match may
-    measure merge mirror modify move must name need notify number observe occupy offer omit
-    open order outlive own pack pair park parse pass patch pause pin place point poll pop post
-    prefer prepare preserve prevent print process produce protect provide publish pull push
-    put queue raise reach read rebuild receive recognise record recover recycle reduce refer
-    refresh refuse register reject release relocate remain remember remove rename render
-    repeat replace reply report represent request require reserve reset resize resolve restart
-    restore resume retire retry return reuse reverse revert rewrite ring roll round route run
-    save scan schedule search see select send serialise serve set share shift shorten show
-    shrink shut signal size skip sleep slide sort spin split start stay step stop store stream
-    submit subtract support suspend swap switch synchronise take tell test throw track
-    transfer translate traverse treat trim truncate try tune turn undo unlock unmap unpack
-    unregister unwind update upload use validate verify visit wait wake walk want warn watch
-    wrap write yield zero
+    arm arrange ask assert assign attach avoid await become begin belong bind block book borrow
+    break bring build cache call cancel cap change check choose claim clear close collect
+    combine compare compile complete compute construct consume contain continue convert copy
+    count cover create damage decide decode decrement defer define delete deliver depend derive
+    describe destroy detach detect determine disable discard dispatch do draw drop dump emit
+    empty enable encode end enqueue ensure enter enumerate erase escape evict examine exchange
+    execute exit expand expect explain export extend extract fail fall fetch fill find finish
+    fit flush fold follow forbid forget fork format forward free freeze gather generate get
+    grant group grow guard handle happen hash have hold identify ignore implement import
+    include increment index indicate inflate inform initialise insert inspect install
+    invalidate invoke join keep know launch lay lead leave let limit link list load locate lock
+    log look lose lower make map mark match may measure merge mirror modify move must name need
+    notify number observe occupy offer omit open order outlive own pace pack pair park parse
+    pass patch pause pin place point poll pop post prefer prepare preserve prevent print
+    process produce protect provide publish pull push put queue raise reach read rebuild
+    receive recognise record recover recycle reduce refer refresh refuse register reject
+    release relocate remain remember remove rename render repeat replace reply report represent
+    request require reserve reset resize resolve restart restore resume retire retry return
+    reuse reverse revert rewrite ring roll round route run save scan schedule search see select
+    send serialise serve set share shift shorten show shrink shut signal size skip sleep slide
+    sort spawn spin split start stay step stop store stream submit subtract summarise support
+    suspend swap switch synchronise take tell test throw track transfer translate traverse
+    treat trim truncate try tune turn undo unlock unmap unpack unregister unwind update upload
+    use validate verify visit wait wake walk want warn watch wrap write yield zero
 """
 KNOWN_VERBS = frozenset(VERBS.split())
 # Participles that open a comment as well: "Called when", "Owned by", "Used for".

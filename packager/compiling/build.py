@@ -52,8 +52,7 @@ def build(command: CompileCommand, options: Options, tools: Tools) -> int:
     try:
         return program(how, heard, tools)
     except PackagerError as error:
-        # The error names objects in the temporary folder, which the user does not know: name their
-        # sources.
+        # Name the sources of objects in the temporary folder: users see only those.
         error.args = (tools.named(str(error)),)
         if isinstance(error, UsageError) and error.subject:
             error.subject = Path(tools.named(str(error.subject)))

@@ -78,7 +78,7 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
 
 
 def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools) -> int:
-    # The host's own linker decides which members of archives it takes, in a trial link with our
+    # The host's own linker decides which members of archives it links, in a trial link with our
     # runtime if the command names none.
     command, runtime = _with_runtime(command, options, _first(found.parts))
     added = () if runtime is None else (str(runtime),)

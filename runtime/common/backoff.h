@@ -20,7 +20,7 @@ public:
   using Time = std::chrono::nanoseconds;
 
   static constexpr Time kUsual = std::chrono::milliseconds(1);
-  // Explicit limit for naps: a thread that has waited for seconds may nap longer than usual, which costs less CPU time.
+  // `longest` limits a nap: a thread that has waited for seconds may nap longer than usual, which costs less CPU time.
   explicit Backoff(Time longest = kUsual) : longest_(longest) {}
 
   // Resets the waiting time after progress, because more may follow soon.

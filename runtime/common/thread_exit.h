@@ -14,7 +14,7 @@ namespace omptool {
 // Thread-exit callback. Objects are static: the key is never deleted. A child of fork() uses the keys of its parent.
 class ThreadExit {
 public:
-  // Explicit callback: `function` receives the value passed to arm().
+  // `function` receives the value passed to arm().
   explicit constexpr ThreadExit(void (*function)(void*)) : function_(function) {}
 
   // Arms the callback: the function runs once, when this thread exits, with the last value passed, which is not null.

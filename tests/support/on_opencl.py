@@ -26,14 +26,14 @@ LEVELS = ("-O0", "-O1", "-O2")
 FOR_DEVICES = ("-fopenmp", f"-fopenmp-targets={TRIPLE}", "-fopenmp-extensions")
 # Spellings of long double, which no GPU has.
 WITHOUT_LONG_DOUBLE = ("-DWIDE=double",)
-# Words of clang or `omptool link` about programs that have no code for OpenCL, and the exit
+# Messages of clang or `omptool link` about programs that have no code for OpenCL, and the exit
 # code. Clang 23 and later write an attribute of destructors that LLVM 22 cannot read.
 GAPS = {
     "classes": (("calls a function by its address", 1), ("Not an int attribute", 2)),
     "fig_6_09_error": (("uses malloc, which nothing defines for OpenCL devices", 1),),
     "regions": (("'wide' requires 128 bit size '__int128' type support", 1),),
 }
-# Intel's driver prints it when a program aborts.
+# Line that Intel's driver prints when a program aborts.
 _DRIVERS = re.compile(r"^PLEASE submit a bug report .*\n", re.MULTILINE)
 SAMPLED = 9  # `make test` runs one of this many programs
 OWN = sources(TESTS / "programs" / "opencl")

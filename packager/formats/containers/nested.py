@@ -18,7 +18,7 @@ Parse = Callable[[Reader], Iterator[Payload]]
 # Deepest nesting that is read. Tools nest less: a module in a file in ocloc's compressed archive
 # has depth three.
 MAX_DEPTH = 4
-# Most malformed parts of a container; beyond that it is not taken for one.
+# Most malformed parts of a container; with more it does not count as a container.
 MAX_DAMAGE = 64
 MAX_BLANK = 1 << 12  # bytes of a member that only aligns the next one
 

@@ -63,7 +63,7 @@ _STORE = re.compile(
     rf"(?: syncscope\(\"[^\"]*\"\))? ({_ORDER}), align \d+.*$",
     re.MULTILINE,
 )
-# Mangled names of SPIR-V's atomic loads and stores, as LLVM knows them.
+# Mangled names of SPIR-V's atomic loads and stores in LLVM.
 SPIRV_ATOMICS = r"_Z1[89]__spirv_Atomic(?:Load|Store)PU3AS4[il]ii[il]?"
 _DEVICE = 1  # the scope
 _SEMANTICS = {"acquire": 0x302, "release": 0x304, "acq_rel": 0x308, "seq_cst": 0x310}

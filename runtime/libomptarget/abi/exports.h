@@ -44,7 +44,7 @@ template <typename Body> auto guarded(const char* call, const Body& body) noexce
 // Announces a call while it lasts, if anybody listens.
 class ReportedCall {
 public:
-  // Explicit report of a call. `device` is the program's number; the call's own device becomes that device's number.
+  // Reports a call. `device` is the program's number; the call's own device becomes that device's number.
   // Without a device the call has none. A call with a number of no device is not reported.
   explicit ReportedCall(const observe::Call& call, std::optional<std::int64_t> device = std::nullopt) {
     if (observe::may_be_heard()) [[unlikely]]

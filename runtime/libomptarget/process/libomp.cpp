@@ -107,8 +107,8 @@ int ask_libomp() {
 
 } // namespace
 
-// Finds a function in libomp. A library that the program opens has a libomp outside of the global scope, and so this
-// library cannot find it there, even if it was preloaded.
+// Finds a function in libomp: first in the global scope, then by libomp's file names, because a library that the
+// program opens may have loaded a libomp outside of that scope.
 void* find_in_libomp(const char* name) {
   if (void* const found = ::dlsym(RTLD_DEFAULT, name))
     return found;

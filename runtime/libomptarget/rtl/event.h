@@ -28,7 +28,7 @@ class Event {
 public:
   // Kind: the event stands for all operations of a construct, or for its copies to the device alone.
   enum class Kind : std::uint8_t { kEnded, kFilled };
-  // Explicit start in the state placed. `rtl` is null for a construct that runs on no device; `rtl_id` is the device's
+  // Makes an event in the state placed. `rtl` is null for a construct that runs on no device; `rtl_id` is the device's
   // number in the plugin.
   explicit Event(const Rtl* rtl = nullptr, std::int32_t rtl_id = 0, Kind kind = Kind::kEnded)
       : rtl_(rtl), rtl_id_(rtl_id), kind_(kind) {}

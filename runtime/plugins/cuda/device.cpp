@@ -46,7 +46,7 @@ Outcome Device::find_limits() {
   return {"cuDeviceGetAttribute", CUDA_SUCCESS};
 }
 
-// Sets the limits that programs may ask of LLVM's plugin, too.
+// Sets the limits that LLVM's plugin offers programs, too.
 Outcome Device::set_limits() {
   Outcome outcome{"cuCtxSetLimit", CUDA_SUCCESS};
   const std::pair<CUlimit, std::optional<std::uint64_t>> wanted[] = {{CU_LIMIT_STACK_SIZE, stack_of_threads()},

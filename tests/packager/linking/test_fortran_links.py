@@ -214,7 +214,7 @@ def test_regions_have_their_names(tmp_path: Path) -> None:
             assert re.search(rf"^{name}  ", text, re.MULTILINE), command
 
 
-# The clangs that CMake may take for the device runtime in bitcode.
+# Clangs that CMake may use for the device runtime in bitcode.
 BUILDERS = re.search(
     r"find_program\(OMPTOOL_CLANG NAMES ((?:clang\+\+-\d+ )+)",
     (ROOT / "runtime" / "CMakeLists.txt").read_text(),

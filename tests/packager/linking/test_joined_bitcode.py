@@ -38,7 +38,7 @@ GPU = "sm_90"
 VERSIONS = ("16", INSTALLED)
 # Other releases than the distribution's with device libraries here.
 OTHERS = ("20", "22")
-# As `-foffload-lto` has it, on a machine without a CUDA toolkit.
+# Options of `-foffload-lto` on a machine without a CUDA toolkit.
 AMDGCN, AMD = "amdgcn-amd-amdhsa", ("-nogpulib", "-Xopenmp-target", "-march=gfx90a:xnack+")
 DEVICE = ("-foffload-lto", "--offload-device-only", "-emit-llvm", "-c")
 NO_CUDA = ("-nogpulib", "--cuda-path=/nowhere", "-Xopenmp-target", f"-march={GPU}")

@@ -59,7 +59,7 @@ def test_a_library(tmp_path: Path, made: Containers) -> None:
     assert [row["keep"] for row in found] == ["sm_80", "sm_90"]
     for row in found:
         going = plan(tmp_path / "lib.so", named([row["keep"]])).removed
-        # The estimate leaves the headers of what goes.
+        # The estimate counts the headers of removed images.
         assert 0 <= row["left"] - (size - sum(one.size for one in going)) <= 300
         text = " ".join(omptool("dump", "--summary", tmp_path / "lib.so").stdout.split())
         assert f"{row['keep']} {row['left']} " in text.partition("omptool slim:")[2]

@@ -28,7 +28,7 @@ def test_verify_finds_nothing_but_what_is_meant(products: Products, name: str) -
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-# With or without NVIDIA's library of mathematical functions.
+# Modules with NVIDIA's library of mathematical functions, and without.
 IR = sorted(
     path.relative_to(FIXTURES)
     for path in FIXTURES.glob("*/*.ll")

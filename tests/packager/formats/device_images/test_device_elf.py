@@ -107,7 +107,7 @@ def test_processors_are_spelled_once() -> None:
     assert len(set(amdgpu.ARCHES.values())) == len(amdgpu.ARCHES)
 
 
-# Numbers of LLVM 24's BinaryFormat/ELF.h that the tests' LLVM 19 does not know.
+# Numbers in BinaryFormat/ELF.h of LLVM 24 that LLVM 19 lacks.
 LATER = {
     0x50: "gfx1310",
     0x57: "gfx1154",
