@@ -28,4 +28,4 @@ def family_of(triple: str) -> Family:
         known = ", ".join(FAMILIES)
         raise UsageError(f"cannot lower for {wanted}: the targets are {known}")
     module, name = FAMILIES[wanted]
-    return cast(Family, getattr(import_module(f"{__package__}.{module}"), name))
+    return cast("Family", getattr(import_module(f"{__package__}.{module}"), name))

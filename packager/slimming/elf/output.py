@@ -67,7 +67,7 @@ class _Copier:
         """Copy all parts; `finish` raises what goes wrong."""
         try:
             self.run()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - finish() raises it
             self._error = error
 
     def stop(self) -> None:
