@@ -102,7 +102,7 @@ def collected(program: Program, libraries: str, construct: str, rounds: int) -> 
         "OMP_TARGET_OFFLOAD": "MANDATORY",
         "OMP_NUM_THREADS": "1",
     }
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     count = COLLECTED.search(done.stderr)
     if done.returncode != 0 or count is None:
         sys.exit(f"exit code {done.returncode}: {' '.join(command)}\n{done.stderr}")

@@ -39,7 +39,11 @@ class StandIn(ModuleType):
 
     def later(self, name: str) -> Callable[..., Any]:
         """Return a function that calls the module's function."""
-        return lambda *values, **named: getattr(self.module(), name)(*values, **named)
+
+        def call(*values: Any, **named: Any) -> Any:
+            return getattr(self.module(), name)(*values, **named)
+
+        return call
 
 
 @contextmanager

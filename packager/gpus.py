@@ -61,7 +61,7 @@ _LISTED = frozenset(gpu for generation in GENERATIONS for gpu in generation.gpus
 
 def unlisted(arch: str) -> str | None:
     """Return the GPU that code for `arch` is for, if no generation lists it."""
-    name = arch.split(":")[0]
+    name = arch.split(":", maxsplit=1)[0]
     found = _SM.fullmatch(name)
     gpu = f"sm_{found[1]}{found[2]}" if found else name
     return None if not gpu or gpu in _LISTED or gpu in _FAMILIES else gpu
@@ -103,7 +103,7 @@ def on_amd(arch: str, gpu: str) -> bool:
 
 def is_generic(arch: str) -> bool:
     """Return whether code for `arch` is for a family of AMD's processors."""
-    return arch.split(":")[0] in _FAMILIES
+    return arch.split(":", maxsplit=1)[0] in _FAMILIES
 
 
 def _opposite(setting: str) -> str:

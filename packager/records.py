@@ -79,7 +79,7 @@ else:
     def _template(count):
         """Return the code of a constructor with `count` arguments."""
         names = "".join(f"_{number}, " for number in range(count))
-        return eval(f"lambda _cls, {names}: _new(_cls, ({names}))", GLOBALS).__code__
+        return eval(f"lambda _cls, {names}: _new(_cls, ({names}))", GLOBALS).__code__  # noqa: S307 - own text
 
     @cache
     def _getter(number):

@@ -77,13 +77,13 @@ def normalise(triple: str) -> str:
 
 def code_of(triple: str) -> str:
     """Return the architecture of a triple's code, by the name that all LLVM releases know."""
-    first = triple.split("-")[0]
+    first = triple.split("-", maxsplit=1)[0]
     return "amdgcn" if _AMDGPU.fullmatch(first) else first
 
 
 def processor_in(triple: str) -> str:
     """Return the processor that a triple itself names, as amdgpu9.0a names gfx90a; "" for none."""
-    found = _AMDGPU.fullmatch(triple.split("-")[0])
+    found = _AMDGPU.fullmatch(triple.split("-", maxsplit=1)[0])
     is_one = found is not None and len(found["rest"] or "") == _OF_ONE
     return f"gfx{found['major']}{found['rest']}" if found and is_one else ""
 

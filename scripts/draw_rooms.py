@@ -122,10 +122,14 @@ def draw(trees: Sequence[Tree]) -> str:
     rows = max(len(tree.levels) for tree in trees)
     height = 2 * MARGIN + 30 + rows * (HEIGHT + GAP)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {COLUMN * len(trees)} {height}"'
-        ' font-family="sans-serif" font-size="13">',
-        '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7"'
-        ' markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="#567"/></marker></defs>',
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {COLUMN * len(trees)} {height}"'
+            ' font-family="sans-serif" font-size="13">'
+        ),
+        (
+            '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7"'
+            ' markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="#567"/></marker></defs>'
+        ),
         f'<rect width="{COLUMN * len(trees)}" height="{height}" fill="#fff"/>',
     ]
     for number, tree in enumerate(trees):

@@ -13,6 +13,8 @@ LINT = Path(sys.executable).with_name("lint-imports")
 
 
 def test_imports_run_downwards() -> None:
-    done = subprocess.run([LINT, "--no-cache"], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [LINT, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout
     assert " 0 broken" in done.stdout

@@ -203,7 +203,7 @@ def test_programs_in_python_read_files_there(
 def test_a_command_of_linux_says_so_in_a_line(
     words: str, python_alone: Path, files: Path, tmp_path: Path
 ) -> None:
-    name = words.split()[0]
+    name = words.split(maxsplit=1)[0]
     line = f"Error: {name} works on Linux alone; on this system these commands work: "
     line += "emit, bundle, dump, verify, extract, edit, slim, timeline, stats, config\n"
     start = elsewhere("win32", python_alone / "installed")

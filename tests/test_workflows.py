@@ -38,7 +38,7 @@ _Loader.add_implicit_resolver(_BOOL, re.compile("true|false"), ["t", "f"])
 
 
 def _loaded(path: Path) -> dict[str, Any]:
-    document: dict[str, Any] = yaml.load(path.read_text(), _Loader)
+    document: dict[str, Any] = yaml.load(path.read_text(), _Loader)  # noqa: S506 - a safe one
     return document
 
 

@@ -64,7 +64,7 @@ def command(
         raise click.UsageError("--all selects every image: leave out the other selections.")
     with reported(file):
         named = tuple(normalise(triple) for triple in triples)
-        wanted = Wanted(indices, named, archs, kinds, patterns, all=everything or kernels)
+        wanted = Wanted(indices, named, archs, kinds, patterns, is_all=everything or kernels)
         done, faults = extract(file, wanted, None if kernels else folder)
     if as_json:
         echo(extract_json(file, done))

@@ -97,7 +97,7 @@ def command(
         check_distinct([output], [source, *([device_lib] if device_lib else [])])
         try:
             with replacing(output) as temporary:
-                notes = lower(source, temporary, target, cast(Emit, emit), entries)
+                notes = lower(source, temporary, target, cast("Emit", emit), entries)
         except SourceError as error:  # its message names the file and the place
             fail(str(error), error.exit_code)
     for note in notes:

@@ -41,6 +41,8 @@ STATES = {
 class Number(str):
     """A number with its unit, as text; its column is aligned like numbers."""
 
+    __slots__ = ()
+
 
 def table(
     title: str,

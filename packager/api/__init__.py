@@ -224,4 +224,4 @@ def _wanted(
         return () if word is None else (word,)
 
     triples = () if triple is None else (normalise(triple),)
-    return Wanted((), triples, one(arch), one(kind), one(kernel), all=is_all)
+    return Wanted((), triples, one(arch), one(kind), one(kernel), is_all=is_all)

@@ -19,7 +19,7 @@ _LINE = re.compile(
     rb"|\.loc[ \t]+(?P<file>\d{1,9})[ \t]+(?P<line>\d{1,9})"
     rb"|(?:\.(?:visible|weak|extern)[ \t]+)?\.(?:entry[ \t]+(?P<entry>[\w$%]+)|func\b)"
     rb")",
-    re.M,
+    re.MULTILINE,
 )
 
 

@@ -16,9 +16,9 @@ LEA = b"\x8d"
 LOAD = b"\x8b"
 MODRM_MASK, RIP_RELATIVE = 0xC7, 0x05
 # mov reg,imm32, as position-dependent code loads addresses.
-IMMEDIATE = pattern(rb"(?=(?:[\xb8-\xbf]|\xc7[\xc0-\xc7])(.{4}))", re.S)
+IMMEDIATE = pattern(rb"(?=(?:[\xb8-\xbf]|\xc7[\xc0-\xc7])(.{4}))", re.DOTALL)
 # movabs reg,imm64: in the medium and large code models, distances from the GOT, and to it.
-MOVABS = pattern(rb"(?=[\x48\x49][\xb8-\xbf](.{8}))", re.S)
+MOVABS = pattern(rb"(?=[\x48\x49][\xb8-\xbf](.{8}))", re.DOTALL)
 MOVE_TO = (b"\xbf", b"\xbe", b"\xba")  # mov edi, esi or edx: in front of the four bytes of a number
 MOST = 0xFFFF  # largest constant: addresses are larger
 

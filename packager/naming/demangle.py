@@ -48,7 +48,7 @@ def _demangler() -> Callable[[str], str | None]:
     import ctypes
 
     try:
-        demangle = ctypes.CDLL(LIBRARY).__cxa_demangle
+        demangle = ctypes.CDLL(LIBRARY).__cxa_demangle  # noqa: SLF001 - of the C++ ABI
         free = ctypes.CDLL(None).free
     except (OSError, AttributeError):
         return _none

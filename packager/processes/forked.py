@@ -36,7 +36,7 @@ def _can_fork() -> bool:
     """Return whether a child would have a processor, and no other thread holds a lock here."""
     if not hasattr(os, "sched_getaffinity"):  # Linux alone has it
         return False
-    return len(os.sched_getaffinity(0)) > 1 and len(sys._current_frames()) == 1
+    return len(os.sched_getaffinity(0)) > 1 and len(sys._current_frames()) == 1  # noqa: SLF001 - documented
 
 
 class _Child(Generic[T]):
@@ -65,7 +65,7 @@ class _Child(Generic[T]):
         while self._pid and (piece := os.read(self._from, PIECE)):
             content += piece
         try:
-            found: tuple[T] = marshal.loads(content)
+            found: tuple[T] = marshal.loads(content)  # noqa: S302 - from this process
         except (EOFError, ValueError, TypeError):
             return self._function()
         return found[0]

@@ -27,7 +27,7 @@ class Wanted:
         kinds: Sequence[str] = (),
         kernels: Sequence[str] = (),
         *,
-        all: bool = False,
+        is_all: bool = False,
     ) -> None:
         """Keep the conditions; triples are normalised, and kernels are patterns of names."""
         self.indices = indices
@@ -35,13 +35,13 @@ class Wanted:
         self.archs = archs
         self.kinds = kinds
         self.kernels = kernels
-        self.all = all
+        self.is_all = is_all
 
     @property
     def is_open(self) -> bool:
         """Return whether there is no condition."""
         named = self.indices or self.triples or self.archs or self.kinds or self.kernels
-        return not (named or self.all)
+        return not (named or self.is_all)
 
     def __call__(self, index: int, binary: FatBinary, image: DeviceImage) -> bool:
         return (

@@ -241,8 +241,7 @@ def _write(out: BinaryIO, host: HostObject, headers: Sequence[Header], copied: C
             else bytes(SECTION_HEADER.size)
         )  # fmt: skip
         if header.type != SHT_NOBITS:
-            for piece in pieces(header.content, copied):
-                out.write(piece)
+            out.writelines(pieces(header.content, copied))
             position += content_size(header.content)
     position += _pad(out, position, 8)
     out.write(b"".join(table))

@@ -65,7 +65,7 @@ private:
   static constexpr Time kSpinning = std::chrono::microseconds(5);
   static constexpr Time kLeast = std::chrono::nanoseconds(1); // the kernel makes some 50 µs of it
   static constexpr int kPart = 128, kSmallPart = 1024;
-  static constexpr int kRarely = 32; // times as long as another thread has had the core, this one does not give way
+  static constexpr int kRarely = 32; // times the duration that another thread had the core, without a yield
 
   static inline constinit std::atomic<Time::rep> nap_cost{60'000};
   // Time before which this process does not yield: a busy thread had the core after the last yield, and yielding pays
@@ -80,7 +80,7 @@ private:
   }
 
   static void note_cost(Time more) {
-    constexpr int kKept = 7; // parts of eight of what was known
+    constexpr int kKept = 7; // eighths of the earlier value
     nap_cost.store((cost_of_nap() * kKept + std::clamp(more, kLeast, kUsual)).count() / (kKept + 1),
                    std::memory_order_relaxed);
   }

@@ -31,7 +31,7 @@ struct Generation {
   Pairing pairing;                 // of the host's entries and the image's
   std::uint32_t container_version; // of the OffloadBinaries that it writes; 0: none
   std::size_t kernel_environment;  // bytes of a GPU kernel's own record; 0: none
-  std::size_t launch_environment;  // bytes of what a GPU kernel is lent for a launch; 0: none
+  std::size_t launch_environment;  // bytes that a GPU kernel is lent for a launch; 0: none
 };
 
 // clang-format off

@@ -13,7 +13,7 @@
 
 namespace omptool::large_blocks {
 
-constexpr std::size_t kAlignment = 64; // a cache line, and what vector instructions ask for
+constexpr std::size_t kAlignment = 64; // a cache line, and enough for vector instructions
 
 // Allocates memory, or returns null. A size of 0 counts as 1.
 void* allocate(std::size_t size);

@@ -69,11 +69,11 @@ private:
   std::condition_variable late_; // for the watch
   std::deque<std::function<void()>> waiting_;
   std::list<Worker> all_;
-  unsigned idle_ = 0;            // of those that have taken nothing
-  bool has_lookout_ = false;     // one of these sees what comes first
+  unsigned idle_ = 0;            // threads without work
+  bool has_lookout_ = false;     // one of these polls for work
   bool has_watch_ = false;       // one more thread begins when something has waited
   bool is_watching_ = false;     // it has seen that something waits
-  std::uint64_t taken_ = 0;      // how much has been taken so far
+  std::uint64_t taken_ = 0;      // number of items begun so far
   std::atomic<bool> any_{false}; // something is waiting; written with the lock held
   bool is_ending_ = false;
 };

@@ -13,13 +13,13 @@ namespace omptool::observe {
 enum class Reported : std::uint32_t { kLibrary, kDevice, kOnDevice, kOnHost, kOfGcc, kLoaded };
 
 struct ReportRecord {
-  std::atomic<std::uint64_t> key;                  // of all below; 0: nobody has taken the record
+  std::atomic<std::uint64_t> key;                  // hash of all below; 0: the record is free
   std::atomic<std::uint64_t> begun, ended, failed; // how often
   std::atomic<std::uint32_t> number;               // 1 for the first; 0: it is not filled in
   Reported kind;
   std::int32_t process; // 0: of several, which have loaded the file
   std::int32_t device;  // -1: none
-  char name[984];       // of the region, the plugin or the library; cut off where it is longer
+  char name[984];       // of the region, the plugin or the library; truncated
   char reason[1016];    // of a device: its title
 };
 static_assert(sizeof(ReportRecord) == 2048);

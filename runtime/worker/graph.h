@@ -27,7 +27,7 @@ struct Task {
   std::shared_ptr<const Buffer> message;
   Outcome outcome = {};
   Buffer bytes = {};       // of a copy whose bytes travel alone, where they are not the device's own
-  mpi::Span ran = {};      // by this process's clock; its end is known once it is done
+  mpi::Span ran = {};      // by this process's clock; the end is set when it is done
   bool is_awaited = false; // nothing that came with it follows it: the program may be waiting
   // Guarded by the lock of the graph.
   std::size_t before = 0; // tasks that it follows and that are not done
@@ -36,7 +36,7 @@ struct Task {
   QueuedPtr queued = nullptr;                    // once it is
   std::vector<QueuedPtr> behind = {};            // those that it follows and that are, until it is
   std::vector<std::uint64_t> leaders = {};       // these, by number: it ends when they have ended
-  std::vector<std::shared_ptr<Task>> waits = {}; // those that end behind this: who waits for it waits for them, too
+  std::vector<std::shared_ptr<Task>> waits = {}; // tasks behind this one; its waiters wait for them, too
 };
 using TaskPtr = std::shared_ptr<Task>;
 
@@ -60,9 +60,9 @@ public:
   bool is_idle();
 
 private:
-  static constexpr std::size_t kMany = 128; // tasks, which are taken while others run
+  static constexpr std::size_t kMany = 128; // tasks added while others run
   static constexpr std::int64_t kNever = INT64_MAX;
-  static constexpr std::int64_t kLeft = 1'000'000; // ns, of tasks that nobody awaits
+  static constexpr std::int64_t kLeft = 1'000'000; // ns that a task without a waiter is held back
 
   void start(TaskPtr task); // without the lock
   std::vector<TaskPtr> hand_over(const TaskPtr& task);

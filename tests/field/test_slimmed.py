@@ -64,7 +64,7 @@ def images(path: Path) -> list[tuple[str, str, str]]:
 
 def processor(arch: str) -> str:
     """Return the processor of an architecture without its settings or features."""
-    return arch.rstrip("af") if arch.startswith("sm_") else arch.split(":")[0]
+    return arch.rstrip("af") if arch.startswith("sm_") else arch.split(":", maxsplit=1)[0]
 
 
 def slimmed(path: Path, out: Path, keep: str) -> Slimmed:

@@ -47,8 +47,10 @@ for module in (dataclasses, datetime, gettext, html, inspect, uuid, urllib.parse
     [
         "from pathlib import Path; print(Path('/a b').as_uri())",
         "import tabulate; print(tabulate.tabulate([['<a>']], tablefmt='html'))",
-        "import tabulate, dataclasses as d; A = d.make_dataclass('A', ['b']); "
-        "print(tabulate.tabulate([A(1)], headers='keys'))",
+        (
+            "import tabulate, dataclasses as d; A = d.make_dataclass('A', ['b']); "
+            "print(tabulate.tabulate([A(1)], headers='keys'))"
+        ),
         "import click; print(click.Option(['--a'], help=' one\\n      two\\n').help)",
         "import click; print(click.style('a', fg='red'), click.Option(['-a'], help='  b ').help)",
         "import click\nwith click.progressbar([1, 2]) as bar: print(*bar)",

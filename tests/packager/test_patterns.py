@@ -16,7 +16,7 @@ def test_text_and_bytes() -> None:
     assert number.fullmatch("12c") is not None
     assert number.sub("x", "1a 2b") == "x x"
     assert number.pattern == r"(\d+)\w"
-    assert pattern(b".", re.S).match(b"\n") is not None
+    assert pattern(b".", re.DOTALL).match(b"\n") is not None
 
 
 def test_an_error_comes_at_the_first_use() -> None:

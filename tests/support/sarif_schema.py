@@ -7,6 +7,7 @@ The schema is the one that the log names, https://json.schemastore.org/sarif-2.1
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import stored_schemas
@@ -29,5 +30,6 @@ def run_of(printed: str) -> dict[str, Any]:
 def validator() -> Draft7Validator:
     """Return a validator of OASIS's schema."""
     found = stored_schemas.validator(SCHEMA)
+    assert isinstance(found.schema, Mapping)
     assert found.schema["$id"] == f"{ORIGIN}sarif-schema-2.1.0.json"
     return found

@@ -167,5 +167,5 @@ class Ahead:
         while (job := self._queue.get()) is not None and not self._is_closed:
             try:
                 job.answer()
-            except Exception:  # the reader gets the same exception
+            except Exception:  # noqa: BLE001, S112 - the reader gets the same exception
                 continue

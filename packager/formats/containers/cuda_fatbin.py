@@ -245,7 +245,7 @@ def _fatbins(data: Reader) -> Iterator[_Fatbin]:
         fault = None
         try:
             for image in _images(fatbin.body):
-                images.append(image)  # images before a fault are kept
+                images.append(image)  # noqa: PERF402 - images before a fault are kept
         except FormatError as error:
             fault = error
         yield _Fatbin(images, unit, data.at + start, fault)

@@ -27,7 +27,7 @@ HEAD, SHORT_HEAD = 1 << 16, 1 << 10
 MAX_SYMBOLS = 1 << 20
 MACHINES = {b"32": "nvptx"}  # keyed by the size of addresses; "nvptx64" without one
 
-_BLANK = pattern(rb"(?:\s+|//[^\n]*\n|/\*.*?\*/)*", re.S)
+_BLANK = pattern(rb"(?:\s+|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
 # Matches the newline before a directive: a search for it is much faster than for "^".
 _DIRECTIVE = pattern(
     rb"\n[ \t]*\.(?:visible|weak|common|entry|target|address_size)\b[^\n={]{0,65535}"

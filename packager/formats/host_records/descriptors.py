@@ -37,7 +37,7 @@ MAX_CONSTRUCTORS = 1 << 16
 # Size of a piece of data that is searched.
 PIECE = 1 << 16
 # Matches a number of images, as a 64-bit word.
-_COUNT = pattern(rb"(?=[\x01-\x40]\x00{7})", re.S)
+_COUNT = pattern(rb"(?=[\x01-\x40]\x00{7})", re.DOTALL)
 
 # Offsets of pointers in the records.
 IMAGE_END, IMAGE_ENTRIES = 8, 16

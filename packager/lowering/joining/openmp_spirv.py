@@ -32,7 +32,7 @@ _NOT_INLINED = re.compile(r" (?:noinline|optnone)(?= )")
 # Promises about aliases, which LLVM 24 writes in a form that earlier releases refuse.
 _SCOPES = re.compile(r", !(?:alias\.scope|noalias) !\d+")
 _SCOPE_CALL = re.compile(
-    r"^ *(?:tail )?call void @llvm\.experimental\.noalias\.scope\.decl\(.*\n", re.M
+    r"^ *(?:tail )?call void @llvm\.experimental\.noalias\.scope\.decl\(.*\n", re.MULTILINE
 )
 
 # Without them LLVM does not optimise OpenMP's calls: LLVM 22 takes generic pointers for constants.
@@ -69,7 +69,7 @@ _CONSTANT_TEXT = re.compile(
     r"to ptr addrspace\(4\)\)"
 )
 _INDIRECT = re.compile(
-    r"^ *(?:%\S+ = )?(?:tail |musttail |notail )?call [^@\n]*? %[^ ,()]+\(", re.M
+    r"^ *(?:%\S+ = )?(?:tail |musttail |notail )?call [^@\n]*? %[^ ,()]+\(", re.MULTILINE
 )
 # LLVM's extensions of SPIR-V, each with the operations that need it.
 _EXTENSIONS = {

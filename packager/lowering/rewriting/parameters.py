@@ -25,7 +25,10 @@ def with_wide_parameters(text: str, kernel: str, types: Sequence[str], pointer: 
     body = symbol(f".omptool.body.{kernel}")
     text = mention.sub(lambda _: body, text)
     text = re.sub(
-        rf"^define (?:(?!void).)*(?=void {re.escape(body)}\()", "define internal ", text, flags=re.M
+        rf"^define (?:(?!void).)*(?=void {re.escape(body)}\()",
+        "define internal ",
+        text,
+        flags=re.MULTILINE,
     )
     lines: list[str] = []
     arguments = []
@@ -34,7 +37,7 @@ def with_wide_parameters(text: str, kernel: str, types: Sequence[str], pointer: 
         for word, to in _conversions(type_, passed):
             line = f"  {value}.{len(lines)} = {word} {passed} {value} to {to}"
             lines.append(line)
-            value, passed = line.split()[0], to
+            value, passed = line.split(maxsplit=1)[0], to
         arguments.append(f"{type_} {value}")
     parameters = ", ".join(f"{type_} %a{index}" for index, type_ in enumerate(wide))
     call = f"  call void {body}({', '.join(arguments)}) alwaysinline"

@@ -106,5 +106,5 @@ def _suffixed(name: str, space: int) -> str:
     return re.sub(r"\.p0(?=\.|$)", f".p{space}", name)
 
 
-def _generic(token: str, space: int) -> str:
-    return f"ptr addrspace({space})" if token == "ptr" else token
+def _generic(word: str, space: int) -> str:
+    return f"ptr addrspace({space})" if word == "ptr" else word

@@ -65,7 +65,9 @@ def with_constant_formats(text: str) -> str:
         callee = f"@.omptool.print.{letters}"
         return f"{before}call spir_func i32 {callee}({', '.join(arguments)}){after}"
 
-    text = re.sub(r"^declare .*@(?:printf|puts)\(.*\n", "", _CALL.sub(call, text), flags=re.M)
+    text = re.sub(
+        r"^declare .*@(?:printf|puts)\(.*\n", "", _CALL.sub(call, text), flags=re.MULTILINE
+    )
     if not made:
         return text
     lines = []

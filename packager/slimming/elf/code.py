@@ -88,7 +88,7 @@ def _pattern(nearest: int, farthest: int) -> re.Pattern[bytes] | None:
         begin = first & 0xFF if top == tops[0] else 0
         end = last & 0xFF if top == tops[-1] else 0xFF
         ranges.append(b"[\\x%02x-\\x%02x]\\x%02x" % (begin, end, top & 0xFF))
-    return re.compile(LEA % b"|".join(ranges), re.S)
+    return re.compile(LEA % b"|".join(ranges), re.DOTALL)
 
 
 def _arm(file: LinkedFile, section: Section, low: int, high: int) -> Iterator[tuple[int, int]]:

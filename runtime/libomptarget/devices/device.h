@@ -36,7 +36,7 @@ struct Device {
   // time do it once.
   std::recursive_timed_mutex loading;
   std::mutex knowing;                         // of `failure` and of writers of `usable`
-  std::string failure;                        // why it cannot be used, once that is known
+  std::string failure;                        // why it cannot be used, or "" if unknown
   std::size_t deferred_done = 0;              // under `preparing`
   std::uint64_t loaded_up_to = 0;             // the number of a library; under the registry's lock
   std::atomic<bool> usable{false};            // it has been initialised

@@ -39,7 +39,7 @@ struct Kernel {
     int device = -1;
     void* function = nullptr;
     bool takes_shape = false;    // see Launching
-    bool opens_parallel = false; // as the plugin says
+    bool opens_parallel = false; // as the plugin reports
     std::shared_ptr<LoadedImage> image;
     const Loaded* next = nullptr;
   };
@@ -178,7 +178,7 @@ private:
   void replace(KernelIndex& index, const void* address, std::vector<LibraryEntry> owners);
   void publish(KernelIndex changed);
 
-  mutable std::shared_mutex mutex_; // of the index and of what kernels keep
+  mutable std::shared_mutex mutex_; // guards the index and the kernels' findings
   std::shared_ptr<const KernelIndex> index_ = std::make_shared<KernelIndex>();
   std::atomic<const KernelIndex*> published_{index_.get()};
   std::atomic<bool> any_shared_name_{false};

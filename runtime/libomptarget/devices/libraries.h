@@ -64,7 +64,7 @@ public:
 private:
   KernelTable& kernels_;
   DeferredWork& deferred_;
-  std::mutex reading_;      // also taken by the call that unregisters the library
+  std::mutex reading_;      // also locked by the call that unregisters the library
   std::shared_mutex mutex_; // of the members below; held briefly
   std::uint64_t last_number_ = 0;
   std::uint64_t examined_up_to_ = 0;                            // the number of a library; the later ones are pending

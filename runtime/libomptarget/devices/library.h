@@ -92,8 +92,8 @@ struct LoadedImage {
 
   Device& device;
   const std::shared_ptr<const Library> library;
-  __tgt_device_image image; // the plugin knows the image by this address; its bytes may be gone
-  const std::uint64_t module = observe::next_module(); // as those who listen know it
+  __tgt_device_image image; // the plugin identifies the image by this address; its bytes may be gone
+  const std::uint64_t module = observe::next_module(); // its number in events
   tgt_target_table* table = nullptr;
   std::vector<void*> addresses; // of each entry on the device, null where the image lacks it
   bool constructed = false;     // its constructors have run, so its destructors will

@@ -61,9 +61,9 @@ inline HostRange variable_behind(const HostEntry& entry) {
 // The host's entry table, copied: the library may be unloaded while a plugin still looks at it.
 struct EntryTable {
   std::vector<HostEntry> entries;
-  std::vector<__tgt_offload_entry> records; // the same, as plugins know them
+  std::vector<__tgt_offload_entry> records; // the same, in the plugins' form
   std::deque<std::string> names;            // of both; a deque's elements stay where they are
-  std::vector<HostRange> globals;           // the memory of the variables, and what devices reach by them
+  std::vector<HostRange> globals;           // memory of the variables, and memory that devices access through them
   void add(HostEntry entry) {
     if (entry.name)
       entry.name = names.emplace_back(entry.name).data();
@@ -85,7 +85,7 @@ struct EntryTable {
 struct ImageOrigin {
   KernelForm form = KernelForm::kAsCalled;
   bool is_old = false;  // see passings_of()
-  std::string compiler; // the newest one, with its version; "": not known
+  std::string compiler; // the newest one, with its version; "": unknown
   // Since LLVM 20: LLVM's runtime for programs with these entries prints teams and threads in three dimensions.
   bool is_since_20 = false;
 };
@@ -104,7 +104,7 @@ struct LibraryContents {
   std::vector<RegisteredImage> images;
   bool globals_required = false; // an image that lacks a global cannot be used
   bool host_memory = false;      // the library asks for devices that use host addresses
-  const char* remark = nullptr;  // what its user should know
+  const char* remark = nullptr;  // a warning for the user
   // Explains the fault: appends which file caused it, found by an address in the library. Null: the fault is complete.
   // Called without a lock.
   std::string (*explain)(const std::string& fault, const void* address) = nullptr;

@@ -24,7 +24,7 @@ struct Environment {
   DevicePolicy device_policy = DevicePolicy::kOpenMP; // OMPTOOL_DEVICE_POLICY, of regions that name no device
   bool quiet = false;                                 // OMPTOOL_QUIET=1
   unsigned in_flight = 64;                            // OMPTOOL_HOST_IN_FLIGHT, kernels that run at once, at most
-  unsigned kernel_timeout = 0;                        // OMPTOOL_KERNEL_TIMEOUT, in seconds; 0: kernels may take forever
+  unsigned kernel_timeout = 0;                        // OMPTOOL_KERNEL_TIMEOUT, in seconds; 0: no limit
   std::vector<std::string> plugin_path;               // OMPTOOL_PLUGIN_PATH, searched before the library's own folder
   std::vector<std::string> plugins;                   // OMPTOOL_PLUGINS; empty: every plugin found
 };

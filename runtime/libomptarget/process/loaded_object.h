@@ -15,9 +15,9 @@ struct LoadedObject {
   const void* descriptor;
   HostRange object;                   // empty: none of them
   bool permanent;                     // the executable, which is never unloaded
-  std::vector<HostRange> constants{}; // what of it nothing can write to
+  std::vector<HostRange> constants{}; // its read-only memory
   std::string path{};                 // of its file
-  std::uintptr_t base = 0;            // what the file's own addresses are relative to
+  std::uintptr_t base = 0;            // load address, to which addresses in the file are relative
   std::uint64_t unloads = 0;          // of objects until now: while it stays, no address has become another object's
   std::string name() const;           // for messages
 };

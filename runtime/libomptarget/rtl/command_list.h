@@ -102,7 +102,7 @@ private:
   struct Link {
     tgt_event_t native;
     bool is_given;           // to an event of the chain
-    observe::Operation what; // begun, where somebody listens
+    observe::Operation what; // begun, if there is a listener
   };
   // Chain of pending operations, or of operations that follow those of others.
   struct Chain {
@@ -112,8 +112,8 @@ private:
     EventPtr filled, ended;        // null: no construct has to wait for them
     std::vector<Link> links;       // in their order
     std::vector<std::unique_ptr<std::byte[]>> kept;
-    std::uint64_t number = 0; // as those who listen know it
-    std::string unsaid;       // what wait() has to return, besides
+    std::uint64_t number = 0; // in events
+    std::string unsaid;       // failure that wait() has to return, too
     std::string failure;      // why the last operation failed
   };
 

@@ -58,8 +58,8 @@ public:
 
 private:
   struct Entry {
-    bool completed = false;                        // as the plugin has said
-    std::chrono::steady_clock::time_point at = {}; // where somebody listens: when
+    bool completed = false;                        // the plugin has called back
+    std::chrono::steady_clock::time_point at = {}; // time of that, if there is a listener
     bool released = false;
     Then then;
   };

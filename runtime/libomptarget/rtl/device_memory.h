@@ -180,7 +180,7 @@ private:
   const Rtl& rtl_;
   std::int32_t rtl_id_;
   int number_;
-  std::atomic<bool> inactive_{false};     // the plugin's data functions take no action
+  std::atomic<bool> inactive_{false};     // the plugin's data functions do nothing
   std::atomic<bool> moves_itself_{false}; // bytes move without the plugin
   std::atomic<bool> chains_{false};
   std::atomic<bool> takes_shapes_{false};

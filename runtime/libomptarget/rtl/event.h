@@ -75,7 +75,7 @@ private:
   const Rtl* const rtl_;
   const std::int32_t rtl_id_;
   const Kind kind_;
-  std::atomic<bool> watched_{false};         // the device says when it is done
+  std::atomic<bool> watched_{false};         // the device reports when it is done
   std::atomic<State> state_{State::kPlaced}; // written with the lock held
   std::atomic<tgt_event_t> native_{nullptr};
   std::string failure_; // before kDone

@@ -13,7 +13,7 @@ namespace omptool {
 // Environment's place among a call's arguments. The launch environment is a word that the program does not set.
 enum class EnvironmentPlace : std::uint8_t {
   kNone,
-  kFirstIfTaken, // compilers write the same record for kernels that take one and for those that do not
+  kFirstIfTaken, // by compilers whose record is the same for kernels with the parameter and without
   kFirst,
   kLast,
 };
@@ -21,7 +21,7 @@ constexpr std::size_t kEnvironments = 4;
 
 // The form of an image's kernels, as far as its compilers are known.
 enum class KernelForm : std::uint8_t {
-  kAsCalled, // nothing: their callers know
+  kAsCalled, // as their callers pass them
   kWithoutEnvironment,
   kRegisters, // the environment first, each argument a parameter
   kArray, // the environment last. On a CPU the only parameter is the address of an array of the arguments' addresses

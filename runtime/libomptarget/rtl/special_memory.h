@@ -48,7 +48,7 @@ private:
   const DeviceMemory& memory_;
   std::mutex mutex_; // not held while the plugin is called
   std::condition_variable resolved_;
-  std::map<void*, std::int32_t> kinds_; // of what allocate() has given
+  std::map<void*, std::int32_t> kinds_; // of memory from allocate()
   Ranges locked_;
 };
 

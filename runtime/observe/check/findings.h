@@ -19,11 +19,11 @@ enum class Code : std::uint32_t {
   kExtension = 301,   // a row maps more of an object than is present
   kRowsOverlap = 302, // two rows of a construct overlap
   kTooLong = 303,     // a section is longer than the host memory
-  kAbsent = 304,      // an update, or a row with `present`, of what is not present
+  kAbsent = 304,      // an update, or a row with `present`, of absent memory
   kPiecemeal = 305,   // a region maps a member whose neighbour was mapped before, alone
   // Hints: it is legal, and often a mistake.
   kStillMapped = 311,
-  kNotMapped = 312,       // a construct unmaps or updates what is not mapped
+  kNotMapped = 312,       // a construct unmaps or updates unmapped memory
   kDangling = 313,        // a mapped pointer leads to host memory that is not mapped
   kHostPointer = 314,     // a region gets the host's address of memory that is mapped
   kAllocatedAgain = 315,  // the same object is created again and again
@@ -32,10 +32,10 @@ enum class Code : std::uint32_t {
   kPartBack = 318,        // a part of an object is copied back, and the rest goes with the object
   // Found by --check=full: errors, but for kResultLost and kStale, which are legal.
   kBeyondObject = 321, // a kernel reads or writes beyond an object
-  kUnwritten = 322,    // a kernel reads device memory that nobody has written
+  kUnwritten = 322,    // a kernel reads unwritten device memory
   kResultLost = 323,   // a device's result is thrown away, and the host reads the variable
-  kTooEarly = 324,     // the host uses what an unfinished region uses
-  kStale = 325,        // a copy overwrites what had changed at its other end
+  kTooEarly = 324,     // the host uses memory of an unfinished region
+  kStale = 325,        // a copy overwrites newer bytes
   // Hints of --check=full.
   kResultDropped = 331, // a device's result is thrown away
   kCopiedAgain = 332,   // the same bytes are copied again
@@ -48,7 +48,7 @@ enum class Code : std::uint32_t {
 struct Finding {
   Code code;
   std::string_view message;       // names the subject; a sentence without place and count
-  std::string_view variable = {}; // its name, where it is known
+  std::string_view variable = {}; // its name; "": unknown
   std::string_view entry = {};    // the region
   std::string_view source = {};   // "file:line:column" of the construct
   const void* call = nullptr;     // where the program called the construct: behind the call

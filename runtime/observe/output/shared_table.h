@@ -15,11 +15,11 @@
 namespace omptool::observe {
 
 struct SharedHeader {
-  char magic[8]; // says what the records are
+  char magic[8]; // names the kind of records
   std::uint32_t records;
   std::uint32_t record_size;
   std::atomic<std::uint32_t> used; // the number of the next record
-  std::atomic<std::uint32_t> lost; // what found no record
+  std::atomic<std::uint32_t> lost; // items without a free record
   std::uint32_t options;
   std::atomic<std::uint32_t> processes; // that have mapped it
   char reserved[32];

@@ -61,7 +61,7 @@ struct Sums {
 
 // Site of a construct or routine that is no region.
 struct Site {
-  std::string place;     // "file:line:column"; "": not known
+  std::string place;     // "file:line:column"; "": unknown
   std::string construct; // "target update", or the name of the function
 
   auto operator<=>(const Site&) const = default;

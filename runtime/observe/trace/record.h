@@ -74,7 +74,7 @@ struct Record {
   std::uint32_t note = 0;  // of Names: a source location, a reason, or a device's node
   std::uint32_t thread = 0;
   union {
-    std::int32_t references = -1; // of an object; -1: they are not known
+    std::int32_t references = -1; // of an object; -1: unknown
     std::int32_t rank;            // of kDevice: that has the device; -1: none
   };
   std::int16_t device = -1; // -1: the host
@@ -87,7 +87,7 @@ struct Record {
   // Queue of the operation. 0: the thread waited for it, from begin to end.
   std::uint64_t queue() const { return is_of_object() ? 0 : place; }
 };
-static_assert(sizeof(Record) == 64); // a line of the cache, which goes from the thread's to that of who writes
+static_assert(sizeof(Record) == 64); // a cache line, which moves from the thread's cache to the writer's
 
 using observe::NameCache;
 using observe::Names;

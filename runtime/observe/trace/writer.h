@@ -18,7 +18,7 @@ struct Wanted {
   std::string path; // with %p for the number of the process, %r for its rank
   bool is_perfetto = false;
   std::uint64_t limit = 0; // bytes
-  std::uint64_t least = 0; // nanoseconds of a span; what is shorter is left out
+  std::uint64_t least = 0; // nanoseconds; shorter spans are left out
 };
 
 class Writer {

@@ -19,8 +19,8 @@ std::string fault_of(Bytes image, std::string_view arch, std::string_view other)
 
 struct Target {
   std::string triple;
-  std::string cpu;      // as --cpu takes it
-  std::string identity; // what more tells its devices apart, where `cpu` does not
+  std::string cpu;      // as for --cpu
+  std::string identity; // distinguishes devices with one `cpu`
 };
 
 // Compiled code: the image itself, or the result of compiling its bitcode.

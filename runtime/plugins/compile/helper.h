@@ -14,7 +14,7 @@ std::string find_helper();
 struct Job {
   std::string image; // paths
   std::string output;
-  std::string log; // gets what it says
+  std::string log; // file for the helper's output
   std::string triple;
   std::string cpu; // "": the target's default
 };
@@ -23,7 +23,7 @@ constexpr int kRefusal = 2; // as man/omptool-lower.1 has it: the module or the 
 
 struct End {
   std::string fault;  // why there is no output, or ""
-  int exit_code = -1; // where it is known
+  int exit_code = -1; // -1: not known
 };
 
 // Runs the helper. The caller checks for the output in any case: a program that ignores SIGCHLD hides the exit status.

@@ -30,7 +30,7 @@ struct Launch {
   Kernel* kernel;
   Grid grid;
   std::vector<void*> values;
-  std::size_t size; // bytes of them that the driver takes
+  std::size_t size; // bytes of them that the driver copies
   MemoryPromise memory = {};
   bool names_dimensions = false; // in the line for the user
 };

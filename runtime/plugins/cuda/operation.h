@@ -30,10 +30,10 @@ struct Operation : plugin::Event {
   // run.
   using Work = std::function<std::int32_t(CUstream, CUdeviceptr& lent)>;
 
-  const char* what = "";          // of a copy, and how much
+  const char* what = "";          // kind of a copy, with its size
   std::size_t size = 0;           //
   const Kernel* kernel = nullptr; // of a launch
-  bool is_long = false;           // to hand it over takes as long as what is before it
+  bool is_long = false;           // the driver returns from it only when earlier commands have ended
   bool only_reads = false;        // the host's memory, which nothing before it in its stream has written
   Small small = Small::kNo;
   Piece piece; // of a small copy
@@ -81,11 +81,11 @@ struct Chain {
   CUstream stream = nullptr; // once it is needed; written by its user
   bool is_broken = false;    // a wait for it has failed
   bool is_noted = false;     // as one that has something to do
-  bool has_begun = false;    // more than copies to the device was given since it had nothing to do
+  bool has_begun = false;    // since it was idle, more than copies to the device was submitted
   User user = User::kNone;
   std::shared_ptr<Gather> gather; // that the driver has not got yet; written by its user
-  std::deque<OperationPtr> going; // given, not done
-  std::deque<OperationPtr> kept;  // behind them, not given yet
+  std::deque<OperationPtr> going; // submitted, not done
+  std::deque<OperationPtr> kept;  // behind them, not submitted yet
 };
 
 } // namespace omptool::cuda

@@ -41,15 +41,15 @@ struct LaunchEnvironment23 {
 
 struct ClangKernel {
   enum Mode : std::uint8_t { kBare = 0, kGeneric = 1, kSpmd = 2, kGenericSpmd = 3, kSpmdNoLoop = 6 };
-  Mode mode = kBare; // bare: the shape is taken as it is, as for portable kernels
+  Mode mode = kBare; // bare: the shape of the call is used as it is, as for portable kernels
   enum class Environment : std::uint8_t { kNone, kFirst, kLast }; // of a launch, among the arguments
   Environment environment = Environment::kNone;
-  std::size_t unknown_environment = 0; // bytes of the kernel's own record, if no clang that is known has such
+  std::size_t unknown_environment = 0; // bytes of the kernel's own record, if no known clang has that size
   std::uint32_t least_threads = 0, most_threads = 0;
   std::uint64_t reduction_size = 0;      // bytes, for all teams
   std::uint64_t team_reduction_size = 0; // and for each
 };
-const char* name_of(ClangKernel::Mode mode); // as LLVM's plugin says it
+const char* name_of(ClangKernel::Mode mode); // in the words of LLVM's plugin
 // Reads a clang kernel's record. `size` is that of the whole record, which shows its version. Sets only
 // unknown_environment for an unknown size.
 ClangKernel clang_kernel_of(const KernelEnvironment& environment, std::size_t size);
@@ -57,7 +57,7 @@ ClangKernel clang_kernel_of(std::uint8_t mode); // of clang 14 to 17: <kernel>_e
 
 // Settings that programs make for LLVM's plugin.
 struct ClangSettings {
-  std::uint64_t teams = 3200; // where neither the program nor the loop says how many
+  std::uint64_t teams = 3200; // default where neither program nor loop sets a number
   std::uint64_t least_threads = 32;
   bool reuses_teams = true;
   std::uint64_t memory = 0; // of each team's own, at least

@@ -29,7 +29,7 @@ struct KernelFacts {
   int memory = 0;             // of each block's own, in bytes
   std::size_t parameters = 0; // bytes
   bool parameters_are_known = false;
-  int blocks = 1, threads = 1; // where the program leaves both open
+  int blocks = 1, threads = 1; // default where the program sets neither
 };
 
 struct Grid {

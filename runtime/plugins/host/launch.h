@@ -15,7 +15,7 @@ namespace omptool::host {
 
 struct Shape {
   std::int32_t num_teams;
-  std::int32_t num_threads; // in each team; 0: the program leaves it open
+  std::int32_t num_threads; // in each team; 0: not set by the program
 };
 // Shape of a kernel that is called once and may make threads itself.
 inline constexpr Shape kNoShape{1, 0};

@@ -43,7 +43,7 @@ struct Operation : plugin::Event, std::enable_shared_from_this<Operation> {
   State state = State::kWaiting; // until it is done
   Body body;
   std::shared_ptr<Stream> stream;
-  std::vector<Operation*> before;    // what it waits for, once for each reason
+  std::vector<Operation*> before;    // dependences, once for each reason
   std::vector<Dependent> dependents; // the same from the other side
   Waiter* waiters = nullptr;
 };

@@ -16,7 +16,7 @@ struct Found {
   ol_device device;
   ol_platform platform;
   std::uint32_t backend;
-  std::string architecture; // "gfx90a", where it is AMD's
+  std::string architecture; // "gfx90a" for AMD's devices
   std::string name;
   std::string driver;
   std::uint32_t units;

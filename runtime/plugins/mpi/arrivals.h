@@ -16,7 +16,7 @@ namespace omptool::mpi {
 
 // Processes of the job's ranks on this machine, by the variables of the launcher.
 struct RanksHere {
-  int size = 0;          // of the job; 0: the launcher does not tell it
+  int size = 0;          // of the job; 0: not set by the launcher
   bool are_all = false;  // every rank of the job belongs to this machine
   std::set<int> running; // ranks
   std::set<int> stopped; // ranks, by SIGSTOP or a debugger

@@ -25,7 +25,7 @@ public:
   bool takes_shape(const void* kernel) const;
 
 private:
-  const std::uint64_t number_; // the worker knows it by that
+  const std::uint64_t number_; // the worker's number for it
   std::vector<__tgt_offload_entry> entries_;
   std::vector<const void*> shaped_; // kernels
   tgt_target_table table_;

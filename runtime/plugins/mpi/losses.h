@@ -26,7 +26,7 @@ public:
   void end(std::string reason) { end_ = std::move(reason); }
   bool has_ended() const { return !end_.empty(); }
   std::string_view first_loss() const; // the worker and the reason; "": there is none
-  bool can_finalize() const; // MPI_Finalize may wait for a lost worker, also for one that MPI knows to have failed
+  bool can_finalize() const; // MPI_Finalize may wait for a lost worker, also for one that MPI reports as failed
 
 private:
   std::string name_of(std::size_t worker) const;

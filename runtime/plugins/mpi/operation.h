@@ -34,11 +34,11 @@ struct Pending : plugin::Event {
   std::vector<Request> requests; // bytes that are
   std::int32_t tag = 0;          // of those; 0: there are none
 
-  PendingPtr other; // of a copy from another worker: what that one does
+  PendingPtr other; // of a copy from another worker: that worker's part
   bool is_answered = false;
   std::int32_t result = 0;
   std::int64_t sent = 0; // not later than that; by this process's clock, as the following
-  Span ran;              // ends at 0: not known
+  Span ran;              // end 0: not known
   Buffer reply;          // of a call that waits
 
   bool is_copy_from_device() const { return kind == Kind::kRetrieve; }

@@ -54,7 +54,7 @@ private:
   Answers answers_{peers_};
   Losses losses_{peers_};
   Turn turn_{peers_, answers_, losses_};
-  std::vector<std::uint64_t> after_; // what the next operation comes after, by number
+  std::vector<std::uint64_t> after_; // dependences of the next operation, by number
   tgt_event_t no_event_ = nullptr;
 };
 

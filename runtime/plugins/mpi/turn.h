@@ -34,10 +34,10 @@ private:
   Peers& peers_;
   Answers& answers_;
   Losses& losses_;
-  std::mutex turn_; // held by the thread that calls MPI; nobody waits for it
+  std::mutex turn_; // held by the thread that calls MPI; never waited for
   Link::Counts counts_;
   bool is_over_ = false;    // nothing comes from workers any more
-  bool is_all_sent_ = true; // of what has been gathered
+  bool is_all_sent_ = true; // all gathered messages have been sent
 };
 
 } // namespace omptool::mpi

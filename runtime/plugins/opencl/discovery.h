@@ -21,14 +21,14 @@ struct Found {
   cl_device_id device;
   Extensions extensions;
   MemoryKind memory; // not kAny
-  bool is_direct;    // the host reads and writes what data_alloc gives
+  bool is_direct;    // the host can access memory of data_alloc
   bool is_cpu;
-  bool lists_svm; // kernels must be told of each allocation that they may reach
+  bool lists_svm; // each kernel needs the list of allocations that it may access
   bool has_svm_atomics;
   bool reaches_host_memory; // all of it, without a word to the driver
   std::string name;
   std::string driver;
-  std::string spirv; // the latest version that it takes: "SPIR-V_1.4"
+  std::string spirv; // the latest supported version: "SPIR-V_1.4"
   std::uint32_t units;
   std::uint64_t global_memory;
   std::uint64_t largest_block;

@@ -20,7 +20,7 @@ struct KernelEnvironment {
   enum Mode : std::uint32_t { kGeneric = 1, kSpmd = 2 }; // bits
   std::size_t numbers = 0;                               // in its first record: clang 22 has one more than later ones
   std::uint32_t mode = 0;
-  std::uint32_t most_threads = 0;   // of a team; 0: it does not say
+  std::uint32_t most_threads = 0;   // of a team; 0: not set
   std::uint32_t reduction_size = 0; // bytes that a team stores
 };
 

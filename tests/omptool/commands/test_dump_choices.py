@@ -132,8 +132,10 @@ TRIPLES = "the triples are nvptx64-nvidia-cuda"
         ),
         (
             ("--kind", "ptx", "--arch", "sm_80"),
-            f"no image meets all conditions; the images are {CUDA} sm_80 (cubin), "
-            f"{CUDA} sm_90a (cubin), {CUDA} sm_90 (ptx)",
+            (
+                f"no image meets all conditions; the images are {CUDA} sm_80 (cubin), "
+                f"{CUDA} sm_90a (cubin), {CUDA} sm_90 (ptx)"
+            ),
         ),
     ],
 )

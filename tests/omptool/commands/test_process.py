@@ -34,7 +34,9 @@ COMMANDS = (["--version"], ["--help"], ["devices"], ["devices", "--json"], ["con
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_output_that_cannot_be_written_is_one_line(command: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run([OMPTOOL, *command], stdout=full, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            [OMPTOOL, *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
     assert done.returncode == 2
     assert done.stderr == "Error: standard output: No space left on device\n"
 
@@ -52,7 +54,7 @@ def test_output_that_cannot_be_written_is_one_line(command: list[str]) -> None:
     ],
 )
 def test_wrong_usage_is_one_line_that_points_on(words: list[str], said: str) -> None:
-    done = subprocess.run([OMPTOOL, *words], capture_output=True, text=True)
+    done = subprocess.run([OMPTOOL, *words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith("Error: ")
     assert done.stderr.endswith(f"{said}\n")
@@ -60,7 +62,7 @@ def test_wrong_usage_is_one_line_that_points_on(words: list[str], said: str) -> 
 
 @pytest.mark.parametrize("words", [["--devcie", "0", "p"], []])
 def test_wrong_usage_of_run_is_one_line_and_no_exit_code_of_a_program(words: list[str]) -> None:
-    done = subprocess.run([OMPTOOL, "run", *words], capture_output=True, text=True)
+    done = subprocess.run([OMPTOOL, "run", *words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (125, "", 1)
     assert done.stderr.startswith("Error: ")
     assert done.stderr.endswith("Try 'omptool run --help'.\n")
@@ -77,13 +79,15 @@ def test_wrong_usage_of_run_is_one_line_and_no_exit_code_of_a_program(words: lis
     ],
 )
 def test_words_that_other_tools_take(words: list[str], meant: list[str]) -> None:
-    done, same = (subprocess.run([OMPTOOL, *w], capture_output=True) for w in (words, meant))
+    done, same = (
+        subprocess.run([OMPTOOL, *w], capture_output=True, check=False) for w in (words, meant)
+    )
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == same.stdout != b""
 
 
 def test_help_on_no_command_is_wrong_usage() -> None:
-    done = subprocess.run([OMPTOOL, "help", "dmp"], capture_output=True, text=True)
+    done = subprocess.run([OMPTOOL, "help", "dmp"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     said = "No such command 'dmp'; did you mean 'dump'? Try 'omptool --help'."
     assert done.stderr == f"Error: {said}\n"
@@ -95,13 +99,18 @@ def test_an_interrupt_while_it_starts_is_no_traceback(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     command = [sys.executable, "-m", "omptool", "--help"]
     done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, preexec_fn=heed_signals
+        command,
+        env=environment,
+        capture_output=True,
+        text=True,
+        preexec_fn=heed_signals,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
 def test_alone_it_says_what_to_type_first() -> None:
-    done = subprocess.run([OMPTOOL], capture_output=True, text=True)
+    done = subprocess.run([OMPTOOL], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     named = re.findall(r"^  omptool (\w+) ", done.stderr, re.MULTILINE)
     assert named == ["doctor", "doctor", "verify", "dump", "run", "devices"]
@@ -124,7 +133,9 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_a_full_disk_is_no_fault_of_the_file(work: Path, words: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run([OMPTOOL, *words, work / "p"], stdout=full, stderr=subprocess.PIPE)
+        done = subprocess.run(
+            [OMPTOOL, *words, work / "p"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
     assert done.returncode == 2
     assert done.stderr == b"Error: standard output: No space left on device\n"
 
@@ -153,6 +164,7 @@ def test_what_has_no_room_is_named_and_taken_away(work: Path, words: list[str], 
             text=True,
             env=os.environ | {"TMPDIR": str(work)},
             preexec_fn=little_room,
+            check=False,
         )
     assert done.returncode == 2
     assert done.stderr == f"Error: {said.format(work)}: File too large\n"
@@ -163,13 +175,15 @@ def test_what_has_no_room_is_named_and_taken_away(work: Path, words: list[str], 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_closed_output_is_one_line(command: list[str]) -> None:
     words = " ".join([OMPTOOL, *command])
-    done = subprocess.run(["sh", "-c", f"exec {words} >&-"], stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        ["sh", "-c", f"exec {words} >&-"], stderr=subprocess.PIPE, text=True, check=False
+    )
     assert done.returncode == 2
     assert done.stderr == "Error: standard output: Bad file descriptor\n"
 
 
 def test_closed_error_stream_keeps_the_exit_code() -> None:
-    done = subprocess.run(["sh", "-c", f"exec {OMPTOOL} dump /nowhere 2>&-"])
+    done = subprocess.run(["sh", "-c", f"exec {OMPTOOL} dump /nowhere 2>&-"], check=False)
     assert done.returncode == 2
 
 
@@ -180,7 +194,9 @@ def test_reader_that_goes_away_is_sigpipe(tmp_path: Path) -> None:
         files[-1].write_text(".version 6.4\n.target sm_75\n.address_size 64\n")
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run([OMPTOOL, "dump", *files], stdout=writer, stderr=subprocess.PIPE)
+    done = subprocess.run(
+        [OMPTOOL, "dump", *files], stdout=writer, stderr=subprocess.PIPE, check=False
+    )
     os.close(writer)
     assert done.returncode == -signal.SIGPIPE
     assert done.stderr == b""

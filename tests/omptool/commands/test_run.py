@@ -290,8 +290,8 @@ def test_devices_names_a_refused_plugin(tmp_path: Path) -> None:
 def test_devices_names_a_folder_that_is_not_there(tmp_path: Path) -> None:
     folder = tmp_path / "misspelt"
     done = run("devices", "--json", OMPTOOL_PLUGIN_PATH=str(folder))
-    line = f"OMPTOOL_PLUGIN_PATH names {folder}, which cannot be read: No such file or directory"
-    assert (done.returncode, done.stderr) == (0, f"Warning: {line}\n")
+    fault = f"OMPTOOL_PLUGIN_PATH names {folder}, which cannot be read: No such file or directory"
+    assert (done.returncode, done.stderr) == (0, f"Warning: {fault}\n")
     first, *others = document("devices", done.stdout)["plugins"]
     assert (first["name"], first["path"]) == ("OMPTOOL_PLUGIN_PATH", str(folder))
     assert (first["state"], first["reason"]) == ("refused", "No such file or directory")
@@ -355,15 +355,14 @@ def test_what_a_plugin_does_when_it_is_loaded(
         check=False,
         env=os.environ | {"OMPTOOL_PLUGIN_PATH": str(tmp_path), "OMPTOOL_PLUGINS": "host,odd"},
     )
+    plugins = document("devices", done.stdout)["plugins"]
+    assert [plugin["name"] for plugin in plugins] == ["host", "odd"]
     if code:
         odd = f"plugin odd ({tmp_path / 'libomptarget.rtl.odd.so'})"
         said = f"Error: {odd} ends programs: {said}\n"
-    printed, *others = done.stderr.split("Warning: ")
-    assert (done.returncode, printed) == (code, said)
-    refused = [] if code else ["plugin odd was refused: it lacks __tgt_init_device"]
-    assert [other.partition(",")[0] for other in others] == refused
-    names = [plugin["name"] for plugin in document("devices", done.stdout)["plugins"]]
-    assert names == ["host", "odd"]
+    else:
+        said += f"Warning: plugin odd was refused: {plugins[1]['reason']}\n"
+    assert (done.returncode, done.stderr) == (code, said)
 
 
 def test_config_prints_what_is_asked() -> None:

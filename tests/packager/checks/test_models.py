@@ -96,7 +96,7 @@ def holding(*symbols: DeviceSymbol, entries: EntryTable | None = None, **more: A
 
 def for_target(triple: str, kind: str, arch: str = "", **more: Any) -> DeviceImage:
     """Return an image declared for a GPU; `more` changes its contents."""
-    machine = triple.split("-")[0]
+    machine = triple.split("-", maxsplit=1)[0]
     said = {"kind": kind, "machine": machine, "form": None, "arch": arch or None, **more}
     return image(contents(*BOTH, **said), triple=triple, arch=arch)
 

@@ -166,7 +166,7 @@ def test_another_clang_for_a_triple(triples: list[str], products: Products, tmp_
 
     program = products.made(f"cc-two-clangs-{len(triples)}", make)
     assert printed(program) == PRINTED
-    assert sorted(targets(program))[-1] == (X86_64, None)
+    assert max(targets(program)) == (X86_64, None)
 
 
 @pytest.mark.offloads
@@ -292,7 +292,9 @@ def test_a_cc_that_is_this_command_is_not_started(ours: str, plain: Path) -> Non
     (plain / "ours").chmod(0o755)
     env = environment() | {"CC": ours}
     words = [OMPTOOL, "cc", "--dry-run", "-c", "plain.c"]
-    ran = subprocess.run(words, cwd=plain, env=env, capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(
+        words, cwd=plain, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
     assert (ran.returncode, ran.stderr.count("clang")) == (0, 1), ran.stderr
 
 

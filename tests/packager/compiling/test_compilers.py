@@ -146,8 +146,10 @@ def test_a_clang_of_a_variable_is_named(folder: Path) -> None:
         ("nvtpx64:sm_80", "no triple is called 'nvtpx64'; use nvptx64"),
         (
             "nvptx64:gfx90a",
-            "no processor of nvptx64-nvidia-cuda is called 'gfx90a'; use amdgcn:gfx90a or "
-            f"{NVIDIA}",
+            (
+                "no processor of nvptx64-nvidia-cuda is called 'gfx90a'; use amdgcn:gfx90a or "
+                f"{NVIDIA}"
+            ),
         ),
         (
             "amdgcn:sm_80",

@@ -27,7 +27,7 @@ def test_the_corpus(path: Path) -> None:
 def test_the_corpus_under_limits(tmp_path: Path) -> None:
     """No command prints a traceback, or takes more than 5 CPU seconds or 1 GiB."""
     command = [sys.executable, str(HERE / "limited.py"), str(tmp_path), *map(str, CORPUS)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
 
 
@@ -61,7 +61,7 @@ def test_many_changed_fields(path: Path, tmp_path: Path) -> None:
 def fuzz(work: Path, *limits: str) -> None:
     """Run libFuzzer; check its last lines, because it may exit with 0 although an input fails."""
     command = [sys.executable, str(HERE / "fuzz.py"), str(work), *limits]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     said = done.stdout + done.stderr
     found = [str(path) for path in work.glob("[a-z]*-*")]
     assert done.returncode == 0, f"failing input: {found}\n{said[-4000:]}"

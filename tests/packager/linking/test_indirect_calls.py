@@ -97,13 +97,15 @@ def test_the_function_asks_the_worker_or_gives_back_what_it_is_given(
     triple: str, tmp_path: Path
 ) -> None:
     (path,) = indirect_calls.written(triple, tmp_path)
-    assert load(path).machine == triple.split("-")[0]
+    assert load(path).machine == triple.split("-", maxsplit=1)[0]
     shown = subprocess.run(
         [*tool(INSTALLED, "llvm-objdump"), "-dr", "--no-show-raw-insn", path],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     lines = (line.split("#")[0].split("<")[0].split() for line in shown.splitlines())
-    assert [" ".join(words[1:]) for words in lines if words[1:]][2:] == CODE[triple.split("-")[0]]
+    assert [" ".join(words[1:]) for words in lines if words[1:]][2:] == CODE[
+        triple.split("-", maxsplit=1)[0]
+    ]
 
 
 def test_of_machines_that_are_not_known_the_linker_speaks(tmp_path: Path) -> None:

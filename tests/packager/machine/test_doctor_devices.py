@@ -34,7 +34,7 @@ def environment(
     """Provide an environment in which all three plugins have devices, for doctor and programs."""
     folders = (failing_opencl.loader(products), nvptx.fake_driver(products))
     monkeypatch.setenv("LD_LIBRARY_PATH", ":".join(map(str, folders)))
-    chosen = {
+    return {
         "OMPTOOL_PLUGINS": ALL,
         "OMPTOOL_CACHE_DIR": str(tmp_path / "cache"),
         "FAKE_CL_FAIL_IN": "clEnqueueNDRangeKernel",
@@ -42,7 +42,6 @@ def environment(
         "FAKE_CL_FAIL_ON": "1",
         **opencl.vendors(tmp_path / "vendors"),
     }
-    return chosen
 
 
 def _where_it_ran(program: Path, log: Path, environment: dict[str, str]) -> str:

@@ -45,7 +45,7 @@ int main(void) {
 }
 """
 SOURCE = (TESTS / "packager" / "machine" / "gcc_program.c").read_text()
-# A driver of as many devices as COUNT says; libgomp itself would ask for much more.
+# Driver with COUNT devices. libgomp itself calls many more functions of a real one.
 FAKE_DRIVER = (TESTS / "packager" / "machine" / "fake_driver.c").read_text()
 
 
@@ -189,7 +189,9 @@ def test_what_must_offload_and_names_no_device(program: Path, tmp_path: Path) ->
     expected = " on the host up to GCC 12, and ends the program since GCC 13"
     assert any(message.endswith(expected) for message in said)
     line = [str(program)]
-    done = subprocess.run(line, capture_output=True, text=True, env=os.environ | environment)
+    done = subprocess.run(
+        line, capture_output=True, text=True, env=os.environ | environment, check=False
+    )
     assert done.stdout == "1\n" or "only the host device is available" in done.stderr
 
 

@@ -73,7 +73,7 @@ def test_regions_on_a_device(program: Path) -> None:
         ({"OMP_DEFAULT_DEVICE": "1"}, "the program asks for the host's device number"),
         ({"OMPTOOL_PLUGINS": "none"}, "there is no device: "),
     ],
-    ids=lambda value: str(value),
+    ids=str,
 )
 def test_regions_on_the_host_and_why(
     program: Path, environment: dict[str, str], reason: str

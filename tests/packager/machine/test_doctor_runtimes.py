@@ -77,7 +77,7 @@ def library(name: str) -> Path:
 
 
 def release_of(name: str) -> int:
-    return int(name.split("-")[-1])
+    return int(name.rsplit("-", maxsplit=1)[-1])
 
 
 INSTALLED_LIBRARIES = libraries(INSTALLED)
@@ -237,7 +237,7 @@ VARIABLES: tuple[dict[str, str], ...] = (
         pytest.param(version, runtime, more, id=f"{version}-{runtime}-{number}")
         for version, runtime in (*OWN, ("16", "22"), ("22", "16"))
         for number, more in enumerate(VARIABLES)
-        # Intel's libomp takes another device for one that is not there.
+        # Intel's libomp uses another device in place of a missing one.
         if runtime != "23" or more != BEYOND
     ],
 )

@@ -133,8 +133,10 @@ def test_what_is_not_shown_is_named(tmp_path: Path) -> None:
     found = load(trace)
     assert found.notes == [
         "1 events that do not end are drawn up to the end of the trace",
-        "the timeline does not show 2 events of phase 'b', 1 events of phase 'C', "
-        "1 events of phase 'e', 1 ends without a begin",
+        (
+            "the timeline does not show 2 events of phase 'b', 1 events of phase 'C', "
+            "1 events of phase 'e', 1 ends without a begin"
+        ),
     ]
     assert {row.name: row.duration for row in read(trace)} == {"open": 7000, "last": 5000}
 

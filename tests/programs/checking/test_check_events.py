@@ -113,10 +113,14 @@ def test_the_example_of_the_readme_is_clean(tmp_path: Path) -> None:
 def test_a_map_of_a_declare_target_variable_shows_both_values(tmp_path: Path) -> None:
     found = found_in(INSTALLED, MISTAKES[0].with_name("global_not_copied.c"), tmp_path)
     assert [one.message for one in found] == [
-        "map(to: x) copied nothing, because x is a declare target variable (host 5, device 1): "
-        "use `target update to(x)`",
-        "map(to: table) copied nothing, because table is a declare target variable (byte 22: "
-        "host 28, device 8): use `target update to(table)`",
+        (
+            "map(to: x) copied nothing, because x is a declare target variable (host 5, device 1): "
+            "use `target update to(x)`"
+        ),
+        (
+            "map(to: table) copied nothing, because table is a declare target variable (byte 22: "
+            "host 28, device 8): use `target update to(table)`"
+        ),
     ]
 
 

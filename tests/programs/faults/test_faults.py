@@ -58,8 +58,10 @@ ENDS = [
     rf"copying back {OBJECT} failed",
     rf"updating the device's copy of {OBJECT} failed",
     rf"updating {OBJECT} from the device failed",
-    rf"({REGION} cannot run on a device|the data of a construct cannot be mapped), "
-    r"and OMP_TARGET_OFFLOAD is MANDATORY: .+",
+    (
+        rf"({REGION} cannot run on a device|the data of a construct cannot be mapped), "
+        r"and OMP_TARGET_OFFLOAD is MANDATORY: .+"
+    ),
 ]
 # The device's own error follows, unless the message has it already.
 WORD = r"( \((error 1 \()?FAKE failure\)+)?"

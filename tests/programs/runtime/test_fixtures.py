@@ -90,7 +90,7 @@ def test_entries_in_another_order_are_found_by_their_names(tmp_path: Path) -> No
     image = lower(folder / "kernels.ll", tmp_path / "kernels.so", *entries)
     host = compile_host(folder / "host.c", tmp_path / "host.o")
     command = ("bundle", host, "--image", f"{X86_64}={image}", "-o", tmp_path / "bundled.o")
-    done = subprocess.run([OMPTOOL, *command], capture_output=True, text=True)
+    done = subprocess.run([OMPTOOL, *command], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "OMP106 warning: 2 entries are in another order in image 0" in done.stderr
     app = link(tmp_path / "app", tmp_path / "bundled.o", flags=runtime_flags())

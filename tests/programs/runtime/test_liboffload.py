@@ -33,7 +33,7 @@ PROGRAMS = [path for path in SOUND if path.stem != "unified"]
 CHECK = ROOT / "runtime" / "tests" / "plugins" / "liboffload" / "header_check.cpp"
 FUNCTIONS = [
     *re.findall(
-        r"^  X\((ol\w+)", (liboffload.RUNTIME / "plugins/liboffload/ol.h").read_text(), re.M
+        r"^  X\((ol\w+)", (liboffload.RUNTIME / "plugins/liboffload/ol.h").read_text(), re.MULTILINE
     ),
     *("olInit", "olCreateProgram", "olMemAlloc", "olMemFree", "olCreateQueue", "olCreateEvent"),
     *("olLaunchKernel", "olCreateContext"),
@@ -117,8 +117,10 @@ def test_a_setting_that_is_none_is_said(products: Products, saxpy: Path) -> None
     )
     assert (done.returncode, done.stdout) == (0, "6 14\n")
     assert liboffload.lines(done) == [
-        "omptarget: the runtime ignores OMPTOOL_LIBOFFLOAD=amd,rocm; known values: all, or a list "
-        "of amd, level_zero, cuda"
+        (
+            "omptarget: the runtime ignores OMPTOOL_LIBOFFLOAD=amd,rocm; known values: all, or a "
+            "list of amd, level_zero, cuda"
+        )
     ]
 
 

@@ -93,7 +93,7 @@ def test_a_mapper_of_the_compiler(tmp_path: Path, version: str) -> None:
 @pytest.mark.parametrize(("word", "value"), [("", "1"), ("true", "5")])
 def test_llvms_variable_attaches_each_time(tmp_path: Path, word: str, value: str) -> None:
     """LIBOMPTARGET_TREAT_ATTACH_AUTO_AS_ALWAYS: an old pointer follows the host's new value."""
-    (tmp_path / "always.c").write_text(BY_HAND.split("int main")[0] + ALWAYS)
+    (tmp_path / "always.c").write_text(BY_HAND.split("int main", maxsplit=1)[0] + ALWAYS)
     program = compiled(tmp_path / "always.c", tmp_path, f"-L{libdir()}", "-Wno-unused-function")
     done = run(program, LIBOMPTARGET_TREAT_ATTACH_AUTO_AS_ALWAYS=word)
     assert (done.returncode, done.stdout) == (0, f"{value}\n"), done.stderr

@@ -16,7 +16,7 @@
 namespace omptool::info {
 
 enum Info : std::uint32_t {
-  kInfoArguments = 0x1, // what a construct is called with
+  kInfoArguments = 0x1, // arguments of a construct
   kInfoFound = 0x2,     // objects that were there
   kInfoTable = 0x4,     // the table after a construct and at the end
   kInfoChanged = 0x8,   // objects created and removed

@@ -13,7 +13,7 @@ namespace omptool::llvm {
 
 struct Call {
   observe::Call reported;
-  std::int64_t device; // as the program gives it
+  std::int64_t device; // the program's number
   Arrays arrays;
 };
 

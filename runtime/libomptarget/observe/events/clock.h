@@ -47,7 +47,7 @@ private:
     std::uint64_t factor = 0;
     std::uint64_t most = 0; // ticks to count from there; 0: none
     std::int64_t last = 0;
-    Reading before = {}; // some time ago, to know the rate
+    Reading before = {}; // some time ago, to compute the rate
 
     time_point passed_on(std::int64_t time) noexcept {
       last = std::max(last + 1, time); // the counter may be read ahead of an earlier reading

@@ -38,10 +38,10 @@ struct Call {
   const void* code = nullptr;   // where the program calls it
   int device = -1;              // a number; -1: none
   const void* entry = nullptr;  // of a region: its host address
-  const char* source = nullptr; // ";file;function;line;column;;", as clang says it
+  const char* source = nullptr; // ";file;function;line;column;;", as clang writes it
   bool nowait = false;
   std::uint32_t teams = 1;      // that a region asks for; 0: as many as the device likes
-  std::string_view region = {}; // the name of a region that is known; lives as long as the construct
+  std::string_view region = {}; // name of a known region; valid as long as the construct
   Arguments arguments = {};
 };
 
@@ -65,7 +65,7 @@ struct ObjectSeen {
   std::int64_t references, holds;
   bool infinite; // a global variable, or associated
   bool fresh;    // created by this construct
-  bool leaving;  // nobody refers to it any more
+  bool leaving;  // it has no references any more
 
   const std::byte* at(std::uintptr_t address) const { return device + (address - host.begin); }
 };
@@ -89,7 +89,7 @@ struct RowSeen {
   bool is_map = false; // it maps memory, and is no member that its struct's row has room for
   bool is_to = false, is_from = false, is_delete = false, is_implicit = false;
   bool is_pointer = false;  // `base` is the address of a pointer
-  bool is_value = false;    // `base` is what the kernel gets
+  bool is_value = false;    // the kernel's argument is `base`
   bool is_returned = false; // the program gets the device's address
   bool is_always = false;   // it is copied whatever the count
   // The difference of a global variable that the row does not copy; set only for listeners of kDifferences.
@@ -126,7 +126,7 @@ struct ObjectCopied {
   std::int64_t size;
   std::optional<HostRange> object;
   std::string name;           // of a global variable
-  const void* cell = nullptr; // where the pointer is that is attached
+  const void* cell = nullptr; // place of the attached pointer
 };
 
 // Object asked for: a routine queries the byte at an address.
@@ -147,7 +147,7 @@ struct Operation {
     kDisassociate,
     kLaunch,
     kWait,
-    kJoin, // of no effect: it ends when what it comes after has ended
+    kJoin, // no effect: ends when the operations before it have ended
     kFill,
     kBetweenDevices
   };
@@ -161,12 +161,12 @@ struct Operation {
   std::uint64_t id = 0;        // no other has it
   std::uint64_t construct = 0; // 0: it is part of none
   const void* code = nullptr;  // where the program called
-  std::uint64_t queue = 0;     // what was queued with it has the same number; 0: it was done at once
+  std::uint64_t queue = 0;     // one number for all operations of a queue; 0: done at once
   int from = -1;               // of kBetweenDevices: the device whose memory `host` is
   Clock::time_point began = {}, ended = {};
   bool failed = false;
-  bool is_later = false;         // its call returns before it has ended, and the device says when that is
-  bool shape_is_plugins = false; // of a launch: the plugin chooses teams and threads, and tells them
+  bool is_later = false;         // its call returns before it has ended, and the device reports its end
+  bool shape_is_plugins = false; // of a launch: the plugin chooses teams and threads, and reports them
 };
 struct OperationBegins {
   Operation operation;
@@ -200,7 +200,7 @@ struct FellBack {
 struct DeviceReady {
   int device;
   std::string plugin;
-  unsigned processors; // as the plugin says; 0: it does not
+  unsigned processors; // as the plugin reports; 0: unknown
   std::string title;   // as people are shown it: the plugin's name, or of another rank's device more
   int rank = -1;       // in its MPI job, of the process that has it; -1: this process has it
   std::string node{};  // the name of that process's machine; "": this one
@@ -211,7 +211,7 @@ struct DevicesFinish {};
 // Image compiled by a plugin in order to load it.
 struct ImageCompiled {
   int device;
-  std::size_t size; // of what was compiled
+  std::size_t size; // of the compiled image
   Clock::time_point began, ended;
   bool failed; // it is not loaded
 };
@@ -220,7 +220,7 @@ struct ImageLoaded {
   const void* image;
   std::size_t size;
   std::uint64_t module;    // no other has the number
-  Clock::time_point began; // to be loaded, and first compiled, where it is bitcode
+  Clock::time_point began; // of loading, and of compiling before that for bitcode
 };
 struct ImageUnloaded {
   int device;

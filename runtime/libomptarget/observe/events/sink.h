@@ -21,9 +21,9 @@ protected:
   ~Listener() = default;
 };
 
-constexpr std::uint32_t kUndecided = 1;    // nobody has asked yet who wants to listen
-constexpr std::uint32_t kHeard = 2;        // somebody listens
-constexpr std::uint32_t kBegins = 4;       // also to what begins: constructs, operations, copies of objects
+constexpr std::uint32_t kUndecided = 1;    // listeners have not been looked for yet
+constexpr std::uint32_t kHeard = 2;        // there is a listener
+constexpr std::uint32_t kBegins = 4;       // one listens to begins, too: of constructs, operations, copies of objects
 constexpr std::uint32_t kOnThread = 8;     // to constructs on the threads of their calls, from begin to end
 constexpr std::uint32_t kDifferences = 16; // to the differences of global variables that a construct does not copy
 extern std::atomic<std::uint32_t> the_sink;

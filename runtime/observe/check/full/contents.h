@@ -30,16 +30,16 @@ public:
   void hear(const observe::Event& event);
 
 private:
-  using Digest = std::optional<std::uint64_t>;  // nothing: not known
+  using Digest = std::optional<std::uint64_t>;  // nothing: unknown
   using Place = std::pair<int, std::uintptr_t>; // a device, and where host memory begins
 
   // Piece of host memory that was copied as a whole. Pieces do not overlap.
   struct Piece {
     std::uintptr_t end = 0;
-    Digest both;                   // what both sides had at the last copy
+    Digest both;                   // of both sides, after the last copy
     Digest sent;                   // to the device, the last time
     Digest returned;               // since then
-    Digest left;                   // what the device had when the object went
+    Digest left;                   // of the device, when the object was released
     std::uint64_t returned_by = 0; // the construct
   };
   // Life of a mapped object.
@@ -48,7 +48,7 @@ private:
     const std::byte* device = nullptr;
     std::uint64_t leaving = 0; // the construct that unmaps it
     bool was_copied = false;
-    std::uint64_t maker = 0; // the construct that created it; 0: not known
+    std::uint64_t maker = 0; // the construct that created it; 0: unknown
     bool is_scratch = false; // mapped there with neither `to` nor `from`
   };
 
@@ -97,7 +97,7 @@ private:
   std::map<Place, Piece> pieces_;
   std::map<Place, Life> lives_;
   std::map<std::uint64_t, Dropped> dropped_; // by the construct, until it ends
-  std::map<Place, unsigned> watched_;        // how often, what was dropped there
+  std::map<Place, unsigned> watched_;        // counts of dropped objects by address
   std::map<std::uint64_t, Before> before_;   // by the number of a copy to the host
 };
 

@@ -16,7 +16,7 @@ namespace omptool::check {
 struct Frame {
   const void* code;
   const std::uintptr_t* stack;
-  const void* caller; // where the code returns to; null: the stack says
+  const void* caller; // return address of the code; null: it is on the stack
 };
 
 // Kernel's place. `code` is null if no kernel is running.

@@ -34,7 +34,7 @@ private:
   std::array<std::atomic<std::uint64_t>, kMost / 64> words_;
 };
 
-constexpr std::byte kEdge{0xa5}; // what the bytes beside an object are
+constexpr std::byte kEdge{0xa5}; // value of the bytes beside an object
 
 // An object, and the pages in which it lies. The record of a slot never goes. Zeros: it has never been used.
 struct GuardedObject {
@@ -44,7 +44,7 @@ struct GuardedObject {
   std::uint64_t born; // the construct that created it; 0: none
   std::byte* begin;
   std::size_t size;
-  std::array<char, 64> name; // of the variable; "": not known
+  std::array<char, 64> name; // of the variable; "": unknown
   bool has_edges;            // the bytes beside the object are as take() has left them, or a kernel wrote there
 
   std::byte* pages; // that may be touched, to the end of the slot
@@ -53,7 +53,7 @@ struct GuardedObject {
   Parts written;    // by anybody
   Parts closed;     // pages without access
   std::atomic<bool> kernel_wrote;
-  std::atomic<bool> waits; // to be closed where nobody has written
+  std::atomic<bool> waits; // for close_unwritten()
   GuardedObject* next_waiting;
   GuardedObject* next_free;
 

@@ -21,7 +21,7 @@ private:
   void see(const observe::RowsSeen& seen);
 
   std::mutex mutex_;
-  std::map<std::uintptr_t, unsigned> watched_; // how often, what begins there
+  std::map<std::uintptr_t, unsigned> watched_; // counts by address
 };
 
 } // namespace omptool::check

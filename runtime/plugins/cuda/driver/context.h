@@ -45,7 +45,7 @@ public:
 
   const Driver& driver;
   CUcontext handle = nullptr;
-  std::function<bool()> give_memory_back; // false: there is nothing to be given
+  std::function<bool()> give_memory_back; // returns false if there is none
 
 private:
   static thread_local constinit CUcontext current_; // that this plugin made so last

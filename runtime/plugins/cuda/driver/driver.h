@@ -14,7 +14,7 @@ namespace omptool::cuda {
 struct Driver {
   OMPTOOL_CUDA_FUNCTIONS(OMPTOOL_CUDA_MEMBER)
   OMPTOOL_CUDA_LATER_FUNCTIONS(OMPTOOL_CUDA_MEMBER)
-  int version = 0; // of CUDA, 12040 is 12.4; 0: the driver does not say
+  int version = 0; // of CUDA, 12040 is 12.4; 0: unknown
 };
 #undef OMPTOOL_CUDA_MEMBER
 

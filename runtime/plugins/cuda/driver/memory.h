@@ -52,7 +52,7 @@ private:
   CUdeviceptr take_piece(std::size_t size); // 0: another slab is needed
   Slabs::iterator slab_with(CUdeviceptr memory);
   CUdeviceptr take_kept(std::size_t size); // 0: there is none
-  Blocks keep(Block block);                // what is too much then
+  Blocks keep(Block block);                // returns the blocks to free
   Blocks take_unused();                    // all that is kept
 
   const Context& context_;

@@ -99,7 +99,7 @@ private:
 // Crews that no launch uses.
 class Crews {
 public:
-  std::unique_ptr<Crew> take(std::int32_t threads, std::size_t memory); // null where the system has no memory left
+  std::unique_ptr<Crew> take(std::int32_t threads, std::size_t memory); // null if the system has no memory
   void give_back(std::unique_ptr<Crew> crew);
 
 private:

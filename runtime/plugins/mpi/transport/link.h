@@ -44,7 +44,7 @@ public:
     std::size_t rank;
     Buffer records;
   };
-  std::vector<Letter> gather(); // takes them all away
+  std::vector<Letter> gather(); // removes them all
 
   void post(std::vector<Letter> letters);
   void post() { post(gather()); }
@@ -97,7 +97,7 @@ private:
   const Communicator communicator_;
   std::vector<Side> sides_;                           // by rank
   std::vector<std::size_t> waiting_;                  // ranks that have records
-  std::size_t unsent_ = 0;                            // messages that MPI has not taken
+  std::size_t unsent_ = 0;                            // messages that MPI has not sent yet
   std::vector<std::pair<Request, Buffer>> abandoned_; // of dropped ranks: MPI may still read them
   std::vector<Fault> faults_;
   bool is_one_by_one_ = false; // probes for anyone's messages fail

@@ -76,7 +76,7 @@ enum class Kind : std::uint32_t {
   kUnload,   // loaded image number `target`
   kGoodbye,  // the program needs nothing more. `value` 1: a worker is lost, and MPI_Finalize would wait for it
   // Kinds without an operation, and without an id:
-  kPing,   // the program lives: the worker says at once that it does, too
+  kPing,   // a sign of life, which the worker answers at once
   kForget, // rank `value` is lost: no bytes come from it, and none go to it
 };
 constexpr auto kLastKind = static_cast<std::uint32_t>(Kind::kForget);
@@ -109,10 +109,10 @@ struct Span {
 constexpr std::int64_t kLatest = std::int64_t{1} << 62; // that a span ends: 146 years
 
 struct Answer {
-  std::uint64_t id = 0;    // 0: a sign of life; where the result is not 0, the worker's last
+  std::uint64_t id = 0;    // 0: a sign of life, or the worker's last message, if the result is not 0
   std::int32_t result = 0; // as the plugin's function returned it
   std::int32_t tag = 0;    // of messages with the bytes; 0: there are none
-  View bytes = {};         // what was asked for; where the result is not 0, why
+  View bytes = {};         // of the answer; the reason, if the result is not 0
   Span ran = {};           // by the worker's clock
 };
 void write(Buffer& message, const Answer& answer);
@@ -132,7 +132,7 @@ struct Greeting {
   std::string version;      // of omptool
   std::vector<int> workers; // the ranks of all workers that the program has
   std::vector<DeviceOfWorker> devices;
-  std::string fault; // why the worker serves nobody; ""
+  std::string fault; // why the worker does not serve, or ""
   std::string node;  // its machine
 };
 Buffer written(const Greeting& greeting);
