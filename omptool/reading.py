@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,12 @@ class Files:
         self._offered = offered  # sees each file that is read
         self._judged = judged  # adds what others know of the images, whose bytes it gets
         self.errors: list[Unread] = []
+
+    def some(self, paths: Sequence[Path]) -> Files:
+        """Return a reader of some of the files, with errors of its own."""
+        found = copy(self)
+        found.paths, found.errors = paths, []
+        return found
 
     @property
     def failed(self) -> bool:
