@@ -27,7 +27,7 @@ from packager.slimming.tables.rewriting import staying
 from packager.wording import counted
 
 NOTHING = Request((), removed={})
-MOST_AHEAD = 1 << 13  # most images in memory until the result is written
+MOST_AHEAD = 1 << 12  # most images in memory until the result is written
 MANY = 1 << 8  # containers, of which a child process compares one half
 
 
