@@ -57,7 +57,9 @@ class Proof:
         self._loads: dict[int, _Loads] = {}
 
     def read_ahead(self) -> None:
-        """Read the original file, while the result is still being written."""
+        """Read the original file once, while the result is still being written."""
+        if self._loads:
+            return
         with suppress(PackagerError):  # `prove` raises it if a container has changed
             held = 0
             for number, one in enumerate(self._ours()):

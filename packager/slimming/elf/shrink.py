@@ -93,8 +93,9 @@ def shrink(
     """Write to `out`, which may be `source`, the file with these containers rewritten.
 
     Without `out` nothing is written. `check` receives the path of the result before it replaces
-    `out`, and may raise; `meanwhile` is called while bytes are copied. With `zero` no byte is cut
-    out. Raises FormatError if the file or a container is malformed.
+    `out`, and may raise; `meanwhile` is called while bytes are copied, again if code turns out to
+    refer to a container. With `zero` no byte is cut out. Raises FormatError if the file or a
+    container is malformed.
     """
     with open_reader(source) as data:
         rows = expect_sound(containers, data)
@@ -109,7 +110,7 @@ def shrink(
                         return found.shrunk
                     with replacing(out, source.stat().st_mode & MODE) as temporary:
                         with temporary.open("r+b") as stream:
-                            steps = (expect_none, meanwhile or _nothing)
+                            steps = (meanwhile or _nothing, expect_none)
                             write(stream, data, found.layout, copied, steps)
                         if check is not None:
                             check(temporary)
