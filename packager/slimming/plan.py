@@ -25,7 +25,7 @@ from packager.slimming.pieces import Rewritten
 from packager.slimming.request import Request
 from packager.slimming.selection import is_of_kind
 from packager.slimming.tables.found import Table, tables
-from packager.slimming.tables.openmp import OpenMP
+from packager.slimming.tables.registered import OpenMP
 from packager.slimming.tables.rewriting import rewrite
 from packager.wording import counted
 
