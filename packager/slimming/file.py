@@ -20,7 +20,7 @@ from packager.slimming.plan import HEADERS, FilePlan, plan, with_openmp
 from packager.slimming.proof import Proof
 from packager.slimming.request import Request
 from packager.slimming.slimmed import Share, Slimmed, merged
-from packager.slimming.tables.registered import NOTHING, OpenMP, find
+from packager.slimming.tables.registered import NOTHING, OpenMP, registers
 
 
 def slim_file(
@@ -35,7 +35,7 @@ def slim_file(
     """
     if _is_archive(source):
         return _archive(source, out, name, request, depth)
-    found = find(source, request)
+    found = _openmp(source, request)
     if not found.rounds:
         return _slimmed(source, source, out, name, request, found)
     planned = with_openmp(plan(source, request.keeps, keep_ptx=request.keep_ptx), found)
@@ -55,6 +55,14 @@ def slim_file(
             return _slimmed(source, source, out, name, request, stays)
         freed = found._replace(free=openmp.freed(edited))
         return _slimmed(source, edited, out, name, request, freed)
+
+
+def _openmp(source: Path, request: Request) -> OpenMP:
+    if not registers(source):
+        return NOTHING
+    from packager.slimming.tables import openmp  # slow to load
+
+    return openmp.found(source, request)
 
 
 def _slimmed(
