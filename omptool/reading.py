@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,6 +60,8 @@ class Files:
 
     def some(self, paths: Sequence[Path]) -> Files:
         """Return a reader of some of the files, with errors of its own."""
+        from copy import copy  # for many files only
+
         found = copy(self)
         found.paths, found.errors = paths, []
         return found
