@@ -20,6 +20,9 @@ from link import SOURCE
 from measure import Measured, in_turn
 from tabulate import tabulate
 
+COMPILERS = Path(__file__).resolve().parent.parent / "build" / "compilers"
+# Releases from 15 to 21 have no wrapper of their own.
+WRAPPER = COMPILERS / "22/usr/lib/llvm-22/bin/llvm-offload-wrapper"
 TRIPLE = "x86_64-pc-linux-gnu"
 OFFLOADING = ("-O1", "-fopenmp", f"-fopenmp-targets={TRIPLE}")
 REGION = """void f%d(int *x) {
@@ -28,7 +31,8 @@ REGION = """void f%d(int *x) {
 }
 """
 OBJECTS = (20, 60, 180)
-FILES = 300
+FILES = 1000
+MIB = 200  # bytes of the large image, in MiB
 Pair = tuple[list[str], list[str]]
 
 
@@ -36,7 +40,10 @@ class Inputs:
     """The input files of all rows, and the tools of one LLVM release."""
 
     def __init__(self, work: Path, llvm: str) -> None:
-        self.work, self._tools = work, Path(f"/usr/lib/llvm-{llvm}/bin")
+        self.work = work
+        installed = Path(f"/usr/lib/llvm-{llvm}/bin")
+        unpacked = COMPILERS / llvm / "usr/lib" / f"llvm-{llvm}" / "bin"
+        self._tools = installed if (installed / "clang").exists() else unpacked
         self._make("saxpy.c", SOURCE)
         self._make("main.c", "int main(void) { return 0; }\n")
         for number in range(max(OBJECTS)):
@@ -48,6 +55,11 @@ class Inputs:
         shutil.copy(image, work / "image")
         run(work, "ar", "rcs", "all.a", *(f"f{number}.o" for number in range(max(OBJECTS))))
         run(work, self.tool("clang"), *OFFLOADING, "saxpy.o", "-o", "app", *self.library)
+        run(work, self.tool("clang"), "-shared", "-fopenmp", "image", "-o", "image.so")
+        host = (*OFFLOADING, "--offload-host-only")
+        run(work, self.tool("clang"), *host, "-c", "saxpy.c", "-o", "host.o")
+        (work / "zeros").write_bytes(bytes(MIB << 20))
+        run(work, "objcopy", "--add-section", ".large=zeros", "image.so", "large.so")
         for number in range(FILES):
             (work / f"copy{number}.o").hardlink_to(work / "saxpy.o")
 
@@ -102,9 +114,31 @@ def emit(form: str) -> Callable[[Inputs], Pair]:
     packager = [f"--image=file=image,triple={TRIPLE},kind=openmp", "-o", "out"]
     targets = f"--targets=host-{TRIPLE},openmp-{TRIPLE}"
     bundler = ["--type=o", targets, "--input=/dev/null", "--input=image", "--output=out"]
+    if form == "object":
+        wrapper = [str(WRAPPER), "--kind=openmp", f"--triple={TRIPLE}", "image.so", "-o", "out"]
+        return lambda _: (
+            ["omptool", "emit", "--image", f"{TRIPLE}=image.so", "-o", "out"],
+            wrapper,
+        )
     if form == "offload-binary":
         return lambda i: (ours, [i.tool("clang-offload-packager"), *packager])
     return lambda i: (ours, [i.tool("clang-offload-bundler"), *bundler])
+
+
+def bundle(inputs: Inputs) -> Pair:
+    """Return the row of adding an image to a host's object."""
+    ours = ["omptool", "bundle", "host.o", "--image", f"{TRIPLE}=image.so", "-o", "out"]
+    targets = f"--targets=host-{TRIPLE},openmp-{TRIPLE}"
+    files = ["--input=host.o", "--input=image.so", "--output=out"]
+    return ours, [inputs.tool("clang-offload-bundler"), "--type=o", targets, *files]
+
+
+def large(*words: str) -> Callable[[Inputs], Pair]:
+    """Return the row of a command with a large image, compared with a copy of the image."""
+    return lambda _: (
+        ["omptool", *words, "-o", "out"],
+        ["cp", "--reflink=never", "large.so", "copy"],
+    )
 
 
 def edit(_: Inputs) -> Pair:
@@ -129,6 +163,8 @@ ROWS: dict[str, tuple[Callable[[Inputs], Pair], float]] = {
     "cc -c": (compile_one, 1.15),
     "emit of an OffloadBinary": (emit("offload-binary"), 2.0),
     "emit of a bundle": (emit("offload-bundle"), 2.0),
+    "emit of an object": (emit("object"), 2.0),
+    "bundle": (bundle, 2.0),
     "extract": (
         lambda i: (
             ["omptool", "extract", "saxpy.o", "-o", "images"],
@@ -146,6 +182,9 @@ ROWS: dict[str, tuple[Callable[[Inputs], Pair], float]] = {
     f"dump of {FILES} objects": (many("dump"), 5.0),
     f"verify of {FILES} objects": (many("verify"), 0.0),
     "edit": (edit, 8.0),
+    f"emit of {MIB} MiB": (large("emit", "--image", f"{TRIPLE}=large.so"), 1.5),
+    f"bundle of {MIB} MiB": (large("bundle", "host.o", "--image", f"{TRIPLE}=large.so"), 1.5),
+    f"edit of {MIB} MiB": (large("edit", "app", "--replace", "0=large.so"), 1.5),
     "run of /bin/true": (lambda _: (["omptool", "run", "/bin/true"], ["/bin/true"]), 0.0),
 }
 

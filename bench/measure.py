@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -48,9 +49,13 @@ print(code, wall, used.ru_maxrss, used.ru_utime + used.ru_stime)
 
 
 def figures(command: Sequence[str]) -> Figures:
-    """Run a command. Raises SystemExit when it fails."""
+    """Run a command. Raises SystemExit when it fails.
+
+    Installed programs have bytecode, so Python may write it in the first run.
+    """
     starter = [sys.executable, "-I", "-S", "-c", STARTER, *command]
-    done = subprocess.run(starter, stdout=subprocess.PIPE, text=True, check=True)
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(starter, stdout=subprocess.PIPE, text=True, check=True, env=environment)
     code, wall, peak, cpu = done.stdout.split()
     if code != "0":
         sys.exit(f"exit code {code}: {' '.join(command)}")

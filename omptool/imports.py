@@ -84,6 +84,8 @@ def _plural(one: str, many: str, number: int) -> str:
 
 def import_tabulate() -> Any:
     """Import and return tabulate."""
+    if "tabulate" in sys.modules:
+        return sys.modules["tabulate"]
     dataclasses = StandIn("dataclasses")
     vars(dataclasses)["is_dataclass"] = lambda of: hasattr(of, "__dataclass_fields__")
     html = StandIn("html")

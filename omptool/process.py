@@ -8,8 +8,9 @@ that signal. Output that cannot be written gives one line and exit code 2. A rea
 
 from __future__ import annotations
 
+# The built-in module: `signal` is Python code that makes enumerations, and is slow to load.
+import _signal as signal  # type: ignore[import-not-found]
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -38,7 +39,7 @@ def ending_well() -> Iterator[None]:
     """Run the command line in the block; click's own handling of errors is off there."""
     _open_standard_streams()
     sys.excepthook, sys.unraisablehook = _uncaught, _unraisable
-    stopping = [one for one in STOPPING if signal.getsignal(one) is not signal.SIG_IGN]  # nohup
+    stopping = [one for one in STOPPING if signal.getsignal(one) != signal.SIG_IGN]  # nohup
     for number in stopping:
         signal.signal(number, _stop)
     try:

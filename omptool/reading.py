@@ -58,6 +58,14 @@ class Files:
         self._judged = judged  # adds what others know of the images, whose bytes it gets
         self.errors: list[Unread] = []
 
+    def some(self, paths: Sequence[Path]) -> Files:
+        """Return a reader of some of the files, with errors of its own."""
+        from copy import copy  # for many files only
+
+        found = copy(self)
+        found.paths, found.errors = paths, []
+        return found
+
     @property
     def failed(self) -> bool:
         """Return whether the exit code must be 2."""

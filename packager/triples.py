@@ -114,7 +114,7 @@ def likely_meant(triple: str) -> str | None:
 
 def _near(part: str, words: Sequence[str]) -> str:
     """Return the known word that is a letter or two away from `part`, else `part`."""
-    if part == "unknown":
+    if part == "unknown" or part in words:
         return part
     from difflib import get_close_matches
 

@@ -17,6 +17,7 @@ from omptool.options.wrapper import progress, report, warn_of_triples
 
 if TYPE_CHECKING:
     from packager.editing.request import Change
+    from packager.hosts.host_file import HostFile
 
 
 @click.command()
@@ -93,12 +94,13 @@ def command(
             open_host(file) as host, OpenFiles() as files, Checksums(files, images) as sums,
             progress([file, *images]) as copied,
         ):  # fmt: skip
-            from packager.editing.edit import edit
-            from packager.slimming import removing
+            if _is_of_container(host, change):
+                from packager.slimming.removing import remove
 
-            if removing.takes(host, change):
-                edited = removing.remove(host, change, out, force=force, copied=copied)
+                edited = remove(host, change, out, force=force, copied=copied)
             else:
+                from packager.editing.edit import edit
+
                 judged = partial(own_formats.with_plugins, file, files=files, force=force)
                 edited = edit(
                     host, change, out, files, sums, judged=judged, force=force, copied=copied
@@ -106,6 +108,15 @@ def command(
     report(out, edited.findings)
     for note in edited.notes:
         echo(f"Note: {shown(out)}: {note}", err=True)
+
+
+def _is_of_container(host: HostFile, change: Change) -> bool:
+    """Return whether a change removes images of containers that no descriptor lists."""
+    if host.binary.descriptors and not change.removed:
+        return False
+    from packager.slimming.removing import takes  # slow to load
+
+    return takes(host, change)
 
 
 def _change(

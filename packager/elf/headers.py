@@ -11,7 +11,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from copy import copy
 from functools import cached_property, partial
 from itertools import chain, repeat
 from operator import attrgetter
@@ -225,6 +224,8 @@ class Elf:
 
     def with_stand_ins(self, sections: list[Section]) -> Elf:
         """Return a copy of this file with `sections` in place of its section headers."""
+        from copy import copy  # slow to load
+
         other = copy(self)
         other.sections = sections
         return other

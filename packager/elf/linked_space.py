@@ -35,19 +35,35 @@ from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.host_machines import MACHINES
 from packager.host_machines.machine import HostMachine
-from packager.records import NamedTuple
 
 # Size of a piece of data that is searched for raw pointers.
 PIECE = 1 << 20
 MAX_NEEDLES = 64  # most values that are searched one by one
 
 
-class _Relocations(NamedTuple):
-    """A piece of a table of relocations, by column."""
+class _Relocations:
+    """A piece of a table of relocations, by column.
 
-    places: array[int]
-    kinds: array[int]  # r_info: type and symbol
-    addends: array[int]
+    Most pieces of a large program are skipped by their places.
+    """
+
+    def __init__(self, words: array[int]) -> None:
+        self._words = words
+        self.places = words[::3]
+
+    @cached_property
+    def kinds(self) -> array[int]:
+        """Return the column r_info: type and symbol."""
+        return self._words[1::3]
+
+    @cached_property
+    def addends(self) -> array[int]:
+        """Return the column of addends."""
+        return self._words[2::3]
+
+    def rows(self) -> Iterator[tuple[int, int, int]]:
+        """Yield the place, r_info and addend of each relocation."""
+        return zip(self.places, self.kinds, self.addends, strict=True)
 
 
 class LinkedSpace(Space):
@@ -68,13 +84,14 @@ class LinkedSpace(Space):
         windows = copies(self, ranges)
         index = WindowIndex(windows)
         for relocations in self._relocations():
-            places, kinds, addends = relocations
+            places = relocations.places
             if max(places) < index.low or min(places) >= index.high:
                 continue  # true of nearly all relocations of a large program
+            kinds = relocations.kinds
             if index.is_single and kinds.count(self._relative) == len(kinds):
-                windows[0].rebase(places, addends)
+                windows[0].rebase(places, relocations.addends)
                 continue
-            for place, info, addend in zip(*relocations, strict=True):
+            for place, info, addend in relocations.rows():
                 if index.low <= place < index.high:
                     found = windows if index.is_single else index.at(place)
                     self._apply(found, place, info, addend)
@@ -97,7 +114,7 @@ class LinkedSpace(Space):
             (place, addend)
             for relocations in self._relocations()
             if not wanted.isdisjoint(relocations.addends)
-            for place, info, addend in zip(*relocations, strict=True)
+            for place, info, addend in relocations.rows()
             if addend in wanted and info & 0xFFFFFFFF == self._relative
         )
         has_raw = self.elf.is_executable or DT_RELR in self._dynamic
@@ -166,7 +183,7 @@ class LinkedSpace(Space):
         wanted = frozenset(values)
         found: dict[int, int] = {}
         for relocations in self._relocations():
-            for place, info, addend in zip(*relocations, strict=True):
+            for place, info, addend in relocations.rows():
                 kind, symbol = info & 0xFFFFFFFF, info >> 32
                 value: int | None = addend
                 if kind == machine.slot:
@@ -218,7 +235,7 @@ class LinkedSpace(Space):
             raise FormatError(f"dynamic relocations at address {start:#x} are not in the file")
         table = self.elf.data.slice(offset, size, "dynamic relocations")
         for words in self.elf.words(RELA.size, table, "dynamic relocations"):
-            yield _Relocations(words[::3], words[1::3], words[2::3])
+            yield _Relocations(words)
 
     @cached_property
     def _symbols(self) -> Symbols:

@@ -50,12 +50,17 @@ class NewerError(FormatError):
         self.version = version
 
 
+_new = object.__new__
+
+
 class Reader:
     """A view of `size` bytes of a file; `at` is the file offset of its first byte.
 
     Every access names the part that it reads. An access that would leave the view raises
     FormatError with this name and the file offsets, so no caller checks bounds itself.
     """
+
+    __slots__ = ("_size", "_source", "at", "context", "whole")
 
     def __init__(
         self,
@@ -88,7 +93,10 @@ class Reader:
             raise FormatError(
                 f"{what} at {start:#x}..{start + size:#x} runs past the end at {end:#x}"
             )
-        return Reader(self._source, self.at + offset, size, self.context, self.whole)
+        view = _new(Reader)
+        view._source, view.at, view._size = self._source, self.at + offset, size
+        view.context, view.whole = self.context, self.whole
+        return view
 
     def anew(self) -> Reader:
         """Return a reader of these bytes with quotas of its own."""

@@ -61,11 +61,11 @@ class _Child(Generic[T]):
 
     def result(self) -> T:
         """Return the result, as soon as it is there."""
-        content = b""
+        pieces: list[bytes] = []
         while self._pid and (piece := os.read(self._from, PIECE)):
-            content += piece
+            pieces.append(piece)
         try:
-            found: tuple[T] = marshal.loads(content)  # noqa: S302 - from this process
+            found: tuple[T] = marshal.loads(b"".join(pieces))  # noqa: S302 - from this process
         except (EOFError, ValueError, TypeError):
             return self._function()
         return found[0]

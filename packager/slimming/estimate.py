@@ -78,6 +78,6 @@ def _estimate(kept: Kept, containers: Sequence[_Container], size: int) -> Estima
         going = [i.stored for n, i in enumerate(one.images) if n not in choice.stay]
         removed += sum(going)
         without += bool(choice.lacking)
-        of_kind += any(is_of_kind(image, kept) for image in one.images)
+        of_kind += any(is_of_kind(image.code, kept) for image in one.images)
         is_at_least |= one.is_packed and 0 < len(going) < len(one.images)
     return Estimate(kept.name, max(size - removed, 0), is_at_least, without, of_kind)

@@ -20,8 +20,7 @@ from packager.slimming.plan import HEADERS, FilePlan, plan, with_openmp
 from packager.slimming.proof import Proof
 from packager.slimming.request import Request
 from packager.slimming.slimmed import Share, Slimmed, merged
-from packager.slimming.tables import openmp
-from packager.slimming.tables.openmp import OpenMP
+from packager.slimming.tables.registered import NOTHING, OpenMP, registers
 
 
 def slim_file(
@@ -36,7 +35,7 @@ def slim_file(
     """
     if _is_archive(source):
         return _archive(source, out, name, request, depth)
-    found = openmp.find(source, request)
+    found = _openmp(source, request)
     if not found.rounds:
         return _slimmed(source, source, out, name, request, found)
     planned = with_openmp(plan(source, request.keeps, keep_ptx=request.keep_ptx), found)
@@ -44,16 +43,26 @@ def slim_file(
         return _slimmed(source, source, out, name, request, found)
     from tempfile import TemporaryDirectory  # slow to load, and rarely needed
 
+    from packager.slimming.tables import openmp
+
     with TemporaryDirectory(prefix=".omptool-", dir=None if out is None else out.parent) as folder:
         edited = Path(folder) / "edited"
         try:
             openmp.take_out(source, edited, found, Path(folder))
         except (FindingError, UsageError) as error:
             left = Left("OpenMP's device images", str(error))
-            stays = openmp.NOTHING._replace(left=(left,))
+            stays = NOTHING._replace(left=(left,))
             return _slimmed(source, source, out, name, request, stays)
         freed = found._replace(free=openmp.freed(edited))
         return _slimmed(source, edited, out, name, request, freed)
+
+
+def _openmp(source: Path, request: Request) -> OpenMP:
+    if not registers(source):
+        return NOTHING
+    from packager.slimming.tables import openmp  # slow to load
+
+    return openmp.found(source, request)
 
 
 def _slimmed(
@@ -72,6 +81,8 @@ def _slimmed(
         def check(result: Path) -> None:
             proof.prove(result)
             if found.images:
+                from packager.slimming.tables import openmp
+
                 openmp.prove(source, result, request)
 
         shrunk = (

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from packager.elf import headers
@@ -24,8 +25,8 @@ from packager.slimming.pieces import Rewritten
 from packager.slimming.request import Request
 from packager.slimming.selection import is_of_kind
 from packager.slimming.tables.found import Table, tables
-from packager.slimming.tables.openmp import OpenMP
-from packager.slimming.tables.rewriting import Rewriting, rewrite
+from packager.slimming.tables.registered import OpenMP
+from packager.slimming.tables.rewriting import rewrite
 from packager.wording import counted
 
 # An image's bytes are read only if a choice depends on them.
@@ -85,29 +86,44 @@ def plan_open(data: Reader, keeps: Sequence[Kept], *, keep_ptx: bool = False) ->
 
     The caller opens it with `HEADERS`; else images are read further than needed.
     """
-    return _summed(*outcomes(data, Request(tuple(keeps), keep_ptx)))
+    left: list[Left] = []
+    return _summed(_each(data, Request(tuple(keeps), keep_ptx), left), left)
 
 
 def outcomes(data: Reader, request: Request) -> tuple[list[Outcome], list[Left]]:
     """Return the outcome of each container and table of an open file, and the parts left alone."""
-    found_containers, left = containers(data)
-    rows: list[Outcome] = []
+    left: list[Left] = []
+    return list(_each(data, request, left)), left
+
+
+def _each(data: Reader, request: Request, left: list[Left]) -> Iterator[Outcome]:
+    """Yield the outcome of each container and table; parts left alone are added to `left`.
+
+    Files have up to 131,072 containers, so each one is dropped behind its outcome.
+    """
+    found_containers, alone = containers(data)
+    left += alone
     count = 0
-    for container in found_containers:
-        count += len(rows[-1].images) if rows else 0
+    found_containers.reverse()
+    while found_containers:
+        container = found_containers.pop()
         if count > MOST_IMAGES:
             raise LimitError(f"it has more than {MOST_IMAGES} device images, which is the limit")
         if request.keeps_whole(container.data.at):
-            rows.append(_whole(container))
+            yield _whole(container)
             continue
         try:
-            rows.append(container.kind.rewrite(container.data, container.padded, request))
+            outcome = container.kind.rewrite(container.data, container.padded, request)
         except PackagerError as error:
             left.append(Left(f"container at {container.data.at:#x}", str(error)))
-            rows.append(_whole(container))
+            outcome = _whole(container)
+        count += len(outcome.images)
+        yield outcome
     memory = _linked(data)
-    listed = rewrite(memory, tables(memory), request) if memory else Rewriting((), ())
-    return [*rows, *listed.outcomes], [*left, *listed.left]
+    if memory:
+        listed = rewrite(memory, tables(memory), request)
+        left += listed.left
+        yield from listed.outcomes
 
 
 def found_tables(data: Reader) -> list[Table]:
@@ -139,11 +155,16 @@ def _whole(container: Found) -> Outcome:
     return found.whole(container.data.at, container.padded, container.kind.alignment)
 
 
-def _summed(outcomes: Sequence[Outcome], left: Sequence[Left]) -> FilePlan:
+def _summed(outcomes: Iterable[Outcome], left: Sequence[Left]) -> FilePlan:
+    """Return the plan of these outcomes; `left` is complete when all have been seen."""
     kept: dict[str, Share] = {}
     removed: dict[str, Share] = {}
-    named = list(left)
+    rewrites: list[Rewritten] = []
+    named: list[Left] = []
+    lacks = _Lacks()
     for outcome in outcomes:
+        rewrites += outcome.rewrites
+        lacks.see(outcome)
         where = f"container at {outcome.offset:#x}"
         if outcome.why_whole:
             named.append(Left(where, outcome.why_whole))
@@ -157,12 +178,12 @@ def _summed(outcomes: Sequence[Outcome], left: Sequence[Left]) -> FilePlan:
             if stays and image.why_kept:
                 named.append(Left(f"image for {image.target} in the {where}", image.why_kept))
     return FilePlan(
-        tuple(sorted(one for outcome in outcomes for one in outcome.rewrites)),
+        tuple(sorted(rewrites)),
         _shares(kept),
         _shares(removed),
-        tuple(dict.fromkeys(named)),
-        tuple(_lacks(outcomes, is_whole=True)),
-        tuple(_lacks(outcomes, is_whole=False)),
+        tuple(dict.fromkeys((*left, *named))),
+        tuple(lacks.messages(is_whole=True)),
+        tuple(lacks.messages(is_whole=False)),
     )
 
 
@@ -175,26 +196,48 @@ def _shares(sums: dict[str, Share]) -> tuple[Share, ...]:
     return tuple(sums[target] for target in sorted(sums, key=natural))
 
 
-def _lacks(outcomes: Sequence[Outcome], *, is_whole: bool) -> Iterator[str]:
-    """Yield a message for each kept device that all containers, or some, have no code for.
+class _Lack(NamedTuple):
+    """The containers that have no code for a kept device, but for others of its kind."""
+
+    first: int  # offset of the first one
+    number: int
+    targets: frozenset[str]  # those of the others
+
+
+class _Lacks:
+    """Sums up kept devices that all containers, or some, have no code for.
 
     Only containers with code for other devices of the same kind count. A single container is no
     evidence, because libraries have kernels for one architecture alone.
     """
-    rows: dict[Kept, list[Outcome]] = {}
-    for outcome in outcomes:
+
+    def __init__(self) -> None:
+        self._found: dict[Kept, _Lack] = {}
+        self._containers: Counter[frozenset[str]] = Counter()  # by the codes of their images
+
+    def see(self, outcome: Outcome) -> None:
+        """Add a container."""
+        self._containers[frozenset(image.code for image in outcome.images)] += 1
         for kept in outcome.choice.lacking:
-            rows.setdefault(kept, []).append(outcome)
-    for kept, lacking in rows.items():
-        of_kind = [one for one in outcomes if any(is_of_kind(i, kept) for i in one.images)]
-        if (len(lacking) == len(of_kind)) != is_whole:
-            continue
-        targets = (i.target for one in lacking for i in one.images if is_of_kind(i, kept))
-        others = ", ".join(sorted(set(targets), key=natural))
-        where = f"{len(lacking)} of {counted(len(of_kind), 'container')}"
-        first = f"the first at {lacking[0].offset:#x}"
-        yield (
-            f"there is no code for {kept.name}, but for {others}"
-            if is_whole
-            else f"{kept.name} has no code in {where}, {first}, which have code for {others}"
-        )
+            last = self._found.get(kept, _Lack(outcome.offset, 0, frozenset()))
+            targets = (image.target for image in outcome.images if is_of_kind(image.code, kept))
+            self._found[kept] = _Lack(last.first, last.number + 1, last.targets.union(targets))
+
+    def messages(self, *, is_whole: bool) -> Iterator[str]:
+        """Yield a message for each kept device that all containers lack, or only some."""
+        for kept, lack in self._found.items():
+            of_kind = sum(
+                count
+                for codes, count in self._containers.items()
+                if any(is_of_kind(code, kept) for code in codes)
+            )
+            if (lack.number == of_kind) != is_whole:
+                continue
+            others = ", ".join(sorted(lack.targets, key=natural))
+            where = f"{lack.number} of {counted(of_kind, 'container')}"
+            yield (
+                f"there is no code for {kept.name}, but for {others}"
+                if is_whole
+                else f"{kept.name} has no code in {where}, the first at {lack.first:#x}, which "
+                f"have code for {others}"
+            )

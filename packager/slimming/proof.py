@@ -27,7 +27,7 @@ from packager.slimming.tables.rewriting import staying
 from packager.wording import counted
 
 NOTHING = Request((), removed={})
-MOST_AHEAD = 1 << 13  # most images in memory until the result is written
+MOST_AHEAD = 1 << 12  # most images in memory until the result is written
 MANY = 1 << 8  # containers, of which a child process compares one half
 
 
@@ -57,7 +57,9 @@ class Proof:
         self._loads: dict[int, _Loads] = {}
 
     def read_ahead(self) -> None:
-        """Read the original file, while the result is still being written."""
+        """Read the original file once, while the result is still being written."""
+        if self._loads:
+            return
         with suppress(PackagerError):  # `prove` raises it if a container has changed
             held = 0
             for number, one in enumerate(self._ours()):

@@ -217,12 +217,12 @@ def _is_for_spirv(image: Candidate, kept: Kept) -> bool:
 
 def _is_expected(images: Sequence[Candidate], kept: Kept) -> bool:
     """Return whether a container has code for other devices of the same kind."""
-    return any(is_of_kind(image, kept) and not image.why_kept for image in images)
+    return any(is_of_kind(image.code, kept) and not image.why_kept for image in images)
 
 
-def is_of_kind(image: Candidate, kept: Kept) -> bool:
-    """Return whether an image is for devices of the same kind, by its code."""
-    return image.code in (INTELS if kept.code == INTEL else (kept.code,))
+def is_of_kind(code: str, kept: Kept) -> bool:
+    """Return whether an image's code is for devices of the same kind."""
+    return code in (INTELS if kept.code == INTEL else (kept.code,))
 
 
 def _compiled(images: Sequence[Candidate], keeps: Sequence[Kept]) -> list[int]:

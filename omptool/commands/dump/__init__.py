@@ -19,6 +19,9 @@ from packager.questions.sorting import COLUMNS
 from packager.questions.wanted import Wanted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from omptool.commands.dump.many import Shown
     from packager.questions.offered import Offered
 
 
@@ -110,6 +113,15 @@ def _answer(files: tuple[Path, ...], request: Request) -> int:
         from omptool.render.dumped import dump_json
 
         echo_pieces(dump_json(found, found.errors, wanted))
+    elif offered is None:
+        from omptool.commands.dump.many import show_all
+
+        def show(paths: Sequence[Path]) -> Shown:
+            some = found.some(paths)
+            has_printed = _tables(some, request, wanted)
+            return some.failed, has_printed
+
+        return _ended(show_all(files, show), offered)
     else:
         _tables(found, request, wanted)
     return _ended(found.failed, offered)
@@ -133,12 +145,16 @@ def _ended(has_failed: bool, offered: Offered | None) -> int:
     return 2 if has_failed else 0 if offered.is_met else 1
 
 
-def _tables(found: Files, request: Request, wanted: Wanted) -> None:
+def _tables(found: Files, request: Request, wanted: Wanted) -> bool:
+    """Print the tables of the files; return whether there are any."""
     from omptool.render import dump
 
     parts = dump.Parts(*request.parts, request.wide, request.sort, not request.no_demangle, wanted)
-    for number, binary in enumerate(found):
-        if number:
+    has_printed = False
+    for binary in found:
+        if has_printed:
             echo("")
+        has_printed = True
         for block in dump.dump_text(binary, parts):
             echo(block)
+    return has_printed

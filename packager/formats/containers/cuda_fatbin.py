@@ -191,10 +191,10 @@ class Entry(NamedTuple):
 def whole(data: Reader, start: int = 0) -> Whole:
     """Return the fatbin at `start`. Raises FormatError if none is there."""
     magic, version, header, size = data.unpack(HEADER, start, "CUDA fatbin header")
-    where = f"CUDA fatbin at {data.at + start:#x}"
-    if magic != MAGIC:
-        raise FormatError(f"{where} has no magic")
-    if header < HEADER.size:
+    if magic != MAGIC or header < HEADER.size:
+        where = f"CUDA fatbin at {data.at + start:#x}"
+        if magic != MAGIC:
+            raise FormatError(f"{where} has no magic")
         raise FormatError(f"{where}: header size {header} is too small")
     body = data.slice(start + header, size, "CUDA fatbin")
     return Whole(data.slice(start, header + size, "CUDA fatbin"), body, version)

@@ -28,7 +28,7 @@ class Extent(NamedTuple):
 class Layout(NamedTuple):
     """A result: the file with new extents, without holes, and with patches on top."""
 
-    extents: Sequence[Extent]  # ordered by offset; other bytes are the file's
+    extents: Iterable[Extent]  # ordered by offset; other bytes are the file's
     holes: Holes
     patches: Sequence[Patch]
     late: Iterable[Patch] = ()  # read from the file when they are written
@@ -65,6 +65,16 @@ def contents(container: Rewritten, offset: int) -> Iterator[Extent]:
     for piece in container.pieces:
         yield Extent(offset, piece.size, piece)
         offset += piece.size
+
+
+class InPlace:
+    """Containers where they are, made anew each time: files have up to 131,072."""
+
+    def __init__(self, containers: Sequence[Rewritten]) -> None:
+        self._containers = containers
+
+    def __iter__(self) -> Iterator[Extent]:
+        return in_place(self._containers)
 
 
 def in_place(containers: Iterable[Rewritten]) -> Iterator[Extent]:

@@ -51,13 +51,13 @@ class _Copier:
 
     def __init__(self, fd: int, data: Reader, layout: Layout, copied: Copied) -> None:
         self._fd, self._source, self._start, self._copied = fd, data.fileno(), data.at, copied
-        found = ((one.piece, layout.holes.place(one.offset)) for one in layout.parts(len(data)))
-        self._parts = [(piece, at) for piece, at in found if piece is not None]
+        self._layout, self._size = layout, len(data)
 
     def run(self) -> None:
         """Copy all parts."""
-        for piece, at in self._parts:
-            self._put(piece, at)
+        for part in self._layout.parts(self._size):
+            if part.piece is not None:
+                self._put(part.piece, self._layout.holes.place(part.offset))
 
     def _put(self, piece: Piece, at: int) -> None:
         if piece.offset < 0:

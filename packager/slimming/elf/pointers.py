@@ -110,7 +110,7 @@ def _relocations(file: LinkedFile, sections: Sequence[_Section]) -> None:
             low, high = one.low, one.high
             if _overlaps(places, low, high) and any(low <= place < high for place in places):
                 one.fault = one.fault or "the loader changes words inside it"
-            if not _overlaps(addends, low, high):
+            if not any(map(range(low, high).__contains__, addends)):
                 continue  # so it is with most of a large library
             for row in [n for n, addend in enumerate(addends) if low <= addend < high]:
                 if kinds[row] == relative:

@@ -21,7 +21,7 @@ from packager.records import NamedTuple
 from packager.slimming.elf.code import references
 from packager.slimming.elf.cutting import find_cutting, find_referenced
 from packager.slimming.elf.holes import Hole, Holes
-from packager.slimming.elf.layout import Layout, in_place
+from packager.slimming.elf.layout import InPlace, Layout
 from packager.slimming.elf.linked import linked_layout
 from packager.slimming.elf.objects import object_layout
 from packager.slimming.elf.output import LARGE, write
@@ -93,8 +93,9 @@ def shrink(
     """Write to `out`, which may be `source`, the file with these containers rewritten.
 
     Without `out` nothing is written. `check` receives the path of the result before it replaces
-    `out`, and may raise; `meanwhile` is called while bytes are copied. With `zero` no byte is cut
-    out. Raises FormatError if the file or a container is malformed.
+    `out`, and may raise; `meanwhile` is called while bytes are copied, again if code turns out to
+    refer to a container. With `zero` no byte is cut out. Raises FormatError if the file or a
+    container is malformed.
     """
     with open_reader(source) as data:
         rows = expect_sound(containers, data)
@@ -109,7 +110,7 @@ def shrink(
                         return found.shrunk
                     with replacing(out, source.stat().st_mode & MODE) as temporary:
                         with temporary.open("r+b") as stream:
-                            steps = (expect_none, meanwhile or _nothing)
+                            steps = (meanwhile or _nothing, expect_none)
                             write(stream, data, found.layout, copied, steps)
                         if check is not None:
                             check(temporary)
@@ -172,7 +173,7 @@ def _planned(
     elf = headers.read(data) if headers.probe(data) else None
     between = holes_between(rows, size) if elf is None and not zero else None
     if between is not None:
-        layout = Layout(list(in_place(rows)), between, ())
+        layout = Layout(InPlace(rows), between, ())
         return Planned(Shrunk(size, size - between.size(), tuple(between.rows)), layout)
     faults: dict[int, str] = {}
     groups, others = _grouped(elf, rows, faults, zero=zero)
@@ -235,11 +236,11 @@ def _layout(
         return _Result(object_layout(file.elf, groups, others, faults))
     try:
         if file.elf is None:
-            return _Result(Layout(list(in_place(everything)), Holes(()), ()))
+            return _Result(Layout(InPlace(everything), Holes(()), ()))
         linked = LinkedFile(file)
     except PackagerError as error:
         faults |= {section.number: str(error) for section in groups}
-        return _Result(Layout(list(in_place(everything)), Holes(()), ()))
+        return _Result(Layout(InPlace(everything), Holes(()), ()))
     cutting, found = find_cutting(linked, groups, known)
     faults |= found
     packed = {one.section for one in cutting.packed}

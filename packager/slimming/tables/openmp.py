@@ -8,54 +8,28 @@ from pathlib import Path
 from packager.editing.described import Held, described
 from packager.editing.linked import REMOVED_SECTION, LinkedFile
 from packager.elf import headers
-from packager.elf.headers import Elf
-from packager.elf.imports import offload_imports
 from packager.errors import FindingError, FormatError, PackagerError
 from packager.files.checksums import Checksums
 from packager.files.reader import OpenFiles
 from packager.hosts.host_file import HostFile, open_host
-from packager.records import NamedTuple
 from packager.slimming.containers.found import Left
 from packager.slimming.elf.zeros import is_zero
 from packager.slimming.pieces import Rewritten
 from packager.slimming.request import Request
-from packager.slimming.selection import Candidate, Choice, choose
+from packager.slimming.selection import choose
 from packager.slimming.tables.found import candidate
+from packager.slimming.tables.registered import NOTHING, OpenMP
 
-REGISTER = "__tgt_register_lib"
 MOST_DESCRIPTORS = 64
 
 
-class OpenMP(NamedTuple):
-    """The images of a file's descriptors, and the kept ones."""
-
-    images: tuple[Candidate, ...]
-    choice: Choice
-    rounds: tuple[tuple[int, tuple[str, ...]], ...]  # descriptors, and the targets that go
-    free: tuple[Rewritten, ...] = ()  # bytes that the edit has left without an image
-    left: tuple[Left, ...] = ()
-
-
-NOTHING = OpenMP((), Choice(frozenset(), ()), ())
-
-
-def find(path: Path, request: Request) -> OpenMP:
-    """Return the outcome of the images of the file at `path`. Raises FormatError."""
+def found(path: Path, request: Request) -> OpenMP:
+    """Return the outcome of the images of the linked file at `path`. Raises FormatError."""
     with open_host(path) as host:
-        if not host.is_linked:
-            return NOTHING
-        elf = headers.read(host.data)
-        if not _registers(elf):
-            return NOTHING
         try:
             return _found(host, request)
         except PackagerError as error:
             return NOTHING._replace(left=(Left("OpenMP's device images", str(error)),))
-
-
-def _registers(elf: Elf) -> bool:
-    names = offload_imports(elf).names
-    return any(name.partition("@")[0] == REGISTER for name in names)
 
 
 def _found(host: HostFile, request: Request) -> OpenMP:

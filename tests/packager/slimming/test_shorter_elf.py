@@ -278,7 +278,7 @@ def test_a_large_result_is_copied_by_a_child_process(
     assert done == shrink(
         app, kept(app, {90}), tmp_path / "large", meanwhile=lambda: calls.append(1)
     )
-    assert calls == [1]
+    assert calls == ([1, 1] if option == "-DCODE" else [1])
     assert (tmp_path / "large").read_bytes() == (tmp_path / "small").read_bytes()
 
 
