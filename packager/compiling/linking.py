@@ -71,7 +71,7 @@ def program(how: Compiling, options: Options, tools: Tools) -> int:
     host = _with_runtime(words, options)
     expect_runtimes(host, machine.name)
     tools.options_at = len(command.driver)
-    code = tools.pass_on(host.words)
+    code = tools.link(host.words)
     if not code and not tools.is_dry and str(host.output) != os.devnull:
         check(host.output, chosen)
     return code

@@ -101,13 +101,13 @@ def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools
 
     # Link the program with the wrapper.
     if not images:
-        return tools.pass_on(command.with_words((), added))
+        return tools.link(command.with_words((), added))
     wrapper = tools.folder / WRAPPER
     abi = in_section(WRITTEN[_abi(parts, options)], tables)
     if not tools.is_dry:
         _wrap(wrapper, images, abi, machine, kept=_kept(parts), used=_of_libomp(command))
     tools.load_beside("packager.checks")
-    code = tools.pass_on(command.with_words([str(wrapper)], added))
+    code = tools.link(command.with_words([str(wrapper)], added))
     if code == 0 and not tools.is_dry and _is_written(command.output, options):
         if command.is_relocatable:
             from packager.linking.relocatable import close
@@ -124,9 +124,9 @@ def _passed_on(found: Objects, command: HostCommand, options: Options, tools: To
     """Run the command as it is; objects that a relocatable link has closed need a runtime."""
     machine = next((MACHINES.get(one.machine or "") for one in found.closed), None)
     if machine is None:
-        return tools.pass_on(command.words)
+        return tools.link(command.words)
     command, runtime = _with_runtime(command, options, machine)
-    return tools.pass_on(command.with_words((), () if runtime is None else (str(runtime),)))
+    return tools.link(command.with_words((), () if runtime is None else (str(runtime),)))
 
 
 def _with_runtime(
