@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -54,13 +53,17 @@ def tools(kept: Path | None, *, is_shown: bool, is_dry: bool) -> Iterator[Tools]
     with temporary_folder() as folder:
         named = str(kept.absolute() if kept else folder)
         try:
-            yield Tools(folder, lambda line: show(line.replace(str(folder), named)), is_dry)
+            hide = lambda line: show(line.replace(str(folder), named))  # noqa: E731
+            in_memory = kept is None and not is_shown and not is_dry
+            yield Tools(folder, hide, is_dry, in_memory)
         finally:
             if made is not None:
                 _copy_files(folder, made)
 
 
 def _copy_files(source: Path, target: Path) -> None:
+    import shutil  # slow to load
+
     from packager.files.replacing import replacing
 
     for path in source.iterdir():

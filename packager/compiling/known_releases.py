@@ -25,7 +25,7 @@ def release_of(compiler: Sequence[str], ask: Callable[[], int | None]) -> int | 
     if found is None or folder is None:
         return ask()
     key, status = found
-    place = folder / f"{status.st_dev:x}-{status.st_ino:x}"
+    place = f"{folder}/{status.st_dev:x}-{status.st_ino:x}"
     known, _, number = read_facts(place).rpartition(b"\n")
     if known == key:
         with suppress(ValueError):

@@ -229,7 +229,7 @@ def _reader(fd: int, look: Look) -> Iterator[Reader]:
             kind = "a directory" if stat.S_ISDIR(info.st_mode) else "not a regular file"
             raise FormatError(f"is {kind}")
         with closing(Context(info.st_size, look)) as context:
-            yield Reader(File(fd), 0, info.st_size, context)
+            yield Reader(File(fd, size=info.st_size), 0, info.st_size, context)
     finally:
         os.close(fd)
 

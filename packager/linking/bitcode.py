@@ -30,6 +30,7 @@ from packager.lowering.targets.families import family_of
 from packager.lowering.targets.family import Family
 from packager.model import NO_ARCH, ImageKind
 from packager.records import NamedTuple
+from packager.triples import is_spirv_of_openmp
 
 _CPP = re.compile(r"_Z|__cxa_|__gxx_")  # what C++ needs of its library
 _MOST_NAMED = 6  # of names in a message
@@ -82,7 +83,7 @@ def join(
     Raises SourceError or FormatError when a module is at fault, UsageError for an impossible
     request or what nothing defines, MissingToolError for what this machine lacks.
     """
-    is_openmp_spirv = spirv.is_openmp(target.triple)
+    is_openmp_spirv = is_spirv_of_openmp(target.triple)
     family = family_of(spirv.PORTABLE if is_openmp_spirv else target.triple)
     if not modules:
         raise UsageError(f"no module for {family.triple} is given")

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from packager.linking.linker_lines import OBJECTS, OUTPUT, TEMPORARY, Marked
+from packager.linking.marked_words import OBJECTS, OUTPUT, TEMPORARY, Marked
 from packager.processes.programs import search_folders
 
 ASKED = "-###"

@@ -14,7 +14,7 @@ from packager.elf.headers import MAGIC as ELF
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader, open_reader
 from packager.files.sources import File
-from packager.files.temporary import store, unused
+from packager.files.temporary import store
 from packager.formats.containers import archive as archives
 from packager.formats.containers import cuda_fatbin
 from packager.formats.containers.bundles import hip_fatbin
@@ -25,6 +25,7 @@ from packager.formats.host_records import requirements
 from packager.hosts.load import Loaded, load_open
 from packager.linking.host_command import is_device_library
 from packager.linking.libraries import LinkedFile
+from packager.linking.memory_files import memory_file
 from packager.look import Look
 from packager.model import DeviceImage, FatBinary
 from packager.records import NamedTuple
@@ -32,6 +33,8 @@ from packager.records import NamedTuple
 # Archives of device libraries have code for dozens of processors, of which few are needed.
 LOOK = Look(symbols=False, resources=False)
 BEGIN = 8
+# Small images are read several times, so they stay in memory: an image, and all of a link.
+SMALL, MOST_IN_MEMORY = 1 << 16, 1 << 26
 MOST_ARCHIVES = 128  # with device code, that stay open
 TYPE_AT = 16  # offset of an ELF header's type: 1 is a relocatable object
 OBJECT = b"\1\0"
@@ -47,7 +50,8 @@ class Part(NamedTuple):
     origin: str  # the object that it is in, "a.o" or "libk.a(k.o)"
     image: DeviceImage
     file: Path  # file of its bytes alone, at the latest after `stored`
-    data: Reader | None = None  # bytes in an archive, until the link decides about the member
+    data: Reader | None = None  # bytes in memory, or in an archive while `is_stored` is False
+    is_stored: bool = True
 
     @contextmanager
     def opened(self) -> Iterator[Reader]:
@@ -60,9 +64,16 @@ class Part(NamedTuple):
 
     def stored(self) -> Part:
         """Return the part with its bytes stored in the file."""
+        if self.is_stored:
+            return self
         if self.data is not None:
             store(self.file, self.data.pieces())
         return Part(self.origin, self.image, self.file)
+
+    def holds(self, word: bytes) -> bool:
+        """Return whether the bytes contain a word, a quick test."""
+        with self.opened() as data:
+            return data.holds(word)
 
 
 class HostPart(NamedTuple):
@@ -90,14 +101,21 @@ class Objects(NamedTuple):
     closed: list[FatBinary]  # objects that register their images themselves, and call a runtime
 
 
-def objects(files: Iterable[tuple[LinkedFile, Reader]], folder: Path, opened: ExitStack) -> Objects:
+def objects(
+    files: Iterable[tuple[LinkedFile, Reader]],
+    folder: Path,
+    opened: ExitStack,
+    *,
+    in_memory: bool = False,
+) -> Objects:
     """Return the inputs with offload code, and copy each device image to a file in `folder`.
 
+    With `in_memory`, small objects are files in memory, until `opened` closes.
     Images in archives are not copied, because the host's linker may omit them; they are readable
     while `opened` is open. Raises FormatError, UsageError for an input that cannot be understood.
     """
     found = Objects([], [], [])
-    copies = _Copies(folder, opened)
+    copies = _Copies(folder, opened, in_memory=in_memory)
     archives_seen: set[tuple[int, int]] = set()
     for file, data in files:
         path = file.path
@@ -168,7 +186,8 @@ def _host_parts(
             continue
         # The members of a thin archive are other files.
         lasting = (path, data) if is_optional and binary.file == str(path) else None
-        parts = tuple(copies.part(binary.path, *one, lasting) for one in own)
+        fixed = not is_optional
+        parts = tuple(copies.part(binary.path, *one, lasting, is_fixed=fixed) for one in own)
         member = binary.path.removeprefix(str(path))[1:-1] if archive else ""
         part = HostPart(binary.path, binary, parts, archive, member, file.is_whole)
         if loaded.elf is not None:
@@ -232,28 +251,49 @@ def _host_symbols(elf: headers.Elf, binary: FatBinary) -> tuple[tuple[str, ...],
 class _Copies:
     """Gives each device image a file of its own in a folder."""
 
-    def __init__(self, folder: Path, opened: ExitStack) -> None:
+    def __init__(self, folder: Path, opened: ExitStack, *, in_memory: bool) -> None:
         self._folder = folder
+        self._files = len(os.listdir(folder))  # noqa: PTH208 - quick
+        self._room = MOST_IN_MEMORY
+        self._in_memory = in_memory
         self._opened = opened
         self._archives: dict[Path, Reader] = {}
 
     def part(
-        self, origin: str, image: DeviceImage, data: Reader, archive: tuple[Path, Reader] | None
-    ) -> Part:
+        self, origin: str, image: DeviceImage, data: Reader, archive: tuple[Path, Reader] | None,
+        *, is_fixed: bool,
+    ) -> Part:  # fmt: skip
         """Return an image with its file, named after its origin.
 
         The bytes are copied at once, unless they are in an `archive` that may stay open. Objects
-        are closed because a link may have more of them than a process may open files.
+        are closed because a link may have more of them than a process may open files. Images of
+        members that are not `is_fixed` may be deleted.
         """
         stem = Path(origin.replace("(", "-").rstrip(")")).name
         ending = {"bitcode": "bc", "ptx": "ptx", "cubin": "cubin"}.get(image.kind, "o")
-        path = unused(self._folder, f"{stem}-{image.target.replace(' ', '-')}.{ending}")
+        path = self._folder / f"{self._files}-{stem}-{image.target.replace(' ', '-')}.{ending}"
+        self._files += 1
         lasting = self._lasting(*archive) if archive and data.is_stored else None
+        if lasting is None and len(data) <= min(SMALL, self._room):
+            return self._small(origin, image, path, data.bytes(), is_fixed=is_fixed)
         if lasting is None:
             store(path, data.pieces())
             return Part(origin, image, path)
         path.touch()  # reserves the name
-        return Part(origin, image, path, lasting.slice(data.at, len(data), "device image"))
+        part = lasting.slice(data.at, len(data), "device image")
+        return Part(origin, image, path, part, is_stored=False)
+
+    def _small(
+        self, origin: str, image: DeviceImage, path: Path, content: bytes, *, is_fixed: bool
+    ) -> Part:
+        """Return an image whose bytes stay in memory; other linkers than CPUs' look at names."""
+        self._room -= len(content)
+        is_plain = self._in_memory and is_fixed and image.kind == "elf"
+        place = memory_file(content, self._opened) if is_plain else None
+        if place is None:
+            store(path, [content])
+            self._in_memory &= not is_plain
+        return Part(origin, image, place or path, Reader(content))
 
     def _lasting(self, path: Path, data: Reader) -> Reader | None:
         """Return the bytes of an archive, kept open unless too many archives are."""

@@ -68,7 +68,8 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
     tools.options_at = command.options_at
     # Without offload code in its inputs, the command runs unchanged.
     with ExitStack() as opened:
-        found = objects(linked(command, tools, LOOK), tools.folder, opened)
+        files = linked(command, tools, LOOK)
+        found = objects(files, tools.folder, opened, in_memory=tools.in_memory)
         if not found.parts:
             return _passed_on(found, command, options, tools)
         with tools.with_worker(

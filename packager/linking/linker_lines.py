@@ -9,35 +9,21 @@ intermediate files have marks in the line, so that other links use it, too.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from zlib import crc32
 
-from packager.files.cache import cache_folder, program_identity, read_facts, write_facts
+from packager.files.cache import ITEM, Facts, cache_folder, is_plain, program_identity
+from packager.linking.marked_words import filled, marked_words
 from packager.processes.programs import which
-from packager.records import NamedTuple
 
 FOLDER = "linker-lines"
-SLOTS = 4096  # most files in the cache
 DRIVERS = {"clang", "clang++", "flang", "flang-new"}  # names without a release
-# Marks of a list of objects, of the output, and of the folder of intermediate files.
-OBJECTS, OUTPUT, TEMPORARY = "\1objects", "\1output", "\1folder"
-ITEM, PART = "\n", "\2"  # ends of items and of parts in a file of the cache
-RESERVED = (OBJECTS[0], ITEM, PART)
 # Variables that change a driver's line.
 VARIABLES = ("PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "HOME", "XDG_CONFIG_HOME")
 VARIABLE_BEGINS = ("CCC_", "CLANG_", "FLANG_")
 # Options whose relative values depend on the current folder.
 RELATIVE = ("--sysroot", "-B", "--gcc-", "--config", "-resource-dir")
 OF_LINKER = ("-Bsymbolic", "-Bsymbolic-functions", "-Bstatic", "-Bdynamic")
-
-
-class Marked(NamedTuple):
-    """A driver's words with marks, and the words that the marks stand for."""
-
-    words: tuple[str, ...]
-    lists: tuple[tuple[str, ...], ...]  # objects that stand side by side
-    output: str
 
 
 def linker_line(
@@ -54,40 +40,18 @@ def linker_line(
     cache = cache_folder(FOLDER) if driver else None
     if driver is None or cache is None:
         return None
-    marked = _marked(command, str(folder))
+    marked = marked_words(command, str(folder))
     facts = [os.fsdecode(driver[0]), *_settings(command, environment)]
-    if any(mark in word for word in (*facts, *command) for mark in RESERVED):
+    if not is_plain([*facts, *command]):
         return None
-    key = ITEM.join((*facts, *marked.words))
-    place = cache / f"{crc32(os.fsencode(key)) % SLOTS:x}"
-    line = _known(key, read_facts(place))
+    known = Facts(cache, ITEM.join((*facts, *marked.words)))
+    line = known.words()
     if line is None:
         from packager.linking.driver_answers import answer, watched
 
         line = answer(marked, folder, environment)
-        states = ITEM.join(map(_state, watched(path, command, line, environment)))
-        parts = PART.join((key, states, ITEM.join(line)))
-        write_facts(place, os.fsencode(f"{parts}{PART}{_sum(parts)}"))
-    return _filled(line, marked, str(folder)) if line else None
-
-
-def _marked(command: Sequence[str], folder: str) -> Marked:
-    words: list[str] = []
-    lists: list[list[str]] = []
-    output = before = ""
-    for word in command:
-        mark = ""
-        if before == "-o":
-            output, mark = word, OUTPUT
-        elif word.endswith(".o") and not word.startswith("-"):
-            mark = OBJECTS
-            if words[-1] != OBJECTS:
-                lists.append([])
-            lists[-1].append(word)
-        if not (mark and words[-1] == mark):
-            words.append(mark or word.replace(folder, TEMPORARY))
-        before = word
-    return Marked(tuple(words), tuple(map(tuple, lists)), output)
+        known.keep(line, watched(path, command, line, environment))
+    return filled(line, marked, str(folder)) if line else None
 
 
 def _settings(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[str]:
@@ -98,43 +62,3 @@ def _settings(command: Sequence[str], environment: Mapping[str, str]) -> Iterato
     for name in sorted(environment):
         if name.startswith(VARIABLE_BEGINS):
             yield f"{name}={environment[name]}"
-
-
-def _known(key: str, content: bytes) -> list[str] | None:
-    """Return the line in a file of the cache; None if it is not there, or out of date.
-
-    An empty line means that the driver has to run.
-    """
-    parts, _, checked = os.fsdecode(content).rpartition(PART)
-    if checked != _sum(parts) or not parts.startswith(key + PART):
-        return None
-    states, _, line = parts[len(key + PART) :].partition(PART)
-    for state in states.split(ITEM):
-        if state != _state("/" + state.partition("/")[2]):
-            return None
-    return line.split(ITEM) if line else []
-
-
-def _sum(parts: str) -> str:
-    return f"{crc32(os.fsencode(parts)):x}"
-
-
-def _state(path: str) -> str:
-    """Return a text that changes with a file, or with the list of files in a folder."""
-    try:
-        status = os.stat(path)  # noqa: PTH116 - a Path takes ten times as long
-    except OSError:
-        return f"- {path}"
-    return f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {path}"
-
-
-def _filled(line: Iterable[str], marked: Marked, folder: str) -> list[str]:
-    """Return a line with words in place of the marks."""
-    lists = iter(marked.lists)
-    words: list[str] = []
-    for word in line:
-        if word == OBJECTS:
-            words += next(lists)
-        else:
-            words.append(marked.output if word == OUTPUT else word.replace(TEMPORARY, folder))
-    return words

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from packager.errors import MissingToolError, PackagerError
 from packager.files.temporary import store
 from packager.linking.linker_lines import linker_line
-from packager.processes.programs import tool_environment
+from packager.processes.programs import linker_environment
 
 if TYPE_CHECKING:
     from packager.lowering.child import Child
@@ -30,10 +30,6 @@ class LinkError(PackagerError):
         self.said = said
         self.exit_code = exit_code
 
-
-# Put the heap of commands into huge pages, if the kernel allows it: binutils' ld spends a fifth of
-# its time on page faults, and needs no more memory with them. Other programs ignore the variable.
-HEAP = "glibc.malloc.hugetlb=1"
 
 # Longest command in characters. Kernels accept some 2 MiB, environment included.
 LONGEST = 1 << 17
@@ -51,8 +47,10 @@ class Tools:
     folder: Path  # folder of intermediate files
     show: Callable[[str], None] = unheard  # is told of each command
     is_dry: bool = False  # run no command
+    in_memory: bool = False  # small inputs of commands need not be files in the folder
     options_at: int = 1  # first argument of a long command to put into a response file
     names: dict[str, str] = field(default_factory=dict)  # names of the folder's files for messages
+    passed_on: list[Sequence[str]] = field(default_factory=list)  # commands of `pass_on`
     _workers: list[Child] = field(default_factory=list)
     _awaited: list[str] = field(default_factory=list)  # modules
 
@@ -82,7 +80,7 @@ class Tools:
         self.show(shlex.join(command))
         if self.is_dry:
             return ""
-        pipe, environment = subprocess.PIPE, _environment(LC_ALL="C")
+        pipe, environment = subprocess.PIPE, linker_environment(LC_ALL="C")
         for words in (*self._without_driver(command, environment), command):
             with self._running(words, env=environment, stdout=pipe, stderr=pipe) as process:
                 out, err = process.communicate()
@@ -104,7 +102,7 @@ class Tools:
             return ""
         try:
             done = subprocess.run(
-                command, env=_environment(LC_ALL="C"), capture_output=True, check=False
+                command, env=linker_environment(LC_ALL="C"), capture_output=True, check=False
             )
         except OSError:
             return ""  # who is to link says why
@@ -119,7 +117,7 @@ class Tools:
         self.show(shlex.join(command))
         if self.is_dry:
             return 0
-        environment = _environment()
+        environment = linker_environment()
         for words in self._without_driver(command, environment):
             if _is_coloured(words[0]):
                 break
@@ -137,10 +135,11 @@ class Tools:
         Raises LinkError if a signal killed it before it could print.
         """
         self.show(shlex.join(command))
+        self.passed_on.append(command)
         return 0 if self.is_dry else self._passed_on(command)
 
     def _passed_on(self, command: Sequence[str]) -> int:
-        with self._running(command, env=_environment()) as process:
+        with self._running(command, env=linker_environment()) as process:
             process.wait()
         if process.returncode >= 0:
             return process.returncode
@@ -195,11 +194,6 @@ def _is_coloured(linker: str) -> bool:
 
 def _is_short(command: Sequence[str]) -> bool:
     return sum(len(word) + 1 for word in command) <= LONGEST
-
-
-def _environment(**more: str) -> dict[str, str]:
-    """Return the environment of commands; the user's settings of the heap have priority."""
-    return {"GLIBC_TUNABLES": HEAP, **tool_environment(**more)}
 
 
 def exit_code(returncode: int) -> int:
