@@ -86,6 +86,13 @@ def load_open(
         yield _load(str(path), data)
 
 
+def load_member(path: Path, member: members.Member) -> Iterator[Loaded]:
+    """Yield a member of the archive `path` that has offload code. Raises FormatError."""
+    if isinstance(member.data, Damage):
+        raise FormatError(member.data.message)
+    yield from _load_member(f"{path}({member.name})", member, member.data)
+
+
 def _archive(path: Path, data: Reader, wanted: Callable[[Reader], bool]) -> Iterator[Loaded]:
     faults: list[FatBinary] = []
     found = False

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from packager.elf import headers
@@ -22,7 +23,9 @@ from packager.formats.device_images.bitcode import magic
 from packager.formats.device_images.bitcode.magic import MAGIC, WRAPPER_MAGIC
 from packager.formats.device_images.comment import clang_releases
 from packager.formats.host_records import requirements
-from packager.hosts.load import Loaded, load_open
+from packager.hosts.load import Loaded, load_member, load_open
+from packager.hosts.members import Member
+from packager.linking.deferred import DeferredPart, deferrable
 from packager.linking.host_command import is_device_library
 from packager.linking.libraries import LinkedFile
 from packager.linking.memory_files import memory_file
@@ -96,7 +99,7 @@ class HostPart(NamedTuple):
 class Objects(NamedTuple):
     """The files of a link that have offload code, in their order, and the archives among them."""
 
-    parts: list[HostPart]
+    parts: list[HostPart | DeferredPart]
     archives: list[LinkedFile]
     closed: list[FatBinary]  # objects that register their images themselves, and call a runtime
 
@@ -165,36 +168,77 @@ def _host_parts(
     archive: Path | None,
     copies: _Copies,
     closed: list[FatBinary],
-) -> Iterator[HostPart]:
+) -> Iterator[HostPart | DeferredPart]:
     path = file.path
     is_optional = archive is not None and not file.is_whole
+    if is_optional and (found := deferrable(path, data, may_offload)):
+        lasting = copies.lasting(path, data)
+        if lasting is not None:
+            parse = partial(_member_part, file, lasting, copies)
+            for member in found:
+                yield DeferredPart(path, _within(member, lasting), parse)
+            return
     for loaded in load_open(path, data, may_offload):
-        binary = loaded.binary
-        found = list(zip(binary.images, loaded.data, strict=True))
-        own = [one for one in _distinct(found) if one[0].container not in REGISTERED]
-        if found and not (own or binary.entries):
-            continue
-        is_bitcode = magic.probe(loaded.file)
-        if is_bitcode and binary.machine is None and archive is None:
-            continue  # a module without device code
-        for fault in (*binary.faults, *binary.limits):
-            raise UsageError(fault, Path(binary.path))
-        # An object closed by a relocatable link or `omptool bundle` is linked unchanged.
-        if binary.descriptors or not (binary.images or binary.entries):
-            if binary.imports and archive is None and binary.abi != "proposal":
-                closed.append(binary)
-            continue
-        # The members of a thin archive are other files.
-        lasting = (path, data) if is_optional and binary.file == str(path) else None
-        fixed = not is_optional
-        parts = tuple(copies.part(binary.path, *one, lasting, is_fixed=fixed) for one in own)
-        member = binary.path.removeprefix(str(path))[1:-1] if archive else ""
-        part = HostPart(binary.path, binary, parts, archive, member, file.is_whole)
-        if loaded.elf is not None:
-            part = _with_elf(part, loaded.elf)
-        elif is_bitcode and binary.machine is not None:
-            part = _with_bitcode(part, loaded)
-        yield part
+        part = _host_part(loaded, file, data if is_optional else None, copies, closed)
+        if part is not None:
+            yield part
+
+
+def _within(member: Member, archive: Reader) -> Member:
+    """Return a member that can be read while an archive is open."""
+    assert isinstance(member.data, Reader)
+    return member._replace(data=archive.slice(member.data.at, len(member.data), "member"))
+
+
+def _member_part(
+    file: LinkedFile, data: Reader, copies: _Copies, member: Member
+) -> HostPart | None:
+    """Parse a member of an open archive; None if it has no code for devices to link."""
+    try:
+        for loaded in load_member(file.path, member):
+            return _host_part(loaded, file, data, copies, [])
+    except FormatError as error:
+        raise UsageError(str(error), Path(f"{file.path}({member.name})")) from error
+    return None
+
+
+def _host_part(
+    loaded: Loaded,
+    file: LinkedFile,
+    optional: Reader | None,
+    copies: _Copies,
+    closed: list[FatBinary],
+) -> HostPart | None:
+    """Return the part of a loaded file; None if it has no code for devices to link.
+
+    `optional` is the archive whose members are linked on demand.
+    """
+    path, binary = file.path, loaded.binary
+    is_archive = binary.path != str(path)
+    found = list(zip(binary.images, loaded.data, strict=True))
+    own = [one for one in _distinct(found) if one[0].container not in REGISTERED]
+    if found and not (own or binary.entries):
+        return None
+    is_bitcode = magic.probe(loaded.file)
+    if is_bitcode and binary.machine is None and not is_archive:
+        return None  # a module without device code
+    for fault in (*binary.faults, *binary.limits):
+        raise UsageError(fault, Path(binary.path))
+    # An object closed by a relocatable link or `omptool bundle` is linked unchanged.
+    if binary.descriptors or not (binary.images or binary.entries):
+        if binary.imports and not is_archive and binary.abi != "proposal":
+            closed.append(binary)
+        return None
+    # The members of a thin archive are other files.
+    lasting = (path, optional) if optional is not None and binary.file == str(path) else None
+    parts = tuple(copies.part(binary.path, *one, lasting, is_fixed=optional is None) for one in own)
+    member = binary.path.removeprefix(str(path))[1:-1] if is_archive else ""
+    part = HostPart(binary.path, binary, parts, path if is_archive else None, member, file.is_whole)
+    if loaded.elf is not None:
+        part = _with_elf(part, loaded.elf)
+    elif is_bitcode and binary.machine is not None:
+        part = _with_bitcode(part, loaded)
+    return part
 
 
 def _distinct(
@@ -273,7 +317,7 @@ class _Copies:
         ending = {"bitcode": "bc", "ptx": "ptx", "cubin": "cubin"}.get(image.kind, "o")
         path = self._folder / f"{self._files}-{stem}-{image.target.replace(' ', '-')}.{ending}"
         self._files += 1
-        lasting = self._lasting(*archive) if archive and data.is_stored else None
+        lasting = self.lasting(*archive) if archive and data.is_stored else None
         if lasting is None and len(data) <= min(SMALL, self._room):
             return self._small(origin, image, path, data.bytes(), is_fixed=is_fixed)
         if lasting is None:
@@ -295,7 +339,7 @@ class _Copies:
             self._in_memory &= not is_plain
         return Part(origin, image, place or path, Reader(content))
 
-    def _lasting(self, path: Path, data: Reader) -> Reader | None:
+    def lasting(self, path: Path, data: Reader) -> Reader | None:
         """Return the bytes of an archive, kept open unless too many archives are."""
         if path not in self._archives and len(self._archives) < MOST_ARCHIVES:
             fd = os.dup(data.fileno())

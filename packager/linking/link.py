@@ -16,8 +16,9 @@ from packager.host_machines import MACHINES
 from packager.hosts.load import load
 from packager.layouts import WRITTEN, WrittenAbi
 from packager.linking import agreement, machines
-from packager.linking.archives import taken
+from packager.linking.archives import parsed_parts, taken
 from packager.linking.cpu.link import Libraries
+from packager.linking.deferred import DeferredPart
 from packager.linking.groups import Group, grouped
 from packager.linking.host_command import Given, HostCommand
 from packager.linking.images import DeviceOptions, link_group
@@ -72,9 +73,9 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
         found = objects(files, tools.folder, opened, in_memory=tools.in_memory)
         if not found.parts:
             return _passed_on(found, command, options, tools)
-        with tools.with_worker(
-            any(one.image.kind == "bitcode" for part in found.parts for one in part.parts)
-        ):
+        parsed = [part for part in found.parts if isinstance(part, HostPart)]
+        images = (one.image for part in parsed for one in part.parts)
+        with tools.with_worker(any(image.kind == "bitcode" for image in images)):
             return _linked(found, command, options, tools)
 
 
@@ -148,10 +149,10 @@ def _with_runtime(
     return command, runtime
 
 
-def _first(parts: Sequence[HostPart]) -> HostMachine:
+def _first(parts: Sequence[HostPart | DeferredPart]) -> HostMachine:
     """Return the machine of the objects that are linked unconditionally."""
     fixed = [part for part in parts if part.archive is None or part.is_whole]
-    return machines.of_objects(fixed or parts)
+    return machines.of_objects(parsed_parts(fixed or parts))
 
 
 def _is_written(output: Path, options: Options) -> bool:
