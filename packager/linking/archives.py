@@ -37,7 +37,7 @@ def taken(
     if not optional:
         return parsed_parts(found)
     fixed = [part for part in found if part.archive is None or part.is_whole]
-    linkable = [part for part in optional if part.is_linkable]
+    linkable = list(_linkable(optional, is_dry=tools.is_dry))
     chosen = {id(part) for part in fixed}
     chosen |= {id(part) for part in linkable and _by_host(linkable, command, added, tools)}
     kept = parsed_parts([part for part in found if id(part) in chosen])
@@ -48,6 +48,19 @@ def taken(
             for one in part.parts:
                 one.file.unlink()
     return [_stored(part) for part in parsed_parts([part for part in found if id(part) in chosen])]
+
+
+def _linkable(
+    optional: Sequence[HostPart | DeferredPart], *, is_dry: bool
+) -> Iterable[HostPart | DeferredPart]:
+    """Return the parts that a host's link may take.
+
+    A trial link takes no others, so it needs not to be known of each whether it is among them.
+    """
+    likely = [part for part in optional if isinstance(part, DeferredPart) or part.is_linkable]
+    if not is_dry and any(part.is_linkable for part in likely):
+        return likely
+    return [part for part in likely if part.is_linkable]
 
 
 def parsed_parts(parts: Iterable[HostPart | DeferredPart]) -> list[HostPart]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from packager.elf import headers
 from packager.errors import FormatError
@@ -16,9 +16,6 @@ from packager.files.reader import Reader
 from packager.formats.containers import offload_binary
 from packager.hosts import members
 from packager.hosts.members import Member
-
-if TYPE_CHECKING:
-    from packager.linking.inputs import HostPart
 
 SECTION = ".llvm.offloading"
 LARGEST = 1 << 24  # bytes of an image that is looked through
@@ -32,22 +29,19 @@ class DeferredPart:
     """
 
     is_whole = False
-    is_linkable = True  # parsing may show that it is not, and then no linker takes it
     host_symbols: frozenset[str] = frozenset()
 
-    def __init__(
-        self, archive: Path, member: Member, parse: Callable[[Member], HostPart | None]
-    ) -> None:
+    def __init__(self, archive: Path, member: Member, parse: Callable[[Member], Any]) -> None:
         self.archive = archive
         self.member = member.name
         self.name = f"{archive}({member.name})"
         self._parse = parse
         self._member = member
-        self._parsed: list[HostPart | None] = []
+        self._parsed: list[Any] = []
         self._absent: set[str] = set()  # names that the device code does not have
 
-    def parsed(self) -> HostPart | None:
-        """Return the part; None if the member has no code for devices to link after all.
+    def parsed(self) -> Any:
+        """Return the HostPart; None if the member has no code for devices to link after all.
 
         Raises UsageError if the member is malformed.
         """
@@ -59,6 +53,21 @@ class DeferredPart:
     def is_parsed(self) -> bool:
         """Return whether the member has been parsed."""
         return bool(self._parsed)
+
+    @property
+    def is_linkable(self) -> bool:
+        """Return whether the member defines anything that a host's link could look for."""
+        data = self._member.data
+        assert isinstance(data, Reader)
+        try:
+            elf = headers.read(data)
+            return any(
+                symbol.binding != headers.STB_LOCAL and symbol.is_defined
+                for table in elf.of_type(headers.SHT_SYMTAB)
+                for symbol in elf.symbols(table)
+            )
+        except FormatError:
+            return True  # the long way has the message
 
     def may_define(self, names: set[str]) -> bool:
         """Return whether the device code may define one of the names, without parsing it.
