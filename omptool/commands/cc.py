@@ -13,7 +13,7 @@ from omptool.console import echo
 from omptool.errors import reported
 from omptool.installation import LIBRARY, includedir, libdir
 from omptool.options.completing import triples
-from omptool.options.linking import end_as, expect_files, tools, warn
+from omptool.options.linking import cache_of, end_as, expect_files, tools, warn
 from omptool.options.paths import FILE, FOLDER
 from omptool.options.wrapper import entry_source
 from packager.errors import PackagerError, UsageError
@@ -131,6 +131,7 @@ def _build(words: tuple[str, ...], given: tuple[str, ...], **chosen: Any) -> int
         chosen["keeps_ptx"],
         chosen["force"],
         sets_rpath=not chosen["no_rpath"],
+        cache=cache_of(is_asked=False),
     )
     is_shown = chosen["dry_run"] or parsed.is_shown
     with tools(chosen["kept"], is_shown=is_shown, is_dry=chosen["dry_run"]) as working:

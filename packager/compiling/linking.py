@@ -53,7 +53,9 @@ def program(how: Compiling, options: Options, tools: Tools) -> int:
     words = command.linking(objects)
     is_quiet = how.compiles_fortran if command.fortran else how.release
     words += [*([OPENMP] if how.links_openmp else []), *([QUIET] if is_quiet else [])]
-    device = DeviceOptions(options.libraries, (), command.level, options.keeps_ptx, command.ptxas)
+    device = DeviceOptions(
+        *(options.libraries, (), command.level, options.keeps_ptx, command.ptxas, options.cache)
+    )
     chosen = LinkOptions(
         "",
         device,

@@ -24,6 +24,7 @@ from packager.records import NamedTuple
 from packager.triples import GPUS, code_of, is_spirv_of_openmp, normalise
 
 if TYPE_CHECKING:
+    from packager.linking.image_cache import ImageCache
     from packager.lowering.request import Emit
 
 ELF_TYPE = Struct("<16xH")
@@ -37,6 +38,7 @@ class DeviceOptions(NamedTuple):
     level: int = 2  # optimisation level of bitcode
     keeps_ptx: bool = False  # even if ptxas could assemble it
     ptxas: tuple[str, ...] = ()  # words for ptxas
+    cache: ImageCache | None = None  # of images that LLVM has joined
 
     def of(self, group: Group) -> list[str]:
         """Return the words for the linker of a group."""
@@ -192,6 +194,6 @@ def _joined(
     worker = tools.worker()
     done = join(
         *(inputs, target, options.libraries, out), emit=emit, kept=kept, search=search,
-        folder=libraries.folder, child=worker,
+        folder=libraries.folder, child=worker, cache=options.cache,
     )  # fmt: skip
     return "\n".join(done.notes)

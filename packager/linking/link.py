@@ -75,7 +75,8 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
             return _passed_on(found, command, options, tools)
         parsed = [part for part in found.parts if isinstance(part, HostPart)]
         images = (one.image for part in parsed for one in part.parts)
-        with tools.with_worker(any(image.kind == "bitcode" for image in images)):
+        is_joined = any(image.kind == "bitcode" for image in images)
+        with tools.with_worker(is_joined and options.device.cache is None):
             return _linked(found, command, options, tools)
 
 
