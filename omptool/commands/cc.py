@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import platform
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -160,4 +160,4 @@ def _host(named: str) -> str:
     """Return the named triple, or that of this machine if `named` is empty."""
     from packager.triples import normalise
 
-    return named or normalise(platform.machine())
+    return named or normalise(os.uname().machine)

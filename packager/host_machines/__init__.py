@@ -7,8 +7,6 @@ machines (`packager.elf.address_space`).
 
 from __future__ import annotations
 
-import platform
-
 from packager.errors import UsageError
 from packager.host_machines.aarch64 import ArmCode
 from packager.host_machines.aarch64_reader import ArmReader
@@ -43,5 +41,7 @@ def written(name: str) -> HostMachine:
 
 def own() -> HostMachine:
     """Return the machine that omptool runs on. Raises UsageError for an unsupported one."""
+    import platform  # slow to load
+
     name = platform.machine()
     return written(OTHER_NAMES.get(name.lower(), name))

@@ -80,7 +80,7 @@ def load_open(
     path: Path, data: Reader, wanted: Callable[[Reader], bool] = _everything
 ) -> Iterator[Loaded]:
     """Yield an open file, or each member of an open archive with offload code that is `wanted`."""
-    if members.probe(data):
+    if not headers.probe(data) and members.probe(data):  # the latter looks at the end, too
         yield from _archive(path, data, wanted)
     elif wanted(data):
         yield _load(str(path), data)
