@@ -41,7 +41,7 @@ def written(name: str) -> HostMachine:
 
 def own() -> HostMachine:
     """Return the machine that omptool runs on. Raises UsageError for an unsupported one."""
-    import platform  # slow to load
+    import platform  # slow to load, and rarely needed
 
     name = platform.machine()
     return written(OTHER_NAMES.get(name.lower(), name))
