@@ -6,8 +6,9 @@ Programs find packager.api's names here (docs/python.md). Python imports each at
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+TYPE_CHECKING = False  # the module typing is slow to load, and some commands need nothing else
+if TYPE_CHECKING:
+    from typing import Any
 
 # fmt: off
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'packager' has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module("packager.api"), name)
 
 

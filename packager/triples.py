@@ -152,6 +152,12 @@ def _slots(parts: list[str]) -> tuple[str, str, str]:
     return vendor, system, "-".join(part for part in (environment, *others) if part)
 
 
+def is_spirv_of_openmp(triple: str) -> bool:
+    """Return whether clang's OpenMP code for Intel's and OpenCL's devices has this triple."""
+    arch, _, rest = triple.partition("-")
+    return arch == "spirv64" and rest.startswith("intel")
+
+
 def _known_slot(part: str) -> int | None:
     if part in _VENDORS:
         return 0

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import platform
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,11 +13,12 @@ from omptool.console import echo
 from omptool.errors import reported
 from omptool.installation import LIBRARY, includedir, libdir
 from omptool.options.completing import triples
-from omptool.options.linking import end_as, expect_files, tools, warn
+from omptool.options.linking import cache_of, end_as, expect_files, tools, warn
 from omptool.options.paths import FILE, FOLDER
 from omptool.options.wrapper import entry_source
 from packager.errors import PackagerError, UsageError
 
+GIVEN = "omptool.cc.words"  # all words of the command
 INPUTS = 2  # the exit code of what no compiler has a part in
 
 
@@ -26,6 +27,7 @@ class CompileOptions(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse omptool's options, and the compiler's words after `--`."""
+        ctx.meta[GIVEN] = tuple(args)
         own, others = self._parted(ctx, args)
         if ctx.resilient_parsing:
             return super().parse_args(ctx, args)
@@ -95,13 +97,15 @@ def command(words: tuple[str, ...], **chosen: Any) -> None:
     Exits as a compiler or linker that failed; 1 when verify finds an error in the result (which is
     removed), 2 for wrong usage or inputs that do not fit, 3 when a compiler or linker is missing.
     """
-    end_as(lambda: _build(words, **chosen))
+    given: tuple[str, ...] = click.get_current_context().meta.get(GIVEN, ())
+    end_as(lambda: _build(words, given, **chosen))
 
 
-def _build(words: tuple[str, ...], **chosen: Any) -> int:
+def _build(words: tuple[str, ...], given: tuple[str, ...], **chosen: Any) -> int:
     from packager.compiling.build import build
     from packager.compiling.command import parse
     from packager.compiling.compilers import words_of
+    from packager.compiling.known_commands import remember
     from packager.compiling.options import Options
     from packager.compiling.targets import targets
 
@@ -111,16 +115,23 @@ def _build(words: tuple[str, ...], **chosen: Any) -> int:
         raise UsageError("--triple and clang's own option both name devices: use one of them")
     triples = chosen["triples"] or parsed.triples or (_host(parsed.host),)
     wanted = targets(triples, chosen["compilers"])
+    warned: list[str] = []
+
+    def hear(line: str) -> None:
+        warned.append(line)
+        warn(line)
+
     options = Options(
         wanted,
         includedir(),
         libdir() / LIBRARY,
-        warn,
+        hear,
         entry_source(chosen["entries"]),
         chosen["libraries"],
         chosen["keeps_ptx"],
         chosen["force"],
         sets_rpath=not chosen["no_rpath"],
+        cache=cache_of(is_asked=False),
     )
     is_shown = chosen["dry_run"] or parsed.is_shown
     with tools(chosen["kept"], is_shown=is_shown, is_dry=chosen["dry_run"]) as working:
@@ -134,6 +145,8 @@ def _build(words: tuple[str, ...], **chosen: Any) -> int:
             raise
         if code:
             _tell(parsed.choice)
+        elif parsed.end == "object" and not warned and len(parsed.compiler) == 1:
+            remember(given, working.passed_on, parsed.choice)
         return code
 
 
@@ -147,4 +160,4 @@ def _host(named: str) -> str:
     """Return the named triple, or that of this machine if `named` is empty."""
     from packager.triples import normalise
 
-    return named or normalise(platform.machine())
+    return named or normalise(os.uname().machine)

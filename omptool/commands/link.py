@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
+from omptool.console import echo
 from omptool.errors import fail_with
 from omptool.installation import LIBRARY, libdir
-from omptool.options.linking import end_as, expect_files, tools, warn
+from omptool.options.linking import cache_of, end_as, expect_files, tools, warn
 from omptool.options.paths import FILE, FOLDER
 from omptool.options.stand_in import is_meant, translated
 from packager.errors import UsageError
@@ -59,6 +60,11 @@ def _opened(args: list[str]) -> list[str]:
               )  # fmt: skip
 @click.option("--save-temps", "kept", type=FOLDER, metavar="DIR",
               help="Keep intermediate files in DIR (default: delete them).")  # fmt: skip
+@click.option("--cache", "is_cached", is_flag=True,
+              help="Keep images of bitcode in the cache folder, for later links.")  # fmt: skip
+@click.option("--clear-cache", is_flag=True, is_eager=True, expose_value=False,
+              callback=lambda ctx, _, chosen: _clear(ctx) if chosen else None,
+              help="Remove the images in the cache folder, and exit.")  # fmt: skip
 @click.option("--no-rpath", is_flag=True, help="Leave the folder of libomptarget out of RUNPATH.")
 @click.option("--force", is_flag=True, help="Keep the result even if verify finds an error.")
 @click.option("--dry-run", is_flag=True, help="Show the commands, and run none.")
@@ -90,7 +96,12 @@ def _link(words: tuple[str, ...], **chosen: Any) -> int:
         runtime=lambda: _runtime(runtime),
         folder=libdir,
         device=DeviceOptions(
-            chosen["libraries"], device_words, chosen["level"], chosen["keeps_ptx"], chosen["ptxas"]
+            chosen["libraries"],
+            device_words,
+            chosen["level"],
+            chosen["keeps_ptx"],
+            chosen["ptxas"],
+            cache_of(is_asked=chosen["is_cached"]),
         ),
         force=chosen["force"],
         warn=warn,
@@ -99,6 +110,16 @@ def _link(words: tuple[str, ...], **chosen: Any) -> int:
     host = parse(words)
     with tools(chosen["kept"], is_shown=is_shown, is_dry=chosen["dry_run"]) as working:
         return link(host, options, working)
+
+
+def _clear(ctx: click.Context) -> None:
+    """Remove the cached images, print how many there were, and end."""
+    from packager.linking.image_cache import MIB, image_cache
+
+    cache = image_cache(0)
+    number, size = cache.clear() if cache else (0, 0)
+    echo(f"removed {number} cached images of {size / MIB:.1f} MiB")
+    ctx.exit()
 
 
 def _device_word(text: str) -> tuple[str, str]:

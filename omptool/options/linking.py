@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,7 +18,11 @@ from packager.errors import PackagerError, UsageError
 from packager.files.portable import exists
 
 if TYPE_CHECKING:
+    from packager.linking.image_cache import ImageCache
     from packager.linking.tools import Tools
+
+LINK_CACHE = "OMPTOOL_LINK_CACHE"
+MOST = 1024  # MiB of the cache without the variable
 
 
 def end_as(run: Callable[[], int]) -> NoReturn:
@@ -54,13 +57,17 @@ def tools(kept: Path | None, *, is_shown: bool, is_dry: bool) -> Iterator[Tools]
     with temporary_folder() as folder:
         named = str(kept.absolute() if kept else folder)
         try:
-            yield Tools(folder, lambda line: show(line.replace(str(folder), named)), is_dry)
+            hide = lambda line: show(line.replace(str(folder), named))  # noqa: E731
+            in_memory = kept is None and not is_shown and not is_dry
+            yield Tools(folder, hide, is_dry, in_memory)
         finally:
             if made is not None:
                 _copy_files(folder, made)
 
 
 def _copy_files(source: Path, target: Path) -> None:
+    import shutil  # slow to load
+
     from packager.files.replacing import replacing
 
     for path in source.iterdir():
@@ -77,6 +84,25 @@ def expect_files(paths: Iterable[Path]) -> None:
     for path in paths:
         if not exists(path):
             raise UsageError("No such file or directory", path)
+
+
+def cache_of(*, is_asked: bool) -> ImageCache | None:
+    """Return the cache of joined images that an option or OMPTOOL_LINK_CACHE asks for.
+
+    Raises UsageError for a value that is no number of MiB.
+    """
+    text = os.environ.get(LINK_CACHE, "")
+    if text and not (text.isascii() and text.isdigit()):
+        raise UsageError(f"{LINK_CACHE} is {text!r}: expected a number of MiB, 0 for no cache")
+    most = int(text) if text else MOST * is_asked
+    if not most:
+        return None
+    from packager.linking.image_cache import image_cache
+
+    found = image_cache(most)
+    if found is None:
+        warn("the cache is not used: its folder cannot be written, or others may write to it")
+    return found
 
 
 def warn(line: str) -> None:

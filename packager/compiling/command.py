@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +15,7 @@ from packager.compiling.targets import device_of
 from packager.errors import UsageError
 from packager.files.response_files import opened
 from packager.linking.host_command import program_at
+from packager.processes.programs import anywhere
 from packager.records import NamedTuple
 
 # Result of a compiler command. "code" is an object's content in another form; "text" is made before
@@ -287,7 +287,7 @@ def _is_program(word: str) -> bool:
     is_file = Path(word).suffix in SUFFIXES or INPUTS.fullmatch(word)
     if word.startswith("-") or is_file:
         return False
-    return shutil.which(word) is not None or is_known(word)
+    return anywhere(word) is not None or is_known(word)
 
 
 def _options(words: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -18,7 +17,7 @@ from pathlib import Path
 from packager.compiling.known_releases import release_of
 from packager.errors import MissingToolError, UsageError
 from packager.linking.host_command import program_at
-from packager.processes.programs import tool_environment, which
+from packager.processes.programs import anywhere, tool_environment, which
 from packager.records import NamedTuple
 
 NEWEST, OLDEST = 30, 14  # clang releases to search for
@@ -171,7 +170,7 @@ def is_this(words: Sequence[str]) -> bool:
     """Return whether `words` are this command: `make CC="omptool cc"` exports it to all."""
     if any(Path(word).name == "omptool" for word in words):
         return True
-    found = shutil.which(words[program_at(words)])
+    found = anywhere(words[program_at(words)])
     try:
         with Path(found or os.devnull).open("rb") as file:  # a script around it?
             return file.read(2) == b"#!" and b"omptool" in file.read(SCRIPT)

@@ -53,7 +53,9 @@ def program(how: Compiling, options: Options, tools: Tools) -> int:
     words = command.linking(objects)
     is_quiet = how.compiles_fortran if command.fortran else how.release
     words += [*([OPENMP] if how.links_openmp else []), *([QUIET] if is_quiet else [])]
-    device = DeviceOptions(options.libraries, (), command.level, options.keeps_ptx, command.ptxas)
+    device = DeviceOptions(
+        *(options.libraries, (), command.level, options.keeps_ptx, command.ptxas, options.cache)
+    )
     chosen = LinkOptions(
         "",
         device,
@@ -71,7 +73,7 @@ def program(how: Compiling, options: Options, tools: Tools) -> int:
     host = _with_runtime(words, options)
     expect_runtimes(host, machine.name)
     tools.options_at = len(command.driver)
-    code = tools.pass_on(host.words)
+    code = tools.link(host.words)
     if not code and not tools.is_dry and str(host.output) != os.devnull:
         check(host.output, chosen)
     return code

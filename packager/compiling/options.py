@@ -11,6 +11,7 @@ from packager.compiling.targets import Target
 from packager.records import NamedTuple
 
 if TYPE_CHECKING:
+    from packager.linking.image_cache import ImageCache
     from packager.writers.entries import EntrySource
 
 
@@ -26,3 +27,4 @@ class Options(NamedTuple):
     keeps_ptx: bool = False  # even if ptxas could assemble it
     force: bool = False
     sets_rpath: bool = True  # to the folder of `runtime`
+    cache: ImageCache | None = None  # of images that LLVM has joined

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import platform
+import os
 import re
 
 from packager.errors import UsageError
@@ -15,7 +15,7 @@ PROCESSORS = {
     "amdgcn": (re.compile(r"gfx[\w-]+(:\w+[+-])*"), "gfx90a"),
 }
 # Spellings of triples that users write.
-CPU = platform.machine()
+CPU = os.uname().machine
 NAMES = {**SPELLED, **dict.fromkeys(("cpu", "host", "native"), CPU)}
 WITH_PROCESSOR = re.compile(r".*-(sm_|gfx)\w+")
 

@@ -84,6 +84,7 @@ DEBUG_INFO = frozenset((".debug_info", ".zdebug_info"))
 # rows would take minutes.
 MAX_ROWS = 1 << 25
 # Rows of a table in memory at a time.
+SMALL_TABLE = 1 << 16  # bytes of a table of symbols that is kept for further passes
 PIECE = 1 << 12
 
 
@@ -221,6 +222,8 @@ class Elf:
         self.is_dynamic = header.type == ET_DYN
         self.names_at = _names_at(header, sections[0].link if sections else 0)
         self._rows = 0
+        self._strings: dict[tuple[int, str], Strings] = {}
+        self._symbols: dict[int, list[Symbol]] = {}
 
     def with_stand_ins(self, sections: list[Section]) -> Elf:
         """Return a copy of this file with `sections` in place of its section headers."""
@@ -228,6 +231,7 @@ class Elf:
 
         other = copy(self)
         other.sections = sections
+        other._strings, other._symbols = {}, {}  # noqa: SLF001
         return other
 
     def named(self, name: str) -> list[Section]:
@@ -267,7 +271,10 @@ class Elf:
 
     def strings(self, section: int, what: str) -> Strings:
         """Return the string table in section number `section`."""
-        return Strings(self.string_table(section, what), what)
+        key = (section, what)
+        if key not in self._strings:
+            self._strings[key] = Strings(self.string_table(section, what), what)
+        return self._strings[key]
 
     def string_table(self, section: int, what: str) -> Reader:
         """Return the bytes of string table `section`. Raises FormatError if it does not exist."""
@@ -281,6 +288,13 @@ class Elf:
 
     def symbols(self, table: Section) -> Iterator[Symbol]:
         """Yield the symbols of a table in order; the first is the null symbol."""
+        if table.size > SMALL_TABLE:
+            return self._parsed(table)
+        if table.number not in self._symbols:
+            self._symbols[table.number] = list(self._parsed(table))
+        return iter(self._symbols[table.number])
+
+    def _parsed(self, table: Section) -> Iterator[Symbol]:
         symbols = map(_symbol, self.rows(SYMBOL, self.content(table), table.name))
         for section in self.of_type(SHT_SYMTAB_SHNDX):
             if section.link == table.number:

@@ -51,6 +51,8 @@ class ObjectSpace(Space):
         return section.offset + inside
 
     def windows(self, ranges: Sequence[Range]) -> list[Window]:
+        if not ranges:
+            return []
         windows = copies(self, ranges)
         index = WindowIndex(windows)
         for target in {at.address >> SECTION_SHIFT for at in ranges}:

@@ -94,7 +94,7 @@ class Reader:
                 f"{what} at {start:#x}..{start + size:#x} runs past the end at {end:#x}"
             )
         view = _new(Reader)
-        view._source, view.at, view._size = self._source, self.at + offset, size
+        view._source, view.at, view._size = self._source, self.at + offset, size  # noqa: SLF001
         view.context, view.whole = self.context, self.whole
         return view
 
@@ -237,7 +237,7 @@ def _reader(fd: int, look: Look) -> Iterator[Reader]:
             kind = "a directory" if stat.S_ISDIR(info.st_mode) else "not a regular file"
             raise FormatError(f"is {kind}")
         with closing(Context(info.st_size, look)) as context:
-            yield Reader(File(fd), 0, info.st_size, context)
+            yield Reader(File(fd, size=info.st_size), 0, info.st_size, context)
     finally:
         os.close(fd)
 

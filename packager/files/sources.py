@@ -13,6 +13,7 @@ from packager.files.portable import pread, pwrite
 
 SHORT = 128
 BLOCK = 1 << 12
+SMALL = 1 << 16  # largest file that is read as one block
 # Most bytes of inflated data in the folder for temporary files, unless one part is larger:
 # libraries inflate to some gigabytes.
 ROOM = 1 << 28
@@ -39,13 +40,17 @@ class Bytes:
 class File:
     """Reads by pread, so that a 2 GB executable costs only the bytes read."""
 
-    def __init__(self, fd: int, start: int = 0) -> None:
+    def __init__(self, fd: int, start: int = 0, size: int = SMALL + 1) -> None:
         self.fd = fd
         self._start = start
         self._block_at, self._block = 0, b""
+        self._is_small = size <= SMALL
 
     def read(self, offset: int, size: int) -> bytes:
         """Return the bytes at `offset`."""
+        if self._is_small:
+            self._block = self._block or pread(self.fd, SMALL, 0)
+            return self._block[offset : offset + size]
         if size > SHORT:
             return pread(self.fd, size, self._start + offset)
         # Small reads lie close together: names, and headers in a row.

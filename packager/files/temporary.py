@@ -4,23 +4,54 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from packager.errors import UsageError
+
+PREFIX = "omptool-"
+# Places of temporary files, as the module tempfile has them; it is slow to load.
+VARIABLES, PLACES = ("TMPDIR", "TEMP", "TMP"), ("/tmp", "/var/tmp", "/usr/tmp")
+OWNERS = 0o700
 
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
     """Make a temporary folder, removed when the block ends. Raises UsageError if that fails."""
+    folder = _made()
     try:
-        folder = tempfile.TemporaryDirectory(prefix="omptool-")
+        yield folder
+    finally:
+        _remove(folder)
+
+
+def _made() -> Path:
+    places = (*(os.environ.get(name, "") for name in VARIABLES), *PLACES)
+    for place in filter(None, places) if os.name == "posix" else ():
+        folder = Path(place).absolute() / f"{PREFIX}{os.urandom(6).hex()}"
+        with suppress(OSError):
+            folder.mkdir(OWNERS)
+            return folder
+    from tempfile import mkdtemp
+
+    try:
+        return Path(mkdtemp(prefix=PREFIX))
     except OSError as error:
         raise UsageError(f"cannot make a temporary folder: {error.strerror}") from error
-    with folder as name:
-        yield Path(name)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder and its files; the module shutil is slow to load."""
+    with suppress(FileNotFoundError):
+        try:
+            for name in os.listdir(folder):  # noqa: PTH208 - a link has many files
+                os.unlink(f"{folder}/{name}")  # noqa: PTH108
+            folder.rmdir()
+        except OSError:  # a folder in it, or a file that Windows has to unlock first
+            from shutil import rmtree
+
+            rmtree(folder)
 
 
 def store(path: Path, pieces: Iterable[bytes]) -> None:
@@ -29,7 +60,9 @@ def store(path: Path, pieces: Iterable[bytes]) -> None:
         with path.open("wb") as file:
             file.writelines(pieces)
     except OSError as error:
-        folder = tempfile.gettempdir()
+        from tempfile import gettempdir
+
+        folder = gettempdir()
         raise UsageError(f"cannot write to {folder} (see TMPDIR): {error.strerror}") from error
 
 

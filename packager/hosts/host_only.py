@@ -17,7 +17,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 
-from packager.dwarf.declared import inflated, sections
 from packager.elf import headers, imports
 from packager.elf.headers import SHT_DYNSYM, SHT_SYMTAB, STB_LOCAL, STT_FUNC, Elf
 from packager.errors import FormatError, LimitError
@@ -42,6 +41,7 @@ MAX_REGIONS = 1 << 12
 OPENMP = ("libomp.so", "libiomp5.so", "libgomp.so")
 SHOWN = 3
 _START = _MARK.decode()
+_STRINGS = "debug_str"  # ends of names of sections
 _ID = ".region_id"  # suffix of the variable whose address identifies a region with device code
 _DEBUG = "_debug__"  # suffix of the function that a kernel calls under -g
 _OF_VARIABLES = ("ctor", "dtor")  # suffixes of device variables' functions, which are no regions
@@ -178,8 +178,7 @@ def _functions(elf: Elf) -> Iterator[tuple[str, bool]]:
 
 def _in_debug_information(elf: Elf) -> Iterator[str]:
     """Yield the kernel's name of each region in debug information."""
-    for section in sections(elf, ".debug_str"):
-        text = inflated(elf, section)
+    for text in _debug_strings(elf):
         found = _matches(text, _REGION) if text.holds(_MARK) else ()
         yield from (name for match in found if decode(name := match[0].decode()))
 
@@ -211,7 +210,17 @@ def _texts(elf: Elf, *, is_openmp: bool) -> Iterator[Reader]:
     """Yield the names of symbols, and the names in debug information."""
     for table in elf.symbol_tables():
         yield elf.string_table(table.link, "names of symbols")
-    for section in sections(elf, ".debug_str") if is_openmp else ():
+    if is_openmp:
+        yield from _debug_strings(elf)
+
+
+def _debug_strings(elf: Elf) -> Iterator[Reader]:
+    """Yield the strings of debug information."""
+    if not any(section.name.endswith(_STRINGS) for section in elf.sections):
+        return
+    from packager.dwarf.declared import inflated, sections  # slow to load
+
+    for section in sections(elf, f".{_STRINGS}"):
         yield inflated(elf, section)
 
 

@@ -245,14 +245,19 @@ class Places:
     """Finds the image that a descriptor refers to."""
 
     def __init__(self, found: Sequence[PlacedImage]) -> None:
-        self._at = {item.place: n for n, item in enumerate(found) if item.place is not None}
-        self._sorted = sorted(self._at)
+        self._found = found
+        self._at: dict[int, int] = {}
+        self._sorted: list[int] | None = None  # most objects have no descriptor that asks
 
     def index(self, wanted: ImageRange) -> int | None:
         """Return the index of the image at `wanted`, or None.
 
         Clang 15 to 17 register the OffloadBinary around the image, other releases the image itself.
         """
+        if self._sorted is None:
+            places = ((item.place, number) for number, item in enumerate(self._found))
+            self._at = {place: number for place, number in places if place is not None}
+            self._sorted = sorted(self._at)
         at = bisect_left(self._sorted, wanted.start)
         if at == len(self._sorted):
             return None

@@ -80,10 +80,17 @@ def load_open(
     path: Path, data: Reader, wanted: Callable[[Reader], bool] = _everything
 ) -> Iterator[Loaded]:
     """Yield an open file, or each member of an open archive with offload code that is `wanted`."""
-    if members.probe(data):
+    if not headers.probe(data) and members.probe(data):  # the latter looks at the end, too
         yield from _archive(path, data, wanted)
     elif wanted(data):
         yield _load(str(path), data)
+
+
+def load_member(path: Path, member: members.Member) -> Iterator[Loaded]:
+    """Yield a member of the archive `path` that has offload code. Raises FormatError."""
+    if isinstance(member.data, Damage):
+        raise FormatError(member.data.message)
+    yield from _load_member(f"{path}({member.name})", member, member.data)
 
 
 def _archive(path: Path, data: Reader, wanted: Callable[[Reader], bool]) -> Iterator[Loaded]:

@@ -8,7 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 
 from packager.errors import UsageError
-from packager.files.reader import open_reader
 from packager.formats.host_records.requirements import FOR_ALL
 from packager.layouts import WrittenAbi
 from packager.linking.groups import Group
@@ -181,5 +180,5 @@ def _codes(part: Part, shared: Mapping[str, set[str]]) -> Codes:
     kernels = [name for name, owners in shared.items() if part.origin in owners]
     if part.image.kind != "elf" or not kernels:
         return {}
-    with open_reader(part.file) as data:
+    with part.opened() as data:
         return objects.codes(data, kernels)

@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from packager.errors import MissingToolError, UsageError
 from packager.files.temporary import temporary_folder
@@ -19,6 +21,8 @@ from packager.linking import spirv
 from packager.linking.bitcode_files import library_parts, release_of
 from packager.linking.device_runtime import OwnLibraries, own_libraries
 from packager.linking.host_command import is_device_library
+from packager.linking.image_cache import FACTS, ImageCache
+from packager.linking.join_key import join_key
 from packager.lowering.assembler import assemble
 from packager.lowering.child import Child
 from packager.lowering.joining.child import run_join, started
@@ -29,6 +33,7 @@ from packager.lowering.request import Answer, Emit
 from packager.lowering.targets import Family, family_of
 from packager.model import NO_ARCH, ImageKind
 from packager.records import NamedTuple
+from packager.triples import is_spirv_of_openmp
 
 _CPP = re.compile(r"_Z|__cxa_|__gxx_")  # what C++ needs of its library
 _MOST_NAMED = 6  # of names in a message
@@ -64,6 +69,7 @@ def join(
     search: Sequence[Path] = (),
     folder: Callable[[], Path] | None = None,
     child: Child | None = None,
+    cache: ImageCache | None = None,
 ) -> Joined:
     """Join `modules`, with what they need of `libraries`, to the image `out`.
 
@@ -76,17 +82,20 @@ def join(
     `emit` is as in lower: "image" is PTX for nvptx64 and "obj" a cubin, by ptxas; for a CPU "image"
     is a shared object, and "obj" leaves the link to the caller. `folder` is that of omptool's own
     libraries, which clang's code for OpenCL devices needs. `child` is a worker that has been
-    started (`joining.child.started`), to be used up.
+    started (`joining.child.started`), to be used up. `cache` may have the image.
 
     Raises SourceError or FormatError when a module is at fault, UsageError for an impossible
     request or what nothing defines, MissingToolError for what this machine lacks.
     """
-    is_openmp_spirv = spirv.is_openmp(target.triple)
+    is_openmp_spirv = is_spirv_of_openmp(target.triple)
     family = family_of(spirv.PORTABLE if is_openmp_spirv else target.triple)
     if not modules:
         raise UsageError(f"no module for {family.triple} is given")
     device = replace(_device(target, family), is_openmp_spirv=is_openmp_spirv)
-    with child or started() as worker, temporary_folder() as directory:
+    with ExitStack() as opened:
+        directory = opened.enter_context(temporary_folder())
+        # Without a cache LLVM is loaded while the request is prepared.
+        worker = None if cache else opened.enter_context(child or started())
         request = JoinRequest(
             modules=tuple(
                 Part(str(m.path.absolute()), m.name, release=release_of(m.path)) for m in modules
@@ -106,6 +115,10 @@ def join(
         else:
             own = own_libraries(request, family, parts, folders)
         request = replace(request, libraries=(*parts, *own.parts))
+        key = join_key(request, own, target, family) if cache else None
+        if cache and key and (facts := cache.take(key, out)):
+            return _known(out, facts)
+        worker = worker or opened.enter_context(child or started())
         answer = run_join(request, worker)
         said = tuple(note for name, note in own.notes if name in answer.libraries)
         if is_openmp_spirv:
@@ -113,7 +126,15 @@ def join(
         _check_resolved(answer, own, family)
         arch = "" if target.cpu in NO_ARCH else target.cpu
         found = _finished(request, answer, family, emit, out, target._replace(cpu=arch))
-        return found._replace(notes=said + found.notes)
+        found = found._replace(notes=said + found.notes)
+        if cache and key:
+            cache.keep(key, out, {name: getattr(found, name) for name in FACTS})
+        return found
+
+
+def _known(out: Path, facts: dict[str, Any]) -> Joined:
+    lists = (tuple(facts[name]) for name in ("exports", "libraries", "notes"))
+    return Joined(out, facts["kind"], facts["arch"], *lists)
 
 
 def _device(target: Target, family: Family) -> Device:

@@ -13,8 +13,6 @@ from packager.errors import MissingToolError, UsageError
 from packager.files.reader import open_reader
 from packager.files.temporary import unused
 from packager.formats.device_images.bitcode import magic
-from packager.formats.device_images.bitcode import module as bitcode
-from packager.linking import spirv
 from packager.linking.cpu import device_runtime, indirect_calls
 from packager.linking.cpu.link import Libraries, link_cpu
 from packager.linking.groups import Group
@@ -23,9 +21,10 @@ from packager.linking.tools import Tools
 from packager.lowering.linker import lld
 from packager.processes.programs import which
 from packager.records import NamedTuple
-from packager.triples import GPUS, code_of, normalise
+from packager.triples import GPUS, code_of, is_spirv_of_openmp, normalise
 
 if TYPE_CHECKING:
+    from packager.linking.image_cache import ImageCache
     from packager.lowering.request import Emit
 
 ELF_TYPE = Struct("<16xH")
@@ -39,6 +38,7 @@ class DeviceOptions(NamedTuple):
     level: int = 2  # optimisation level of bitcode
     keeps_ptx: bool = False  # even if ptxas could assemble it
     ptxas: tuple[str, ...] = ()  # words for ptxas
+    cache: ImageCache | None = None  # of images that LLVM has joined
 
     def of(self, group: Group) -> list[str]:
         """Return the words for the linker of a group."""
@@ -60,8 +60,10 @@ def link_group(
     MissingToolError.
     """
     states = [_state(part) for part in group.parts]
-    is_openmp_spirv = spirv.is_openmp(group.triple)
+    is_openmp_spirv = is_spirv_of_openmp(group.triple)
     if is_openmp_spirv:
+        from packager.linking import spirv
+
         spirv.expect_bitcode(group.parts)
     if "bitcode" not in states:
         _expect_no_library(group, options)
@@ -100,6 +102,10 @@ def link_group(
 
 def _expect_no_library(group: Group, options: DeviceOptions) -> None:
     """Raise UsageError for a library of bitcode that code of a group's processor cannot use."""
+    if not options.libraries:
+        return
+    from packager.formats.device_images.bitcode import module as bitcode  # slow to load
+
     code = code_of(group.triple)
     for library in options.libraries:
         with open_reader(library) as data:
@@ -129,7 +135,7 @@ def _state(part: Part) -> str:
     """Return the state of a part: "object", "bitcode", or "linked", which needs no work."""
     if part.image.kind == "bitcode":
         return "bitcode"
-    with open_reader(part.file) as data:
+    with part.opened() as data:
         is_elf = data.starts_with(MAGIC)
         return (
             "object" if is_elf and data.unpack(ELF_TYPE, 0, "ELF type") == (ET_REL,) else "linked"
@@ -188,6 +194,6 @@ def _joined(
     worker = tools.worker()
     done = join(
         *(inputs, target, options.libraries, out), emit=emit, kept=kept, search=search,
-        folder=libraries.folder, child=worker,
+        folder=libraries.folder, child=worker, cache=options.cache,
     )  # fmt: skip
     return "\n".join(done.notes)

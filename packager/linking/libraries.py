@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -79,13 +78,13 @@ def machine_of(path: Path) -> str | None:
 def machine_of_link(command: HostCommand) -> str:
     """Return the machine of the link's first object; without objects, this machine."""
     machines = (machine_of(item.path) for item in command.inputs)
-    return next(filter(None, machines), platform.machine())
+    return next(filter(None, machines), os.uname().machine)
 
 
 def _systems(machine: str, sysroot: str) -> Iterator[str]:
     """Yield the folders of a machine's libraries; for a foreign one, its own or the sysroot's."""
     names = f"{machine}-linux-gnu"
-    is_cross = machine != platform.machine() and not sysroot
+    is_cross = machine != os.uname().machine and not sysroot
     for root in ROOTS:
         yield f"{sysroot}{root}/{names}"
         yield from () if is_cross else (f"{sysroot}{root}64", sysroot + root)

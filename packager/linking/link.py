@@ -16,8 +16,9 @@ from packager.host_machines import MACHINES
 from packager.hosts.load import load
 from packager.layouts import WRITTEN, WrittenAbi
 from packager.linking import agreement, machines
-from packager.linking.archives import taken
+from packager.linking.archives import parsed_parts, taken
 from packager.linking.cpu.link import Libraries
+from packager.linking.deferred import DeferredPart
 from packager.linking.groups import Group, grouped
 from packager.linking.host_command import Given, HostCommand
 from packager.linking.images import DeviceOptions, link_group
@@ -68,12 +69,14 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
     tools.options_at = command.options_at
     # Without offload code in its inputs, the command runs unchanged.
     with ExitStack() as opened:
-        found = objects(linked(command, tools, LOOK), tools.folder, opened)
+        files = linked(command, tools, LOOK)
+        found = objects(files, tools.folder, opened, in_memory=tools.in_memory)
         if not found.parts:
             return _passed_on(found, command, options, tools)
-        with tools.with_worker(
-            any(one.image.kind == "bitcode" for part in found.parts for one in part.parts)
-        ):
+        parsed = [part for part in found.parts if isinstance(part, HostPart)]
+        images = (one.image for part in parsed for one in part.parts)
+        is_joined = any(image.kind == "bitcode" for image in images)
+        with tools.with_worker(is_joined and options.device.cache is None):
             return _linked(found, command, options, tools)
 
 
@@ -101,13 +104,13 @@ def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools
 
     # Link the program with the wrapper.
     if not images:
-        return tools.pass_on(command.with_words((), added))
+        return tools.link(command.with_words((), added))
     wrapper = tools.folder / WRAPPER
     abi = in_section(WRITTEN[_abi(parts, options)], tables)
     if not tools.is_dry:
         _wrap(wrapper, images, abi, machine, kept=_kept(parts), used=_of_libomp(command))
     tools.load_beside("packager.checks")
-    code = tools.pass_on(command.with_words([str(wrapper)], added))
+    code = tools.link(command.with_words([str(wrapper)], added))
     if code == 0 and not tools.is_dry and _is_written(command.output, options):
         if command.is_relocatable:
             from packager.linking.relocatable import close
@@ -124,9 +127,9 @@ def _passed_on(found: Objects, command: HostCommand, options: Options, tools: To
     """Run the command as it is; objects that a relocatable link has closed need a runtime."""
     machine = next((MACHINES.get(one.machine or "") for one in found.closed), None)
     if machine is None:
-        return tools.pass_on(command.words)
+        return tools.link(command.words)
     command, runtime = _with_runtime(command, options, machine)
-    return tools.pass_on(command.with_words((), () if runtime is None else (str(runtime),)))
+    return tools.link(command.with_words((), () if runtime is None else (str(runtime),)))
 
 
 def _with_runtime(
@@ -147,10 +150,10 @@ def _with_runtime(
     return command, runtime
 
 
-def _first(parts: Sequence[HostPart]) -> HostMachine:
+def _first(parts: Sequence[HostPart | DeferredPart]) -> HostMachine:
     """Return the machine of the objects that are linked unconditionally."""
     fixed = [part for part in parts if part.archive is None or part.is_whole]
-    return machines.of_objects(fixed or parts)
+    return machines.of_objects(parsed_parts(fixed or parts))
 
 
 def _is_written(output: Path, options: Options) -> bool:

@@ -27,12 +27,6 @@ WRONG_CODE = (
 )
 
 
-def is_openmp(triple: str) -> bool:
-    """Return whether clang's OpenMP code for Intel's and OpenCL's devices has this triple."""
-    arch, _, rest = triple.partition("-")
-    return arch == "spirv64" and rest.startswith("intel")
-
-
 def expect_bitcode(parts: Sequence[Part]) -> None:
     """Raise UsageError for an object with SPIR-V that lacks its device library.
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from packager.errors import MissingToolError, PackagerError
 from packager.files.temporary import store
-from packager.processes.programs import tool_environment
+from packager.linking.linker_lines import linker_line
+from packager.processes.programs import linker_environment
 
 if TYPE_CHECKING:
     from packager.lowering.child import Child
@@ -30,12 +31,9 @@ class LinkError(PackagerError):
         self.exit_code = exit_code
 
 
-# Put the heap of commands into huge pages, if the kernel allows it: binutils' ld spends a fifth of
-# its time on page faults, and needs no more memory with them. Other programs ignore the variable.
-HEAP = "glibc.malloc.hugetlb=1"
-
 # Longest command in characters. Kernels accept some 2 MiB, environment included.
 LONGEST = 1 << 17
+STDERR = 2
 
 
 def unheard(_line: str) -> None:
@@ -49,8 +47,10 @@ class Tools:
     folder: Path  # folder of intermediate files
     show: Callable[[str], None] = unheard  # is told of each command
     is_dry: bool = False  # run no command
+    in_memory: bool = False  # small inputs of commands need not be files in the folder
     options_at: int = 1  # first argument of a long command to put into a response file
     names: dict[str, str] = field(default_factory=dict)  # names of the folder's files for messages
+    passed_on: list[Sequence[str]] = field(default_factory=list)  # commands of `pass_on`
     _workers: list[Child] = field(default_factory=list)
     _awaited: list[str] = field(default_factory=list)  # modules
 
@@ -80,9 +80,12 @@ class Tools:
         self.show(shlex.join(command))
         if self.is_dry:
             return ""
-        pipe, environment = subprocess.PIPE, _environment(LC_ALL="C")
-        with self._running(command, env=environment, stdout=pipe, stderr=pipe) as process:
-            out, err = process.communicate()
+        pipe, environment = subprocess.PIPE, linker_environment(LC_ALL="C")
+        for words in (*self._without_driver(command, environment), command):
+            with self._running(words, env=environment, stdout=pipe, stderr=pipe) as process:
+                out, err = process.communicate()
+            if process.returncode == 0:
+                break  # else the driver prints the error
         said = self.named(err.decode(errors="surrogateescape")).strip()
         if process.returncode:
             killed = f": signal {-process.returncode} ended {command[0]}"
@@ -99,11 +102,32 @@ class Tools:
             return ""
         try:
             done = subprocess.run(
-                command, env=_environment(LC_ALL="C"), capture_output=True, check=False
+                command, env=linker_environment(LC_ALL="C"), capture_output=True, check=False
             )
         except OSError:
             return ""  # who is to link says why
         return "" if done.returncode else done.stdout.decode(errors="surrogateescape")
+
+    def link(self, command: Sequence[str]) -> int:
+        """Run a command that links, as `pass_on` does, without its driver where that is possible.
+
+        The linker's stderr is passed on if it succeeds. Otherwise the driver runs, which prints the
+        errors and adds its own.
+        """
+        self.show(shlex.join(command))
+        if self.is_dry:
+            return 0
+        environment = linker_environment()
+        for words in self._without_driver(command, environment):
+            if _is_coloured(words[0]):
+                break
+            with self._running(words, env=environment, stderr=subprocess.PIPE) as process:
+                _, err = process.communicate()
+            if process.returncode == 0:
+                with os.fdopen(os.dup(STDERR), "wb") as file:
+                    file.write(err)
+                return 0
+        return self._passed_on(command)
 
     def pass_on(self, command: Sequence[str]) -> int:
         """Run a command that prints its own errors; return its exit code.
@@ -111,14 +135,24 @@ class Tools:
         Raises LinkError if a signal killed it before it could print.
         """
         self.show(shlex.join(command))
-        if self.is_dry:
-            return 0
-        with self._running(command, env=_environment()) as process:
+        self.passed_on.append(command)
+        return 0 if self.is_dry else self._passed_on(command)
+
+    def _passed_on(self, command: Sequence[str]) -> int:
+        with self._running(command, env=linker_environment()) as process:
             process.wait()
         if process.returncode >= 0:
             return process.returncode
         killed = f"signal {-process.returncode} ended {command[0]}"
         raise LinkError(killed, "", exit_code(process.returncode))
+
+    def _without_driver(
+        self, command: Sequence[str], environment: dict[str, str]
+    ) -> Iterator[Sequence[str]]:
+        """Yield the linker's command that a driver would run, if it does nothing else."""
+        line = linker_line(command, self.folder, environment) if _is_short(command) else None
+        if line is not None and _is_short(line):
+            yield line
 
     def load_beside(self, *modules: str) -> None:
         """Import modules that are needed later, while the next command runs."""
@@ -139,7 +173,7 @@ class Tools:
 
     def _fitting(self, command: Sequence[str]) -> Sequence[str]:
         """Return the command, with a response file if it is too long for the kernel."""
-        if sum(len(word) + 1 for word in command) <= LONGEST:
+        if _is_short(command):
             return command
         words = self.folder / "words"
         begin, rest = command[: self.options_at], command[self.options_at :]
@@ -153,9 +187,13 @@ class Tools:
         return text
 
 
-def _environment(**more: str) -> dict[str, str]:
-    """Return the environment of commands; the user's settings of the heap have priority."""
-    return {"GLIBC_TUNABLES": HEAP, **tool_environment(**more)}
+def _is_coloured(linker: str) -> bool:
+    """Return whether a linker may colour its messages, as all but GNU ld do on a terminal."""
+    return os.isatty(STDERR) and not os.path.realpath(linker).endswith("ld.bfd")
+
+
+def _is_short(command: Sequence[str]) -> bool:
+    return sum(len(word) + 1 for word in command) <= LONGEST
 
 
 def exit_code(returncode: int) -> int:

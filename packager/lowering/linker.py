@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 import subprocess
 from collections.abc import Sequence
@@ -90,7 +89,7 @@ def _command(
     object_file: Path, output: Path, options: Sequence[str], arch: str, more: Sequence[str]
 ) -> list[str]:
     files = [str(object_file), "-o", str(output)]
-    is_own = platform.machine() == arch
+    is_own = os.uname().machine == arch
     driver = which("cc" if is_own else f"{arch}-linux-gnu-gcc")
     if driver:
         passed = [f"-Wl,{','.join(options)}"]

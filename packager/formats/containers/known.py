@@ -77,6 +77,11 @@ SECTIONS: tuple[SectionContainer, ...] = (
 )
 
 
+MOST_CLAIMED = 1 << 10
+# Formats by a section's name and type, which alone decide; many objects have the same sections.
+_claimed: dict[tuple[str, int], SectionContainer | None] = {}
+
+
 def of_file(data: Reader) -> FileContainer | None:
     """Return the container format of a whole file, or None."""
     return next((found for found in FILES if found.probe(data)), None)
@@ -84,4 +89,9 @@ def of_file(data: Reader) -> FileContainer | None:
 
 def of_section(section: Section) -> SectionContainer | None:
     """Return the container format of a section, or None."""
-    return next((found for found in SECTIONS if found.claims(section)), None)
+    key = section.name, section.type
+    if key not in _claimed:
+        if len(_claimed) > MOST_CLAIMED:
+            _claimed.clear()
+        _claimed[key] = next((found for found in SECTIONS if found.claims(section)), None)
+    return _claimed[key]

@@ -124,6 +124,8 @@ def in_ranges(space: Space, ranges: Iterable[tuple[int, int, EntryLayout]]) -> l
             continue
         chosen.append((Range(begin, size, _what(None, offset)), layout))
         total, past = total + size, end
+    if not chosen:
+        return []
     if total > MAX_WINDOW:
         raise FormatError(f"tables of offload entries of {total} bytes are too large to be real")
     windows = space.windows([at for at, _ in chosen])

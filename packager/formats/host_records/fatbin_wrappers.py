@@ -21,6 +21,7 @@ from packager.model import Model
 from packager.records import NamedTuple
 
 SECTIONS: dict[str, Model] = {".nvFatBinSegment": "cuda", ".hipFatBinSegment": "hip"}
+BEGINS = tuple(SECTIONS)
 MAGICS: dict[int, Model] = {0x466243B1: "cuda", 0x48495046: "hip", 0x4B504948: "hip"}
 SIZE, BINARY = 24, 8
 WRAPPER, WORD = Struct("<IIQ8x"), 8
@@ -75,7 +76,9 @@ def _may_have_wrappers(section: Section) -> bool:
 
 def model_of(section: Section) -> Model | None:
     """Return the model of the wrappers in a section; relocatable links append to its name."""
-    return next((m for name, m in SECTIONS.items() if section.name.startswith(name)), None)
+    if not section.name.startswith(BEGINS):
+        return None
+    return next(model for name, model in SECTIONS.items() if section.name.startswith(name))
 
 
 def _wrappers(

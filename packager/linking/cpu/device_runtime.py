@@ -18,7 +18,6 @@ from packager.errors import FormatError, MissingToolError, UsageError
 from packager.files.portable import is_file
 from packager.files.reader import Reader, open_reader
 from packager.formats.containers import archive
-from packager.formats.device_images.bitcode import module as bitcode
 from packager.linking.cpu.link import Libraries
 from packager.linking.groups import Group
 from packager.linking.host_command import Given
@@ -40,7 +39,7 @@ def added(
     `device_libraries` are the user's, in bitcode. Raises MissingToolError if the runtime is not
     installed, UsageError if it is for another machine.
     """
-    callers = [part for part in group.parts if _may_call(part)]
+    callers = [part for part in group.parts if part.holds(ENTRY_POINT.encode())]
     if not callers or any(ENTRY_POINT in device_symbols(part)[1] for part in group.parts):
         return ()
     missing = [part for part in callers if ENTRY_POINT in device_symbols(part)[0]]
@@ -59,12 +58,6 @@ def added(
     return (found,)
 
 
-def _may_call(part: Part) -> bool:
-    """Return whether the file contains the name anywhere, a quick test."""
-    with part.opened() as data:
-        return data.holds(ENTRY_POINT.encode())
-
-
 def _is_elsewhere(
     group: Group, libraries: Libraries, device_libraries: Sequence[Path], tools: Tools
 ) -> bool:
@@ -76,6 +69,8 @@ def _is_elsewhere(
 
 
 def _defines_in_bitcode(path: Path, group: Group) -> bool:
+    from packager.formats.device_images.bitcode import module as bitcode  # slow to load
+
     with open_reader(path) as data:
         try:
             is_own = bitcode.probe(data) and bitcode.machine(data) == code_of(group.triple)
@@ -95,6 +90,8 @@ def _defines(data: Reader) -> bool:
 
 
 def _bitcode(like: Part, path: Path) -> Part | None:
+    from packager.formats.device_images.bitcode import module as bitcode  # slow to load
+
     with open_reader(path) as data:
         if bitcode.machine(data) != code_of(like.image.triple):
             return None

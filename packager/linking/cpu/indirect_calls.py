@@ -78,7 +78,7 @@ def is_called(parts: Iterable[Part]) -> bool:
     """Return whether device objects of one target call the function, and none defines it."""
     missing: set[str] = set()
     found: set[str] = set()
-    for part in parts:
+    for part in [part for part in parts if part.holds(LOOKUP.encode())]:
         undefined, defined = device_symbols(part)
         missing |= undefined
         found |= defined

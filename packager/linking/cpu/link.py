@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from packager.errors import MissingToolError
-from packager.linking.cpu.undefined import explained
 from packager.linking.groups import Group
 from packager.linking.host_command import Given, HostCommand
 from packager.linking.tools import LinkError, Tools
@@ -56,6 +55,8 @@ def link_cpu(
     try:
         return tools.run(command, group.name)
     except LinkError as error:
+        from packager.linking.cpu.undefined import explained
+
         raise explained(error, group) from error
 
 

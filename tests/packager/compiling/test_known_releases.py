@@ -9,7 +9,8 @@ import pytest
 from toolchain import run
 
 from packager.compiling.compilers import VERSION, release_in
-from packager.compiling.known_releases import CACHE, FOLDER, XDG, release_of
+from packager.compiling.known_releases import FOLDER, release_of
+from packager.files.cache import CACHE, XDG
 
 SOURCE = """
 #include <stdio.h>

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from packager.linking.tools import HEAP, Tools
+from packager.linking.tools import Tools
+from packager.processes.programs import HEAP
 
 SAYS = ("sh", "-c", 'echo "$GLIBC_TUNABLES" > "$0"')
 
