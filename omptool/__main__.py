@@ -20,6 +20,10 @@ def main() -> None:
     # A command's records live until its end. Garbage collection takes a fifth of the time of a
     # large `verify` and a tenth of that of imports, and frees nothing.
     gc.disable()
+    if sys.argv[1:2] == ["cc"]:
+        from packager.compiling.known_commands import start_known
+
+        start_known(sys.argv[2:])
     from omptool.imports import import_click
 
     import_click()
