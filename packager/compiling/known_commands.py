@@ -97,10 +97,15 @@ def remember(words: Sequence[str], lines: Sequence[Sequence[str]], choice: str) 
         return
     marks = {name: f"{MARK}{number}" for number, name in enumerate(names)}
     marked = [marks.get(word, word) for word in line]
-    is_fit = all(list(words).count(name) == list(line).count(name) for name in names)
+    is_fit = _output(words) == _output(line)  # a part of the object goes to a temporary file
+    is_fit = is_fit and all(list(words).count(name) == list(line).count(name) for name in names)
     is_fit = is_fit and not any(name in word for name in names for word in marked)
     if is_fit and program_identity(program) is not None:  # a script may start another each time
         facts.keep([choice, *marked], _watched(program, line))
+
+
+def _output(words: Sequence[str]) -> str:
+    return words[list(words).index("-o") + 1] if "-o" in words[:-1] else ""
 
 
 def _named(word: str, names: Sequence[str]) -> str:

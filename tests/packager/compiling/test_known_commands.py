@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from places import FIXTURES
 from toolchain import CLANG, omptool, run
 
 from packager.compiling.known_commands import FOLDER, known_line, start_known
@@ -142,6 +143,16 @@ def test_a_damaged_file_and_a_closed_folder_are_passed_over(cache: Path) -> None
     assert known_line(words)
     cache.chmod(0o777)
     assert known_line(words) is None
+
+
+def test_a_part_of_an_object_is_not_the_object(cache: Path, tmp_path: Path) -> None:
+    """The compiler writes its part to a temporary file; kernels in LLVM IR are added to it."""
+    shutil.copy(FIXTURES / "builds" / "saxpy.ll", tmp_path)
+    shutil.copy(FIXTURES / "builds" / "saxpy.c", tmp_path)
+    words = (CLANG, "-c", "saxpy.c", "saxpy.ll", "-MMD", "-o", "sub/x.o")
+    compiled(*words)
+    assert known_line(words) is None
+    assert not list(cache.glob("*"))
 
 
 def test_the_object_and_the_messages_are_the_same(tmp_path: Path) -> None:
