@@ -58,6 +58,8 @@ def products(tmp_path_factory: pytest.TempPathFactory) -> Products:
     own = tmp_path_factory.getbasetemp()
     # pytest-xdist gives each worker a folder of its own, below the folder of the run.
     run = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    # Nothing depends on what earlier runs, or the user, have in the cache.
+    os.environ["OMPTOOL_CACHE_DIR"] = str(run / "cache")
     shared = Products(run / "products")
     of_this_run[:] = [shared]
     return shared
