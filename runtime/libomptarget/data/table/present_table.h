@@ -131,7 +131,7 @@ public:
   // memory that nobody uses any more, or null. `region` released it; "": no region did.
   std::byte* leave(Object& object, std::string_view region) {
     std::byte* device = nullptr;
-    const Object::Vacated vacated = object.vacate(device);
+    const Object::Vacated vacated = object.is_kept() ? object.vacate(device) : Object::Vacated::kNo;
     if (vacated == Object::Vacated::kNo) [[unlikely]]
       return take_out(object, region);
     if (vacated == Object::Vacated::kAwaited) [[unlikely]]
