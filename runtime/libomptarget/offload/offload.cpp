@@ -209,7 +209,7 @@ void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason) {
   insist_on_data(reason);
   std::string none;
   for (Device* device : devices_meant(device_id, nullptr, none))
-    device->data.host_side.make_host_current(rows, {}, "of the construct");
+    device->data.fallback.to_host(rows, {}, "of the construct");
   say("the runtime ignores a construct that maps or updates data: %s", reason.c_str());
 }
 

@@ -323,7 +323,7 @@ public:
   bool pin_stale(bool& is_usable, EventPtr& written);
   // Marks the host's copy as the newer one. Returns whether it was so, or nobody has written to the device's.
   bool become_host_current(const Activity& activity, bool& can_diverge);
-  // While the host's copy is the newer one, if there are two sides; under the lock of DivergedCopies.
+  // While the host's copy is the newer one, if there are two sides; under the lock of Fallback.
   Diverged* diverged() const { return diverged_.get(); }
   void diverge() { diverged_ = std::make_unique<Diverged>(); }
   // The device has what the host has. `is_over`: no host version that uses the object may be running.
