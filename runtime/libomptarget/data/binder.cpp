@@ -48,7 +48,7 @@ public:
   void bind() {
     while (!bind_all()) {
       take_back();
-      table_.wait_for(*blocking_, lock_);
+      lock_.wait_for(*blocking_);
       blocking_ = nullptr;
     }
     note_objects();
@@ -216,7 +216,7 @@ HostRange BindStep::reserved_range(std::size_t index) {
       continue;
     const Answer there = find(larger);
     if (there.is(Kind::kPresent))
-      table_.unpin(*there.object, lock_);
+      lock_.unpin(*there.object);
     if (!there.is(Kind::kPartial))
       reserved = larger;
   }
@@ -233,7 +233,7 @@ bool BindStep::leads_to_host(const Row& row) {
     return true;
   const Object& object = *cell.object;
   const bool leads = object.is_in_place() || (object.is_named() && object.has_own_value());
-  table_.unpin(*cell.object, lock_);
+  lock_.unpin(*cell.object);
   return leads;
 }
 
@@ -329,7 +329,7 @@ void BindStep::take_back() {
         table_.erase(**one, lock_);
       if (is_counted && (*one)->state() != Object::State::kGone)
         continue;
-      table_.unpin(**one, lock_);
+      lock_.unpin(**one);
       *one = {};
     }
   }
@@ -396,7 +396,7 @@ void BindStep::bind_known(const Row& row, Argument& argument, bool updates) {
     if (cell.is(Kind::kPresent) && (row.has(kCounts) || cell.object->is_separate()))
       argument.cell.known = cell.object;
     else if (cell.is(Kind::kPresent))
-      table_.unpin(*cell.object, lock_);
+      lock_.unpin(*cell.object);
   }
   for (ArgumentObject* const one : argument.both())
     if (*one && !blocking_ && !(*one)->standing(mapped_.call()).is_filled)
@@ -443,7 +443,7 @@ void Binder::unbind(MappedArguments& mapped, Lock& lock) {
   for (Argument& argument : mapped.arguments) {
     for (ArgumentObject* const one : argument.both())
       if (*one)
-        table_.unpin(**one, lock);
+        lock.unpin(**one);
     argument = {};
   }
 }
@@ -456,7 +456,7 @@ void Binder::bind_known(Rows rows, MappedArguments& mapped, bool updates, Lock& 
       return;
     Object& blocking = step.blocking();
     unbind(mapped, lock);
-    table_.wait_for(blocking, lock);
+    lock.wait_for(blocking);
   }
 }
 

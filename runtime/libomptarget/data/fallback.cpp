@@ -27,6 +27,18 @@ HostRange place_named_by(const Row& row) {
   return row.size > 0 ? range_of(row) : HostRange::of(empty_section(row), 1);
 }
 
+// Finds every object whose device memory shares a byte with the range; looks at all of them.
+Objects by_device_address(const PresentTable& table, std::uintptr_t begin, std::size_t size, PresentTable::Lock& lock) {
+  Objects found = table.overlapping({0, UINTPTR_MAX}, lock);
+  std::erase_if(found, [&](const Object* object) {
+    const std::uintptr_t there = reinterpret_cast<std::uintptr_t>(object->device());
+    const std::uintptr_t own_size = object->host().end - object->host().begin;
+    // Differences: a sum of an address and a size may overflow.
+    return !there || (there <= begin ? begin - there >= own_size : there - begin >= size);
+  });
+  return found;
+}
+
 // Returns the pieces of the range that hold the same on both sides when nothing is amiss.
 std::vector<HostRange> shared_pieces(const Object& object, HostRange within) {
   std::vector<HostRange> all;
@@ -81,7 +93,7 @@ void Fallback::pin_named(Rows rows, std::span<const HostRange> globals, Pins& al
     if (!unsettled)
       return;
     all.clear();
-    table_.wait_for(*std::exchange(unsettled, nullptr), lock);
+    lock.wait_for(*std::exchange(unsettled, nullptr));
   }
 }
 
@@ -95,7 +107,7 @@ void Fallback::wait_until_resolved(const Pins& objects, Rows rows) {
         events.push_back(std::move(written));
     for (const Row& row : rows)
       if (row.maps())
-        for (EventPtr& ended : table_.departures(place_named_by(row), lock))
+        for (EventPtr& ended : table_.departures(lock).pending(place_named_by(row)))
           events.push_back(std::move(ended));
   }
   for (const EventPtr& event : events)
@@ -107,7 +119,7 @@ void Fallback::note_stale(Rows rows, std::span<const HostRange> globals, MappedA
   Objects all = named(rows, globals, lock);
   for (const Row& row : rows)
     if (const std::uintptr_t address = possible_device_address(row)) { // is_device_ptr, or a pointer to nothing mapped
-      const Objects there = table_.by_device_address(address, 1, lock);
+      const Objects there = by_device_address(table_, address, 1, lock);
       all.insert(all.end(), there.begin(), there.end());
       // use_device_ptr leaves the host's address of what the device did not take.
       for (Object* const host : table_.overlapping({address, address + 1}, lock))
@@ -154,12 +166,12 @@ std::string Fallback::to_device(const void* device, std::size_t size) {
   Pins stale;
   {
     Lock lock(table_);
-    for (Object* const object : table_.by_device_address(reinterpret_cast<std::uintptr_t>(device), size, lock)) {
+    for (Object* const object : by_device_address(table_, reinterpret_cast<std::uintptr_t>(device), size, lock)) {
       const Object::State state = object->pin();
       if (state == Object::State::kPresent)
         stale.add(table_, *object);
       else if (state == Object::State::kFilling)
-        table_.unpin(*object, lock);
+        lock.unpin(*object);
     }
   }
   wait_until_resolved(stale);
@@ -233,12 +245,12 @@ void Fallback::forget_deleted(Rows rows) {
     while ((found = row.size == 0 ? table_.find_section(empty_section(row), row.has(kSection), lock)
                                   : table_.find(range_of(row), lock))
                .is(Answer::Kind::kLeaving))
-      table_.wait_for(*found.object, lock);
+      lock.wait_for(*found.object);
     if (!found.is(Answer::Kind::kPresent))
       continue;
     if (found.object->remove_counts(row.has(kHold) ? Count::kHold : Count::kReference))
       table_.erase(*found.object, lock);
-    table_.unpin(*found.object, lock);
+    lock.unpin(*found.object);
   }
 }
 
@@ -248,7 +260,7 @@ bool Fallback::is_out_of_reach(std::uintptr_t address) {
   if (allocations_.hold(address))
     return true;
   Lock lock(table_);
-  return !table_.by_device_address(address, 1, lock).empty();
+  return !by_device_address(table_, address, 1, lock).empty();
 }
 
 // ---- diverged copies ----

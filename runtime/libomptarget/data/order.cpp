@@ -6,15 +6,14 @@
 
 namespace omptool {
 
-void come_after_others(MappedArguments& mapped, CommandList& commands, const PresentTable& table,
-                       PresentTable::Lock& lock) {
+void come_after_others(MappedArguments& mapped, CommandList& commands, PresentTable& table, PresentTable::Lock& lock) {
   for (Argument& argument : mapped.arguments)
     for (const ArgumentObject* const one : argument.both()) {
       if (*one)
         if (EventPtr written = (*one)->pending_write(lock.over()))
           commands.after(std::move(written));
       if (one->fresh)
-        for (EventPtr& ended : table.departures((*one)->host(), lock))
+        for (EventPtr& ended : table.departures(lock).pending((*one)->host()))
           commands.after(std::move(ended));
     }
   mapped.leaves_events = commands.leaves_events();

@@ -13,8 +13,7 @@ namespace omptool {
 
 // Lets the construct's operations come after those that fill its objects, and after those that still copy back what
 // has been mapped where it creates some.
-void come_after_others(MappedArguments& mapped, CommandList& commands, const PresentTable& table,
-                       PresentTable::Lock& lock);
+void come_after_others(MappedArguments& mapped, CommandList& commands, PresentTable& table, PresentTable::Lock& lock);
 // Leaves the events that later constructs come after.
 void leave_events(Object& object, bool transfers, bool uses, CommandList& commands, PresentTable::Lock& lock);
 

@@ -73,7 +73,7 @@ void Construct::forget_departures() {
   for (Argument& argument : mapped_.arguments)
     for (const ArgumentObject* const one : argument.both())
       if (one->leaves)
-        data().table.forget_departure((*one)->host(), commands_.own_end(), lock);
+        data().table.departures(lock).forget((*one)->host(), commands_.own_end());
 }
 
 } // namespace omptool

@@ -83,7 +83,7 @@ void MappingConstruct::wait_for_others() {
   for (Argument& argument : mapped_.arguments)
     for (ArgumentObject* const one : argument.both()) {
       while (*one && (*one)->state() == Object::State::kFilling)
-        data().table.wait_for(**one, lock);
+        lock.wait_for(**one);
       mapped_.lacks = mapped_.lacks || (*one && (*one)->is_unusable());
     }
 }

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data/table/present_table.h"
 
-#include <algorithm>
-
 namespace omptool {
 using State = Object::State;
 
@@ -13,12 +11,19 @@ PresentTable::Lock::~Lock() {
     table_.records_.give_back(*one);
 }
 
+void PresentTable::Lock::wait_for(Object& object) {
+  if (!object.await())
+    return;
+  table_.changed_.wait(lock_);
+  observe::note_pause();
+}
+
 // ---- exact matches ----
 
 Answer PresentTable::create(const Row& row, const void* call) {
   Lock lock(*this);
   const HostRange host = range_of(row);
-  if (!departures(host, lock).empty())
+  if (!departures_.pending(host).empty())
     return {};
   Object* const created = insert({.host = host,
                                   .maker = call,
@@ -66,17 +71,6 @@ Answer PresentTable::find_section(const void* address, bool is_meant, Lock& lock
   }
 }
 
-Objects PresentTable::by_device_address(std::uintptr_t begin, std::size_t size, Lock& lock) const {
-  Objects found = overlapping({0, UINTPTR_MAX}, lock);
-  std::erase_if(found, [&](const Object* object) {
-    const std::uintptr_t there = reinterpret_cast<std::uintptr_t>(object->device());
-    const std::uintptr_t own_size = object->host().end - object->host().begin;
-    // Differences: a sum of an address and a size may overflow.
-    return !there || (there <= begin ? begin - there >= own_size : there - begin >= size);
-  });
-  return found;
-}
-
 // ---- changes ----
 
 Object* PresentTable::insert(Object::Beginning&& with, Lock&) {
@@ -113,13 +107,6 @@ void PresentTable::forget(const Object& object, bool is_kept, Object::Removed re
   objects_.erase(object);
   if (removed.is_awaited)
     changed_.notify_all();
-}
-
-void PresentTable::wait_for(Object& object, Lock& lock) {
-  if (!object.await())
-    return;
-  changed_.wait(lock.lock_);
-  observe::note_pause();
 }
 
 // Gives up the object's place, if it has not departed, and its device memory, unless others look at it. The record is
