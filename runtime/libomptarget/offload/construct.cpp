@@ -62,9 +62,9 @@ RangeSet Construct::copied_back() {
   return ranges;
 }
 
-void Construct::fail_to_copy_back(const Object& object, std::string_view region) {
-  die("%s%s%scopying back %s failed%s", region.empty() ? "" : "region ", region_name(region).c_str(),
-      region.empty() ? "" : ": ", describe(object).c_str(), commands_.failure().c_str());
+void Construct::fail_to_copy_back(const Object& object) {
+  const std::string during = region_ ? "region " + region_name(*region_) + ": " : std::string();
+  die("%scopying back %s failed%s", during.c_str(), describe(object).c_str(), commands_.failure().c_str());
 }
 
 // The caller unmaps the objects next.

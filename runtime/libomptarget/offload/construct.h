@@ -34,9 +34,9 @@ class [[nodiscard]] HandedOver {
 // Calls that wait call the functions of the final classes, without a look into a table.
 class Construct {
 public:
-  // Device and rows have to live as long as this.
-  Construct(Device& device, Rows rows, Waits waits)
-      : device_(device), rows_(rows), mapped_(rows), commands_(device.memory, waits) {}
+  // What is named has to live as long as this. `region`: the name of the region that this is; null: it is none.
+  Construct(Device& device, Rows rows, Waits waits, const std::string* region = nullptr)
+      : device_(device), rows_(rows), region_(region), mapped_(rows), commands_(device.memory, waits) {}
   virtual ~Construct() = default;
   Construct(const Construct&) = delete;
   Construct& operator=(const Construct&) = delete;
@@ -87,11 +87,12 @@ protected:
   }
   // Drops those of the first `pending` rows by the table's lock. The caller reports when that is released.
   void release_in_order(std::size_t pending, Lock& lock);
-  // Queues the copies back. A failure ends the program. `region` names the region that has run, for the message; "":
-  // none has.
-  void copy_back(std::string_view region = {}) {
+  // Queues the copies back. A failure ends the program.
+  void copy_back() {
+    if (!mapped_.any_leaves && !(mapped_.flags & kAlways))
+      return;
     std::optional<RangeSet> by_leaving; // what rows that give up objects copy back
-    for (std::size_t i = mapped_.any_leaves || (mapped_.flags & kAlways) ? rows_.size() : 0; i-- > 0;) {
+    for (std::size_t i = rows_.size(); i-- > 0;) {
       const Row& row = rows_[i];
       Object* const object = mapped_.arguments[i].object;
       if (!object || !row.maps() || !row.has(kFrom) || row.size <= 0)
@@ -109,12 +110,11 @@ protected:
         is_wanted = is_wanted && row.has(kAlways);
       }
       if (is_wanted && !data().fallback.copy(Direction::kToHost, *object, there(), commands_)) [[unlikely]]
-        fail_to_copy_back(*object, region);
+        fail_to_copy_back(*object);
     }
   }
-  // All that was queued has ended: unpins the objects, and unmaps those that leave. No lock may be held. `region` names
-  // the region that has run, if any has.
-  void end(std::string_view region = {}) {
+  // All that was queued has ended: unpins the objects, and unmaps those that leave. No lock may be held.
+  void end() {
     commands_.set_ended();
     for (const Argument& one : mapped_.arguments) {
       if (one.object && !one.object.leaves && one.pinned)
@@ -127,13 +127,14 @@ protected:
     for (std::size_t i = 0; mapped_.any_leaves && i < mapped_.arguments.size(); ++i)
       for (ArgumentObject* const one : mapped_.arguments[i].both())
         if (one->leaves)
-          unmap(**one, region);
+          unmap(**one);
   }
 
   DeviceData& data() const { return device_.data; }
 
   Device& device_;
   const Rows rows_;
+  const std::string* const region_;
   MappedArguments mapped_;
   CommandList commands_;
   bool is_abandoned_ = false; // nothing has run: only what other constructs have left is copied back
@@ -169,8 +170,9 @@ private:
   [[gnu::noinline]] void release_in_order(std::size_t pending);
   bool holds_results(const Object& object);
   RangeSet copied_back();
-  [[noreturn]] void fail_to_copy_back(const Object& object, std::string_view region);
-  void unmap(Object& object, std::string_view region) {
+  [[noreturn]] void fail_to_copy_back(const Object& object);
+  void unmap(Object& object) {
+    const std::string_view region = region_ ? std::string_view(*region_) : std::string_view();
     const HostRange host = object.host(); // a vacant record is anybody's
     const std::ptrdiff_t padding = object.padding();
     if (std::byte* const device = data().table.leave(object, region))

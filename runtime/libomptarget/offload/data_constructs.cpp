@@ -16,7 +16,7 @@ namespace {
 
 class Begin final : public MappingConstruct {
 public:
-  Begin(Device& device, Rows rows, Waits waits) : MappingConstruct(device, rows, waits, false) {}
+  Begin(Device& device, Rows rows, Waits waits) : MappingConstruct(device, rows, waits) {}
   bool resolve(const Placed&, std::string&) override {
     print(missing_object());
     return_pointers();

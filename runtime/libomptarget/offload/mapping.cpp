@@ -9,24 +9,25 @@ namespace omptool {
 // ---- place ----
 
 void MappingConstruct::place_in_order() {
-  const bool is_released = runs_kernel_ && commands_.is_later();
+  const bool is_region = region_ != nullptr;
+  const bool is_released = is_region && commands_.is_later();
   const std::vector<HostRange> globals =
-      runs_kernel_ && data().table.any_host_current() ? this->globals() : std::vector<HostRange>();
+      is_region && data().table.any_host_current() ? this->globals() : std::vector<HostRange>();
   HostFallback::end();
   if (mapped_.creates)
     fill_early();
   {
     Lock lock(data().table);
     data().binder.bind(rows_, mapped_, lock);
-    if (runs_kernel_ && data().table.any_host_current()) [[unlikely]]
+    if (is_region && data().table.any_host_current()) [[unlikely]]
       data().fallback.note_stale(rows_, globals, mapped_, commands_, lock);
     come_after_others(mapped_, commands_, data().table, lock);
     for (std::size_t i = 0; i < rows_.size() && mapped_.leaves_events; ++i) {
       const ArgumentObject &object = mapped_.arguments[i].object, &cell = mapped_.arguments[i].cell;
       if (object)
-        leave_events(*object, object.fresh || rows_[i].has(kTo | kAlways), runs_kernel_, commands_, lock);
+        leave_events(*object, object.fresh || rows_[i].has(kTo | kAlways), is_region, commands_, lock);
       if (cell)
-        leave_events(*cell, true, runs_kernel_, commands_, lock);
+        leave_events(*cell, true, is_region, commands_, lock);
     }
     // Afterwards: while the construct counts an object, nobody has it leave before these events are there.
     if (is_released)
@@ -100,7 +101,7 @@ void MappingConstruct::refresh() {
                                commands_)) {
         argument.object->note_written();
       } else {
-        if (!runs_kernel_)
+        if (!region_)
           die("updating the device's copy of %s failed%s", describe(*argument.object).c_str(),
               commands_.failure().c_str());
         argument.object.refused = mapped_.lacks = true;
@@ -110,7 +111,7 @@ void MappingConstruct::refresh() {
     if ((row.has(kAttach) && !attach_later(row, argument)) ||
         (owes_pointer && !data().transfers.attach(row, argument, commands_))) {
       argument.cell.refused = mapped_.lacks = true;
-      if (!runs_kernel_)
+      if (!region_)
         argument.cell->mark_unusable();
     }
   }

@@ -29,8 +29,7 @@ public:
   }
 
 protected:
-  MappingConstruct(Device& device, Rows rows, Waits waits, bool runs_kernel)
-      : Construct(device, rows, waits), runs_kernel_(runs_kernel) {}
+  using Construct::Construct;
 
   // Returns the variables that its kernel may use, beside the rows.
   virtual std::vector<HostRange> globals() const { return {}; }
@@ -125,8 +124,6 @@ private:
   void refresh();
   bool attach_later(const Row& row, Argument& argument);
   std::string missing_object(const std::string& why);
-
-  const bool runs_kernel_;
 };
 
 } // namespace omptool

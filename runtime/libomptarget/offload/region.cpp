@@ -150,7 +150,7 @@ bool Region::run(std::string& reason) {
 void Region::leave() {
   if (!commands_.is_later())
     release();
-  copy_back(kernel_.name);
+  copy_back();
 }
 
 // ---- done ----
@@ -162,7 +162,7 @@ void Region::leave() {
   if (const std::string why = commands_.wait(); !why.empty())
     die("region %s: %s", kernel_.title().c_str(), why.c_str());
   commands_.set_ended(failure);
-  end(kernel_.name);
+  end();
 }
 
 [[gnu::cold, gnu::noinline]] bool Region::fail(HandedOver handed_over, const std::string& failure,
@@ -187,7 +187,7 @@ void Region::release_all_private() {
 
 void Region::finish(HandedOver) {
   release_private();
-  end(kernel_.name);
+  end();
 }
 
 // ---- all ----

@@ -71,7 +71,7 @@ public:
   // All that is named here has to live as long as this. Of a call that returns before (kLater), the region's objects
   // are released when it is placed, though they are used until finish().
   Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const AskedShape& shape, Waits waits)
-      : MappingConstruct(device, rows, waits, true), kernel_(kernel), there_(there), shape_(shape),
+      : MappingConstruct(device, rows, waits, &kernel.name), kernel_(kernel), there_(there), shape_(shape),
         copies_(mapped_.flags & kPrivate ? rows.size() : 0), arguments_(there.how.how, rows.size()) {}
   ~Region() override { release_private(); }
 

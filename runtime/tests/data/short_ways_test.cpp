@@ -54,10 +54,12 @@ struct Present {
   Row row{&number, &number, sizeof number, kTo | kFrom | kCounts};
 };
 
+const std::string own_name = "region";
+
 // A region that is not over before this goes.
 class Later final : public MappingConstruct {
 public:
-  explicit Later(Present& present) : MappingConstruct(present.device, {&present.row, 1}, Waits::kLater, true) {}
+  explicit Later(Present& present) : MappingConstruct(present.device, {&present.row, 1}, Waits::kLater, &own_name) {}
   ~Later() override {
     std::string none;
     finish(*hand_over(placed_, none));

@@ -42,10 +42,13 @@ __attribute__((no_sanitize("thread"))) void write(int& place, int value) {
   place = value;
 }
 
+const std::string own_name = "region";
+
 // A region whose steps the test takes one by one.
 class Step final : public MappingConstruct {
 public:
-  explicit Step(Shared& shared) : MappingConstruct(shared.device, shared.rows(), Waits::kNow, true), shared_(shared) {
+  explicit Step(Shared& shared)
+      : MappingConstruct(shared.device, shared.rows(), Waits::kNow, &own_name), shared_(shared) {
     std::string reason;
     CHECK(copy_in(reason));
   }
