@@ -37,10 +37,8 @@ constexpr auto kLlvm = observe::Abi::kLlvm;
 // A number that names no device is the program's mistake, in LLVM's words; unless there are no devices,
 // when every region runs on the host. Names the region, if the call is one of a region.
 void check_device(std::int64_t number, const void* region = nullptr) {
-  if (number == kDefaultDevice) [[likely]]
-    return;
   const int count = number_of_devices(); // takes in what has registered
-  if (count <= 0 || (number >= 0 && number <= count)) [[likely]]
+  if (count <= 0 || (number >= kDefaultDevice && number <= count)) [[likely]]
     return;
   if (region)
     say("region %s asks for device %lld: %s available", title_of(region, kernel_of(region).get()).c_str(),
