@@ -17,7 +17,7 @@ struct ArgumentObject {
   Object* known = nullptr; // null: not present
   bool fresh = false;      // created by this call
   bool refused = false;    // the device did not take what this call owes to it
-  bool leaves = false;     // the row gives up the last reference
+  bool leaves = false;     // the row drops the last reference
   operator Object*() const { return known; }
   Object* operator->() const { return known; }
 };
@@ -44,8 +44,8 @@ struct MappedArguments {
   }
   // Returns the address by which others know the construct.
   const void* call() const { return &arguments; }
-  // Some row gives up the object: several may name it.
-  bool gives_up(const Object& object) const { return any_leaves && object.is_left_by(call()); }
+  // Returns whether some row drops the last reference to the object: several may name it.
+  bool releases(const Object& object) const { return any_leaves && object.is_left_by(call()); }
 
   PerRow<Argument> arguments;
   std::uint32_t flags = 0;    // of all rows

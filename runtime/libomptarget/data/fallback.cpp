@@ -80,20 +80,20 @@ Objects Fallback::named(Rows rows, std::span<const HostRange> globals, Lock& loc
 // Pins the same, once none of them is on its way in or out.
 void Fallback::pin_named(Rows rows, std::span<const HostRange> globals, Pins& all) {
   Lock lock(table_);
-  for (Object* unsettled = nullptr;;) {
+  for (Object* blocking = nullptr;;) {
     for (Object* const object : named(rows, globals, lock)) {
       const Object::State state = object->pin();
       if (state == Object::State::kFilling || state == Object::State::kPresent)
         all.add(table_, *object);
       if (state != Object::State::kPresent) {
-        unsettled = object;
+        blocking = object;
         break;
       }
     }
-    if (!unsettled)
+    if (!blocking)
       return;
     all.clear();
-    lock.wait_for(*std::exchange(unsettled, nullptr));
+    lock.wait_for(*std::exchange(blocking, nullptr));
   }
 }
 

@@ -91,7 +91,7 @@ protected:
   void copy_back() {
     if (!mapped_.any_leaves && !(mapped_.flags & kAlways))
       return;
-    std::optional<RangeSet> by_leaving; // what rows that give up objects copy back
+    std::optional<RangeSet> by_leaving; // what rows that release objects copy back
     for (std::size_t i = rows_.size(); i-- > 0;) {
       const Row& row = rows_[i];
       Object* const object = mapped_.arguments[i].object;
@@ -101,7 +101,7 @@ protected:
       const auto there = [&] { return common(range_of(row), object->host()); };
       const bool is_last = mapped_.arguments[i].object.leaves;
       bool is_wanted = !is_abandoned_;
-      if (is_last || mapped_.gives_up(*object)) {
+      if (is_last || mapped_.releases(*object)) {
         is_wanted = is_wanted || holds_results(*object);
         if (!is_last && is_wanted && !by_leaving) [[unlikely]]
           by_leaving = copied_back();
@@ -124,10 +124,13 @@ protected:
     }
     if (mapped_.departs) [[unlikely]]
       forget_departures();
-    for (std::size_t i = 0; mapped_.any_leaves && i < mapped_.arguments.size(); ++i)
-      for (ArgumentObject* const one : mapped_.arguments[i].both())
+    if (!mapped_.any_leaves)
+      return;
+    const std::string_view region = region_ ? std::string_view(*region_) : std::string_view();
+    for (Argument& argument : mapped_.arguments)
+      for (ArgumentObject* const one : argument.both())
         if (one->leaves)
-          unmap(**one);
+          unmap(**one, region);
   }
 
   DeviceData& data() const { return device_.data; }
@@ -171,8 +174,7 @@ private:
   bool holds_results(const Object& object);
   RangeSet copied_back();
   [[noreturn]] void fail_to_copy_back(const Object& object);
-  void unmap(Object& object) {
-    const std::string_view region = region_ ? std::string_view(*region_) : std::string_view();
+  void unmap(Object& object, std::string_view region) {
     const HostRange host = object.host(); // a vacant record is anybody's
     const std::ptrdiff_t padding = object.padding();
     if (std::byte* const device = data().table.leave(object, region))

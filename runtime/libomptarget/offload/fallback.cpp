@@ -113,8 +113,8 @@ void copy_to_host(Device& device, const void* host_address, const Kernel* kernel
     warn("region %s: %s", title.c_str(), doubts.c_str());
 }
 
-std::int32_t give_up(Device& device, const void* host_address, const Kernel* kernel, Rows rows,
-                     const std::string& reason) {
+std::int32_t fall_back_from(Device& device, const void* host_address, const Kernel* kernel, Rows rows,
+                            const std::string& reason) {
   copy_to_host(device, host_address, kernel, rows);
   return fall_back(host_address, kernel, reason);
 }

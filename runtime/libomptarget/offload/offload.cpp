@@ -30,7 +30,7 @@ constexpr const char* kDisabled = "OMP_TARGET_OFFLOAD is DISABLED";
   std::string reason;
   if (try_on(registry, device, kernel.get(), rows, shape, reason)) [[likely]]
     return 0;
-  return give_up(device, host_address, kernel.get(), rows, reason);
+  return fall_back_from(device, host_address, kernel.get(), rows, reason);
 }
 
 // Callers of constructors and destructors "are always launched with a single thread and team"

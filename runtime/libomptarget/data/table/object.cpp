@@ -107,10 +107,10 @@ bool Object::is_first_look() {
 
 bool Object::await() {
   const std::lock_guard guard(lock_);
-  const bool is_unsettled = state_ == State::kFilling || state_ == State::kLeaving;
-  if (is_unsettled)
+  const bool is_changing = state_ == State::kFilling || state_ == State::kLeaving;
+  if (is_changing)
     put(kAwaited, true);
-  return is_unsettled;
+  return is_changing;
 }
 
 Object::Vacated Object::keep_vacant(std::byte*& device) {

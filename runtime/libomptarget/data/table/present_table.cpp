@@ -8,7 +8,7 @@ using State = Object::State;
 PresentTable::Lock::~Lock() {
   lock_.unlock();
   for (Object* const one : gone_)
-    table_.records_.give_back(*one);
+    table_.records_.recycle(*one);
 }
 
 void PresentTable::Lock::wait_for(Object& object) {
@@ -77,7 +77,7 @@ Object* PresentTable::insert(Object::Beginning&& with, Lock&) {
   const HostRange host = with.host;
   Object& object = records_.take();
   if (!objects_.insert(host, object)) {
-    records_.give_back(object);
+    records_.recycle(object);
     return nullptr;
   }
   const std::uint64_t born = with.written ? 0 : activity_.birth();
@@ -109,7 +109,7 @@ void PresentTable::forget(const Object& object, bool is_kept, Object::Removed re
     changed_.notify_all();
 }
 
-// Gives up the object's place, if it has not departed, and its device memory, unless others look at it. The record is
+// Drops the object's place, if it has not departed, and its device memory, unless others look at it. The record is
 // recycled without a list of such: an allocation here made objects leave 1.2 times as slowly.
 std::byte* PresentTable::take_out(Object& object, std::string_view region) {
   Object::Parted parted;
@@ -128,7 +128,7 @@ std::byte* PresentTable::take_out(Object& object, std::string_view region) {
       forget(object, is_kept, parted.removed);
   }
   if (parted.removed.is_last)
-    records_.give_back(object);
+    records_.recycle(object);
   return parted.device;
 }
 

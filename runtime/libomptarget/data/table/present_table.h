@@ -57,7 +57,7 @@ public:
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
     Object::Events& over() { return over_; }
-    // Gives up the caller's pin.
+    // Drops the caller's pin.
     void unpin(Object& object) {
       if (object.unpin()) [[unlikely]]
         gone_.push_back(&object);
@@ -115,17 +115,17 @@ public:
   Object* insert(Object::Beginning&& with, Lock& lock);
   // Calls that use the object keep its record; its device memory goes with that.
   void erase(Object& object, Lock& lock);
-  // Gives up the caller's pin. May call the plugin: no lock may be held.
+  // Drops the caller's pin. May call the plugin: no lock may be held.
   void unpin(Object& object) {
     if (object.unpin()) [[unlikely]]
-      records_.give_back(object);
+      records_.recycle(object);
   }
   // The call has filled what it created. `is_written`: with the host's data.
   void publish(Object& object, bool is_written, const void* call) {
     if (object.filled(is_written, call)) [[unlikely]]
       wake();
   }
-  // The object leaves, and its bytes are where they belong. Gives up the caller's pin. An object that has left keeps
+  // The object leaves, and its bytes are where they belong. Drops the caller's pin. An object that has left keeps
   // its place for a while, without device memory: programs map the same memory again and again. Returns the device
   // memory that nobody uses any more, or null. `region` released it; "": no region did.
   std::byte* leave(Object& object, std::string_view region) {
