@@ -40,15 +40,15 @@ bool any_other(Rows rows, HostRange larger, HostRange reserved) {
 // Binds all rows of a construct by the table's lock.
 class BindStep {
 public:
-  BindStep(PresentTable& table, const Sharing& sharing, Rows rows, Held& held, Lock& lock)
-      : table_(table), sharing_(sharing), rows_(rows), held_(held), lock_(lock), parts_(rows) {}
+  BindStep(PresentTable& table, const Sharing& sharing, Rows rows, MappedArguments& mapped, Lock& lock)
+      : table_(table), sharing_(sharing), rows_(rows), mapped_(mapped), lock_(lock), parts_(rows) {}
 
   // A position is taken in one step: whoever waits in the midst of it would come after one construct by one object, and
   // before it by another. So a construct keeps nothing that it has made while it waits for an object that leaves.
   void bind() {
     while (!bind_all()) {
       take_back();
-      table_.wait_for(*blocking_, lock_);
+      lock_.wait_for(*blocking_);
       blocking_ = nullptr;
     }
     note_objects();
@@ -56,7 +56,7 @@ public:
   // Binds rows that release or update what earlier calls have mapped. False: blocking() has to be waited for.
   bool bind_known(bool updates) {
     for (std::size_t i = 0; i < rows_.size() && !blocking_; ++i)
-      bind_known(rows_[i], held_.bound[i], updates);
+      bind_known(rows_[i], mapped_.arguments[i], updates);
     return !blocking_;
   }
   // Returns the object that the caller waits for when it has let go of everything.
@@ -69,9 +69,9 @@ private:
         bind_counted(i);
     for (std::size_t i = 0; i < rows_.size() && !blocking_; ++i)
       if (rows_[i].has(kAttach))
-        bind_attached(rows_[i], held_.bound[i]);
+        bind_attached(rows_[i], mapped_.arguments[i]);
       else if (rows_[i].maps() && !rows_[i].has(kCounts))
-        bind_part(rows_[i], held_.bound[i]);
+        bind_part(rows_[i], mapped_.arguments[i]);
     return !blocking_;
   }
   void take_back();
@@ -107,12 +107,12 @@ private:
 
   HostRange reserved_range(std::size_t index);
   bool leads_to_host(const Row& row);
-  Object* bind_object(std::size_t index, Binding& binding);
+  Object* bind_object(std::size_t index, Argument& argument);
   void bind_counted(std::size_t index);
   Object* obtain_part(const Row& row, HostRange wanted);
-  void bind_part(const Row& row, Binding& binding);
-  void bind_attached(const Row& row, Binding& binding);
-  void bind_known(const Row& row, Binding& binding, bool updates);
+  void bind_part(const Row& row, Argument& argument);
+  void bind_attached(const Row& row, Argument& argument);
+  void bind_known(const Row& row, Argument& argument, bool updates);
   bool is_enclosing(const Row& row, HostRange enclosing) const {
     return row.has(kCounts) && !row.any(kTo | kFrom | kPointer) && parts_.any_in(enclosing);
   }
@@ -122,7 +122,7 @@ private:
   PresentTable& table_;
   const Sharing& sharing_;
   const Rows rows_;
-  Held& held_;
+  MappedArguments& mapped_;
   Lock& lock_;
   const StructParts parts_;
   Object* blocking_ = nullptr; // leaves, or is filled by another call: nothing can be bound before
@@ -196,7 +196,7 @@ Object* BindStep::obtain(const Row& row, HostRange wanted, Count count, std::ptr
     made.device = static_cast<std::byte*>(wanted.address());
     made.own_value = true;
   } else {
-    made.maker = held_.call();
+    made.maker = mapped_.call();
   }
   Object* const object = table_.insert(std::move(made), lock_);
   if (is_in_place)
@@ -216,7 +216,7 @@ HostRange BindStep::reserved_range(std::size_t index) {
       continue;
     const Answer there = find(larger);
     if (there.is(Kind::kPresent))
-      table_.unpin(*there.object, lock_);
+      lock_.unpin(*there.object);
     if (!there.is(Kind::kPartial))
       reserved = larger;
   }
@@ -233,11 +233,11 @@ bool BindStep::leads_to_host(const Row& row) {
     return true;
   const Object& object = *cell.object;
   const bool leads = object.is_in_place() || (object.is_named() && object.has_own_value());
-  table_.unpin(*cell.object, lock_);
+  lock_.unpin(*cell.object);
   return leads;
 }
 
-Object* BindStep::bind_object(std::size_t index, Binding& binding) {
+Object* BindStep::bind_object(std::size_t index, Argument& argument) {
   const Row& row = rows_[index];
   const HostRange reserved = reserved_range(index);
   if (blocking_)
@@ -253,25 +253,25 @@ Object* BindStep::bind_object(std::size_t index, Binding& binding) {
     return nullptr;
   Object* const object =
       obtain(wanted, reserved, count_of(row), is_enclosing(row, reserved) ? padding_of(reserved) : 0);
-  const void* const base = row.has(kPointer) ? binding.pointer : row.base;
+  const void* const base = row.has(kPointer) ? argument.pointer : row.base;
   if (object && base < reserved.address() && object->host().begin == reserved.begin &&
-      object->standing(held_.call()).is_own)
+      object->standing(mapped_.call()).is_own)
     object->set_base(reinterpret_cast<std::uintptr_t>(base));
   return object;
 }
 
 void BindStep::bind_counted(std::size_t index) {
   const Row& row = rows_[index];
-  Binding& binding = held_.bound[index];
+  Argument& argument = mapped_.arguments[index];
   if (!row.any(kPointer | kCounts))
     return;
   if (row.has(kPointer))
-    binding.pointer = pointer_value(row);
-  if (!binding.object)
-    binding.object.known = bind_object(index, binding);
+    argument.pointer = pointer_value(row);
+  if (!argument.object)
+    argument.object.known = bind_object(index, argument);
   // The pointee must be present, which says nothing about its pointer.
-  if (row.has(kPointer | kCounts) && !binding.cell && !blocking_)
-    binding.cell.known = obtain(without(row, kPresent | kImplicit), cell_of(row), count_of(row));
+  if (row.has(kPointer | kCounts) && !argument.cell && !blocking_)
+    argument.cell.known = obtain(without(row, kPresent | kImplicit), cell_of(row), count_of(row));
 }
 
 // A part of a struct, or a pointer's cell, for which no row has room. LLVM's programs map it all the same
@@ -291,8 +291,8 @@ Object* BindStep::obtain_part(const Row& row, HostRange wanted) {
   return part;
 }
 
-void BindStep::bind_part(const Row& row, Binding& binding) {
-  RowObject& place = row.has(kPointer) ? binding.cell : binding.object;
+void BindStep::bind_part(const Row& row, Argument& argument) {
+  ArgumentObject& place = row.has(kPointer) ? argument.cell : argument.object;
   const HostRange wanted = place_of(row);
   if (place)
     return;
@@ -304,14 +304,14 @@ void BindStep::bind_part(const Row& row, Binding& binding) {
 
 // A pointer that is to be attached if either side of it is new: nothing is counted, and either may be
 // absent.
-void BindStep::bind_attached(const Row& row, Binding& binding) {
+void BindStep::bind_attached(const Row& row, Argument& argument) {
   if (!row.base || !row.begin || row.size < kPointerSize)
     return;
-  binding.pointer = pointer_value(row);
+  argument.pointer = pointer_value(row);
   const Answer cell = find(HostRange::of(row.base, row.size));
-  binding.cell.known = cell.is(Kind::kPresent) ? cell.object : nullptr;
+  argument.cell.known = cell.is(Kind::kPresent) ? cell.object : nullptr;
   if (!blocking_)
-    binding.object.known = find_section(row);
+    argument.object.known = find_section(row);
 }
 
 // Lets go of what the construct has made, which nobody has seen, and of what it does not count: that may change
@@ -319,17 +319,17 @@ void BindStep::bind_attached(const Row& row, Binding& binding) {
 void BindStep::take_back() {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Row& row = rows_[i];
-    Binding& binding = held_.bound[i];
-    for (RowObject* const one : binding.both()) {
+    Argument& argument = mapped_.arguments[i];
+    for (ArgumentObject* const one : argument.both()) {
       if (!*one)
         continue;
       const bool is_counted =
-          row.maps() && (row.has(kCounts) || (row.has(kPointer) && one == &binding.object) || (*one)->is_separate());
-      if ((*one)->standing(held_.call()).is_own)
+          row.maps() && (row.has(kCounts) || (row.has(kPointer) && one == &argument.object) || (*one)->is_separate());
+      if ((*one)->standing(mapped_.call()).is_own)
         table_.erase(**one, lock_);
       if (is_counted && (*one)->state() != Object::State::kGone)
         continue;
-      table_.unpin(**one, lock_);
+      lock_.unpin(**one);
       *one = {};
     }
   }
@@ -340,7 +340,7 @@ void BindStep::take_back() {
 // Keeps account of which parts of a struct the program maps: the holes of an enclosing range hold nothing.
 void BindStep::note_part(std::size_t index) {
   const Row& row = rows_[index];
-  const RowObject& object = held_.bound[index].object;
+  const ArgumentObject& object = mapped_.arguments[index].object;
   const bool is_first = object.fresh && object->is_first_look();
   if (is_lookup(row))
     return;
@@ -357,23 +357,23 @@ void BindStep::note_part(std::size_t index) {
 void BindStep::note_objects() {
   RangeSet copied; // to the construct's own objects
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    Binding& binding = held_.bound[i];
-    for (RowObject* const one : binding.both()) {
+    Argument& argument = mapped_.arguments[i];
+    for (ArgumentObject* const one : argument.both()) {
       if (!*one)
         continue;
-      const Object::Standing standing = (*one)->standing(held_.call());
+      const Object::Standing standing = (*one)->standing(mapped_.call());
       one->fresh = one->fresh || standing.is_own;
-      held_.creates = held_.creates || one->fresh;
-      held_.lacks = held_.lacks || !standing.is_usable;
-      held_.awaits = held_.awaits || !(standing.is_filled || standing.is_own);
+      mapped_.creates = mapped_.creates || one->fresh;
+      mapped_.lacks = mapped_.lacks || !standing.is_usable;
+      mapped_.awaits = mapped_.awaits || !(standing.is_filled || standing.is_own);
     }
-    if (!rows_[i].maps() || !binding.object)
+    if (!rows_[i].maps() || !argument.object)
       continue;
     note_part(i);
-    if (!binding.object.fresh)
+    if (!argument.object.fresh)
       continue;
-    const HostRange there = common(range_of(rows_[i]), binding.object->host());
-    binding.repeated = copied.contains(there);
+    const HostRange there = common(range_of(rows_[i]), argument.object->host());
+    argument.repeated = copied.contains(there);
     if (rows_[i].has(kTo))
       copied.add(there);
   }
@@ -381,31 +381,31 @@ void BindStep::note_objects() {
 
 // ---- what earlier calls have mapped ----
 
-void BindStep::bind_known(const Row& row, Binding& binding, bool updates) {
+void BindStep::bind_known(const Row& row, Argument& argument, bool updates) {
   if (!row.maps() || (updates && row.size == 0))
     return;
   const HostRange wanted = row.size == 0 ? HostRange::of(empty_section(row), 0) : range_of(row);
-  binding.object.known = row.size == 0 ? find_section(row) : find_known(row, wanted);
+  argument.object.known = row.size == 0 ? find_section(row) : find_known(row, wanted);
   if (blocking_)
     return;
   // For an update nothing less will do, even if the device can use the host's memory.
-  if (!binding.object && row.has(kPresent) && !(updates ? sharing_.is_only() : sharing_.any()))
+  if (!argument.object && row.has(kPresent) && !(updates ? sharing_.is_only() : sharing_.any()))
     throw absence(wanted, updates ? "motion" : "map type");
   if (row.has(kPointer) && !updates) {
     const Answer cell = find(cell_of(row));
     if (cell.is(Kind::kPresent) && (row.has(kCounts) || cell.object->is_separate()))
-      binding.cell.known = cell.object;
+      argument.cell.known = cell.object;
     else if (cell.is(Kind::kPresent))
-      table_.unpin(*cell.object, lock_);
+      lock_.unpin(*cell.object);
   }
-  for (RowObject* const one : binding.both())
-    if (*one && !blocking_ && !(*one)->standing(held_.call()).is_filled)
+  for (ArgumentObject* const one : argument.both())
+    if (*one && !blocking_ && !(*one)->standing(mapped_.call()).is_filled)
       blocking_ = *one;
-  if (!updates || blocking_ || !binding.object)
+  if (!updates || blocking_ || !argument.object)
     return;
-  binding.host_current = binding.object->is_newer_on_host();
+  argument.host_current = argument.object->is_newer_on_host();
   if (row.has(kTo))
-    binding.object->note_written();
+    argument.object->note_written();
 }
 
 } // namespace
@@ -434,29 +434,29 @@ bool Binder::needs_no_lock(Rows rows, bool& may_create) const {
 
 // ---- all matches ----
 
-void Binder::bind(Rows rows, Held& held, Lock& lock) {
-  BindStep(table_, sharing_, rows, held, lock).bind();
+void Binder::bind(Rows rows, MappedArguments& mapped, Lock& lock) {
+  BindStep(table_, sharing_, rows, mapped, lock).bind();
 }
 
 // Lets go of what has been found: others may have changed it.
-void Binder::unbind(Held& held, Lock& lock) {
-  for (Binding& binding : held.bound) {
-    for (RowObject* const one : binding.both())
+void Binder::unbind(MappedArguments& mapped, Lock& lock) {
+  for (Argument& argument : mapped.arguments) {
+    for (ArgumentObject* const one : argument.both())
       if (*one)
-        table_.unpin(**one, lock);
-    binding = {};
+        lock.unpin(**one);
+    argument = {};
   }
 }
 
-void Binder::bind_known(Rows rows, Held& held, bool updates, Lock& lock) {
+void Binder::bind_known(Rows rows, MappedArguments& mapped, bool updates, Lock& lock) {
   for (;;) {
-    unbind(held, lock);
-    BindStep step(table_, sharing_, rows, held, lock);
+    unbind(mapped, lock);
+    BindStep step(table_, sharing_, rows, mapped, lock);
     if (step.bind_known(updates))
       return;
     Object& blocking = step.blocking();
-    unbind(held, lock);
-    table_.wait_for(blocking, lock);
+    unbind(mapped, lock);
+    lock.wait_for(blocking);
   }
 }
 

@@ -6,15 +6,12 @@
 #pragma once
 
 #include "data/allocations.h"
-#include "data/begin.h"
-#include "data/diverged_copies.h"
-#include "data/end.h"
+#include "data/binder.h"
+#include "data/fallback.h"
 #include "data/globals.h"
-#include "data/host_side.h"
 #include "data/presence.h"
 #include "data/table/present_table.h"
 #include "data/transfers.h"
-#include "data/update.h"
 
 namespace omptool {
 
@@ -29,11 +26,8 @@ struct DeviceData {
   Globals globals{table};
   Allocations allocations{memory};
   Transfers transfers{memory, sharing};
-  DivergedCopies diverged{memory, table, activity, transfers};
-  HostSide host_side{memory, sharing, table, allocations, diverged};
-  End ending{memory, sharing, table, diverged};
-  Begin beginning{memory, sharing, table, diverged, transfers, host_side, ending};
-  Update updating{memory, sharing, table, diverged};
+  Fallback fallback{memory, sharing, table, activity, allocations, transfers};
+  Binder binder{table, sharing};
 };
 
 } // namespace omptool

@@ -7,7 +7,7 @@ namespace omptool {
 Object* Globals::find_any(HostRange host, PresentTable::Lock& lock) {
   const Answer found = table_.find(host, lock);
   if (found.is(Answer::Kind::kPresent))
-    table_.unpin(*found.object, lock); // it stays in the table while that is locked
+    lock.unpin(*found.object); // it stays in the table while that is locked
   return found.object;
 }
 

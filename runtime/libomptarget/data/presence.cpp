@@ -11,7 +11,7 @@ void* Presence::mapped_address(const void* host) {
   if (!found.is(Answer::Kind::kPresent))
     return nullptr;
   void* const there = found.object->device() ? found.object->at(reinterpret_cast<std::uintptr_t>(host)) : nullptr;
-  table_.unpin(*found.object, lock);
+  lock.unpin(*found.object);
   return there;
 }
 

@@ -58,12 +58,12 @@ bool Transfers::copy_whole(Direction direction, const Object& object, std::span<
   return commands.wait().empty() && queued;
 }
 
-bool Transfers::attach(const Row& row, Binding& binding, CommandList& commands) {
-  if (!binding.cell || binding.cell->is_in_place()) // which the host reads, too
+bool Transfers::attach(const Row& row, Argument& argument, CommandList& commands) {
+  if (!argument.cell || argument.cell->is_in_place()) // which the host reads, too
     return true;
-  void* const host_value = binding.pointer;
+  void* const host_value = argument.pointer;
   void* value = nullptr;
-  const Object* const object = binding.object;
+  const Object* const object = argument.object;
   if (object && object->device()) {
     const void* begin = row.size || row.has(kSection) ? row.begin : host_value;
     value = device_base(object->at(reinterpret_cast<std::uintptr_t>(begin)), begin, host_value);
@@ -73,18 +73,18 @@ bool Transfers::attach(const Row& row, Binding& binding, CommandList& commands) 
   const std::uintptr_t cell = cell_of(row).begin;
   // Of a side without device memory it is noted, too, where the pointer leads: a region that falls back
   // needs both.
-  const bool possible = binding.cell->device() && (!object || object->device());
-  if (binding.cell->attach(cell, value, reinterpret_cast<std::uintptr_t>(host_value), possible) ==
+  const bool possible = argument.cell->device() && (!object || object->device());
+  if (argument.cell->attach(cell, value, reinterpret_cast<std::uintptr_t>(host_value), possible) ==
       Object::Attached::kKnown)
-    return possible || !binding.cell->device();
+    return possible || !argument.cell->device();
   if (!possible)
-    return !binding.cell->device();
+    return !argument.cell->device();
   if (observe::heard()) [[unlikely]]
-    report_copy(memory_.number(), true, *binding.cell, &value, binding.cell->at(cell), sizeof value, row.base);
+    report_copy(memory_.number(), true, *argument.cell, &value, argument.cell->at(cell), sizeof value, row.base);
   const observe::Shown shown(row.base);
-  if (commands.submit(binding.cell->at(cell), commands.keep(&value, sizeof value), kPointerSize))
+  if (commands.submit(argument.cell->at(cell), commands.keep(&value, sizeof value), kPointerSize))
     return true;
-  binding.cell->detach(cell);
+  argument.cell->detach(cell);
   return false;
 }
 

@@ -4,7 +4,7 @@
 // Copies between the two sides of an object, without the pointers whose device copies lead to device memory.
 #pragma once
 
-#include "data/mapped_arguments.h"
+#include "data/arguments.h"
 #include "data/table/present_table.h"
 #include "process/read_only.h"
 #include "rtl/command_list.h"
@@ -12,6 +12,8 @@
 #include <span>
 
 namespace omptool {
+
+enum class Direction { kToDevice, kToHost };
 
 class Transfers {
 public:
@@ -31,7 +33,7 @@ public:
   bool copy_whole(Direction direction, const Object& object, std::span<const HostRange> except);
   // Initialises the device's copy of a pointer with the base device address of its pointee. A pointer to nothing that
   // is present becomes null, unless it already points somewhere on the device.
-  bool attach(const Row& row, Binding& binding, CommandList& commands);
+  bool attach(const Row& row, Argument& argument, CommandList& commands);
 
   // Returns the range without attached pointers and what `except` names.
   static std::vector<HostRange> without_pointers(const Object& object, HostRange range,

@@ -138,7 +138,7 @@ std::int32_t run_region_later(std::int64_t asked, const void* host_address, Rows
                   events, call, reason))
     return 0;
   wait_for(events);
-  return give_up(*device, host_address, kernel.get(), rows, reason);
+  return fall_back_from(*device, host_address, kernel.get(), rows, reason);
 }
 
 void data_later(Action action, std::int64_t device_id, Rows rows, const Later& call, std::string fault) {

@@ -6,32 +6,37 @@
 // it has returned, so that a wrong order does not compile.
 #pragma once
 
+#include "data/arguments.h"
+#include "data/table/range_set.h"
 #include "devices/registry.h"
+#include "observe/events/sink.h"
 #include "process/message.h"
 #include "rtl/command_list.h"
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace omptool {
 
-enum class Stage { kPlaced, kHandedOver };
-
-// The proof that a construct has reached the stage.
-template <Stage stage> class [[nodiscard]] Taken {
+// Proves that a construct has its position among the constructs, and that its objects are counted.
+class [[nodiscard]] Placed {
   friend class Construct;
-  Taken() = default;
+  Placed() = default;
 };
-using Placed = Taken<Stage::kPlaced>;         // it has its position among the constructs, and its objects are counted
-using HandedOver = Taken<Stage::kHandedOver>; // the device has all its operations
+// Proves that the device has all its operations.
+class [[nodiscard]] HandedOver {
+  friend class Construct;
+  HandedOver() = default;
+};
 
 // Calls that wait call the functions of the final classes, without a look into a table.
 class Construct {
 public:
-  // Device and rows have to live as long as this.
-  Construct(Device& device, Rows rows, CommandList::Use use)
-      : device_(device), rows_(rows), use_(use), held_(rows), commands_(device.memory, use) {}
+  // What is named has to live as long as this. `region`: the name of the region that this is; null: it is none.
+  Construct(Device& device, Rows rows, Waits waits, const std::string* region = nullptr)
+      : device_(device), rows_(rows), region_(region), mapped_(rows), commands_(device.memory, waits) {}
   virtual ~Construct() = default;
   Construct(const Construct&) = delete;
   Construct& operator=(const Construct&) = delete;
@@ -39,7 +44,7 @@ public:
   virtual Placed place() = 0;
   // Decides what an asynchronous call decides before it returns: addresses, memory for private copies. False, and why:
   // the construct has to be abandoned.
-  virtual bool settle(const Placed&, std::string&) { return true; }
+  virtual bool resolve(const Placed&, std::string&) { return true; }
   // Queues what the device is to do. Nothing, and why: it has not begun, and has to be abandoned.
   virtual std::optional<HandedOver> hand_over(Placed, std::string& reason) = 0;
   // Waits for what is queued, and undoes it.
@@ -55,25 +60,130 @@ public:
   CommandList& commands() { return commands_; }
 
 protected:
+  using Lock = PresentTable::Lock;
+  using Seen = observe::RowsSeen::Kind;
+
   static Placed placed() { return {}; }
   HandedOver handed_over() {
     commands_.set_handed_over();
     return {};
   }
-  // `region` names the region that has run, if any has.
-  void end(std::string_view region = {}) {
-    commands_.set_ended();
-    device_.data.ending.finish(held_, commands_, region);
+  // Nothing has to be ordered, so that exact matches do.
+  bool is_unordered() const { return !commands_.leaves_events() && !data().table.any_host_current(); }
+  void report(Seen kind);
+
+  // ---- the end of a construct: what nobody refers to any more is copied back and goes ----
+
+  // Drops the references, each by its object's lock alone where nothing is queued on the object.
+  void release() {
+    const bool is_reported = observe::heard() && !rows_.empty();
+    std::size_t pending = rows_.size();
+    while (pending > 0 && !mapped_.leaves_events && release_row(pending - 1, is_reported))
+      --pending;
+    if (pending > 0) [[unlikely]]
+      release_in_order(pending);
+    if (is_reported) [[unlikely]]
+      report(Seen::kReleased);
   }
+  // Drops those of the first `pending` rows by the table's lock. The caller reports when that is released.
+  void release_in_order(std::size_t pending, Lock& lock);
+  // Queues the copies back. A failure ends the program.
+  void copy_back() {
+    if (!mapped_.any_leaves && !(mapped_.flags & kAlways))
+      return;
+    std::optional<RangeSet> by_leaving; // what rows that release objects copy back
+    for (std::size_t i = rows_.size(); i-- > 0;) {
+      const Row& row = rows_[i];
+      Object* const object = mapped_.arguments[i].object;
+      if (!object || !row.maps() || !row.has(kFrom) || row.size <= 0)
+        continue;
+      // Read only of an object that is pinned: release_row() unpins others, and their records may be in use again.
+      const auto there = [&] { return common(range_of(row), object->host()); };
+      const bool is_last = mapped_.arguments[i].object.leaves;
+      bool is_wanted = !is_abandoned_;
+      if (is_last || mapped_.releases(*object)) {
+        is_wanted = is_wanted || holds_results(*object);
+        if (!is_last && is_wanted && !by_leaving) [[unlikely]]
+          by_leaving = copied_back();
+        is_wanted = is_wanted && (is_last || !by_leaving->contains(there()));
+      } else {
+        is_wanted = is_wanted && row.has(kAlways);
+      }
+      if (is_wanted && !data().fallback.copy(Direction::kToHost, *object, there(), commands_)) [[unlikely]]
+        fail_to_copy_back(*object);
+    }
+  }
+  // All that was queued has ended: unpins the objects, and unmaps those that leave. No lock may be held.
+  void end() {
+    commands_.set_ended();
+    for (const Argument& one : mapped_.arguments) {
+      if (one.object && !one.object.leaves && one.pinned)
+        data().table.unpin(*one.object);
+      if (one.cell && !one.cell.leaves) [[unlikely]]
+        data().table.unpin(*one.cell);
+    }
+    if (mapped_.departs) [[unlikely]]
+      forget_departures();
+    if (!mapped_.any_leaves)
+      return;
+    const std::string_view region = region_ ? std::string_view(*region_) : std::string_view();
+    for (Argument& argument : mapped_.arguments)
+      for (ArgumentObject* const one : argument.both())
+        if (one->leaves)
+          unmap(**one, region);
+  }
+
+  DeviceData& data() const { return device_.data; }
 
   Device& device_;
   const Rows rows_;
-  const CommandList::Use use_;
-  Held held_;
+  const std::string* const region_;
+  MappedArguments mapped_;
   CommandList commands_;
+  bool is_abandoned_ = false; // nothing has run: only what other constructs have left is copied back
+
+private:
+  Object::Uncount of_object(const Row& row) const {
+    return {row.has(kHold), row.any(kCounts | kPointer), row.has(kDelete) && !is_abandoned_};
+  }
+  // Releases a row by its object's lock alone. `is_reported`: listeners have yet to see the object. False: operations
+  // on the object are queued, or the row has a cell, too, and nothing has been done.
+  bool release_row(std::size_t index, bool is_reported) {
+    const Row& row = rows_[index];
+    Argument& argument = mapped_.arguments[index];
+    if (argument.cell) [[unlikely]]
+      return false;
+    if (!argument.object || !row.maps())
+      return true;
+    const bool is_over = !row.has(kAlways) && !is_reported; // nothing more is done with it for this row, if it stays
+    switch (argument.object->uncount(of_object(row), is_over, mapped_.call())) {
+    case Object::Left::kQueued:
+      return false;
+    case Object::Left::kLeaves:
+      mapped_.any_leaves = argument.object.leaves = true;
+      break;
+    case Object::Left::kUnpinned:
+      argument.pinned = false;
+      break;
+    case Object::Left::kStays:
+      break;
+    }
+    return true;
+  }
+  [[gnu::noinline]] void release_in_order(std::size_t pending);
+  bool holds_results(const Object& object);
+  RangeSet copied_back();
+  [[noreturn]] void fail_to_copy_back(const Object& object);
+  void unmap(Object& object, std::string_view region) {
+    const HostRange host = object.host(); // a vacant record is anybody's
+    const std::ptrdiff_t padding = object.padding();
+    if (std::byte* const device = data().table.leave(object, region))
+      device_.memory.release(device, host.address(), host.size(), region, padding);
+  }
+  void forget_departures();
 };
 
-// All of a construct whose call waits. False, and why: nothing has begun, and nothing of it is left.
+// Carries out a construct whose call waits. False, and why: nothing has begun, and nothing of it is left.
 template <typename Body> bool carry_out(Body&& body, std::string& reason) {
   const Placed placed = body.place();
   const std::optional<HandedOver> handed_over = body.hand_over(placed, reason);
@@ -90,9 +200,9 @@ template <typename Body> bool carry_out(Body&& body, std::string& reason) {
 
 using observe::Action;
 
-// All of a construct that moves data and runs no kernel, and whose call waits.
+// Carries out a construct that moves data and runs no kernel, and whose call waits.
 void carry_out(Action action, Device& device, Rows rows);
-// One whose call returns before it has ended.
+// Makes one whose call returns before it has ended.
 std::unique_ptr<Construct> data_construct_for_later(Action action, Device& device, Rows rows);
 
 } // namespace omptool

@@ -3,82 +3,150 @@
 //
 // The constructs that move data and run no kernel: begin, end and update. They have no host version: what they cannot
 // do ends the program, or is for the regions to find.
-#include "offload/construct.h"
+#include "data/order.h"
 #include "offload/fallback.h"
+#include "offload/mapping.h"
+#include "process/read_only.h"
 
+#include <cstring>
 #include <utility>
 
 namespace omptool {
 namespace {
 
-using Use = CommandList::Use;
-
-class BeginConstruct final : public Construct {
+class Begin final : public MappingConstruct {
 public:
-  using Construct::Construct;
-  Placed place() override {
-    device_.data.beginning.take_position(rows_, held_, Purpose::kData, commands_);
-    return placed();
-  }
-  bool settle(const Placed&, std::string&) override {
-    report(device_.data.beginning.lacks(held_));
-    device_.data.beginning.return_pointers(rows_, held_);
+  Begin(Device& device, Rows rows, Waits waits) : MappingConstruct(device, rows, waits) {}
+  bool resolve(const Placed&, std::string&) override {
+    print(missing_object());
+    return_pointers();
     return true;
   }
   std::optional<HandedOver> hand_over(Placed, std::string&) override {
-    if (std::string failure; !device_.data.beginning.copy_in(rows_, held_, Purpose::kData, commands_, failure))
-      report(failure);
+    if (std::string failure; !copy_in(failure))
+      print(failure);
     return handed_over();
   }
   void finish(HandedOver) override {
-    if (use_ == Use::kNow && (held_.flags & kReturn))
-      device_.data.beginning.return_pointers(rows_, held_);
+    if (!commands_.is_later() && (mapped_.flags & kReturn))
+      return_pointers();
     end();
   }
   // One object that the device does not take leaves the others' addresses as they are.
   bool fail(HandedOver handed_over, const std::string& failure, std::string&) override {
-    const std::string refused = device_.data.beginning.refuse(rows_, held_, failure);
+    const std::string refused = refuse(failure);
     commands_.set_ended(failure);
     finish(handed_over);
-    report(refused);
+    print(refused);
     return false;
   }
 
 private:
-  // Reports once which object the device does not have, if any: regions that use it run on the host.
-  void report(const std::string& failure) {
-    if (failure.empty() || std::exchange(is_reported_, true))
+  // Prints once which object the device does not have, if any: regions that use it run on the host.
+  void print(const std::string& failure) {
+    if (failure.empty() || std::exchange(is_printed_, true))
       return;
     insist_on_data(failure);
     say("%s lacks an object, and regions that use it run on the host: %s", device_.describe().c_str(), failure.c_str());
   }
 
-  bool is_reported_ = false;
+  bool is_printed_ = false;
 };
 
-class EndConstruct final : public Construct {
+class End final : public Construct {
 public:
   using Construct::Construct;
+  // Finds what rows that an earlier construct mapped refer to, and releases them.
   Placed place() override {
-    device_.data.ending.take_position(rows_, held_, commands_);
+    if (!is_unordered() || !data().binder.find_exactly(rows_, mapped_, false)) [[unlikely]]
+      place_in_order();
+    else
+      release();
     return placed();
   }
   std::optional<HandedOver> hand_over(Placed, std::string&) override {
-    device_.data.ending.copy_back(rows_, held_, Release::kNormal, commands_);
+    copy_back();
     return handed_over();
+  }
+
+private:
+  [[gnu::noinline]] void place_in_order() {
+    HostFallback::end();
+    {
+      Lock lock(data().table);
+      data().binder.bind_known(rows_, mapped_, false, lock);
+      come_after_others(mapped_, commands_, data().table, lock);
+      release_in_order(rows_.size(), lock);
+    }
+    if (observe::heard()) [[unlikely]]
+      report(Seen::kReleased);
   }
 };
 
-class UpdateConstruct final : public Construct {
+// Copies between the two sides of objects that are there.
+class Update final : public Construct {
 public:
   using Construct::Construct;
   Placed place() override {
-    device_.data.updating.take_position(rows_, held_, commands_);
+    const bool is_reported = observe::heard();
+    const bool is_exact = is_unordered();
+    if (is_exact && !is_reported && mapped_.all_plain && rows_.size() == 1 && move_few(rows_.front()))
+      return placed();
+    if (!is_exact || !data().binder.find_exactly(rows_, mapped_, true)) [[unlikely]]
+      place_in_order();
+    if (is_reported) [[unlikely]]
+      report(Seen::kUpdated);
     return placed();
   }
+  // Queues the copies. A failure ends the program.
   std::optional<HandedOver> hand_over(Placed, std::string&) override {
-    device_.data.updating.copy(rows_, held_, commands_);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const Argument& argument = mapped_.arguments[i];
+      // An object that only the host has is not brought up to date.
+      if (!argument.object || (argument.host_current && !argument.object->is_usable())) [[unlikely]]
+        continue;
+      const HostRange there = common(range_of(rows_[i]), argument.object->host());
+      for (const Direction direction : {Direction::kToDevice, Direction::kToHost})
+        if (rows_[i].has(direction == Direction::kToDevice ? kTo : kFrom) &&
+            !data().fallback.copy(direction, *argument.object, there, commands_)) [[unlikely]]
+          fail_to_copy(direction, *argument.object);
+    }
     return handed_over();
+  }
+
+private:
+  // Moves a few bytes while the object is found, so that nothing is left to copy, or to unpin.
+  bool move_few(const Row& row) {
+    constexpr std::int64_t kFew = 256;
+    if (!row.maps() || row.size > kFew || !device_.memory.moves_itself())
+      return false;
+    const HostRange range = range_of(row);
+    Object* const object = data().table.hinted(row);
+    return object && object->use(range, row.has(kTo), [&] {
+      if (!object->device() || object->has_own_value() || object->has_details()) [[unlikely]]
+        return false;
+      const std::size_t size = static_cast<std::size_t>(row.size);
+      if (row.has(kTo))
+        std::memmove(object->at(range.begin), row.begin, size);
+      if (row.has(kFrom) && !read_only_memory.hold(range.begin))
+        std::memmove(row.begin, object->at(range.begin), size);
+      return true;
+    });
+  }
+  [[gnu::noinline]] void place_in_order() {
+    HostFallback::end();
+    Lock lock(data().table);
+    data().binder.bind_known(rows_, mapped_, true, lock);
+    come_after_others(mapped_, commands_, data().table, lock);
+    for (std::size_t i = 0; i < rows_.size() && mapped_.leaves_events; ++i)
+      if (mapped_.arguments[i].object)
+        leave_events(*mapped_.arguments[i].object, rows_[i].has(kTo), rows_[i].has(kFrom), commands_, lock);
+  }
+  [[noreturn]] void fail_to_copy(Direction direction, const Object& object) {
+    const std::string name = describe(object), why = commands_.failure();
+    if (direction == Direction::kToDevice)
+      die("updating the device's copy of %s failed%s", name.c_str(), why.c_str());
+    die("updating %s from the device failed%s", name.c_str(), why.c_str());
   }
 };
 
@@ -88,19 +156,19 @@ public:
 [[gnu::flatten]] void carry_out(Action action, Device& device, Rows rows) {
   std::string none; // they are never abandoned
   if (action == Action::kEnterData)
-    carry_out(BeginConstruct(device, rows, Use::kNow), none);
+    carry_out(Begin(device, rows, Waits::kNow), none);
   else if (action == Action::kExitData)
-    carry_out(EndConstruct(device, rows, Use::kNow), none);
+    carry_out(End(device, rows, Waits::kNow), none);
   else
-    carry_out(UpdateConstruct(device, rows, Use::kNow), none);
+    carry_out(Update(device, rows, Waits::kNow), none);
 }
 
 std::unique_ptr<Construct> data_construct_for_later(Action action, Device& device, Rows rows) {
   if (action == Action::kEnterData)
-    return std::make_unique<BeginConstruct>(device, rows, Use::kLater);
+    return std::make_unique<Begin>(device, rows, Waits::kLater);
   if (action == Action::kExitData)
-    return std::make_unique<EndConstruct>(device, rows, Use::kLater);
-  return std::make_unique<UpdateConstruct>(device, rows, Use::kLater);
+    return std::make_unique<End>(device, rows, Waits::kLater);
+  return std::make_unique<Update>(device, rows, Waits::kLater);
 }
 
 } // namespace omptool

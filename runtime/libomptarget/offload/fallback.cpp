@@ -108,13 +108,13 @@ std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std
 void copy_to_host(Device& device, const void* host_address, const Kernel* kernel, Rows rows) {
   const std::string title = title_of(host_address, kernel);
   const std::vector<HostRange> globals = kernel ? kernel->globals() : std::vector<HostRange>{};
-  const std::string doubts = device.data.host_side.make_host_current(rows, globals, title);
+  const std::string doubts = device.data.fallback.to_host(rows, globals, title);
   if (!doubts.empty())
     warn("region %s: %s", title.c_str(), doubts.c_str());
 }
 
-std::int32_t give_up(Device& device, const void* host_address, const Kernel* kernel, Rows rows,
-                     const std::string& reason) {
+std::int32_t fall_back_from(Device& device, const void* host_address, const Kernel* kernel, Rows rows,
+                            const std::string& reason) {
   copy_to_host(device, host_address, kernel, rows);
   return fall_back(host_address, kernel, reason);
 }

@@ -62,8 +62,8 @@ void report_on_host(const void* host_address, const Kernel* kernel, const std::s
 [[gnu::cold]] std::int32_t stay_on_host(const void* host_address, const char* reason);
 // Says why the region runs on the host, or ends the program where it must not. Returns what its call returns.
 std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std::string& reason);
-// Both.
-[[gnu::cold]] std::int32_t give_up(Device& device, const void* host_address, const Kernel* kernel, Rows rows,
-                                   const std::string& reason);
+// Copies the data to the host, and says why the region runs there. Returns what its call returns.
+[[gnu::cold]] std::int32_t fall_back_from(Device& device, const void* host_address, const Kernel* kernel, Rows rows,
+                                          const std::string& reason);
 
 } // namespace omptool

@@ -30,7 +30,7 @@ constexpr const char* kDisabled = "OMP_TARGET_OFFLOAD is DISABLED";
   std::string reason;
   if (try_on(registry, device, kernel.get(), rows, shape, reason)) [[likely]]
     return 0;
-  return give_up(device, host_address, kernel.get(), rows, reason);
+  return fall_back_from(device, host_address, kernel.get(), rows, reason);
 }
 
 // Callers of constructors and destructors "are always launched with a single thread and team"
@@ -209,7 +209,7 @@ void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason) {
   insist_on_data(reason);
   std::string none;
   for (Device* device : devices_meant(device_id, nullptr, none))
-    device->data.host_side.make_host_current(rows, {}, "of the construct");
+    device->data.fallback.to_host(rows, {}, "of the construct");
   say("the runtime ignores a construct that maps or updates data: %s", reason.c_str());
 }
 

@@ -20,11 +20,11 @@ Pending::Pending(Device& device, Placement placement, std::shared_ptr<const Kern
                  Rows rows, const AskedShape& shape, tgt_callback_param_t param)
     : device_(device), rows_(rows), callback_(outstanding::callback_for(param)), placement_(std::move(placement)),
       kernel_(std::move(kernel)), there_(there), shape_(shape.whole()),
-      region_(std::in_place, device, *kernel_, there_, rows_, asked_, CommandList::Use::kLater), construct_(*region_) {}
+      region_(std::in_place, device, *kernel_, there_, rows_, asked_, Waits::kLater), construct_(*region_) {}
 
 bool Pending::place(std::string& reason) {
   placed_ = construct_.place();
-  return construct_.settle(*placed_, reason);
+  return construct_.resolve(*placed_, reason);
 }
 
 void Pending::abandon() {

@@ -23,29 +23,21 @@ std::string no_private_copy(const Row& row, const std::string& why) {
 
 // ---- placed ----
 
-Placed Region::place() {
-  if (device_.data.table.any_host_current()) [[unlikely]]
-    device_.data.beginning.take_position(rows_, held_, Purpose::kRegion, commands_, kernel_.globals());
-  else
-    device_.data.beginning.take_position(rows_, held_, Purpose::kRegion, commands_);
-  return placed();
-}
-
-bool Region::settle(const Placed&, std::string& reason) {
-  reason = device_.data.beginning.lacks(held_);
+bool Region::resolve(const Placed&, std::string& reason) {
+  reason = missing_object();
   return reason.empty() && resolve_arguments(reason);
 }
 
 // Fills the arguments with one value per kArgument row, in row order.
 bool Region::resolve_arguments(std::string& reason) {
-  resolved_ = true;
+  is_resolved_ = true;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Row& row = rows_[i];
     if (!row.has(kArgument))
       continue;
     void*& argument = arguments_.add();
     if (!is_private(row)) {
-      argument = device_.data.beginning.argument(row, held_.bound[i]);
+      argument = kernel_argument(row, mapped_.arguments[i]);
       if (device_.memory.moves_itself()) // the kernel runs on this processor: 1.1 times as fast where objects are many
         __builtin_prefetch(argument);
     } else if (!allocate_private(i, argument)) {
@@ -54,8 +46,8 @@ bool Region::resolve_arguments(std::string& reason) {
     }
   }
   arguments_.complete();
-  if (held_.flags & kReturn)
-    device_.data.beginning.return_pointers(rows_, held_);
+  if (mapped_.flags & kReturn)
+    return_pointers();
   return true;
 }
 
@@ -77,8 +69,8 @@ bool Region::resolve_arguments(std::string& reason) {
 
 // Objects that others create have their memory when the copies are queued.
 bool Region::fill(std::string& reason) {
-  return device_.data.beginning.copy_in(rows_, held_, Purpose::kRegion, commands_, reason) &&
-         (resolved_ || resolve_arguments(reason)) && (!(held_.flags & (kPrivate | kAttach)) || fill_private(reason));
+  return copy_in(reason) && (is_resolved_ || resolve_arguments(reason)) &&
+         (!(mapped_.flags & (kPrivate | kAttach)) || fill_private(reason));
 }
 
 [[gnu::noinline]] bool Region::fill_private(std::string& reason) {
@@ -89,7 +81,7 @@ bool Region::fill(std::string& reason) {
       return false;
     }
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    void* const value = rows_[i].has(kAttach) ? device_.data.beginning.pointee(rows_[i], held_.bound[i]) : nullptr;
+    void* const value = rows_[i].has(kAttach) ? pointee(rows_[i], mapped_.arguments[i]) : nullptr;
     if (value && !attach_private(rows_[i].base, value)) {
       reason =
           "the device did not take a pointer to the object at " + describe(range_of(rows_[i])) + commands_.failure();
@@ -97,6 +89,13 @@ bool Region::fill(std::string& reason) {
     }
   }
   return true;
+}
+
+// Returns the value of the device's copy of a kAttach row's pointer; null: the pointee is not present.
+void* Region::pointee(const Row& row, const Argument& argument) const {
+  if (!argument.object || !argument.object->device())
+    return nullptr;
+  return device_base(argument.object->at(reinterpret_cast<std::uintptr_t>(row.begin)), row.begin, argument.pointer);
 }
 
 // Writes a pointer into the private copies that hold the one at `cell`. False: the device did not take it.
@@ -116,14 +115,14 @@ bool Region::attach_private(const void* cell, void* value) {
 std::optional<HandedOver> Region::hand_over(Placed, std::string& reason) {
   if (!fill(reason) || !run(reason)) [[unlikely]]
     return std::nullopt;
-  release(Release::kNormal);
+  leave();
   return handed_over();
 }
 
 // A kernel that has not begun falls back; one that may have begun must not run again on the host.
 bool Region::run(std::string& reason) {
-  const std::uint64_t noted = device_.data.activity.note();
-  if (device_.data.table.any_host_current() && !bring_up_to_date(noted, reason)) [[unlikely]]
+  const std::uint64_t noted = data().activity.note();
+  if (data().table.any_host_current() && !bring_up_to_date(noted, reason)) [[unlikely]]
     return false;
   const std::int32_t result =
       commands_.run({there_.function, arguments_.data(), arguments_.count(), shape_, there_.how}, kernel_.name);
@@ -132,9 +131,9 @@ bool Region::run(std::string& reason) {
 
 // The device gets what the host has newer, also from a region that has fallen back before this one was noted.
 [[gnu::cold, gnu::noinline]] bool Region::bring_up_to_date(std::uint64_t noted, std::string& reason) {
-  reason = device_.data.host_side.make_device_current(held_, kernel_.globals(), commands_);
+  reason = data().fallback.to_device(mapped_, kernel_.globals(), commands_);
   if (!reason.empty())
-    device_.data.activity.take_back(noted);
+    data().activity.take_back(noted);
   return reason.empty();
 }
 
@@ -142,27 +141,28 @@ bool Region::run(std::string& reason) {
   if (result != OMPTARGET_RTL_NOT_STARTED)
     die("region %s failed on %s with error %d%s", kernel_.title().c_str(), device_.describe().c_str(), result,
         commands_.failure().c_str());
-  device_.data.activity.take_back(noted);
+  data().activity.take_back(noted);
   reason = device_.describe() + " did not start the kernel" + commands_.failure();
   return false;
 }
 
-// Unless its call returned before: then what it gives up was settled in its place.
-void Region::release(Release how) {
-  if (use_ == CommandList::Use::kNow)
-    device_.data.ending.release(rows_, held_, how, commands_);
-  device_.data.ending.copy_back(rows_, held_, how, commands_, kernel_.name);
+// Where the call returns before the region has ended, the objects were released when it was placed.
+void Region::leave() {
+  if (!commands_.is_later())
+    release();
+  copy_back();
 }
 
 // ---- done ----
 
 [[gnu::noinline]] void Region::abandon(Placed) {
   const std::string failure = commands_.wait();
-  release(Release::kAbandoned);
+  is_abandoned_ = true;
+  leave();
   if (const std::string why = commands_.wait(); !why.empty())
     die("region %s: %s", kernel_.title().c_str(), why.c_str());
   commands_.set_ended(failure);
-  end(kernel_.name);
+  end();
 }
 
 [[gnu::cold, gnu::noinline]] bool Region::fail(HandedOver handed_over, const std::string& failure,
@@ -170,7 +170,7 @@ void Region::release(Release how) {
   const std::string others = commands_.failure_of_others();
   if (others.empty())
     die("region %s%s %s", kernel_.title().c_str(), failure.starts_with("failed") ? "" : ":", failure.c_str());
-  if (use_ == CommandList::Use::kLater)
+  if (commands_.is_later())
     die("region %s failed on %s after its call had returned: %s", kernel_.title().c_str(), device_.describe().c_str(),
         others.c_str());
   reason = others;
@@ -187,7 +187,7 @@ void Region::release_all_private() {
 
 void Region::finish(HandedOver) {
   release_private();
-  end(kernel_.name);
+  end();
 }
 
 // ---- all ----
@@ -195,7 +195,7 @@ void Region::finish(HandedOver) {
 // The steps are one function here: their bounds cost as much as they do themselves.
 [[gnu::flatten]] bool run_on_device(Device& device, const Kernel& kernel, const Resolved& there, Rows rows,
                                     const AskedShape& shape, std::string& reason) {
-  return carry_out(Region(device, kernel, there, rows, shape, CommandList::Use::kNow), reason);
+  return carry_out(Region(device, kernel, there, rows, shape, Waits::kNow), reason);
 }
 
 } // namespace omptool

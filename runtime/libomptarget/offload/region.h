@@ -5,7 +5,7 @@
 // its end.
 #pragma once
 
-#include "offload/construct.h"
+#include "offload/mapping.h"
 
 #include <iterator>
 #include <memory>
@@ -66,18 +66,16 @@ private:
   void** last_; // behind it
 };
 
-class Region final : public Construct {
+class Region final : public MappingConstruct {
 public:
   // All that is named here has to live as long as this. Of a call that returns before (kLater), the region's objects
   // are released when it is placed, though they are used until finish().
-  Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const AskedShape& shape,
-         CommandList::Use use)
-      : Construct(device, rows, use), kernel_(kernel), there_(there), shape_(shape),
-        copies_(held_.flags & kPrivate ? rows.size() : 0), arguments_(there.how.how, rows.size()) {}
+  Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const AskedShape& shape, Waits waits)
+      : MappingConstruct(device, rows, waits, &kernel.name), kernel_(kernel), there_(there), shape_(shape),
+        copies_(mapped_.flags & kPrivate ? rows.size() : 0), arguments_(there.how.how, rows.size()) {}
   ~Region() override { release_private(); }
 
-  Placed place() override;
-  bool settle(const Placed&, std::string& reason) override;
+  bool resolve(const Placed&, std::string& reason) override;
   std::optional<HandedOver> hand_over(Placed, std::string& reason) override;
   void abandon(Placed) override;
   void finish(HandedOver) override;
@@ -85,6 +83,7 @@ public:
   std::string name() const override { return "region " + kernel_.title(); }
 
 private:
+  std::vector<HostRange> globals() const override { return kernel_.globals(); }
   bool fill(std::string& reason);
   bool run(std::string& reason);
   bool bring_up_to_date(std::uint64_t noted, std::string& reason);
@@ -92,13 +91,14 @@ private:
   bool resolve_arguments(std::string& reason);
   bool allocate_private(std::size_t index, void*& argument);
   bool fill_private(std::string& reason);
+  void* pointee(const Row& row, const Argument& argument) const;
   bool attach_private(const void* cell, void* value);
   [[gnu::always_inline]] void release_private() {
     if (copies_.size() != 0)
       release_all_private();
   }
   void release_all_private();
-  void release(Release how);
+  void leave();
 
   const Kernel& kernel_;
   const Resolved& there_;
@@ -111,7 +111,7 @@ private:
   };
   PerRow<PrivateCopy> copies_; // of each row, if there are any
   Arguments arguments_;
-  bool resolved_ = false;
+  bool is_resolved_ = false;
 };
 
 } // namespace omptool

@@ -42,7 +42,7 @@ void CommandList::after(EventPtr event, bool joins_stream) {
 }
 
 const void* CommandList::keep(const void* bytes, std::size_t size) {
-  if (!memory_.chains() && use_ == Use::kNow)
+  if (!memory_.chains() && waits_ == Waits::kNow)
     return bytes;
   std::byte* const copy = chain().kept.emplace_back(std::make_unique_for_overwrite<std::byte[]>(size)).get();
   return std::memcpy(copy, bytes, size);
@@ -66,7 +66,7 @@ bool CommandList::retrieve_in_order(void* host, const void* device, std::int64_t
 
 std::int32_t CommandList::run_in_order(KernelCall kernel, const std::string& name) {
   observe::Operation reported{Kind::kLaunch, memory_.number(), nullptr, kernel.function, 0, name};
-  reported.is_later = use_ == Use::kLater;
+  reported.is_later = waits_ == Waits::kLater;
   reported.shape_is_plugins = memory_.takes_shapes();
   if (memory_.chains()) {
     const auto queue = [&](auto... chained) {

@@ -23,11 +23,13 @@
 
 namespace omptool {
 
+// When the program waits for the operations of a construct. kNow: until they have ended, its call does not return.
+// kLater: they go on when it has returned, on any device.
+enum class Waits { kNow, kLater };
+
 class CommandList {
 public:
-  // kLater: what it does goes on when the call that made it returns, on any device.
-  enum class Use { kNow, kLater };
-  explicit CommandList(const DeviceMemory& memory, Use use = Use::kNow) : memory_(memory), use_(use) {}
+  explicit CommandList(const DeviceMemory& memory, Waits waits = Waits::kNow) : memory_(memory), waits_(waits) {}
   // Ends events that have not been set, as done. No operation may be pending.
   ~CommandList() {
     if (chain_) [[unlikely]]
@@ -61,7 +63,7 @@ public:
   // are done when they return.
   const void* keep(const void* bytes, std::size_t size);
 
-  bool is_later() const { return use_ == Use::kLater; }
+  bool is_later() const { return waits_ == Waits::kLater; }
   // Returns whether this list leaves events. Called under the lock under which the construct gets its position.
   bool leaves_events() const { return is_later() || memory_.chains() || has_to_wait(); }
   const EventPtr& filled() { return made(chain().filled, Event::Kind::kFilled); }
@@ -167,7 +169,7 @@ private:
   std::string wait_for_links();
 
   const DeviceMemory& memory_;
-  const Use use_;
+  const Waits waits_;
   std::unique_ptr<Chain> chain_; // null: nothing goes on, nothing is awaited, and nothing has failed
 };
 

@@ -2,22 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checks which objects the short ways take, on a device like the CPU: those that no asynchronous construct uses.
-#include "data/binder.h"
 #include "data/memmove_plugin.h"
 #include "devices/registry.h"
-#include "offload/construct.h"
+#include "offload/mapping.h"
 
 #include <doctest/doctest.h>
 
-using omptool::Action;
-using omptool::CommandList;
-using omptool::Device;
-using omptool::Held;
-using omptool::Purpose;
-using omptool::Release;
-using omptool::Row;
+using namespace omptool;
 
 namespace {
+
+// A construct that only tries the short way.
+class Probe final : public Construct {
+public:
+  using Construct::Construct;
+  Placed place() override {
+    is_bound = data().binder.bind_exactly(rows_, mapped_);
+    return placed();
+  }
+  std::optional<HandedOver> hand_over(Placed, std::string&) override {
+    release();
+    return handed_over();
+  }
+  bool is_bound = false;
+};
 
 // An object that is there.
 struct Present {
@@ -34,39 +42,35 @@ struct Present {
   void update() { carry_out(Action::kUpdate, device, {&row, 1}); }
 
   bool takes_the_short_way() {
-    CommandList commands(device.memory);
-    Held held({&row, 1});
-    const bool taken = omptool::Binder(device.data.table, device.data.sharing).bind_exactly({&row, 1}, held);
-    device.data.ending.release({&row, 1}, held, Release::kNormal, commands);
-    device.data.ending.finish(held, commands);
-    return taken;
+    std::string none;
+    Probe probe(device, {&row, 1}, Waits::kNow);
+    carry_out(probe, none);
+    return probe.is_bound;
   }
 
   MemmovePlugin fake;
   Device device{0, fake.plugin, 0};
   int number = 1;
-  Row row{&number, &number, sizeof number, omptool::kTo | omptool::kFrom | omptool::kCounts};
+  Row row{&number, &number, sizeof number, kTo | kFrom | kCounts};
 };
 
+const std::string own_name = "region";
+
 // A region that is not over before this goes.
-class Later {
+class Later final : public MappingConstruct {
 public:
-  explicit Later(Present& present) : present_(present), commands_(present.device.memory, CommandList::Use::kLater) {
-    present_.device.data.beginning.take_position({&present_.row, 1}, held_, Purpose::kRegion, commands_);
+  explicit Later(Present& present) : MappingConstruct(present.device, {&present.row, 1}, Waits::kLater, &own_name) {}
+  ~Later() override {
+    std::string none;
+    finish(*hand_over(placed_, none));
   }
-  ~Later() {
-    std::string reason;
-    CHECK(present_.device.data.beginning.copy_in({&present_.row, 1}, held_, Purpose::kRegion, commands_, reason));
-    commands_.set_handed_over();
-    present_.device.data.ending.finish(held_, commands_);
+  std::optional<HandedOver> hand_over(Placed, std::string& reason) override {
+    CHECK(copy_in(reason));
+    return handed_over();
   }
-  Later(const Later&) = delete;
-  Later& operator=(const Later&) = delete;
 
 private:
-  Present& present_;
-  CommandList commands_;
-  Held held_{{&present_.row, 1}};
+  const Placed placed_ = place();
 };
 
 } // namespace

@@ -5,7 +5,7 @@
 // element of its own, and both arrive.
 #include "data/memmove_plugin.h"
 #include "devices/registry.h"
-#include "offload/construct.h"
+#include "offload/mapping.h"
 
 #include <atomic>
 #include <doctest/doctest.h>
@@ -42,39 +42,43 @@ __attribute__((no_sanitize("thread"))) void write(int& place, int value) {
   place = value;
 }
 
-// A region, step by step as offload/region.cpp takes them.
-class Step {
+const std::string own_name = "region";
+
+// A region whose steps the test takes one by one.
+class Step final : public MappingConstruct {
 public:
-  explicit Step(Shared& shared) : shared_(shared), commands_(shared.device.memory), held_(shared.rows()) {
-    data().beginning.take_position(shared.rows(), held_, Purpose::kRegion, commands_);
+  explicit Step(Shared& shared)
+      : MappingConstruct(shared.device, shared.rows(), Waits::kNow, &own_name), shared_(shared) {
     std::string reason;
-    CHECK(data().beginning.copy_in(shared.rows(), held_, Purpose::kRegion, commands_, reason));
+    CHECK(copy_in(reason));
   }
   void note() {
     data().activity.note();
     if (data().table.any_host_current())
-      CHECK(data().host_side.make_device_current(held_, {}, commands_) == "");
+      CHECK(data().fallback.to_device(mapped_, {}, commands_) == "");
   }
   void run() {
-    std::byte* const there = held_.bound[0].object->at(reinterpret_cast<std::uintptr_t>(shared_.values));
+    std::byte* const there = mapped_.arguments[0].object->at(reinterpret_cast<std::uintptr_t>(shared_.values));
     write(*reinterpret_cast<int*>(there), 10);
   }
-  void finish() {
-    data().ending.release(shared_.rows(), held_, Release::kNormal, commands_);
-    data().ending.copy_back(shared_.rows(), held_, Release::kNormal, commands_);
-    data().ending.finish(held_, commands_);
+  void leave() {
+    std::string none;
+    finish(*hand_over(placed_, none));
+  }
+  std::optional<HandedOver> hand_over(Placed, std::string&) override {
+    release();
+    copy_back();
+    return handed_over();
   }
 
 private:
-  DeviceData& data() { return shared_.device.data; }
   Shared& shared_;
-  CommandList commands_;
-  Held held_;
+  const Placed placed_ = place();
 };
 
 // The host versions of other threads' regions, which stay in them.
 void fall_back(Shared& shared) {
-  shared.device.data.host_side.make_host_current(shared.rows(), {}, "other");
+  shared.device.data.fallback.to_host(shared.rows(), {}, "other");
   write(shared.values[1], 20);
 }
 
@@ -86,7 +90,7 @@ TEST_CASE("a fallback begins between a region's position and its kernel") {
   std::thread(fall_back, std::ref(shared)).join();
   region.note();
   region.run();
-  region.finish();
+  region.leave();
   CHECK(shared.have_arrived());
 }
 
@@ -96,7 +100,7 @@ TEST_CASE("a fallback begins between a region's note and its kernel") {
   region.note();
   std::thread(fall_back, std::ref(shared)).join();
   region.run();
-  region.finish();
+  region.leave();
   CHECK(shared.have_arrived());
 }
 
@@ -115,7 +119,7 @@ TEST_CASE("a fallback begins while a region does") {
     Step region(shared);
     region.note();
     region.run();
-    region.finish();
+    region.leave();
     other.join();
     arrived += shared.have_arrived();
   }

@@ -53,7 +53,7 @@ struct FailingPlugin {
 TEST_CASE("a failure is told, though the device takes nothing more that could come after it") {
   const FailingPlugin fake;
   int here = 0;
-  CommandList commands(fake.memory, CommandList::Use::kLater);
+  CommandList commands(fake.memory, omptool::Waits::kLater);
   const EventPtr filled = commands.filled(), ended = commands.ended();
   REQUIRE(commands.submit(&here, &here, sizeof here));
   commands.set_handed_over();

@@ -196,3 +196,5 @@ def test_a_signal_ends_the_compiler_and_the_command(tmp_path: Path, words: tuple
         time.sleep(0.01)
     known.send_signal(signal.SIGTERM)
     assert known.wait(timeout=20) == -signal.SIGTERM
+    with source.open("w"):  # the driver's child, which still waits, ends
+        pass

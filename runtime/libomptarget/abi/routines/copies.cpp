@@ -19,8 +19,8 @@ bool make_current(Place to, const std::byte* target, std::size_t target_length, 
                   std::size_t source_length) {
   if (to) // first: a fallback sees this, or is seen (data/table/activity.h)
     to->data.activity.note();
-  return (!to || to->data.host_side.make_device_current(target, target_length).empty()) &&
-         (!from || from->data.host_side.make_device_current(source, source_length).empty());
+  return (!to || to->data.fallback.to_device(target, target_length).empty()) &&
+         (!from || from->data.fallback.to_device(source, source_length).empty());
 }
 
 // Reports a copy from or to the host by a routine, which has no name for the object.

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Knows roughly where anything is mapped at all: counts over regions of memory, read without a lock. Most
-// pointers that clang 22 wants attached are variables on a stack, near which nothing is mapped.
+// pointers that clang 22 wants attached are variables on a stack, near which nothing is mapped. Who adds or removes
+// holds the table's lock.
 #pragma once
 
 #include "host_range.h"
@@ -34,9 +35,12 @@ private:
     const std::uintptr_t first = range.begin >> kBits;
     const std::uintptr_t last = (range.end - 1) >> kBits;
     if (last - first >= kMostRegions)
-      large_.fetch_add(change, std::memory_order_acq_rel);
+      add(large_, change);
     for (std::uintptr_t region = first; last - first < kMostRegions && region <= last; ++region)
-      at(region).fetch_add(change, std::memory_order_acq_rel);
+      add(at(region), change);
+  }
+  static void add(std::atomic<std::int32_t>& count, std::int32_t change) {
+    count.store(count.load(std::memory_order_relaxed) + change, std::memory_order_release);
   }
   std::atomic<std::int32_t>& at(std::uintptr_t region) { return counts_[region % counts_.size()]; }
   const std::atomic<std::int32_t>& at(std::uintptr_t region) const { return counts_[region % counts_.size()]; }

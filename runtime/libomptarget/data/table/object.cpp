@@ -107,10 +107,10 @@ bool Object::is_first_look() {
 
 bool Object::await() {
   const std::lock_guard guard(lock_);
-  const bool is_unsettled = state_ == State::kFilling || state_ == State::kLeaving;
-  if (is_unsettled)
+  const bool is_changing = state_ == State::kFilling || state_ == State::kLeaving;
+  if (is_changing)
     put(kAwaited, true);
-  return is_unsettled;
+  return is_changing;
 }
 
 Object::Vacated Object::keep_vacant(std::byte*& device) {
@@ -155,7 +155,8 @@ Object::Parted Object::part(std::string_view region) {
 }
 
 void Object::clear() {
-  const std::unique_ptr<Details> own(details_.exchange(nullptr, std::memory_order_acq_rel));
+  const std::unique_ptr<Details> own(details_.load(std::memory_order_acquire));
+  details_.store(nullptr, std::memory_order_relaxed);
   diverged_.reset();
   if (std::byte* const device = take_device(); owner_ && device)
     owner_->release(device, host_.address(), host_.size(), own ? own->released_by : std::string_view(), padding_);

@@ -192,7 +192,7 @@ public:
     bool deletes; // all go
   };
   enum class Left : std::uint8_t { kQueued, kStays, kUnpinned, kLeaves };
-  // Takes the row's reference away, and decides whether the object leaves with the call. `unpins`: gives up the pin of
+  // Takes the row's reference away, and decides whether the object leaves with the call. `unpins`: drops the pin of
   // an object that stays. kQueued: operations on it are queued, and nothing has been done.
   Left uncount(const Uncount& row, bool unpins, const void* call) {
     const std::lock_guard guard(lock_);
@@ -256,13 +256,11 @@ public:
   bool await();
 
   enum class Vacated : std::uint8_t { kNo, kYes, kAwaited };
-  // The bytes of the object, which leaves, are where they belong: it becomes vacant, and the caller gives up its pin
-  // and frees `device`. kNo: nothing has been done, because the table does not keep the record, or something is left to
-  // tell from one that has never been filled, or somebody else looks at it.
+  // The bytes of the object, which leaves, are where they belong: it becomes vacant, and the caller loses its pin
+  // and frees `device`. kNo: nothing has been done, because something is left to tell from one that has never been
+  // filled, or somebody else looks at it. The caller knows that the table keeps the record.
   Vacated vacate(std::byte*& device) {
     const std::lock_guard guard(lock_);
-    if (!has(kKept)) [[unlikely]]
-      return Vacated::kNo;
     return become_vacant(device);
   }
   // Makes the object vacant like vacate(), and marks its record as one that the table keeps while it is vacant.
@@ -281,7 +279,7 @@ public:
     bool was_in_table = false;
     Removed removed = {false, false};
   };
-  // The bytes of the object, which has left, are where they belong. Gives up the caller's pin and, unless others look
+  // The bytes of the object, which has left, are where they belong. Drops the caller's pin and, unless others look
   // at the object, its memory. The caller takes it out of the table if it has not departed before.
   Parted part(std::string_view region);
   // Empties a record that is gone, and frees its memory. No lock may be held.
@@ -323,7 +321,7 @@ public:
   bool pin_stale(bool& is_usable, EventPtr& written);
   // Marks the host's copy as the newer one. Returns whether it was so, or nobody has written to the device's.
   bool become_host_current(const Activity& activity, bool& can_diverge);
-  // While the host's copy is the newer one, if there are two sides; under the lock of DivergedCopies.
+  // While the host's copy is the newer one, if there are two sides; under the lock of Fallback.
   Diverged* diverged() const { return diverged_.get(); }
   void diverge() { diverged_ = std::make_unique<Diverged>(); }
   // The device has what the host has. `is_over`: no host version that uses the object may be running.
@@ -450,7 +448,7 @@ private:
   std::int64_t references_ = 0;
   std::uintptr_t base_ = 0;
   const void* maker_ = nullptr; // the call that fills the object, or has it leave
-  std::int64_t holds_ = 0;      // references that only their own construct gives up
+  std::int64_t holds_ = 0;      // references that only their own construct drops
 
   const DeviceMemory* owner_ = nullptr;
   std::uint64_t born_ = 0;

@@ -29,7 +29,7 @@ public:
     return record;
   }
   // Nobody looks at the record any more. No lock may be held.
-  void give_back(Object& record) {
+  void recycle(Object& record) {
     record.clear();
     const std::lock_guard guard(lock_);
     unused_.push_back(&record);

@@ -2,15 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data/table/present_table.h"
 
-#include <algorithm>
-
 namespace omptool {
 using State = Object::State;
 
 PresentTable::Lock::~Lock() {
   lock_.unlock();
   for (Object* const one : gone_)
-    table_.records_.give_back(*one);
+    table_.records_.recycle(*one);
+}
+
+void PresentTable::Lock::wait_for(Object& object) {
+  if (!object.await())
+    return;
+  table_.changed_.wait(lock_);
+  observe::note_pause();
 }
 
 // ---- exact matches ----
@@ -18,7 +23,7 @@ PresentTable::Lock::~Lock() {
 Answer PresentTable::create(const Row& row, const void* call) {
   Lock lock(*this);
   const HostRange host = range_of(row);
-  if (!departures(host, lock).empty())
+  if (!departures_.pending(host).empty())
     return {};
   Object* const created = insert({.host = host,
                                   .maker = call,
@@ -66,24 +71,13 @@ Answer PresentTable::find_section(const void* address, bool is_meant, Lock& lock
   }
 }
 
-Objects PresentTable::by_device_address(std::uintptr_t begin, std::size_t size, Lock& lock) const {
-  Objects found = overlapping({0, UINTPTR_MAX}, lock);
-  std::erase_if(found, [&](const Object* object) {
-    const std::uintptr_t there = reinterpret_cast<std::uintptr_t>(object->device());
-    const std::uintptr_t own_size = object->host().end - object->host().begin;
-    // Differences: a sum of an address and a size may overflow.
-    return !there || (there <= begin ? begin - there >= own_size : there - begin >= size);
-  });
-  return found;
-}
-
 // ---- changes ----
 
 Object* PresentTable::insert(Object::Beginning&& with, Lock&) {
   const HostRange host = with.host;
   Object& object = records_.take();
   if (!objects_.insert(host, object)) {
-    records_.give_back(object);
+    records_.recycle(object);
     return nullptr;
   }
   const std::uint64_t born = with.written ? 0 : activity_.birth();
@@ -115,30 +109,26 @@ void PresentTable::forget(const Object& object, bool is_kept, Object::Removed re
     changed_.notify_all();
 }
 
-void PresentTable::wait_for(Object& object, Lock& lock) {
-  if (!object.await())
-    return;
-  changed_.wait(lock.lock_);
-  observe::note_pause();
-}
-
-// Gives up the object's place, if it has not departed, and its device memory, unless others look at it.
+// Drops the object's place, if it has not departed, and its device memory, unless others look at it. The record is
+// recycled without a list of such: an allocation here made objects leave 1.2 times as slowly.
 std::byte* PresentTable::take_out(Object& object, std::string_view region) {
-  Lock lock(*this);
-  std::byte* device = nullptr;
-  if (kept_ < kMostKept)
-    if (const Object::Vacated vacated = object.keep_vacant(device); vacated != Object::Vacated::kNo) {
-      ++kept_;
-      if (vacated == Object::Vacated::kAwaited)
-        changed_.notify_all();
-      return device;
-    }
-  const bool is_kept = object.is_kept();
-  const Object::Parted parted = object.part(region);
-  if (parted.was_in_table)
-    forget(object, is_kept, parted.removed);
+  Object::Parted parted;
+  {
+    Lock lock(*this);
+    if (kept_ < kMostKept)
+      if (const Object::Vacated vacated = object.keep_vacant(parted.device); vacated != Object::Vacated::kNo) {
+        ++kept_;
+        if (vacated == Object::Vacated::kAwaited)
+          changed_.notify_all();
+        return parted.device;
+      }
+    const bool is_kept = object.is_kept();
+    parted = object.part(region);
+    if (parted.was_in_table)
+      forget(object, is_kept, parted.removed);
+  }
   if (parted.removed.is_last)
-    lock.gone_.push_back(&object);
+    records_.recycle(object);
   return parted.device;
 }
 

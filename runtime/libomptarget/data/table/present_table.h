@@ -57,6 +57,13 @@ public:
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
     Object::Events& over() { return over_; }
+    // Drops the caller's pin.
+    void unpin(Object& object) {
+      if (object.unpin()) [[unlikely]]
+        gone_.push_back(&object);
+    }
+    // Waits until the object is present or has left, without the lock.
+    void wait_for(Object& object);
 
   private:
     friend class PresentTable;
@@ -95,8 +102,6 @@ public:
   Answer find_section(const void* address, bool is_meant, Lock& lock, Count count = Count::kNone);
   // Every object that shares a byte with the range, vacant ones too.
   Objects overlapping(HostRange range, Lock&) const { return objects_.overlapping(range); }
-  // Every object whose device memory shares a byte with the range; looks at all of them.
-  Objects by_device_address(std::uintptr_t begin, std::size_t size, Lock& lock) const;
   // Returns false if no object holds a byte of the range.
   bool may_hold(HostRange range) const { return regions_.may_hold(range); }
   // Returns true if any object is newer on the host than on the device, or has no usable copy on the device. A fallback
@@ -110,28 +115,22 @@ public:
   Object* insert(Object::Beginning&& with, Lock& lock);
   // Calls that use the object keep its record; its device memory goes with that.
   void erase(Object& object, Lock& lock);
-  // Gives up the caller's pin. The first may call the plugin, and wants no lock.
+  // Drops the caller's pin. May call the plugin: no lock may be held.
   void unpin(Object& object) {
     if (object.unpin()) [[unlikely]]
-      records_.give_back(object);
-  }
-  static void unpin(Object& object, Lock& lock) {
-    if (object.unpin()) [[unlikely]]
-      lock.gone_.push_back(&object);
+      records_.recycle(object);
   }
   // The call has filled what it created. `is_written`: with the host's data.
   void publish(Object& object, bool is_written, const void* call) {
     if (object.filled(is_written, call)) [[unlikely]]
       wake();
   }
-  // Waits until the object is present or has left. Lets go of the lock meanwhile.
-  void wait_for(Object& object, Lock& lock);
-  // The object leaves, and its bytes are where they belong. Gives up the caller's pin. An object that has left keeps
+  // The object leaves, and its bytes are where they belong. Drops the caller's pin. An object that has left keeps
   // its place for a while, without device memory: programs map the same memory again and again. Returns the device
   // memory that nobody uses any more, or null. `region` released it; "": no region did.
   std::byte* leave(Object& object, std::string_view region) {
     std::byte* device = nullptr;
-    const Object::Vacated vacated = object.vacate(device);
+    const Object::Vacated vacated = object.is_kept() ? object.vacate(device) : Object::Vacated::kNo;
     if (vacated == Object::Vacated::kNo) [[unlikely]]
       return take_out(object, region);
     if (vacated == Object::Vacated::kAwaited) [[unlikely]]
@@ -143,9 +142,7 @@ public:
 
   // Takes an object that is gone out of the table. Whoever maps its range anew comes after the event.
   void depart(Object& object, const EventPtr& ended, Lock& lock);
-  void forget_departure(HostRange host, const EventPtr& ended, Lock&) { departures_.forget(host, ended); }
-  // Returns the events that whoever maps the range anew comes after.
-  std::vector<EventPtr> departures(HostRange range, Lock&) const { return departures_.pending(range); }
+  Departures& departures(Lock&) { return departures_; }
 
 private:
   static constexpr std::size_t kMostKept = 256; // vacant records, or present ones that have been

@@ -12,43 +12,42 @@
 
 namespace omptool {
 
-// An object that a row of a running call refers to, pinned until the call is over.
-struct RowObject {
+// An object that an argument refers to, pinned until the construct is over.
+struct ArgumentObject {
   Object* known = nullptr; // null: not present
   bool fresh = false;      // created by this call
   bool refused = false;    // the device did not take what this call owes to it
-  bool leaves = false;     // the row gives up the last reference
+  bool leaves = false;     // the row drops the last reference
   operator Object*() const { return known; }
   Object* operator->() const { return known; }
 };
 
-// Binds one row of a running call to its objects.
-struct Binding {
-  RowObject object;          // what begin and size name
-  RowObject cell;            // of a kPointer or kAttach row: what holds the pointer
+// A row of a running construct and the objects that it refers to.
+struct Argument {
+  ArgumentObject object;     // what begin and size name
+  ArgumentObject cell;       // of a kPointer or kAttach row: what holds the pointer
   void* pointer = nullptr;   // of these: what it held when the call was made
   bool filled = false;       // the object was created and filled before the call had its position
   bool repeated = false;     // an earlier row of the call copies the same bytes to the new object
   bool pinned = true;        // until the row lets go of an object that stays
   bool host_current = false; // at the time the call began to copy
-  std::array<RowObject*, 2> both() { return {&object, &cell}; }
+  std::array<ArgumentObject*, 2> both() { return {&object, &cell}; }
 };
-using Bindings = PerRow<Binding>;
 
 // A construct's hold on a device's data, from its position among the others to the end of its operations.
-struct Held {
-  explicit Held(Rows rows) : bound(rows.size()) {
+struct MappedArguments {
+  explicit MappedArguments(Rows rows) : arguments(rows.size()) {
     for (const Row& row : rows) {
       flags |= row.flags;
       all_plain = all_plain && (is_plain(row) || row.has(kValue));
     }
   }
   // Returns the address by which others know the construct.
-  const void* call() const { return &bound; }
-  // Some row gives up the object: several may name it.
-  bool gives_up(const Object& object) const { return any_leaves && object.is_left_by(call()); }
+  const void* call() const { return &arguments; }
+  // Returns whether some row drops the last reference to the object: several may name it.
+  bool releases(const Object& object) const { return any_leaves && object.is_left_by(call()); }
 
-  Bindings bound;
+  PerRow<Argument> arguments;
   std::uint32_t flags = 0;    // of all rows
   bool all_plain = true;      // each of them is, or is a value
   bool creates = false;       // some of its objects are its own to fill
@@ -59,9 +58,5 @@ struct Held {
   bool departs = false;       // some of these are on the list of departures
   Pins stale;                 // what a kernel may read that is newer on the host, or that the device has not
 };
-
-enum class Purpose { kData, kRegion };
-enum class Release { kNormal, kAbandoned };
-enum class Direction { kToDevice, kToHost };
 
 } // namespace omptool

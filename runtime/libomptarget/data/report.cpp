@@ -1,6 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "data/data_step.h"
+#include "data/report.h"
 
 #include "data/table/row_ranges.h"
 
@@ -12,14 +12,13 @@
 #include <memory_resource>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace omptool {
 namespace {
 
 // These fill in what they describe where it is: a copy would wait for what has just been written.
-void describe(const RowObject& object, std::optional<observe::ObjectSeen>& there) {
+void describe(const ArgumentObject& object, std::optional<observe::ObjectSeen>& there) {
   if (!object || object->is_in_place())
     return;
   const Object::Snapshot now = object->snapshot();
@@ -34,7 +33,7 @@ void describe(const RowObject& object, std::optional<observe::ObjectSeen>& there
   seen.leaving = now.state == Object::State::kLeaving || now.state == Object::State::kGone;
 }
 
-void describe(const Row& row, const Binding& binding, observe::RowsSeen::Kind kind, observe::RowSeen& seen) {
+void describe(const Row& row, const Argument& argument, observe::RowsSeen::Kind kind, observe::RowSeen& seen) {
   seen.base = row.base;
   seen.begin = row.begin;
   seen.size = row.size;
@@ -49,13 +48,13 @@ void describe(const Row& row, const Binding& binding, observe::RowsSeen::Kind ki
   seen.is_returned = row.has(kReturn);
   seen.is_always = row.has(kAlways);
   if (kind == observe::RowsSeen::Kind::kMapped && row.maps())
-    seen.pointer = binding.pointer;
-  describe(binding.object, seen.object);
-  describe(binding.cell, seen.cell);
+    seen.pointer = argument.pointer;
+  describe(argument.object, seen.object);
+  describe(argument.cell, seen.cell);
 }
 
 // Tells if the row names a global variable that lives on the device for good, so that the construct copies nothing.
-bool copies_no_global(const Row& row, const RowObject& object) {
+bool copies_no_global(const Row& row, const ArgumentObject& object) {
   constexpr std::uint32_t kCopied = kAlways | kImplicit | kPointer;
   if (!object || object.fresh || !object->is_infinite() || !object->is_named() || object->has_own_value() ||
       !object->is_usable() || object->has_pointers())
@@ -88,45 +87,22 @@ void compare(const Row& row, const Object& global, const DeviceMemory& memory,
 
 } // namespace
 
-// ---- order ----
-
-void DataStep::queue_behind(Held& held, CommandList& commands, Lock& lock) {
-  for (Binding& binding : held.bound)
-    for (const RowObject* const one : binding.both()) {
-      if (*one)
-        if (EventPtr written = (*one)->pending_write(lock.over()))
-          commands.after(std::move(written));
-      if (one->fresh)
-        for (EventPtr& ended : table_.departures((*one)->host(), lock))
-          commands.after(std::move(ended));
-    }
-  held.leaves_events = commands.leaves_events();
-}
-
-void DataStep::leave_event(Object& object, bool transfers, bool uses, CommandList& commands, Lock& lock) {
-  if (transfers)
-    object.note_write(commands.filled(), lock.over());
-  if (uses)
-    object.note_use(commands.ended(), lock.over());
-}
-
-// ---- report ----
-
-void DataStep::report(Seen kind, Rows rows, Held& held) {
+void report_rows(observe::RowsSeen::Kind kind, Rows rows, const DeviceData& data, MappedArguments& mapped) {
   constexpr std::size_t kFew = 8; // rows, whose memory is here
   alignas(observe::RowSeen) std::array<std::byte, kFew * sizeof(observe::RowSeen)> room;
   std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
-  observe::RowsSeen seen{kind, observe::Within::current(), memory_.number(), sharing_.any(),
+  observe::RowsSeen seen{kind, observe::Within::current(), data.memory.number(), data.sharing.any(),
                          std::pmr::vector<observe::RowSeen>(rows.size(), &memory)};
-  const bool compares = kind == Seen::kMapped && observe::hears_differences() && !table_.any_host_current();
+  const bool compares =
+      kind == observe::RowsSeen::Kind::kMapped && observe::hears_differences() && !data.table.any_host_current();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    describe(rows[i], held.bound[i], kind, seen.rows[i]);
-    if (compares && copies_no_global(rows[i], held.bound[i].object))
+    describe(rows[i], mapped.arguments[i], kind, seen.rows[i]);
+    if (compares && copies_no_global(rows[i], mapped.arguments[i].object))
       seen.rows[i].difference.emplace();
   }
   for (std::size_t i = 0; compares && i < rows.size(); ++i)
     if (seen.rows[i].difference)
-      compare(rows[i], *held.bound[i].object, memory_, seen.rows[i].difference);
+      compare(rows[i], *mapped.arguments[i].object, data.memory, seen.rows[i].difference);
   observe::report(seen);
 }
 
