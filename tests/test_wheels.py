@@ -97,7 +97,7 @@ main()
 HELPER = """
 import sys
 sys.path[:0] = ["wheel", "packages"]
-from packager.files.helper import built
+from packager.formats.compressed.helper import built
 print(built() is not None)
 """
 

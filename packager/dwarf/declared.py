@@ -11,9 +11,9 @@ from packager.dwarf.place import Place, offsets
 from packager.dwarf.relocated import relocated
 from packager.elf.headers import Elf, Section, has_debug_information
 from packager.errors import FormatError, LimitError
-from packager.files.inflating.inflate import inflate
 from packager.files.names import text
 from packager.files.reader import Reader
+from packager.formats.compressed.inflate import inflate
 
 # Largest section that is read: a larger one takes too long for the name of a file.
 MAX_SECTION = 1 << 26

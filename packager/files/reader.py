@@ -153,18 +153,10 @@ class Reader:
             raise ValueError("these bytes are in no file")
         return self._source.fd
 
-    def answer(self, depth: int) -> builtins.bytes | None:
-        """Return the helper's records of an image, if it has been inflated and read so far."""
+    def inflated(self) -> Kept | None:
+        """Return the inflated bytes that this is a view of, if it is one of all of them."""
         source = self._source
-        if isinstance(source, Kept) and self._size == source.size:
-            return source.answer(depth)
-        return None
-
-    @property
-    def is_answered(self) -> bool:
-        """Return whether the helper has read the image, which it does for cubins only."""
-        source = self._source
-        return isinstance(source, Kept) and source.is_answered and self._size == source.size
+        return source if isinstance(source, Kept) and self._size == source.size else None
 
     def unpack(self, layout: Struct, offset: int, what: str) -> tuple[Any, ...]:
         """Unpack one record at `offset`."""

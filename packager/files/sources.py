@@ -70,7 +70,7 @@ class Kept(File):
         self.make = make
         self.size = size
         self.is_there = False
-        self.is_answered = False  # parsed by the helper (cubins only)
+        self.facts: tuple[int, bytes] | None = None  # records by a reader, and its depth
 
     def put(self, fd: int, start: int) -> None:
         """Record that the bytes are in the file `fd` now, at `start`."""
@@ -86,10 +86,6 @@ class Kept(File):
             self._room.place(self)
         # Another part follows in the file, so a read stops at the end of this one.
         return super().read(offset, min(size, max(0, self.size - offset)))
-
-    def answer(self, depth: int) -> bytes | None:
-        """Return the helper's records of these bytes, if it read as deep as `depth`."""
-        return None
 
 
 class Room:

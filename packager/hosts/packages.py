@@ -9,7 +9,7 @@ from itertools import chain
 
 from packager.elf import headers
 from packager.files.reader import Reader
-from packager.files.streams import spooled
+from packager.formats.compressed.streams import spooled
 from packager.formats.containers import archive
 from packager.formats.containers import known as containers
 from packager.formats.device_images import known as images

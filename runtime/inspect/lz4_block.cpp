@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For packager/files/inflating/lz4_block.py: the bytes that a block of LZ4 inflates to.
+// For packager/formats/compressed/lz4_block.py: the bytes that a block of LZ4 inflates to.
 #include "exported.h"
 #include "image.h"
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from packager.errors import FormatError
-from packager.files import helper
 from packager.files.reader import Reader
+from packager.formats.compressed import helper
 from packager.formats.device_images import device_elf, ptx
 from packager.look import WHOLE, Look
 from packager.model import Contents

@@ -21,7 +21,7 @@ from packager.model import Contents, ImageKind
 from packager.records import NamedTuple
 
 if TYPE_CHECKING:
-    from packager.files.inflating.images import Begun
+    from packager.formats.compressed.images import Begun
 
 NAME = "cuda-fatbin"
 MAGIC = b"\x50\xed\x55\xba"
@@ -109,7 +109,7 @@ class _Group(NamedTuple):
         what = "compressed group of CUDA images"
         whole = self.stored
         if self.method:
-            from packager.files.inflating.inflate import inflate
+            from packager.formats.compressed.inflate import inflate
 
             whole = inflate(whole, self.method, self.inflated, what)
         for image, offset, size in self.images:
@@ -287,7 +287,7 @@ def _image(entry: Entry) -> _Image:
     kind, stored, method = KINDS[entry.kind], entry.stored, _method(entry.flags)
     if not method or kind == KINDS[LTO]:
         return _Image(kind, entry.arch, stored)
-    from packager.files.inflating.images import Begun  # slow to load, for compressed images only
+    from packager.formats.compressed.images import Begun  # slow to load, for compressed images only
 
     what = "compressed CUDA image"
     compressed = stored.slice(0, entry.packed or len(stored), what)

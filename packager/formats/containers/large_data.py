@@ -13,8 +13,8 @@ from struct import Struct
 from packager.elf import headers
 from packager.elf.headers import Section
 from packager.errors import FormatError, LimitError
-from packager.files.inflating.inflate import ZSTD_MAGIC, zstd_pieces
 from packager.files.reader import Reader
+from packager.formats.compressed.inflate import ZSTD_MAGIC, zstd_pieces
 from packager.formats.containers import zstd_frame
 from packager.formats.containers.cuda_fatbin import TRIPLE
 from packager.formats.containers.payload import Payload
@@ -45,7 +45,7 @@ def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
         if frame:
             stored, size = frame
             end = at + len(stored)
-            from packager.files.inflating.images import Begun  # slow to load
+            from packager.formats.compressed.images import Begun  # slow to load
 
             image = Begun(stored, "zstd", size, "compressed CUDA image", is_text=False).finished()
             yield Payload(

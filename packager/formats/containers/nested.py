@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from packager.elf import headers
 from packager.errors import FormatError
 from packager.files.reader import NewerError, Reader
+from packager.formats.compressed import helper
 from packager.formats.containers import archive, opencl_elf
 from packager.formats.containers import known as containers
 from packager.formats.containers.payload import Damage, Payload
@@ -80,7 +81,7 @@ def opened(outer: Payload, depth: int = 1) -> Iterator[Payload | Damage]:
 
 
 def _container(data: Reader) -> tuple[str, Parse] | None:
-    if not len(data) or data.is_answered:
+    if not len(data) or helper.is_answered(data):
         return None
     if headers.probe(data):
         return (opencl_elf.NAME, opencl_elf.parse) if opencl_elf.probe(data) else None

@@ -13,9 +13,9 @@ from itertools import pairwise
 from struct import Struct
 
 from packager.errors import FormatError
-from packager.files.inflating.inflate import inflate, is_zstd
 from packager.files.names import text
 from packager.files.reader import NewerError, Reader
+from packager.formats.compressed.inflate import inflate, is_zstd
 from packager.formats.containers.payload import Payload
 from packager.model import ImageKind, Model, Place
 from packager.records import NamedTuple

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from struct import Struct
 
 from packager.errors import FormatError
-from packager.files.inflating.inflate import SKIPPABLE_MAGIC, inflate, is_zstd
 from packager.files.reader import Reader
+from packager.formats.compressed.inflate import SKIPPABLE_MAGIC, inflate, is_zstd
 from packager.formats.containers.payload import Payload
 from packager.records import NamedTuple
 

@@ -9,8 +9,8 @@ from struct import Struct
 from typing import Any
 
 from packager.errors import LimitError
-from packager.files import helper
 from packager.files.reader import Reader
+from packager.formats.compressed import helper
 from packager.model import DeviceSymbol, Resources
 from packager.records import NamedTuple
 
@@ -36,7 +36,7 @@ class Found(NamedTuple):
 
 def cubin(data: Reader, depth: int) -> Found | None:
     """Return the host's view of a cubin; None leaves it to the twin in Python."""
-    answer = data.answer(depth) or _answer(data, depth)
+    answer = helper.answer(data, depth) or _answer(data, depth)
     if answer is None:
         return None
     exports, undefined, size, is_debugged, characters, is_specific = HEAD.unpack_from(answer)

@@ -27,8 +27,8 @@ from packager.elf.headers import (
 )
 from packager.elf.space_of import space
 from packager.errors import FormatError
-from packager.files import helper
 from packager.files.reader import Reader
+from packager.formats.compressed import helper
 from packager.formats.device_images import (
     amd_soundness,
     amdgpu,
@@ -125,7 +125,7 @@ def _compiled(data: Reader) -> Contents | None:
     """Return the contents from the compiled helper, if the image is a cubin that it can read."""
     depth = helper.depth(data.context.look)
     try:
-        found = compiled.cubin(data, depth) if data.is_answered or _is_cubin(data) else None
+        found = compiled.cubin(data, depth) if helper.is_answered(data) or _is_cubin(data) else None
         abi_version, flags = data.unpack(TARGET, 0, "ELF header")
     except FormatError:
         return None  # the twin reports the error

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader
+from packager.formats.compressed import helper
 from packager.formats.containers.payload import Payload
 from packager.model import Contents, DeviceImage
 from packager.records import NamedTuple
@@ -57,7 +58,7 @@ def is_image(data: Reader) -> bool:
 
 
 def _format_of(data: Reader) -> ImageFormat | None:
-    if data.is_answered:
+    if helper.is_answered(data):
         from packager.formats.device_images import device_elf
 
         return device_elf

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from math import prod
 
 from packager.errors import LimitError
-from packager.files import helper
 from packager.files.reader import Reader
+from packager.formats.compressed import helper
 from packager.model import Contents, DeviceSymbol
 from packager.patterns import pattern
 

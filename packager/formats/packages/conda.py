@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from packager.files.reader import Reader
-from packager.files.streams import stream
+from packager.formats.compressed.streams import stream
 from packager.formats.packages import tar_stream
 from packager.formats.packages.packed import Packed
 

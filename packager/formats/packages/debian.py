@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from packager.errors import FormatError
 from packager.files.reader import Reader
-from packager.files.streams import stream
+from packager.formats.compressed.streams import stream
 from packager.formats.containers import archive
 from packager.formats.packages import tar_stream
 from packager.formats.packages.packed import Packed

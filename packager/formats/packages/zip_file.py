@@ -13,7 +13,7 @@ from struct import Struct
 
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
-from packager.files.streams import deflated
+from packager.formats.compressed.streams import deflated
 from packager.formats.containers.payload import Damage
 from packager.formats.packages import EMPTY_ZIP, ZIP_FILE
 from packager.formats.packages.packed import MAX_FILES, MAX_NAME, Packed, Stream

@@ -22,7 +22,7 @@ from typing import IO, BinaryIO, cast
 
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader, open_reader
-from packager.files.streams import stream
+from packager.formats.compressed.streams import stream
 from packager.formats.containers import archive
 from packager.formats.packages.debian import DATA, METHODS
 from packager.formats.packages.tar_stream import MAX_RECORD

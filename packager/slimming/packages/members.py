@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from packager.errors import FormatError, LimitError
-from packager.files.inflating.inflate import expect_ratio
+from packager.formats.compressed.inflate import expect_ratio
 from packager.slimming.slimmed import Slimmed, Slimmer
 
 # Limit of bytes for all files of a package together; the largest wheels inflate to 5 GiB.

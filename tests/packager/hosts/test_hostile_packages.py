@@ -17,7 +17,7 @@ from packed import PTX, Make, debian, deflated_wheel, images, of_files
 from target import check
 from toolchain import omptool
 
-from packager.files.inflating import inflate
+from packager.formats.compressed import inflate
 
 
 def faults(package: Path) -> list[str]:

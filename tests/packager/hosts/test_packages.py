@@ -35,7 +35,7 @@ from toolchain import (
     run,
 )
 
-from packager.files.inflating import inflate
+from packager.formats.compressed import inflate
 
 LIBRARY = "kernels/lib/libkernels.so"
 

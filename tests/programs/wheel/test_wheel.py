@@ -17,7 +17,7 @@ from places import FIXTURES, ROOT, TESTS
 from products import Products
 from typed import blocks
 
-from packager.files.helper import LIBRARY
+from packager.formats.compressed.helper import LIBRARY
 
 pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 
@@ -214,7 +214,7 @@ def linked_like(folder: Path, source: str, soname: str) -> Path:
 
 
 def test_wheel_has_the_compiled_helper(omptool: Installed) -> None:
-    asked = "from packager.files.helper import built; print(bool(built()))"
+    asked = "from packager.formats.compressed.helper import built; print(bool(built()))"
     python = omptool.folder / "omp" / "bin" / "python"
     assert run(python, "-c", asked, cwd=omptool.folder) == "True\n"
 

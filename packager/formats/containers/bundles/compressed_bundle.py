@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from struct import Struct
 
 from packager.errors import FormatError, LimitError
-from packager.files.inflating.inflate import inflate
 from packager.files.reader import NewerError, Reader
+from packager.formats.compressed.inflate import inflate
 from packager.formats.containers.bundles import clang_bundle
 from packager.formats.containers.payload import Payload
 from packager.records import NamedTuple

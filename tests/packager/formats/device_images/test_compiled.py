@@ -14,8 +14,8 @@ from places import DATA
 from twins import KINDS, both
 
 from packager.elf.headers import SHT_SYMTAB
-from packager.files import helper
 from packager.files.reader import Reader
+from packager.formats.compressed import helper
 from packager.formats.containers import cuda_fatbin
 from packager.formats.device_images import compiled, device_elf, ptx
 from packager.look import Look

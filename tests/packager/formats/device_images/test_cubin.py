@@ -16,8 +16,8 @@ from toolchain import omptool
 from verifying import findings
 
 from packager.elf import headers
-from packager.files import helper
 from packager.files.reader import Reader
+from packager.formats.compressed import helper
 from packager.hosts.load import load
 from packager.model import DeviceImage
 

@@ -12,7 +12,9 @@ from typing import Protocol
 
 from packager.errors import NO_ROOM, FormatError, MissingToolError
 from packager.files.context import Context
-from packager.files.inflating.inflate import (
+from packager.files.reader import MAX_INPUT, Reader
+from packager.files.sources import File, nameless, not_kept
+from packager.formats.compressed.inflate import (
     HELD,
     PIECE,
     count,
@@ -21,8 +23,6 @@ from packager.files.inflating.inflate import (
     zlib_pieces,
     zstd_pieces,
 )
-from packager.files.reader import MAX_INPUT, Reader
-from packager.files.sources import File, nameless, not_kept
 
 RAW, GZIP = -15, 31  # wbits of zlib
 MEMORY = 1 << 28  # limit for a dictionary of xz

@@ -15,12 +15,11 @@ import zstandard
 from places import DATA
 
 from packager.errors import FormatError, LimitError
-from packager.files import helper
 from packager.files.context import Context
-from packager.files.inflating import ahead, images, inflate
-from packager.files.inflating.ahead import Ahead, Answer, Job
-from packager.files.inflating.images import Begun
 from packager.files.reader import Reader, open_reader
+from packager.formats.compressed import ahead, helper, images, inflate
+from packager.formats.compressed.ahead import Ahead, Answer, Job
+from packager.formats.compressed.images import Begun
 from packager.formats.containers import cuda_fatbin
 from packager.formats.device_images import device_elf
 from packager.look import Look
@@ -92,10 +91,10 @@ def test_images(
             assert again.bytes() == content
         has_answer = way != "no helper" and look.is_inside
         depth = helper.depth(look)
-        assert [one.answer(depth) is not None for one in found] == [
+        assert [helper.answer(one, depth) is not None for one in found] == [
             has_answer and content == CUBIN for content, _ in parts
         ]
-        assert found[0].slice(1, 9, "part").answer(depth) is None
+        assert helper.answer(found[0].slice(1, 9, "part"), depth) is None
     assert threading.active_count() == threads
 
 
@@ -203,8 +202,8 @@ def test_images_larger_than_the_memory(
     [image] = begun(data, [(content, False)], [block])
     found = image.finished()
     depth = helper.depth(DAMAGE)
-    assert found.answer(depth) == compiled.cubin(helper.whole(content), depth)
-    assert found.answer(depth) is not None
+    assert helper.answer(found, depth) == compiled.cubin(helper.whole(content), depth)
+    assert helper.answer(found, depth) is not None
     assert found.bytes() == content
     data.context.close()
 
@@ -223,7 +222,7 @@ def test_cubins_whose_tables_are_in_the_middle(
     data = Reader(block, context=Context(look=DAMAGE))
     [image] = begun(data, [(content, False)], [block])
     found = image.finished()
-    assert found.answer(helper.depth(DAMAGE)) is None
+    assert helper.answer(found, helper.depth(DAMAGE)) is None
     assert device_elf.inspect(found) == device_elf.inspect(
         Reader(content, context=Context(look=DAMAGE))
     )

@@ -12,9 +12,9 @@ import zstandard
 
 from packager.errors import FormatError, LimitError
 from packager.files import sources
-from packager.files.inflating import inflate as module
-from packager.files.inflating.inflate import inflate
 from packager.files.reader import Reader
+from packager.formats.compressed import inflate as module
+from packager.formats.compressed.inflate import inflate
 
 TEXT = b"what is inflated " * 1000
 FRAME = zstandard.compress(TEXT)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import packager
+from packager.files.reader import Reader
 from packager.look import Look
 from packager.records import NamedTuple
 
@@ -28,6 +29,18 @@ IMAGE_ROOM = 1 << 23  # buffer for an image, or for both ends of a larger one
 WORD = 8
 # Depth to which a cubin is read. Each depth includes the search for damage and undefined names.
 DAMAGE, SYMBOLS, RESOURCES = range(3)
+
+
+def is_answered(data: Reader) -> bool:
+    """Return whether the helper has read the image, which it does for cubins only."""
+    image = data.inflated()
+    return image is not None and image.facts is not None
+
+
+def answer(data: Reader, depth: int) -> bytes | None:
+    """Return the helper's records of an image, if it has been inflated and read so far."""
+    image = data.inflated()
+    return image.facts[1] if image and image.facts and image.facts[0] == depth else None
 
 
 class Memory:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from packager.errors import FormatError
-from packager.files import helper
+from packager.formats.compressed import helper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

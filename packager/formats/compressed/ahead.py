@@ -10,11 +10,11 @@ from __future__ import annotations
 from queue import SimpleQueue
 from threading import Lock, Thread
 
-from packager.files import helper
-from packager.files.helper import Memory
-from packager.files.inflating.inflate import MARK, zstd_image
 from packager.files.portable import cores
 from packager.files.reader import Reader
+from packager.formats.compressed import helper
+from packager.formats.compressed.helper import Memory
+from packager.formats.compressed.inflate import MARK, zstd_image
 from packager.records import NamedTuple
 
 HEAD = 1 << 10  # the headers of an image, and the first directives of PTX

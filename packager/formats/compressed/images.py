@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from packager.files import helper
 from packager.files.context import Context
-from packager.files.inflating import lz4_block
-from packager.files.inflating.ahead import HEAD, Ahead, Answer, Job
-from packager.files.inflating.inflate import HELD, IN_MEMORY, expect_size, pieces
 from packager.files.reader import Reader
 from packager.files.sources import Kept, Room
+from packager.formats.compressed import helper, lz4_block
+from packager.formats.compressed.ahead import HEAD, Ahead, Answer, Job
+from packager.formats.compressed.inflate import HELD, IN_MEMORY, expect_size, pieces
 from packager.look import Look
 
 BEGINNING = 1 << 12  # bytes of an LZ4 block, which nearly always inflate to HEAD
@@ -87,7 +86,6 @@ class _Image(Kept):
     def __init__(self, room: Room, make: Callable[[], Iterable[bytes]], size: int) -> None:
         super().__init__(room, make, size)
         self._head = self._tail = b""
-        self._code: tuple[int, bytes] | None = None
         self._held: bytes | None = None
         self._was_read_past = False  # a read went past the ends
 
@@ -98,8 +96,7 @@ class _Image(Kept):
     def answered(self, answer: Answer, depth: int | None) -> None:
         """Keep the ends permanently, and the helper's records."""
         self._head, self._tail, code = answer
-        self._code = None if code is None or depth is None else (depth, code)
-        self.is_answered = self._code is not None
+        self.facts = None if code is None or depth is None else (depth, code)
 
     def hold(self) -> None:
         """Inflate it into memory."""
@@ -108,10 +105,6 @@ class _Image(Kept):
 
     def _drop(self) -> None:
         self._held = None
-
-    def answer(self, depth: int) -> bytes | None:
-        """Return the helper's records, if it read as deep as `depth`."""
-        return self._code[1] if self._code and self._code[0] == depth else None
 
     def read(self, offset: int, size: int) -> bytes:
         """Return the bytes at `offset`."""

@@ -10,10 +10,9 @@ import lz4.block
 import pytest
 
 from packager.errors import FormatError
-from packager.files import helper
-from packager.files.inflating import lz4_block
-from packager.files.inflating.inflate import inflate
 from packager.files.reader import Reader
+from packager.formats.compressed import helper, lz4_block
+from packager.formats.compressed.inflate import inflate
 
 SIZES = (1, 4, 5, 12, 13, 16, 17, 64, 255, 270, 1024, 5000, 70_000)
 

@@ -14,14 +14,14 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from packager.errors import FormatError, LimitError
-from packager.files.inflating import lz4_block
 from packager.files.reader import Reader
 from packager.files.sources import Kept
+from packager.formats.compressed import lz4_block
 
 if TYPE_CHECKING:
     import zstandard
 
-    from packager.files.helper import Image
+    from packager.formats.compressed.helper import Image
 
 MAX_PART = 1 << 30
 MAX_BLOCK = 1 << 28  # LZ4 is inflated in one piece
