@@ -18,7 +18,7 @@ from packager.hosts import members
 from packager.hosts.members import Member
 
 SECTION = ".llvm.offloading"
-LARGEST = 1 << 24  # bytes of an image that is looked through
+LARGEST = 1 << 16  # bytes of an image that is searched; of a larger one its tables are read
 DEVICE_CODE = f"\0{SECTION}\0".encode()
 
 
