@@ -17,6 +17,7 @@ from packager.records import NamedTuple
 from packager.slimming.elf.packing import Packed
 
 ADDEND_AT = 16  # offset in a relocation
+HIGH = 24  # first of the bits of addresses by which most relocations are passed over
 Patch = tuple[int, bytes]  # offset in the file, and what is there from now on
 
 
@@ -104,18 +105,35 @@ def _symbols(file: LinkedFile, sections: Sequence[_Section]) -> None:
 def _relocations(file: LinkedFile, sections: Sequence[_Section]) -> None:
     """Record the relative relocations whose addends point into a section."""
     relative, _ = POINTER_RELOCATIONS.get(file.elf.machine, NO_RELOCATIONS)
+    likely = [_high_bytes(one.low, one.high) for one in sections]
     for offset, words in _rows(file):
+        content = words.tobytes()
+        near = [one for one, high in zip(sections, likely, strict=True) if _has_any(content, high)]
+        if not near:
+            continue  # so it is with most of a large library
         places, kinds, addends = words[::3], words[1::3], words[2::3]
-        for one in sections:
+        for one in near:
             low, high = one.low, one.high
             if _overlaps(places, low, high) and any(low <= place < high for place in places):
                 one.fault = one.fault or "the loader changes words inside it"
             if not any(map(range(low, high).__contains__, addends)):
-                continue  # so it is with most of a large library
+                continue
             for row in [n for n, addend in enumerate(addends) if low <= addend < high]:
                 if kinds[row] == relative:
                     one.lead(addends[row], offset + row * RELA.size + ADDEND_AT)
                     one.word(places[row])  # some linkers write the address there as well
+
+
+def _high_bytes(low: int, high: int) -> bytes:
+    """Return the values that bits 24 to 31 of the addresses in a range have."""
+    first, last = low >> HIGH, max(high - 1, low) >> HIGH
+    return bytes({number & 0xFF for number in range(first, min(last, first + 0xFF) + 1)})
+
+
+def _has_any(rows: bytes, high: bytes) -> bool:
+    """Return whether a place or an addend of relocations may have one of these bits 24 to 31."""
+    columns = rows[HIGH >> 3 :: RELA.size] + rows[ADDEND_AT + (HIGH >> 3) :: RELA.size]
+    return len(columns.translate(None, high)) < len(columns)
 
 
 def _overlaps(column: array[int], low: int, high: int) -> bool:
