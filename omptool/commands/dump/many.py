@@ -15,7 +15,7 @@ from packager.processes.forked import forked
 MANY = 200  # files, for which child processes are worth their start
 MOST = 8  # processes, this one included
 
-# Whether a file could not be read, and whether anything was printed on stdout.
+# Results of showing files: has one failed to be read, and was anything printed on stdout.
 Shown = tuple[bool, bool]
 Show = Callable[[Sequence[Path]], Shown]
 Line = tuple[bool, str]  # whether it is for stderr, and the text

@@ -50,7 +50,7 @@ public:
   // memory of the device, which the host cannot use, or "".
   std::string to_host(Rows rows, std::span<const HostRange> globals, const std::string& region);
 
-  // As Transfers::copy(), of an object whose copies may have diverged, or that only the host has.
+  // Copies a range of an object whose copies may have diverged, or that only the host has: see Transfers::copy().
   bool copy(Direction direction, Object& object, HostRange range, CommandList& commands) {
     if (table_.any_host_current()) [[unlikely]]
       return copy_diverged(direction, object, range, commands);
@@ -66,7 +66,7 @@ private:
   bool is_out_of_reach(std::uintptr_t address);
   void forget_deleted(Rows rows);
 
-  // Of the two copies of an object. Those that merge want the turn, and return false if the device did not take part.
+  // Merge the two copies of an object; callers hold `moving_`. Return false if the device did not take part.
   enum class Toward { kHost, kBoth };
   bool give_to_host(Object& object, std::span<const HostRange> newer, const HostFallback& fallback);
   bool give_to_device(Object& object);

@@ -34,7 +34,7 @@ class [[nodiscard]] HandedOver {
 // Calls that wait call the functions of the final classes, without a look into a table.
 class Construct {
 public:
-  // What is named has to live as long as this. `region`: the name of the region that this is; null: it is none.
+  // Keeps references to its arguments. `region`: name of the region; null for a construct that is none.
   Construct(Device& device, Rows rows, Waits waits, const std::string* region = nullptr)
       : device_(device), rows_(rows), region_(region), mapped_(rows), commands_(device.memory, waits) {}
   virtual ~Construct() = default;

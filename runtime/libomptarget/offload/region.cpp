@@ -146,7 +146,7 @@ bool Region::run(std::string& reason) {
   return false;
 }
 
-// Where the call returns before the region has ended, the objects were released when it was placed.
+// Releases the objects, unless the call returns before the region ends: placing it released them then.
 void Region::leave() {
   if (!commands_.is_later())
     release();

@@ -59,7 +59,7 @@ void look_for_libomp() {
 constinit std::atomic<int> own_default{-1}; // negative: the environment's
 
 // Set when asking is over. libomp registers every thread that calls it, and aborts if a thread does so while it ends.
-// So this library's exit handler, which runs before libomp's, stops such calls and waits for those in progress: their
+// This library's exit handler runs before libomp's, stops such calls and waits for those in progress: their
 // hazard pointers hold `libomps_get`, and are cleared by a release store, after the work in libomp.
 constinit std::atomic<bool> asking_is_over{false};
 
