@@ -56,10 +56,13 @@ def tools(kept: Path | None, *, is_shown: bool, is_dry: bool) -> Iterator[Tools]
         return
     with temporary_folder() as folder:
         named = str(kept.absolute() if kept else folder)
+
+        def show_named(line: str) -> None:
+            show(line.replace(str(folder), named))
+
         try:
-            hide = lambda line: show(line.replace(str(folder), named))  # noqa: E731
             in_memory = kept is None and not is_shown and not is_dry
-            yield Tools(folder, hide, is_dry, in_memory)
+            yield Tools(folder, show_named, is_dry, in_memory)
         finally:
             if made is not None:
                 _copy_files(folder, made)
